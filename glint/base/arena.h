@@ -1,0 +1,45 @@
+// One block of memory handed out in aligned pieces and released all at once: what a training step computes
+// in. Sized before the first step, so that a step allocates nothing.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <type_traits>
+
+#include "glint/base/matrix.h"
+
+namespace glint {
+
+class Arena {
+ public:
+  Arena() = default;
+  explicit Arena(size_t bytes);  // zeroed; asks for huge pages
+  ~Arena();
+  Arena(Arena&& other) noexcept;
+  Arena& operator=(Arena&& other) noexcept;
+
+  // Bytes that alloc<T>(count) takes, so that callers can add up what they need.
+  template <class T>
+  static constexpr size_t bytes_for(size_t count) {
+    return (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+  }
+  template <class T>
+  std::span<T> alloc(size_t count) {
+    static_assert(std::is_trivially_copyable_v<T>);
+    return {static_cast<T*>(take(checked_bytes(count, 1, sizeof(T)))), count};
+  }
+  template <class T>
+  MatrixView<T> matrix(size_t rows, size_t cols) {
+    return {alloc<T>(rows * cols).data(), rows, cols};
+  }
+  void reset() { used_ = 0; }
+  size_t used() const { return used_; }
+  size_t capacity() const { return capacity_; }
+
+ private:
+  void* take(size_t bytes);  // throws when the arena was sized too small
+  char* data_ = nullptr;
+  size_t capacity_ = 0, used_ = 0;
+};
+
+}  // namespace glint

@@ -1,0 +1,60 @@
+// Files: reading with a bound, and writing that survives a crash at any moment. The operations that can fail
+// are behind an interface, so that a test can make each of them fail.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace glint {
+
+class WritableFile {
+ public:
+  virtual ~WritableFile() = default;  // closes; what was not synced may be lost
+  virtual void write(std::span<const std::byte> bytes) = 0;
+  virtual void sync() = 0;
+};
+
+// All functions throw Error (failure) with the path and the reason of the system.
+class FileSystem {
+ public:
+  virtual ~FileSystem() = default;
+  virtual std::unique_ptr<WritableFile> create(const std::string& path) = 0;  // truncates
+  virtual void rename(const std::string& from, const std::string& to) = 0;
+  virtual void remove(const std::string& path) = 0;  // absent is fine
+  virtual void sync_directory(const std::string& directory) = 0;
+};
+
+FileSystem& real_files();
+
+// Writes through `fill` into a temporary file beside `path`, syncs it, renames it over `path`, syncs the
+// directory. After a crash at any moment `path` holds the old content or the new, whole. A failure removes
+// the temporary file.
+void write_atomic(FileSystem& files, const std::string& path, const std::function<void(WritableFile&)>& fill);
+void write_atomic(FileSystem& files, const std::string& path, std::string_view content);
+
+// The whole file; Error (bad_file) when it is missing, not a regular file, or larger than `max_bytes`.
+std::string read_file(const std::string& path, size_t max_bytes = size_t{1} << 31);
+
+// A file mapped read-only: for data that is used in place.
+class MappedFile {
+ public:
+  explicit MappedFile(const std::string& path);
+  ~MappedFile();
+  MappedFile(MappedFile&& other) noexcept;
+  MappedFile& operator=(MappedFile&& other) noexcept;
+  std::span<const std::byte> bytes() const { return {data_, size_}; }
+
+ private:
+  const std::byte* data_ = nullptr;
+  size_t size_ = 0;
+};
+
+inline std::span<const std::byte> as_bytes(std::string_view s) {
+  return std::as_bytes(std::span(s.data(), s.size()));
+}
+
+}  // namespace glint

@@ -1,0 +1,135 @@
+#include "glint/base/threads.h"
+
+#include <sched.h>
+
+#include <atomic>
+#include <cmath>
+#include <condition_variable>
+#include <cstdint>
+#include <exception>
+#include <fstream>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace glint {
+namespace {
+
+// Long enough to catch the next loop of a training step (tens of microseconds), short enough that an idle
+// pool leaves the core to others: endless spinning beside busy neighbours costs a scheduler slice per loop.
+constexpr int kSpins = 2000;
+
+void pause_cpu() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#endif
+}
+
+}  // namespace
+
+struct ThreadPool::State {
+  std::vector<std::thread> workers;
+  std::mutex mutex;
+  std::condition_variable start, finished;
+
+  // One loop: set by run(), read by workers that see a new generation.
+  Call call = nullptr;
+  void* body = nullptr;
+  size_t tiles = 0;
+  std::atomic<uint64_t> generation{0};
+  std::atomic<size_t> next{0};
+  std::atomic<size_t> busy{0};  // workers that have not finished this generation
+  std::atomic<bool> stop{false};
+
+  std::mutex error_mutex;
+  std::exception_ptr error;
+  size_t error_tile = 0;
+
+  void work(size_t worker) {
+    for (size_t tile; (tile = next.fetch_add(1, std::memory_order_relaxed)) < tiles;) {
+      try {
+        call(body, tile, worker);
+      } catch (...) {
+        next.store(tiles, std::memory_order_relaxed);
+        const std::lock_guard lock(error_mutex);
+        if (!error || tile < error_tile) error = std::current_exception(), error_tile = tile;
+      }
+    }
+  }
+
+  void worker_main(size_t worker) {
+    uint64_t seen = 0;
+    for (;;) {
+      for (int i = 0; i < kSpins && generation.load(std::memory_order_acquire) == seen; i++) pause_cpu();
+      if (generation.load(std::memory_order_acquire) == seen) {
+        std::unique_lock lock(mutex);
+        start.wait(lock, [&] { return generation.load(std::memory_order_acquire) != seen; });
+      }
+      seen = generation.load(std::memory_order_acquire);
+      if (stop.load(std::memory_order_acquire)) return;
+      work(worker);
+      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+        const std::lock_guard lock(mutex);
+        finished.notify_one();
+      }
+    }
+  }
+
+  void publish() {
+    {
+      const std::lock_guard lock(mutex);
+      generation.fetch_add(1, std::memory_order_acq_rel);
+    }
+    start.notify_all();
+  }
+};
+
+ThreadPool::ThreadPool(size_t threads)
+    : state_(std::make_unique<State>()), threads_(threads ? threads : available_threads()) {
+  for (size_t w = 1; w < threads_; w++)
+    state_->workers.emplace_back([s = state_.get(), w] { s->worker_main(w); });
+}
+
+ThreadPool::~ThreadPool() {
+  state_->stop.store(true, std::memory_order_release);
+  state_->publish();
+  for (std::thread& t : state_->workers) t.join();
+}
+
+void ThreadPool::run(size_t tiles, Call call, void* body) {
+  if (threads_ == 1 || tiles <= 1) {
+    for (size_t i = 0; i < tiles; i++) call(body, i, 0);
+    return;
+  }
+  State& s = *state_;
+  s.call = call;
+  s.body = body;
+  s.tiles = tiles;
+  s.error = nullptr;
+  s.next.store(0, std::memory_order_relaxed);
+  s.busy.store(threads_ - 1, std::memory_order_relaxed);
+  s.publish();
+  s.work(0);
+  for (int i = 0; i < kSpins && s.busy.load(std::memory_order_acquire) != 0; i++) pause_cpu();
+  if (s.busy.load(std::memory_order_acquire) != 0) {
+    std::unique_lock lock(s.mutex);
+    s.finished.wait(lock, [&] { return s.busy.load(std::memory_order_acquire) == 0; });
+  }
+  if (s.error) std::rethrow_exception(std::exchange(s.error, nullptr));
+}
+
+size_t available_threads() {
+  size_t n = std::max(1u, std::thread::hardware_concurrency());
+  cpu_set_t set;
+  if (sched_getaffinity(0, sizeof set, &set) == 0) n = std::max(1, CPU_COUNT(&set));
+  // A container's quota: "max 100000" or "150000 100000" (microseconds a period).
+  std::ifstream quota("/sys/fs/cgroup/cpu.max");
+  std::string limit;
+  double period = 0;
+  if (quota >> limit >> period && limit != "max" && period > 0)
+    n = std::min(n, std::max<size_t>(1, static_cast<size_t>(std::ceil(std::atof(limit.c_str()) / period))));
+  return n;
+}
+
+}  // namespace glint

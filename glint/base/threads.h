@@ -1,0 +1,47 @@
+// A small thread pool whose only operation is a loop over tiles. Which thread runs which tile is left to
+// chance; tile borders are the caller's and must not depend on the number of threads, so that results do not
+// either.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+namespace glint {
+
+class ThreadPool {
+ public:
+  // 0: as many as the process may run on (affinity and cgroup quota counted).
+  explicit ThreadPool(size_t threads = 0);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  size_t size() const { return threads_; }
+
+  // Calls body(tile, worker) for every tile in [0, tiles), worker in [0, size()); returns when all are done.
+  // The calling thread works too. An exception stops the handing out of tiles; the one of the lowest tile
+  // that failed is rethrown. No allocation. Not re-entrant: a body must not use the same pool.
+  template <class Body>
+  void for_tiles(size_t tiles, Body&& body) {
+    run(tiles, &invoke<std::remove_reference_t<Body>>, const_cast<void*>(static_cast<const void*>(&body)));
+  }
+
+ private:
+  using Call = void (*)(void* body, size_t tile, size_t worker);
+  template <class Body>
+  static void invoke(void* body, size_t tile, size_t worker) {
+    (*static_cast<Body*>(body))(tile, worker);
+  }
+  void run(size_t tiles, Call call, void* body);
+
+  struct State;
+  std::unique_ptr<State> state_;
+  size_t threads_;
+};
+
+// What ThreadPool(0) uses.
+size_t available_threads();
+
+}  // namespace glint

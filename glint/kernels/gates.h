@@ -1,0 +1,260 @@
+// The gates of a GLU, y = gate(l) * r. Each is one struct: its text, its value and derivative in double (the
+// reference, straight from the formula) and in float (what the loops vectorise). To add a gate, write its
+// struct and give it a line in GLINT_GATES: the program, the kernels, the tests and the benchmarks take it
+// from there.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <numbers>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glint/kernels/vmath.h"
+
+namespace glint {
+
+// Options of a gate. Only SQS has any; the others ignore them.
+struct GateParams {
+  double c = 0.01;      // shift, any finite value
+  double lambda = 0.5;  // shrink, >= 0
+  double p = 1.0;       // sharpness of the shrink, > 0
+};
+
+struct GateText {
+  std::string_view name;   // as on the command line
+  std::string_view title;  // as in a legend
+  std::string_view value;  // formulas, plain text
+  std::string_view derivative;
+  bool has_params = false;
+  bool glu = true;  // false: a plain activation, not offered as the gate of a GLU
+};
+
+struct ValueAndSlope {
+  float value, slope;
+};
+
+// ---------------------------------------------------------------------------------------------------------------
+
+// Signed Quadratic Shrink. sgn(0) = +1; it jumps from +c to -c at 0 and the slope there is that of the right
+// side.
+struct Sqs {
+  static constexpr GateText text = {"sqs",
+                                    "SQS",
+                                    "sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p)",
+                                    "(1 + c lambda^p |h|^(p-1)) / (1 + (lambda |h|)^p)^(1 + 1/p)",
+                                    true,
+                                    true};
+
+  static double value(double h, const GateParams& g) {
+    const double a = std::fabs(h), t = g.lambda * a, sign = std::signbit(h) && h != 0 ? -1.0 : 1.0;
+    if (std::isinf(h)) return sign / g.lambda;
+    if (t <= 1) return sign * (a - g.c) / std::pow(1 + std::pow(t, g.p), 1 / g.p);
+    return sign * (1 / g.lambda - g.c / t) / std::pow(1 + std::pow(t, -g.p), 1 / g.p);
+  }
+  static double slope(double h, const GateParams& g) {
+    const double t = g.lambda * std::fabs(h), cl = g.c * g.lambda;
+    if (std::isinf(h)) return g.lambda == 0 ? 1 : 0;
+    if (t <= 1) {
+      const double shift = cl == 0 ? 0 : cl * std::pow(t, g.p - 1);
+      return (1 + shift) / std::pow(1 + std::pow(t, g.p), 1 + 1 / g.p);
+    }
+    return (std::pow(t, -g.p - 1) + cl / (t * t)) / std::pow(1 + std::pow(t, -g.p), 1 + 1 / g.p);
+  }
+
+  // p = 1, the fast path: one division.
+  struct P1 {
+    float c, lambda, slope0, far, limit;
+    explicit P1(const GateParams& g)
+        : c(static_cast<float>(g.c)),
+          lambda(static_cast<float>(g.lambda)),
+          slope0(static_cast<float>(1 + g.lambda * g.c)),
+          // Beyond `far` the value is 1/lambda to rounding, and the quotient might be inf/inf.
+          far(g.lambda > 1e-18 ? static_cast<float>(0x1p64 / g.lambda)
+                               : std::numeric_limits<float>::infinity()),
+          limit(static_cast<float>(1 / g.lambda)) {}
+    GLINT_INLINE ValueAndSlope operator()(float h) const {
+      const float a = __builtin_fabsf(h);
+      const float d = 1.0f / (1.0f + lambda * a);
+      const float v = a >= far ? limit : (a - c) * d;
+      return {h < 0 ? -v : v, slope0 * d * d};
+    }
+  };
+
+  // Any p: through logarithms, in double.
+  struct AnyP {
+    double c, lambda, p, cl, shift0;  // shift0: c lambda t^(p-1) at t = 0
+    explicit AnyP(const GateParams& g)
+        : c(g.c),
+          lambda(g.lambda),
+          p(g.p),
+          cl(g.c * g.lambda),
+          shift0(p < 1 && cl != 0 ? cl * std::numeric_limits<double>::infinity() : 0) {}
+    GLINT_INLINE ValueAndSlope operator()(float hf) const {
+      const double a = __builtin_fabs(static_cast<double>(hf));
+      // lambda a kept inside what log takes; beyond 1e300 the shrink is complete.
+      const double ta = lambda * a;
+      const double t = ta < 1e-300 ? 1e-300 : ta > 1e300 ? 1e300 : ta;
+      const double lt = vmath::log(t);
+      const double alt = __builtin_fabs(lt);
+      const double e = -p * alt;                                                     // ln of min(t, 1/t)^p
+      const double u = ta == 0 || e < -700 ? 0.0 : vmath::exp(e < -700 ? -700 : e);  // in [0, 1]
+      const double lu = u < 1e-16 ? u : vmath::log(1 + u);                           // ln(1 + u)
+      const double rest = lu / p > 700 ? 700 : lu / p;
+      const double root = vmath::exp(-rest);  // (1 + u)^(-1/p)
+      const bool far = lt > 0;
+      // t > 1: (1 + t^p)^(1/p) = t (1 + t^-p)^(1/p), and a/t = 1/lambda.
+      const double v = far ? (1 / lambda - c / t) * root : (a - c) * root;
+      const double scale = root / (1 + u);
+      const double t1 = 1 / t;
+      const double near_shift = ta == 0 ? shift0 : cl * u * t1;  // c lambda t^(p-1)
+      const double s = far ? (u * t1 + cl * t1 * t1) * scale : (1 + near_shift) * scale;
+      const float vf = static_cast<float>(v);
+      const bool nan = hf != hf;
+      return {nan ? hf : hf < 0 ? -vf : vf, nan ? hf : static_cast<float>(s)};
+    }
+  };
+
+  template <class Body>
+  static void with(const GateParams& g, Body&& body) {
+    if (g.p == 1)
+      body(P1(g));
+    else
+      body(AnyP(g));
+  }
+};
+
+struct Identity {
+  static constexpr GateText text = {"identity", "Bilinear", "h", "1"};
+  static double value(double h, const GateParams&) { return h; }
+  static double slope(double, const GateParams&) { return 1; }
+  GLINT_INLINE ValueAndSlope operator()(float h) const { return {h, 1.0f}; }
+};
+
+struct Relu {
+  static constexpr GateText text = {"relu", "ReLU", "max(h, 0)", "1 if h > 0 else 0"};
+  static double value(double h, const GateParams&) { return h <= 0 ? 0 : h; }
+  static double slope(double h, const GateParams&) { return h > 0 ? 1 : 0; }
+  GLINT_INLINE ValueAndSlope operator()(float h) const { return {h <= 0 ? 0.0f : h, h > 0 ? 1.0f : 0.0f}; }
+};
+
+// At -inf the values of GELU and SiLU are their limit, 0.
+struct Gelu {
+  static constexpr GateText text = {"gelu", "GELU", "h Phi(h), Phi the normal distribution (exact, erf)",
+                                    "Phi(h) + h phi(h)"};
+  static double value(double h, const GateParams&) {
+    return std::isinf(h) ? (h > 0 ? h : 0) : h * 0.5 * std::erfc(-h * std::numbers::sqrt2 / 2);
+  }
+  static double slope(double h, const GateParams&) {
+    if (std::isinf(h)) return h > 0 ? 1 : 0;
+    return 0.5 * std::erfc(-h * std::numbers::sqrt2 / 2) +
+           h * std::exp(-0.5 * h * h) / std::sqrt(2 * std::numbers::pi);
+  }
+  // In double: the lower tail is a product of tiny numbers that must keep its relative precision.
+  // Q(a) = P(-a) = exp(-a^2/2) N(a)/D(a); the quotient is a minimax fit on [0, 14.7], relative error 6e-9.
+  GLINT_INLINE ValueAndSlope operator()(float hf) const {
+    const double h = hf < -20.0f ? -20.0 : static_cast<double>(hf);
+    const double b = __builtin_fabs(h), a = b > 20.0 ? 20.0 : b;
+    const double n =
+        5.000000030e-01 +
+        a * (4.386936215e-01 + a * (1.835308018e-01 + a * (4.073298493e-02 + a * 4.131141489e-03)));
+    const double d =
+        1.0 +
+        a * (1.675272234e+00 +
+             a * (1.203730559e+00 + a * (4.702512374e-01 + a * (1.021087632e-01 + a * 1.035511965e-02))));
+    const double e = vmath::exp(-0.5 * a * a);
+    const double q = e * n / d;
+    const double cdf = h < 0 ? q : 1 - q;
+    const double density = e * 0.3989422804014327;
+    return {static_cast<float>(h * cdf), static_cast<float>(cdf + (h < 0 ? -a : a) * density)};
+  }
+};
+
+struct Silu {
+  static constexpr GateText text = {"silu", "SwiGLU", "h / (1 + exp(-h))",
+                                    "s (1 + h (1 - s)), s = 1 / (1 + exp(-h))"};
+  static double value(double h, const GateParams&) {
+    return std::isinf(h) ? (h > 0 ? h : 0) : h / (1 + std::exp(-h));
+  }
+  static double slope(double h, const GateParams&) {
+    if (std::isinf(h)) return h > 0 ? 1 : 0;
+    const double s = 1 / (1 + std::exp(-h));
+    return s * (1 + h * (1 - s));
+  }
+  GLINT_INLINE ValueAndSlope operator()(float hf) const {
+    const float h = hf < -110.0f ? -110.0f : hf;
+    const float b = __builtin_fabsf(h), a = b > 110.0f ? 110.0f : b;
+    const vmath::ExpParts x = vmath::exp_parts(-a);
+    const int32_t half = x.exponent >> 1;  // 2^exponent in two normal steps
+    const float s1 = vmath::power_of_two(half), s2 = vmath::power_of_two(x.exponent - half);
+    const float e = x.mantissa * s1 * s2;
+    const float big = 1.0f / (1.0f + e), small = e * big;  // logistic(a), logistic(-a)
+    const float v = h < 0 ? h * x.mantissa * big * s1 * s2 : h * big;
+    const float slope = h < 0 ? small * (1.0f - a * big) : big * (1.0f + a * small);
+    return {v, slope};
+  }
+};
+
+// The paper's plain activation g(x), from which SQS was made: for figure 1 and for the library.
+struct QuadraticShrink {
+  static constexpr GateText text = {
+      "quadratic-shrink",
+      "g(x)",
+      "((|x| + c)^2 - c^2) / (1 + (lambda |x|)^p)^(1/p)",
+      "sgn(x) (2|x| + 2c - (|x|^2 + 2c|x|) lambda^p |x|^(p-1) / (1 + (lambda |x|)^p)) / "
+      "(1 + (lambda |x|)^p)^(1/p)",
+      true,
+      false};
+  static double value(double x, const GateParams& g) {
+    const double a = std::fabs(x), t = g.lambda * a;
+    if (t <= 1) return a * (a + 2 * g.c) / std::pow(1 + std::pow(t, g.p), 1 / g.p);
+    return (a + 2 * g.c) / (g.lambda * std::pow(1 + std::pow(t, -g.p), 1 / g.p));
+  }
+  static double slope(double x, const GateParams& g) {
+    const double a = std::fabs(x), t = g.lambda * a, sign = x < 0 ? -1 : 1;
+    if (t <= 1) {
+      const double tp = std::pow(t, g.p);  // (a^2 + 2ca) lambda^p a^(p-1) = (a + 2c) t^p
+      return sign * (2 * a + 2 * g.c - (a + 2 * g.c) * tp / (1 + tp)) / std::pow(1 + tp, 1 / g.p);
+    }
+    const double tm = std::pow(t, -g.p), ca = g.c / a;
+    return sign * (2 + 2 * ca - (1 + 2 * ca) / (1 + tm)) / (g.lambda * std::pow(1 + tm, 1 / g.p));
+  }
+};
+
+// Gates for GLUs, in the order of tables and menus.
+#define GLINT_GATES(X) X(Sqs) X(Identity) X(Relu) X(Gelu) X(Silu)
+
+enum class GateKind : int {
+#define GLINT_GATE_KIND(G) G,
+  GLINT_GATES(GLINT_GATE_KIND)
+#undef GLINT_GATE_KIND
+      count
+};
+inline constexpr int kGateCount = static_cast<int>(GateKind::count);
+
+// A gate with its options: what a layer holds.
+struct Gate {
+  GateKind kind = GateKind::Sqs;
+  GateParams params;
+};
+
+// The table that everything above the kernels reads.
+struct GateInfo {
+  GateText text;
+  double (*value)(double h, const GateParams&);
+  double (*slope)(double h, const GateParams&);
+};
+std::span<const GateInfo> gate_table();  // indexed by GateKind
+const GateInfo& gate_info(GateKind kind);
+const GateInfo& plain_activation();  // g(x)
+std::vector<std::string> gate_names();
+
+// By name ("sqs", ...; also "bilinear" and "swiglu"), with a suggestion in the Error (usage) when there is
+// none.
+GateKind parse_gate(std::string_view name);
+// Error (usage) that names the option and its domain.
+void check(const GateParams& params);
+
+}  // namespace glint

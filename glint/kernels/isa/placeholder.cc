@@ -1,0 +1,1 @@
+namespace glint::GLINT_ISA { void placeholder() {} }
