@@ -27,14 +27,14 @@ PhiloxBlock Rng::block(uint64_t i) const {
 
 uint32_t Rng::bits(uint64_t index) const { return block(index / 4)[index % 4]; }
 
-double Rng::uniform(uint64_t index) const { return bits(index) * kUnit; }
+double Rng::uniform(uint64_t index) const { return bits(index) * 0x1p-32; }
 
 // Words 0 and 1 of a block make normals 0 and 1, words 2 and 3 make 2 and 3.
 double Rng::normal(uint64_t index) const {
   const PhiloxBlock b = block(index / 4);
   const size_t pair = index % 4 / 2 * 2;
-  const double radius = std::sqrt(-2.0 * std::log((b[pair] + 1.0) * kUnit));
-  const double angle = 2.0 * std::numbers::pi * (b[pair + 1] * kUnit);
+  const double radius = std::sqrt(-2.0 * std::log(((b[pair] >> 8) + 1) * kUnit24));
+  const double angle = 2.0 * std::numbers::pi * ((b[pair + 1] >> 8) * kUnit24);
   return index % 2 == 0 ? radius * std::cos(angle) : radius * std::sin(angle);
 }
 

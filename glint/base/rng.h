@@ -47,7 +47,7 @@ class Rng {
   uint32_t sub_;
 };
 
-// Uniform in (0, 1] from 32 random bits, for the logarithm of Box-Muller: never 0.
-inline constexpr double kUnit = 1.0 / 4294967296.0;
+// Box-Muller takes the upper 24 bits of a word, which a float holds exactly: u = (bits24 + 1) 2^-24 is never 0.
+inline constexpr double kUnit24 = 0x1p-24;
 
 }  // namespace glint

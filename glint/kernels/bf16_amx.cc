@@ -1,0 +1,68 @@
+// The bf16 block on AMX tiles: four accumulators of 16 x 16, two tiles of A, two of B.
+#include "glint/kernels/bf16_blocks.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+namespace glint {
+namespace {
+
+// All eight tiles as 16 rows of 64 bytes. A thread's configuration is its own and survives until it is
+// released, so each thread loads it once.
+void configure_tiles() {
+  thread_local bool done = false;
+  if (done) return;
+  struct alignas(64) {
+    uint8_t palette = 1, start_row = 0, reserved[14] = {};
+    uint16_t column_bytes[16] = {64, 64, 64, 64, 64, 64, 64, 64};
+    uint8_t rows[16] = {16, 16, 16, 16, 16, 16, 16, 16};
+  } config;
+  _tile_loadconfig(&config);
+  done = true;
+}
+
+struct Amx {
+  static void round_row(const float* src, size_t n, uint16_t* out) {
+    for (size_t i = 0; i < n; i++) out[i] = to_bf16(src[i]);
+  }
+  static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
+                    bool add) {
+    configure_tiles();
+    const size_t a_bytes = a_row * sizeof(uint16_t), c_bytes = c_row * sizeof(float);
+    if (add) {
+      _tile_loadd(0, c, c_bytes);
+      _tile_loadd(1, c + 16, c_bytes);
+      _tile_loadd(2, c + 16 * c_row, c_bytes);
+      _tile_loadd(3, c + 16 * c_row + 16, c_bytes);
+    } else {
+      _tile_zero(0);
+      _tile_zero(1);
+      _tile_zero(2);
+      _tile_zero(3);
+    }
+    for (size_t step = 0; step < steps; step++) {
+      const uint16_t* a0 = a + step * 32;
+      const uint16_t* b0 = b + step * 1024;
+      _tile_loadd(4, a0, a_bytes);
+      _tile_loadd(5, a0 + 16 * a_row, a_bytes);
+      _tile_stream_loadd(6, b0, 64);  // B passes by once a row of blocks: it must not push A out of L1
+      _tile_stream_loadd(7, b0 + 512, 64);
+      _tile_dpbf16ps(0, 4, 6);
+      _tile_dpbf16ps(1, 4, 7);
+      _tile_dpbf16ps(2, 5, 6);
+      _tile_dpbf16ps(3, 5, 7);
+    }
+    _tile_stored(0, c, c_bytes);
+    _tile_stored(1, c + 16, c_bytes);
+    _tile_stored(2, c + 16 * c_row, c_bytes);
+    _tile_stored(3, c + 16 * c_row + 16, c_bytes);
+  }
+};
+
+}  // namespace
+
+extern const Bf16Products bf16_amx_products;
+const Bf16Products bf16_amx_products = make_bf16_products<Amx>();
+
+}  // namespace glint
+#endif

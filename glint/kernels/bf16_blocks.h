@@ -1,0 +1,118 @@
+// The bf16 product over any unit: operands are rounded to bf16 into scratch that stays in L2, C is made in 32
+// x 32 blocks. Included only by the units' own files, which are compiled with their own instructions:
+// everything is in an unnamed namespace.
+//
+// A Unit has
+//   static void round_row(const float* src, size_t n, uint16_t* out)
+//   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t
+//   c_row, bool add)
+//     c[32][32] (+)= a[32][steps * 32] b[steps][2][16][16][2]
+#pragma once
+
+#include "glint/kernels/bf16.h"
+
+namespace glint {
+namespace {
+
+GLINT_INLINE size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
+
+// One panel of B: rows beyond k and columns beyond n are zero.
+void pack_bf16_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride,
+                     uint16_t* out) {
+  for (size_t k0 = 0; k0 < k; k0 += kBf16Block, out += kBf16StepBytes / sizeof(uint16_t)) {
+    for (size_t pair = 0; pair < 16; pair++) {
+      for (size_t j = 0; j < kBf16Block; j++) {
+        for (size_t odd = 0; odd < 2; odd++) {
+          const size_t kk = k0 + 2 * pair + odd;
+          const bool inside = kk < k && j < cols;
+          out[(j / 16) * 512 + pair * 32 + (j % 16) * 2 + odd] =
+              inside ? to_bf16(src[kk * k_stride + j * j_stride]) : uint16_t{0};
+        }
+      }
+    }
+  }
+}
+
+void pack_bf16(const float* src, size_t k, size_t n, size_t k_stride, size_t j_stride, void* out,
+               size_t first_panel, size_t panel_count) {
+  const size_t panel_bytes = bf16_steps(k) * kBf16StepBytes;
+  for (size_t p = first_panel; p < first_panel + panel_count; p++)
+    pack_bf16_panel(src + p * kBf16Block * j_stride, k, smaller(kBf16Block, n - p * kBf16Block), k_stride,
+                    j_stride, reinterpret_cast<uint16_t*>(static_cast<char*>(out) + p * panel_bytes));
+}
+
+// c[m,n] (+)= a b for rounded A (rows to a multiple of 32 readable) and packed panels `panel_bytes` apart.
+template <class Unit>
+void bf16_blocks(size_t m, size_t n, size_t steps, const uint16_t* a, size_t a_row, const char* b,
+                 size_t panel_bytes, float* c, size_t c_row, bool add) {
+  for (size_t j = 0; j < n; j += kBf16Block) {
+    const auto* panel = reinterpret_cast<const uint16_t*>(b + j / kBf16Block * panel_bytes);
+    const size_t cols = smaller(kBf16Block, n - j);
+    for (size_t i = 0; i < m; i += kBf16Block) {
+      const size_t rows = smaller(kBf16Block, m - i);
+      float* out = c + i * c_row + j;
+      if (rows == kBf16Block && cols == kBf16Block) {
+        Unit::block(steps, a + i * a_row, a_row, panel, out, c_row, add);
+        continue;
+      }
+      alignas(64) float edge[kBf16Block * kBf16Block];
+      Unit::block(steps, a + i * a_row, a_row, panel, edge, kBf16Block, false);
+      for (size_t r = 0; r < rows; r++)
+        for (size_t s = 0; s < cols; s++)
+          out[r * c_row + s] = edge[r * kBf16Block + s] + (add ? out[r * c_row + s] : 0.0f);
+    }
+  }
+}
+
+constexpr size_t kBf16Depth = 1024;  // k of one pass: 160 rows and 256 columns of it fit the scratch of 1 MB
+
+template <class Unit>
+void multiply_bf16(const Bf16Multiply& g) {
+  const size_t panel_bytes = bf16_steps(g.k) * kBf16StepBytes;
+  for (size_t k0 = 0; k0 < g.k; k0 += kBf16Depth) {
+    const size_t depth = smaller(kBf16Depth, g.k - k0), steps = bf16_steps(depth);
+    const size_t row =
+        steps * kBf16Block + 32;  // one cache line more than a power of two: rows fall into other sets
+    const size_t block_rows =
+        smaller(256, g.scratch_bytes / (row * sizeof(uint16_t)) / kBf16Block * kBf16Block);
+    auto* rounded = static_cast<uint16_t*>(g.scratch);
+    for (size_t i = 0; i < g.m; i += block_rows) {
+      const size_t rows = smaller(block_rows, g.m - i);
+      for (size_t r = 0; r < (rows + 31) / 32 * 32; r++) {
+        uint16_t* out = rounded + r * row;
+        const size_t filled = r < rows ? depth : 0;
+        if (filled > 0) Unit::round_row(g.a + (i + r) * g.a_row + k0, filled, out);
+        for (size_t kk = filled; kk < steps * kBf16Block; kk++) out[kk] = 0;
+      }
+      bf16_blocks<Unit>(rows, g.n, steps, rounded, row,
+                        static_cast<const char*>(g.b) + k0 / kBf16Block * kBf16StepBytes, panel_bytes,
+                        g.c + i * g.c_row, g.c_row, g.accumulate || k0 > 0);
+    }
+  }
+}
+
+template <class Unit>
+void multiply_tn_bf16(const Bf16Multiply& g) {
+  const auto* b = static_cast<const float*>(g.b);
+  const size_t padded_m = (g.m + 31) / 32 * 32;
+  for (size_t k0 = 0; k0 < g.k; k0 += kBf16Depth) {
+    const size_t depth = smaller(kBf16Depth, g.k - k0), steps = bf16_steps(depth);
+    const size_t row = steps * kBf16Block + 32;
+    auto* at = static_cast<uint16_t*>(g.scratch);  // A^T: [m][k]
+    for (size_t kk = 0; kk < steps * kBf16Block; kk++)
+      for (size_t i = 0; i < padded_m; i++)
+        at[i * row + kk] = kk < depth && i < g.m ? to_bf16(g.a[(k0 + kk) * g.a_row + i]) : uint16_t{0};
+    char* packed = static_cast<char*>(g.scratch) + (padded_m * row * sizeof(uint16_t) + 63) / 64 * 64;
+    pack_bf16(b + k0 * g.b_row, depth, g.n, g.b_row, 1, packed, 0, (g.n + kBf16Block - 1) / kBf16Block);
+    bf16_blocks<Unit>(g.m, g.n, steps, at, row, packed, steps * kBf16StepBytes, g.c, g.c_row,
+                      g.accumulate || k0 > 0);
+  }
+}
+
+template <class Unit>
+constexpr Bf16Products make_bf16_products() {
+  return {&pack_bf16, &multiply_bf16<Unit>, &multiply_tn_bf16<Unit>};
+}
+
+}  // namespace
+}  // namespace glint

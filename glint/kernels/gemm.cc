@@ -1,0 +1,153 @@
+#include "glint/kernels/gemm.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "glint/base/error.h"
+#include "glint/kernels/bf16.h"
+
+namespace glint {
+namespace {
+
+// Depth of a block of k: a panel of B of this depth (x 16 or 32 columns) stays in L1, and k is cut evenly.
+constexpr size_t kMaxDepth = 320;
+
+size_t depth_step(size_t k) {
+  const size_t blocks = (k + kMaxDepth - 1) / kMaxDepth;
+  return blocks == 0 ? 1 : ((k + blocks - 1) / blocks + 7) / 8 * 8;
+}
+
+// Rows of A that stay in L2 while all panels of a block pass by.
+constexpr size_t kRowBlock = 320;
+
+float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); }
+const float* floats(std::span<const std::byte> bytes) { return reinterpret_cast<const float*>(bytes.data()); }
+
+Bf16Multiply bf16_args(ConstMatrixView<float> a, const void* b, size_t b_row, MatrixView<float> c, size_t k,
+                       bool accumulate, std::span<std::byte> scratch) {
+  return {c.rows(), c.cols(), k,          a.data(),   a.stride(),     b,
+          b_row,    c.data(), c.stride(), accumulate, scratch.data(), scratch.size()};
+}
+
+}  // namespace
+
+std::string_view name(Precision precision) { return precision == Precision::bf16 ? "bf16" : "f32"; }
+
+Precision parse_precision(std::string_view word) {
+  if (word == "f32") return Precision::f32;
+  if (word == "bf16") return Precision::bf16;
+  throw Error({.code = ErrorCode::usage,
+               .what = "unknown precision '" + std::string(word) + "'",
+               .where = "--precision",
+               .expected = suggest(word, {"f32", "bf16"})});
+}
+
+Products::Products(const Kernels& kernels, Bf16Unit unit) : kernels_(&kernels), bf16_(&bf16_products(unit)) {}
+
+size_t Products::tile_rows() const { return bf16_ ? 160 : kMaxTileRows; }
+
+size_t Products::panel_columns() const { return bf16_ ? kBf16Block : kernels_->nr; }
+
+size_t Products::packed_bytes(size_t k, size_t n) const {
+  if (bf16_) return bf16_packed_bytes(k, n);
+  return panels(n) * kernels_->nr * k * sizeof(float);
+}
+
+// f32 layout: blocks of depth outermost, then panels: block at k0 * columns, panel p at p * depth * nr.
+void Products::pack(ConstMatrixView<float> w, Form form, std::span<std::byte> out, size_t first_panel,
+                    size_t panel_count) const {
+  const bool transposed = form == Form::transposed;
+  const size_t k = transposed ? w.cols() : w.rows(), n = transposed ? w.rows() : w.cols();
+  assert(out.size() >= packed_bytes(k, n) && first_panel + panel_count <= panels(n));
+  const size_t k_stride = transposed ? 1 : w.stride(), j_stride = transposed ? w.stride() : 1;
+  if (bf16_) {
+    bf16_->pack(w.data(), k, n, k_stride, j_stride, out.data(), first_panel, panel_count);
+    return;
+  }
+  const size_t nr = kernels_->nr, columns = panels(n) * nr, step = depth_step(k);
+  for (size_t k0 = 0; k0 < k; k0 += step) {
+    const size_t depth = std::min(step, k - k0);
+    for (size_t p = first_panel; p < first_panel + panel_count; p++)
+      kernels_->pack_panel(w.data() + k0 * k_stride + p * nr * j_stride, depth, std::min(nr, n - p * nr),
+                           k_stride, j_stride, floats(out) + k0 * columns + p * depth * nr);
+  }
+}
+
+void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, MatrixView<float> c,
+                        bool accumulate, std::span<std::byte> scratch) const {
+  const size_t m = a.rows(), k = a.cols(), n = c.cols();
+  assert(c.rows() == m && b.size() >= packed_bytes(k, n));
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    if (!accumulate)
+      for (size_t i = 0; i < m; i++) std::fill_n(c.row_ptr(i), n, 0.0f);
+    return;
+  }
+  if (bf16_) {
+    bf16_->multiply(bf16_args(a, b.data(), 0, c, k, accumulate, scratch));
+    return;
+  }
+  const size_t nr = kernels_->nr, columns = panels(n) * nr, step = depth_step(k);
+  for (size_t i = 0; i < m; i += kRowBlock) {
+    for (size_t k0 = 0; k0 < k; k0 += step) {
+      const size_t depth = std::min(step, k - k0);
+      kernels_->gemm({.m = std::min(kRowBlock, m - i),
+                      .n = n,
+                      .k = depth,
+                      .a = a.row_ptr(i) + k0,
+                      .a_tile = kernels_->mr * a.stride(),
+                      .a_row = a.stride(),
+                      .a_k = 1,
+                      .b = floats(b) + k0 * columns,
+                      .b_panel = depth * nr,
+                      .c = c.row_ptr(i),
+                      .c_row = c.stride(),
+                      .accumulate = accumulate || k0 > 0});
+    }
+  }
+}
+
+void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, MatrixView<float> c,
+                           bool accumulate, std::span<std::byte> scratch) const {
+  const size_t m = c.rows(), n = c.cols(), k = a.rows();
+  assert(a.cols() == m && b.cols() == n && b.rows() == k);
+  assert(m <= tile_rows() && n <= kTileCols && scratch.size() >= kScratchBytes);
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    if (!accumulate)
+      for (size_t i = 0; i < m; i++) std::fill_n(c.row_ptr(i), n, 0.0f);
+    return;
+  }
+  if (bf16_) {
+    bf16_->multiply_tn(bf16_args(a, b.data(), b.stride(), c, k, accumulate, scratch));
+    return;
+  }
+  // Both operands are packed block by block: their rows lie pages apart. A in panels of mr, B in panels of
+  // nr.
+  const size_t mr = kernels_->mr, nr = kernels_->nr;
+  const size_t step = std::min(depth_step(k), kMaxDepth);
+  float* packed_a = floats(scratch);
+  float* packed_b = packed_a + kMaxDepth * (kMaxTileRows + 16);
+  assert((kMaxDepth * (kMaxTileRows + 16) + kMaxDepth * (kTileCols + 32)) * sizeof(float) <= scratch.size());
+  for (size_t k0 = 0; k0 < k; k0 += step) {
+    const size_t depth = std::min(step, k - k0);
+    for (size_t j = 0; j < n; j += nr)
+      kernels_->pack_panel(b.row_ptr(k0) + j, depth, std::min(nr, n - j), b.stride(), 1,
+                           packed_b + j * depth);
+    kernels_->pack_tiles(a.row_ptr(k0), depth, m, a.stride(), packed_a);
+    kernels_->gemm({.m = m,
+                    .n = n,
+                    .k = depth,
+                    .a = packed_a,
+                    .a_tile = depth * mr,
+                    .a_row = 1,
+                    .a_k = mr,
+                    .b = packed_b,
+                    .b_panel = depth * nr,
+                    .c = c.row_ptr(0),
+                    .c_row = c.stride(),
+                    .accumulate = accumulate || k0 > 0});
+  }
+}
+
+}  // namespace glint

@@ -1,0 +1,124 @@
+// The f32 matrix product: a register tile of kMr x kNr, B in packed panels, A read in place.
+//
+// One panel of B (k x kNr, at most 32 KB: callers cut k at kMaxDepth) stays in L1 while the rows of A stream
+// from L2. Every element of C is one chain of fused multiply-adds over k, whatever the tile it lies in, so
+// results do not depend on how callers cut m and n.
+#include "glint/kernels/isa/level.h"
+
+namespace glint::GLINT_ISA {
+namespace {
+
+typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
+typedef float LooseVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float))));
+
+GLINT_INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
+GLINT_INLINE void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
+
+template <size_t rows>
+void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, float* c, size_t c_row,
+          bool accumulate) {
+  Vec acc[rows][2];
+  for (size_t i = 0; i < rows; i++) {
+    acc[i][0] = accumulate ? load(c + i * c_row) : Vec{};
+    acc[i][1] = accumulate ? load(c + i * c_row + kLanes) : Vec{};
+  }
+  for (size_t kk = 0; kk < k; kk++) {
+    const Vec b0 = load(b), b1 = load(b + kLanes);
+#pragma GCC unroll 16
+    for (size_t i = 0; i < rows; i++) {
+      const Vec x = a[i * a_row] - Vec{};  // broadcast
+      acc[i][0] += x * b0;
+      acc[i][1] += x * b1;
+    }
+    a += a_k;
+    b += kNr;
+  }
+  for (size_t i = 0; i < rows; i++) {
+    store(c + i * c_row, acc[i][0]);
+    store(c + i * c_row + kLanes, acc[i][1]);
+  }
+}
+
+using TileFn = void (*)(size_t, const float*, size_t, size_t, const float*, float*, size_t, bool);
+
+template <size_t... i>
+struct Tiles {
+  static constexpr TileFn fn[] = {nullptr, &tile<i + 1>...};
+};
+template <size_t n, size_t... i>
+struct MakeTiles : MakeTiles<n - 1, n - 1, i...> {};
+template <size_t... i>
+struct MakeTiles<0, i...> : Tiles<i...> {};
+
+void gemm(const GemmF32& g) {
+  for (size_t j = 0, panel = 0; j < g.n; j += kNr, panel++) {
+    const float* b = g.b + panel * g.b_panel;
+    const size_t cols = g.n - j < kNr ? g.n - j : kNr;
+    for (size_t i = 0; i < g.m; i += kMr) {
+      const size_t rows = g.m - i < kMr ? g.m - i : kMr;
+      const float* a = g.a + i / kMr * g.a_tile;
+      float* c = g.c + i * g.c_row + j;
+      if (cols == kNr) {
+        MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, c, g.c_row, g.accumulate);
+        continue;
+      }
+      float edge[kMr * kNr] = {};  // the last columns: through a whole tile
+      if (g.accumulate)
+        for (size_t r = 0; r < rows; r++)
+          for (size_t s = 0; s < cols; s++) edge[r * kNr + s] = c[r * g.c_row + s];
+      MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, edge, kNr, g.accumulate);
+      for (size_t r = 0; r < rows; r++)
+        for (size_t s = 0; s < cols; s++) c[r * g.c_row + s] = edge[r * kNr + s];
+    }
+  }
+}
+
+void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out) {
+  if (j_stride == 1 && cols == kNr) {
+    for (size_t kk = 0; kk < k; kk++)
+      for (size_t h = 0; h < 2; h++)
+        store(out + kk * kNr + h * kLanes, load(src + kk * k_stride + h * kLanes));
+    return;
+  }
+  if (k_stride == 1 && cols == kNr) {  // a transpose, in blocks of four k that share their cache lines
+    size_t kk = 0;
+    for (; kk + 4 <= k; kk += 4)
+      for (size_t j = 0; j < kNr; j++) {
+        const float* s = src + j * j_stride + kk;
+        float* o = out + kk * kNr + j;
+        o[0] = s[0], o[kNr] = s[1], o[2 * kNr] = s[2], o[3 * kNr] = s[3];
+      }
+    for (; kk < k; kk++)
+      for (size_t j = 0; j < kNr; j++) out[kk * kNr + j] = src[j * j_stride + kk];
+    return;
+  }
+  for (size_t kk = 0; kk < k; kk++) {
+    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk * k_stride + j * j_stride];
+    for (size_t j = cols; j < kNr; j++) out[kk * kNr + j] = 0;
+  }
+}
+
+void pack_tiles(const float* src, size_t k, size_t m, size_t k_stride, float* out) {
+  const size_t whole = m / kMr, rest = m % kMr;
+  for (size_t kk = 0; kk < k; kk++) {
+    const float* s = src + kk * k_stride;
+    float* o = out + kk * kMr;
+    for (size_t t = 0; t < whole; t++, s += kMr, o += k * kMr)
+      for (size_t i = 0; i < kMr; i++) o[i] = s[i];
+    for (size_t i = 0; i < rest; i++) o[i] = s[i];
+    if (rest > 0)
+      for (size_t i = rest; i < kMr; i++) o[i] = 0;
+  }
+}
+
+}  // namespace
+
+void fill_gemm(Kernels& table) {
+  table.mr = kMr;
+  table.nr = kNr;
+  table.gemm = &gemm;
+  table.pack_panel = &pack_panel;
+  table.pack_tiles = &pack_tiles;
+}
+
+}  // namespace glint::GLINT_ISA

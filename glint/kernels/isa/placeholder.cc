@@ -1,1 +1,0 @@
-namespace glint::GLINT_ISA { void placeholder() {} }

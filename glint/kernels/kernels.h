@@ -1,0 +1,86 @@
+// The table of kernels of one instruction-set level. All are single-threaded and allocate nothing; callers
+// cut the work into tiles. Shapes are row-major, strides count elements.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "glint/base/cpu.h"
+#include "glint/kernels/gates.h"
+
+namespace glint {
+
+// C[m,n] = A[m,k] B[k,n], or C += with `accumulate`. Row i of register tile t of A is at a + t * a_tile + i *
+// a_row, its k-th element a_k * k further. B is in panels of `nr` columns: panel j holds k rows of nr floats,
+// columns beyond n are zero.
+struct GemmF32 {
+  size_t m, n, k;
+  const float* a;
+  size_t a_tile, a_row, a_k;
+  const float* b;
+  size_t b_panel;  // floats from one panel to the next
+  float* c;
+  size_t c_row;
+  bool accumulate;
+};
+
+struct AdamwStep {
+  float lr, beta1, beta2, eps, decay;
+  float correction1, correction2;  // 1 - beta1^t, 1 - beta2^t
+  float grad_scale;                // multiplies every gradient: clipping
+};
+
+struct NoiseKey {
+  uint64_t seed;
+  uint32_t epoch, sample;
+};
+
+struct Kernels {
+  Isa isa;
+
+  // Products. mr x nr is the register tile; packing is copy with padding.
+  size_t mr, nr;
+  void (*gemm)(const GemmF32&);
+  // out[k][nr] = src(k, j) for j < cols, 0 beyond; src(k, j) is at src[k * k_stride + j * j_stride].
+  void (*pack_panel)(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out);
+  // A^T for the product: out[tile][k][mr] = src[k][tile * mr + i], 0 beyond m.
+  void (*pack_tiles)(const float* src, size_t k, size_t m, size_t k_stride, float* out);
+
+  // z = [l | r] of width 2h. y = gate(l) r.
+  void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* z, size_t z_stride,
+                                  float* y, size_t y_stride);
+  // dz = [dy r gate'(l) | dy gate(l)]; dz may be z.
+  void (*glu_backward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* z, size_t z_stride,
+                                   const float* dy, size_t dy_stride, float* dz, size_t dz_stride);
+  // The same, gate and product in separate passes over memory, as a framework without fusion does it:
+  // value = gate(l); slope = gate'(l).
+  void (*gate_apply[kGateCount])(const GateParams&, size_t n, const float* l, float* value, float* slope);
+
+  // Per row: loss = -log softmax(logits)[label], dlogits = scale (softmax - onehot), hit = argmax is the
+  // label. dlogits may be logits or null.
+  void (*softmax_xent)(size_t rows, size_t n, const float* logits, size_t stride, const uint8_t* labels,
+                       float scale, float* dlogits, size_t d_stride, float* loss, uint8_t* hit);
+  // y = x / sqrt(mean(x^2) + eps); inverse[row] = 1 / that root.
+  void (*rmsnorm_forward)(size_t rows, size_t n, const float* x, size_t x_stride, float eps, float* y,
+                          size_t y_stride, float* inverse);
+  // dx = inverse (dy - y mean(dy y)).
+  void (*rmsnorm_backward)(size_t rows, size_t n, const float* y, size_t y_stride, const float* inverse,
+                           const float* dy, size_t dy_stride, float* dx, size_t dx_stride);
+  void (*add_rows)(size_t rows, size_t n, const float* x, size_t x_stride, float* y,
+                   size_t y_stride);                                                         // y += x
+  void (*add_bias)(size_t rows, size_t n, const float* bias, float* y, size_t y_stride);     // y += bias
+  void (*column_sums)(size_t rows, size_t n, const float* x, size_t x_stride, float* sums);  // sums += x
+  double (*sum)(size_t n, const float* x);
+  double (*sum_squares)(size_t n, const float* x);
+
+  // m, v, p in place; g is read. Decoupled decay, as PyTorch's AdamW.
+  void (*adamw)(const AdamwStep&, size_t n, const float* g, float* m, float* v, float* p);
+
+  // out = pixel / 255 + std * normal(seed, epoch, sample, pixel index); without noise when std is 0.
+  void (*noisy_pixels)(const NoiseKey&, float std, size_t n, const uint8_t* pixels, float* out);
+};
+
+// The table of a level that this processor can run (see runnable_isas).
+const Kernels& kernels(Isa isa);
+
+}  // namespace glint

@@ -1,0 +1,57 @@
+#include "glint/nn/glu.h"
+
+#include <cassert>
+
+namespace glint {
+
+void gate_forward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z, MatrixView<float> y) {
+  assert(z.rows() == y.rows() && z.cols() == 2 * y.cols());
+  kernels.glu_forward[static_cast<int>(gate.kind)](gate.params, z.rows(), y.cols(), z.data(), z.stride(),
+                                                   y.data(), y.stride());
+}
+
+void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z,
+                   ConstMatrixView<float> dy, MatrixView<float> dz) {
+  assert(z.rows() == dy.rows() && z.cols() == 2 * dy.cols() && dz.cols() == z.cols());
+  kernels.glu_backward[static_cast<int>(gate.kind)](gate.params, z.rows(), dy.cols(), z.data(), z.stride(),
+                                                    dy.data(), dy.stride(), dz.data(), dz.stride());
+}
+
+void glu_forward(const Products& products, const Gate& gate, ConstMatrixView<float> x, const PackedWeights& w,
+                 MatrixView<float> z, MatrixView<float> y, std::span<std::byte> scratch) {
+  linear_forward(products, x, w, z, scratch);
+  gate_forward(products.kernels(), gate, z, y);
+}
+
+void glu_backward(const Products& products, const Gate& gate, ConstMatrixView<float> dy,
+                  const PackedWeights& w, MatrixView<float> z, MatrixView<float> dx, bool accumulate,
+                  std::span<std::byte> scratch) {
+  gate_backward(products.kernels(), gate, z, dy, z);
+  if (!dx.empty()) linear_backward(products, z, w, dx, accumulate, scratch);
+}
+
+void glu_layer_forward(const Compute& compute, const GluLayer& layer, const PackedWeights& packed,
+                       ConstMatrixView<float> x, MatrixView<float> z, MatrixView<float> y) {
+  compute.pool.for_tiles(chunk_count(x.rows()), [&](size_t chunk, size_t worker) {
+    const Range r = chunk_range(x.rows(), chunk);
+    glu_forward(compute.products, layer.gate, x.row_range(r.first, r.count), packed,
+                z.row_range(r.first, r.count), y.row_range(r.first, r.count), compute.scratch[worker]);
+  });
+}
+
+void glu_layer_backward(const Compute& compute, const GluLayer& layer, const PackedWeights& packed,
+                        ConstMatrixView<float> x, MatrixView<float> z, ConstMatrixView<float> dy,
+                        MatrixView<float> dx, MatrixView<float> dw) {
+  compute.pool.for_tiles(chunk_count(x.rows()), [&](size_t chunk, size_t worker) {
+    const Range r = chunk_range(x.rows(), chunk);
+    glu_backward(compute.products, layer.gate, dy.row_range(r.first, r.count), packed,
+                 z.row_range(r.first, r.count), dx.empty() ? dx : dx.row_range(r.first, r.count), false,
+                 compute.scratch[worker]);
+  });
+  compute.pool.for_tiles(weight_gradient_tiles(compute.products, dw.rows(), dw.cols()),
+                         [&](size_t tile, size_t worker) {
+                           weight_gradient_tile(compute.products, z, x, dw, tile, compute.scratch[worker]);
+                         });
+}
+
+}  // namespace glint

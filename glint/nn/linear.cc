@@ -1,0 +1,76 @@
+#include "glint/nn/linear.h"
+
+#include <cassert>
+
+namespace glint {
+namespace {
+
+constexpr size_t kPanelsPerPiece = 8;
+
+size_t piece_count(const Products& products, size_t n) {
+  return (products.panels(n) + kPanelsPerPiece - 1) / kPanelsPerPiece;
+}
+
+struct TileGrid {
+  size_t row_step, rows, cols;
+};
+TileGrid tile_grid(const Products& products, size_t n, size_t k) {
+  // Even rows of tiles: 512 becomes 4 x 128, not 3 x 168 + 8.
+  const size_t count = (n + products.tile_rows() - 1) / products.tile_rows();
+  const size_t step = count == 0 ? 1 : (n + count - 1) / count;
+  return {step, count, (k + Products::kTileCols - 1) / Products::kTileCols};
+}
+
+}  // namespace
+
+PackedWeights::PackedWeights(const Products& products, size_t n, size_t k, bool input_gradient)
+    : n_(n),
+      k_(k),
+      pieces_forward_(piece_count(products, n)),
+      pieces_backward_(input_gradient ? piece_count(products, k) : 0),
+      forward_(1, products.packed_bytes(k, n)),
+      backward_(1, input_gradient ? products.packed_bytes(n, k) : 0) {}
+
+void PackedWeights::pack(const Products& products, ConstMatrixView<float> w, size_t piece) {
+  assert(w.rows() == n_ && w.cols() == k_ && piece < pieces());
+  const bool is_forward = piece < pieces_forward_;
+  const size_t first = (is_forward ? piece : piece - pieces_forward_) * kPanelsPerPiece;
+  const size_t count = std::min(kPanelsPerPiece, products.panels(is_forward ? n_ : k_) - first);
+  if (is_forward)
+    products.pack(w, Products::Form::transposed, forward_.span(), first, count);
+  else
+    products.pack(w, Products::Form::as_is, backward_.span(), first, count);
+}
+
+void PackedWeights::pack_all(const Compute& compute, ConstMatrixView<float> w) {
+  compute.pool.for_tiles(pieces(), [&](size_t piece, size_t) { pack(compute.products, w, piece); });
+}
+
+void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
+                    MatrixView<float> y, std::span<std::byte> scratch) {
+  assert(x.cols() == w.cols() && y.cols() == w.rows());
+  products.multiply(x, w.forward(), y, false, scratch);
+}
+
+void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
+                     MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch) {
+  assert(dy.cols() == w.rows() && dx.cols() == w.cols());
+  products.multiply(dy, w.backward(), dx, accumulate, scratch);
+}
+
+size_t weight_gradient_tiles(const Products& products, size_t n, size_t k) {
+  const TileGrid grid = tile_grid(products, n, k);
+  return grid.rows * grid.cols;
+}
+
+void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
+                          MatrixView<float> dw, size_t tile, std::span<std::byte> scratch) {
+  const TileGrid grid = tile_grid(products, dw.rows(), dw.cols());
+  const size_t i = tile / grid.cols * grid.row_step, j = tile % grid.cols * Products::kTileCols;
+  const size_t rows = std::min(grid.row_step, dw.rows() - i),
+               cols = std::min(Products::kTileCols, dw.cols() - j);
+  products.multiply_tn(dy.col_range(i, rows), x.col_range(j, cols), dw.row_range(i, rows).col_range(j, cols),
+                       false, scratch);
+}
+
+}  // namespace glint
