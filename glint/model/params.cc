@@ -1,0 +1,34 @@
+#include "glint/model/params.h"
+
+#include <cmath>
+
+#include "glint/base/rng.h"
+
+namespace glint {
+
+size_t ParamTable::add(ParamSpec spec) {
+  spec.offset = floats_;
+  floats_ += (spec.size() + 15) / 16 * 16;
+  specs_.push_back(std::move(spec));
+  return specs_.size() - 1;
+}
+
+size_t ParamTable::parameters() const {
+  size_t total = 0;
+  for (const ParamSpec& s : specs_) total += s.size();
+  return total;
+}
+
+void ParamTable::initialise(std::span<float> buffer, uint64_t seed) const {
+  std::fill(buffer.begin(), buffer.end(), 0.0f);
+  for (size_t t = 0; t < specs_.size(); t++) {
+    const ParamSpec& s = specs_[t];
+    const Rng rng(seed, Stream::init, static_cast<uint32_t>(t));
+    float* p = buffer.data() + s.offset;
+    const double bound = s.fan_in ? 1.0 / std::sqrt(static_cast<double>(s.fan_in)) : 0;
+    for (size_t i = 0; i < s.size(); i++)
+      p[i] = static_cast<float>(s.fan_in ? bound * (2 * rng.uniform(i) - 1) : rng.normal(i));
+  }
+}
+
+}  // namespace glint
