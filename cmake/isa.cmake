@@ -1,5 +1,5 @@
 # glint/kernels/isa/*.cc is compiled once per instruction-set level, each into its own namespace (GLINT_ISA), and
-# one level is chosen at start. tests/kernels/isa_symbols checks that no shared inline function escapes from here.
+# one level is chosen at start. tests/house/isa_symbols checks that no shared inline function escapes from here.
 function(glint_add_isa level)
   add_library(glint_isa_${level} OBJECT ${GLINT_ISA_SOURCES})
   set_target_properties(glint_isa_${level} PROPERTIES POSITION_INDEPENDENT_CODE ON)

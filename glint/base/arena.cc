@@ -9,11 +9,9 @@ namespace glint {
 Arena::Arena(size_t bytes) {
   if (bytes == 0) return;
   constexpr size_t kPage = size_t{2} << 20;  // a huge page
-  capacity_ = (bytes + kPage - 1) / kPage * kPage;
+  capacity_ = (checked_bytes(bytes, 1, 1) + kPage - 1) / kPage * kPage;
   void* p = mmap(nullptr, capacity_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (p == MAP_FAILED)
-    throw Error({.what = "cannot get " + std::to_string(capacity_ >> 20) + " MiB of memory",
-                 .hint = "a smaller batch or a narrower model"});
+  if (p == MAP_FAILED) throw_no_memory(bytes);
   madvise(p, capacity_, MADV_HUGEPAGE);  // a hint: fewer TLB misses where the kernel agrees
   data_ = static_cast<char*>(p);
 }

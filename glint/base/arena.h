@@ -21,7 +21,7 @@ class Arena {
   // Bytes that alloc<T>(count) takes, so that callers can add up what they need.
   template <class T>
   static constexpr size_t bytes_for(size_t count) {
-    return (count * sizeof(T) + kAlignment - 1) / kAlignment * kAlignment;
+    return (checked_bytes(count, 1, sizeof(T)) + kAlignment - 1) / kAlignment * kAlignment;
   }
   template <class T>
   std::span<T> alloc(size_t count) {
@@ -30,6 +30,7 @@ class Arena {
   }
   template <class T>
   MatrixView<T> matrix(size_t rows, size_t cols) {
+    checked_bytes(rows, cols, sizeof(T));
     return {alloc<T>(rows * cols).data(), rows, cols};
   }
   void reset() { used_ = 0; }

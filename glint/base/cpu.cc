@@ -71,7 +71,8 @@ CpuInfo detect_cpu() {
   __builtin_cpu_init();
   const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                  bit(r1.c, 22) /* movbe */ && bit(r1.c, 29) /* f16c */;
+                  bit(r1.c, 22) /* movbe */ && bit(r1.c, 29) /* f16c */ &&
+                  bit(cpuid(0x80000001u).c, 5) /* lzcnt */;
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&
                   __builtin_cpu_supports("avx512vl");
@@ -142,7 +143,7 @@ Bf16Unit best_bf16(const CpuInfo& cpu) {
 std::string describe(const CpuInfo& cpu) {
   std::string s = cpu.brand.empty() ? "unknown processor" : cpu.brand;
   s += " (family " + std::to_string(cpu.family) + " model " + std::to_string(cpu.model) + "), ";
-  s += cpu.best == Isa::v4 ? "AVX-512" : cpu.best == Isa::v3 ? "AVX2" : "SSE2";
+  s += cpu.best == Isa::v4 ? "AVX-512" : cpu.best == Isa::v3 ? "AVX2" : "baseline instructions";
   s += cpu.amx_bf16 ? ", AMX bf16" : cpu.avx512_bf16 ? ", AVX-512 bf16" : ", no bf16";
   if (cpu.l2) s += ", L2 " + size_text(cpu.l2);
   if (cpu.l3) s += ", L3 " + size_text(cpu.l3);

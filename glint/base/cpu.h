@@ -1,6 +1,7 @@
 // What this processor can do, and which level of instructions the kernels are to use.
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -42,8 +42,11 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
   std::string best;
   size_t best_distance = std::max<size_t>(1, (word.size() + 1) / 3) + 1;
   for (const std::string& c : candidates) {
+    if (c.size() > kMaxWord) continue;
     size_t distance = edit_distance(word, c);
-    if (word.size() >= 3 && c.size() > word.size() && c.compare(0, word.size(), word) == 0) distance = 1;
+    if (distance == std::max(word.size(), c.size())) continue;  // not a letter in common
+    if (word.size() >= 3 && c.size() > word.size() && edit_distance(word, c.substr(0, word.size())) == 0)
+      distance = std::min<size_t>(distance, 1);
     if (distance < best_distance) best_distance = distance, best = c;
   }
   return best;
@@ -52,6 +55,7 @@ std::string nearest(std::string_view word, const std::vector<std::string>& candi
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string near = nearest(word, candidates);
   if (!near.empty()) return "did you mean " + near + "?";
+  if (candidates.empty()) return "";
   std::string all = "one of ";
   for (size_t i = 0; i < candidates.size(); i++) all += (i ? ", " : "") + candidates[i];
   return all;

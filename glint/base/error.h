@@ -39,7 +39,7 @@ class Error : public std::runtime_error {
 // The candidate nearest to `word` by edit distance, or "" when none is near enough to be a slip.
 std::string nearest(std::string_view word, const std::vector<std::string>& candidates);
 
-// "did you mean X?" for a near miss, otherwise "one of A, B, C".
+// "did you mean X?" for a near miss, otherwise "one of A, B, C"; "" when there are no candidates.
 std::string suggest(std::string_view word, const std::vector<std::string>& candidates);
 
 }  // namespace glint

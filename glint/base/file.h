@@ -32,14 +32,18 @@ FileSystem& real_files();
 
 // Writes through `fill` into a temporary file beside `path`, syncs it, renames it over `path`, syncs the
 // directory. After a crash at any moment `path` holds the old content or the new, whole. A failure removes
-// the temporary file.
+// the temporary file and is thrown on; only that of the last sync comes after `path` has the new content. Two
+// threads must not write the same path at once.
 void write_atomic(FileSystem& files, const std::string& path, const std::function<void(WritableFile&)>& fill);
 void write_atomic(FileSystem& files, const std::string& path, std::string_view content);
 
-// The whole file; Error (bad_file) when it is missing, not a regular file, or larger than `max_bytes`.
+// The whole file; Error (bad_file) when it is missing, not a regular file, or larger than `max_bytes`. What
+// is appended while it is read is left out.
 std::string read_file(const std::string& path, size_t max_bytes = size_t{1} << 31);
 
-// A file mapped read-only: for data that is used in place.
+// A file mapped read-only: for data that is used in place. Only for files that nobody shortens meanwhile:
+// the system kills a process that reads a page which the file no longer has. Use read_file where that
+// matters.
 class MappedFile {
  public:
   explicit MappedFile(const std::string& path);

@@ -6,7 +6,6 @@
 #include <cassert>
 #include <cstddef>
 #include <cstdlib>
-#include <new>
 #include <span>
 #include <string>
 #include <type_traits>
@@ -64,13 +63,19 @@ template <class T>
 using ConstMatrixView = MatrixView<const T>;
 
 // rows * cols * sizeof(T), or an Error when that does not fit.
-inline size_t checked_bytes(size_t rows, size_t cols, size_t element) {
+constexpr size_t checked_bytes(size_t rows, size_t cols, size_t element) {
   size_t count = 0, bytes = 0;
   if (__builtin_mul_overflow(rows, cols, &count) || __builtin_mul_overflow(count, element, &bytes) ||
       bytes > (size_t{1} << 46))
     throw Error(
         {.what = "matrix of " + std::to_string(rows) + " x " + std::to_string(cols) + " is too large"});
   return bytes;
+}
+
+// The Error (failure) of an allocation that the system refused.
+[[noreturn]] inline void throw_no_memory(size_t bytes) {
+  throw Error({.what = "cannot get " + std::to_string((bytes >> 20) + 1) + " MiB of memory",
+               .hint = "a smaller batch or a narrower model"});
 }
 
 // Owning, zero-initialised, contiguous (stride == cols), 64-byte aligned.
@@ -85,7 +90,7 @@ class Matrix {
     if (bytes == 0) return;
     data_ =
         static_cast<T*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
-    if (!data_) throw std::bad_alloc();
+    if (!data_) throw_no_memory(bytes);
     std::fill_n(data_, rows * cols, T{});
   }
   Matrix(const Matrix& other) : Matrix(other.rows_, other.cols_) { std::copy_n(other.data_, size(), data_); }

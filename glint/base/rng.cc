@@ -7,6 +7,8 @@
 
 namespace glint {
 
+__extension__ using Uint128 = unsigned __int128;  // g++ and clang++ have it, the standard does not
+
 PhiloxBlock philox(PhiloxBlock c, uint64_t seed) {
   uint32_t k0 = static_cast<uint32_t>(seed), k1 = static_cast<uint32_t>(seed >> 32);
   for (int round = 0; round < kPhiloxRounds; round++) {
@@ -41,7 +43,7 @@ double Rng::normal(uint64_t index) const {
 uint64_t Rng::below(uint64_t bound, uint64_t index) const {
   const PhiloxBlock b = block(index);  // one block a draw: 64 bits
   const uint64_t r = uint64_t{b[0]} << 32 | b[1];
-  return static_cast<uint64_t>(static_cast<unsigned __int128>(r) * bound >> 64);
+  return static_cast<uint64_t>(static_cast<Uint128>(r) * bound >> 64);
 }
 
 std::vector<uint32_t> Rng::permutation(uint32_t n) const {

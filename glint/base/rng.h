@@ -34,9 +34,11 @@ class Rng {
   Rng(uint64_t seed, Stream stream, uint32_t sub = 0) : seed_(seed), stream_(stream), sub_(sub) {}
 
   uint32_t bits(uint64_t index) const;
-  double uniform(uint64_t index) const;                  // in [0, 1), 32 bits
-  double normal(uint64_t index) const;                   // Box-Muller; the float kernels draw the same values
-  uint64_t below(uint64_t bound, uint64_t index) const;  // in [0, bound), bias below 2^-32
+  double uniform(uint64_t index) const;  // in [0, 1), 32 bits
+  double normal(uint64_t index) const;   // Box-Muller; the float kernels draw the same values
+  // In [0, bound), bound > 0, bias below 2^-32 for bounds up to 2^32. Draw i takes the bits 4i to 4i + 3:
+  // keep it and bits, uniform or normal on streams or subs of their own.
+  uint64_t below(uint64_t bound, uint64_t index) const;
   // A permutation of 0..n-1, the same for the same (seed, stream, sub).
   std::vector<uint32_t> permutation(uint32_t n) const;
 

@@ -2,16 +2,22 @@
 
 #include <sched.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
+#include <cstdlib>
 #include <exception>
 #include <fstream>
 #include <mutex>
 #include <string>
+#include <system_error>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "glint/base/error.h"
 
 namespace glint {
 namespace {
@@ -19,6 +25,8 @@ namespace {
 // Long enough to catch the next loop of a training step (tens of microseconds), short enough that an idle
 // pool leaves the core to others: endless spinning beside busy neighbours costs a scheduler slice per loop.
 constexpr int kSpins = 2000;
+
+constexpr size_t kMaxThreads = 1024;  // far above any use; a slip of the finger must not start a million
 
 void pause_cpu() {
 #if defined(__x86_64__)
@@ -83,19 +91,34 @@ struct ThreadPool::State {
     }
     start.notify_all();
   }
+
+  void stop_all() {
+    stop.store(true, std::memory_order_release);
+    publish();
+    for (std::thread& t : workers) t.join();
+    workers.clear();
+  }
 };
 
 ThreadPool::ThreadPool(size_t threads)
     : state_(std::make_unique<State>()), threads_(threads ? threads : available_threads()) {
-  for (size_t w = 1; w < threads_; w++)
-    state_->workers.emplace_back([s = state_.get(), w] { s->worker_main(w); });
+  if (threads_ > kMaxThreads)
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(threads_) + " threads are too many",
+                 .expected = "at most " + std::to_string(kMaxThreads),
+                 .hint = std::to_string(available_threads()) + ", what this process may run on"});
+  try {
+    state_->workers.reserve(threads_);
+    for (size_t w = 1; w < threads_; w++)
+      state_->workers.emplace_back([s = state_.get(), w] { s->worker_main(w); });
+  } catch (const std::system_error& e) {
+    state_->stop_all();  // a thread that is destroyed before it is joined would end the process
+    throw Error({.what = "cannot start " + std::to_string(threads_) + " threads: " + e.what(),
+                 .hint = "fewer threads"});
+  }
 }
 
-ThreadPool::~ThreadPool() {
-  state_->stop.store(true, std::memory_order_release);
-  state_->publish();
-  for (std::thread& t : state_->workers) t.join();
-}
+ThreadPool::~ThreadPool() { state_->stop_all(); }
 
 void ThreadPool::run(size_t tiles, Call call, void* body) {
   if (threads_ == 1 || tiles <= 1) {

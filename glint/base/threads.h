@@ -12,7 +12,8 @@ namespace glint {
 
 class ThreadPool {
  public:
-  // 0: as many as the process may run on (affinity and cgroup quota counted).
+  // 0: as many as the process may run on (affinity and cgroup quota counted). Error (usage) above 1024, Error
+  // (failure) when the system refuses.
   explicit ThreadPool(size_t threads = 0);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -22,7 +23,8 @@ class ThreadPool {
 
   // Calls body(tile, worker) for every tile in [0, tiles), worker in [0, size()); returns when all are done.
   // The calling thread works too. An exception stops the handing out of tiles; the one of the lowest tile
-  // that failed is rethrown. No allocation. Not re-entrant: a body must not use the same pool.
+  // that fails is rethrown, at any number of threads: tiles are handed out in order, and a tile that was
+  // handed out is finished. No allocation. Not re-entrant: a body must not use the same pool.
   template <class Body>
   void for_tiles(size_t tiles, Body&& body) {
     run(tiles, &invoke<std::remove_reference_t<Body>>, const_cast<void*>(static_cast<const void*>(&body)));

@@ -1,0 +1,90 @@
+# Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
+.NOTPARALLEL:
+.PHONY: help demo test test-full build bench bench-gates format asan tsan fuzz install clean program
+.DEFAULT_GOAL := help
+
+JOBS ?= $(shell nproc)
+PREFIX ?= /usr/local
+FUZZ_SECONDS ?= 30
+GLINT := build/release/glint
+
+help: ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r t d; do printf '  make %-12s %s\n' "$$t" "$$d"; done
+
+demo: ## build, then show what glint does; leaves its files in demo/
+	@scripts/setup build demo
+	@$(MAKE) --no-print-directory program
+	@mkdir -p demo
+	@echo "the gates, with their formulas: $(GLINT) gates"
+	@$(GLINT) gates
+	@echo "the gates drawn: $(GLINT) gates --plot demo/gates.svg"
+	@$(GLINT) gates --plot demo/gates.svg
+	@echo "Open demo/gates.svg in a browser."
+
+test: ## build and run every test
+	@scripts/setup build test
+	@$(MAKE) --no-print-directory check-release
+
+test-full: ## test, asan, tsan and fuzz, one after the other
+	@$(MAKE) --no-print-directory test asan tsan fuzz
+
+build: ## build only: build/release/glint
+	@scripts/setup build
+	@$(MAKE) --no-print-directory program
+
+bench: ## the kernel benchmarks, then the comparisons with PyTorch
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory build-release
+	@for b in build/release/bench/*_bench; do test ! -x "$$b" || "$$b" || exit 1; done
+	@$(MAKE) --no-print-directory bench-gates
+
+bench-gates: ## the gates beside PyTorch's
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory build-release
+	@/usr/bin/python3 bench/peers/bench_gates.py
+
+format: ## clang-format over the C++ sources
+	@scripts/setup format
+	@git ls-files '*.cc' '*.h' | xargs clang-format -i
+	@git diff --stat
+
+asan: ## the tests under the address and undefined-behaviour sanitizers
+	@scripts/setup build test
+	@$(MAKE) --no-print-directory check-asan
+
+tsan: ## the tests under the thread sanitizer
+	@scripts/setup build test
+	@$(MAKE) --no-print-directory check-tsan
+
+fuzz: ## every fuzz target for FUZZ_SECONDS (30) seconds
+	@scripts/setup build fuzz
+	@$(MAKE) --no-print-directory build-fuzz
+	@for f in build/fuzz/tests/fuzz/*_fuzz; do \
+	  mkdir -p build/fuzz/corpus/$${f##*/}; \
+	  scripts/step build/$${f##*/}.log "fuzz $${f##*/} for $(FUZZ_SECONDS) s" \
+	    $$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 build/fuzz/corpus/$${f##*/} || exit 1; done
+
+install: ## build and install under PREFIX (/usr/local)
+	@scripts/setup build
+	@$(MAKE) --no-print-directory program
+	@scripts/step build/install.log "install under $(PREFIX)" cmake --install build/release --prefix "$(PREFIX)"
+
+clean: ## remove build/ and demo/
+	rm -rf build demo
+
+# The steps that the targets share. CMake configures once; after that ninja knows when to configure again.
+build/%/build.ninja: CMakePresets.json
+	@scripts/step build/configure-$*.log "configure build/$*" cmake --preset $*
+
+# The program and the library without the tests: what a first look needs.
+program: build/release/build.ninja
+	@scripts/step build/build-program.log "build $(GLINT)" cmake --build --preset release --target glint_cli -j $(JOBS)
+
+build-%: build/%/build.ninja
+	@scripts/step build/build-$*.log "build build/$*" cmake --build --preset $* -j $(JOBS)
+
+check-%: build-%
+	@scripts/step build/test-$*.log "test build/$*" ctest --preset $* -j $(JOBS)
+	@sed -n '/tests passed/,$$p' build/test-$*.log
+
+.PRECIOUS: build/%/build.ninja
