@@ -190,7 +190,10 @@ std::string npy_header(Dtype dtype, std::span<const size_t> shape, int version) 
         {.what = std::string("cannot write ") + dtype_name(dtype) + " " + show_shape(shape) + " as .npy",
          .expected = "F32, F64, U8 or I32 of at most " + std::to_string(kMaxRank) + " dimensions"});
   std::string dict = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (";
-  for (size_t i = 0; i < shape.size(); i++) dict += (i ? ", " : "") + std::to_string(shape[i]);
+  for (size_t i = 0; i < shape.size(); i++) {
+    if (i > 0) dict += ", ";
+    dict += std::to_string(shape[i]);
+  }
   dict += shape.size() == 1 ? ",), }" : "), }";
 
   const size_t length_bytes = version == 1 ? 2 : 4;

@@ -44,15 +44,20 @@ void write_safetensors(WritableFile& file, std::span<const TensorToWrite> tensor
   std::string header = "{";
   if (!metadata.empty()) {
     header += "\"__metadata__\":{";
-    for (const auto& [key, value] : metadata)
-      header += (header.back() == '{' ? "" : ",") + json_quote(key) + ":" + json_quote(value);
+    for (const auto& [key, value] : metadata) {
+      if (header.back() != '{') header += ',';
+      header += json_quote(key) + ":" + json_quote(value);
+    }
     header += "}";
   }
   for (size_t i = 0; i < tensors.size(); i++) {
     const TensorToWrite& t = tensors[i];
     if (header.size() > 1) header += ",";
     header += json_quote(t.name) + ":{\"dtype\":\"" + dtype_name(t.dtype) + "\",\"shape\":[";
-    for (size_t d = 0; d < t.shape.size(); d++) header += (d ? "," : "") + std::to_string(t.shape[d]);
+    for (size_t d = 0; d < t.shape.size(); d++) {
+      if (d > 0) header += ',';
+      header += std::to_string(t.shape[d]);
+    }
     header += "],\"data_offsets\":[" + std::to_string(begin[i]) + "," +
               std::to_string(begin[i] + t.bytes.size()) + "]}";
   }

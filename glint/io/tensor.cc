@@ -55,7 +55,10 @@ bool dense_bytes(std::span<const size_t> shape, Dtype dtype, size_t& bytes) {
 
 std::string show_shape(std::span<const size_t> shape) {
   std::string text = "[";
-  for (size_t i = 0; i < shape.size(); i++) text += (i ? ", " : "") + std::to_string(shape[i]);
+  for (size_t i = 0; i < shape.size(); i++) {
+    if (i > 0) text += ", ";
+    text += std::to_string(shape[i]);
+  }
   return text + "]";
 }
 

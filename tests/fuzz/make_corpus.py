@@ -1,0 +1,55 @@
+#!/usr/bin/env python3
+"""Writes the seeds of the fuzz targets: make_corpus.py FOLDER. Small files, valid and nearly valid."""
+import struct
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent / "golden"))
+sys.dont_write_bytecode = True
+import make_io  # noqa: E402
+
+
+def header(text, data=b""):
+    return struct.pack("<Q", len(text)) + text + data
+
+
+def main():
+    root = Path(sys.argv[1])
+
+    def seed(target, name, data):
+        folder = root / target
+        folder.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_bytes(data)
+
+    tensors = make_io.sample_tensors()
+    seed("safetensors", "all", make_io.safetensors(tensors, {"a": "b"}))
+    seed("safetensors", "one", make_io.safetensors(tensors[:1], None, pad=False))
+    seed("safetensors", "half", make_io.safetensors(tensors[2:4]))
+    seed("safetensors", "empty", header(b"{}"))
+    entry = b'"%s":{"dtype":"%s","shape":[%s],"data_offsets":[%d,%d]}'
+    seed("safetensors", "twice", header(b"{" + entry % (b"a", b"U8", b"2", 0, 2) + b"," +
+                                        entry % (b"a", b"I8", b"2", 2, 4) + b"}", b"1234"))
+    seed("safetensors", "overlap", header(b"{" + entry % (b"a", b"F32", b"1", 0, 4) + b"," +
+                                          entry % (b"b", b"F16", b"1,1", 2, 4) + b"}", b"1234"))
+    seed("safetensors", "huge", header(b"{" + entry % (b"a", b"F32", b"4611686018427387905", 0, 4) + b"}", b"1234"))
+
+    seed("npy", "f4", make_io.npy("<f4", [2, 3], bytes(24)))
+    seed("npy", "f8_v2", make_io.npy("<f8", [1], bytes(8), version=2))
+    seed("npy", "u1", make_io.npy("|u1", [2, 2, 1], b"abcd"))
+    seed("npy", "scalar", make_io.npy("<i4", [], b"abcd"))
+
+    for name, data, _ in make_io.pictures():
+        seed("png", name, data)
+    extra = make_io.chunk(b"gAMA", struct.pack(">I", 45455)) + make_io.chunk(b"tEXt", b"Title\0text")
+    seed("png", "extras", make_io.png(2, 2, make_io.RGB, 8, lambda x, y: (x, y, 9), extra=extra))
+
+    seed("json", "values", b'{"a":[1,-2,0.5,1e-3,true,false,null],"b":{"c":"\\u00e9\\ud83d\\ude00\\n"}}')
+    seed("json", "lines", b'{"step":1,"loss":0.5}\n{"step":2}\n{"st')
+    seed("json", "twice", b'{"a":1,"a":2}')
+    seed("json", "deep", b"[" * 70)
+    seed("json", "numbers", b"[0,-0,18446744073709551616,-9223372036854775808,1e308,1.5E+2]")
+    seed("json", "utf8", '["\u00e9\u20ac\U0001f600"]'.encode())
+
+
+if __name__ == "__main__":
+    main()
