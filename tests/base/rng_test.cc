@@ -86,8 +86,10 @@ TEST(Rng, FarIndicesDoNotRepeatNearOnes) {
 TEST(Rng, EveryBitIsSetHalfOfTheTime) {
   const Rng rng(11, Stream::test);
   std::vector<int> ones(32);
-  for (uint64_t i = 0; i < kDraws; i++)
-    for (int b = 0; b < 32; b++) ones[b] += rng.bits(i) >> b & 1;
+  for (uint64_t i = 0; i < kDraws; i++) {
+    const uint32_t word = rng.bits(i);
+    for (int b = 0; b < 32; b++) ones[b] += word >> b & 1;
+  }
   for (int b = 0; b < 32; b++)
     EXPECT_NEAR(ones[b], kDraws / 2.0, 5 * std::sqrt(kDraws * 0.25)) << "bit " << b;
 }
