@@ -6,13 +6,20 @@
 #include "glint/base/rng.h"
 
 namespace glint::reference {
+namespace {
+
+// y += f x. Without the bounds check of each element, so that the shapes of training can be tested.
+void add_scaled(double f, std::span<const double> x, std::span<double> y) {
+  for (size_t j = 0; j < x.size(); j++) y[j] += f * x[j];
+}
+
+}  // namespace
 
 Matrix<double> multiply(View a, View b) {
   assert(a.cols() == b.rows());
   Matrix<double> c(a.rows(), b.cols());
   for (size_t i = 0; i < a.rows(); i++)
-    for (size_t k = 0; k < a.cols(); k++)
-      for (size_t j = 0; j < b.cols(); j++) c(i, j) += a(i, k) * b(k, j);
+    for (size_t k = 0; k < a.cols(); k++) add_scaled(a(i, k), b.row(k), c.view().row(i));
   return c;
 }
 
@@ -20,8 +27,7 @@ Matrix<double> multiply_tn(View a, View b) {
   assert(a.rows() == b.rows());
   Matrix<double> c(a.cols(), b.cols());
   for (size_t k = 0; k < a.rows(); k++)
-    for (size_t i = 0; i < a.cols(); i++)
-      for (size_t j = 0; j < b.cols(); j++) c(i, j) += a(k, i) * b(k, j);
+    for (size_t i = 0; i < a.cols(); i++) add_scaled(a(k, i), b.row(k), c.view().row(i));
   return c;
 }
 
