@@ -55,11 +55,14 @@ void bf16_blocks(size_t m, size_t n, size_t steps, const uint16_t* a, size_t a_r
         Unit::block(steps, a + i * a_row, a_row, panel, out, c_row, add);
         continue;
       }
-      alignas(64) float edge[kBf16Block * kBf16Block];
-      Unit::block(steps, a + i * a_row, a_row, panel, edge, kBf16Block, false);
+      // C goes in first, as in a whole block: the order of the sum must not depend on where an element lies.
+      alignas(64) float edge[kBf16Block * kBf16Block] = {};
+      if (add)
+        for (size_t r = 0; r < rows; r++)
+          for (size_t s = 0; s < cols; s++) edge[r * kBf16Block + s] = out[r * c_row + s];
+      Unit::block(steps, a + i * a_row, a_row, panel, edge, kBf16Block, add);
       for (size_t r = 0; r < rows; r++)
-        for (size_t s = 0; s < cols; s++)
-          out[r * c_row + s] = edge[r * kBf16Block + s] + (add ? out[r * c_row + s] : 0.0f);
+        for (size_t s = 0; s < cols; s++) out[r * c_row + s] = edge[r * kBf16Block + s];
     }
   }
 }

@@ -64,6 +64,16 @@ struct Sqs {
     return (std::pow(t, -g.p - 1) + cl / (t * t)) / std::pow(1 + std::pow(t, -g.p), 1 + 1 / g.p);
   }
 
+  // lambda = 0: no shrink, whatever p. Apart, because 0 * inf would make infinite inputs NaN.
+  struct Unshrunk {
+    float c;
+    explicit Unshrunk(const GateParams& g) : c(static_cast<float>(g.c)) {}
+    GLINT_INLINE ValueAndSlope operator()(float h) const {
+      const float v = __builtin_fabsf(h) - c;
+      return {h < 0 ? -v : v, 1.0f};
+    }
+  };
+
   // p = 1, the fast path: one division.
   struct P1 {
     float c, lambda, slope0, far, limit;
@@ -119,7 +129,9 @@ struct Sqs {
 
   template <class Body>
   static void with(const GateParams& g, Body&& body) {
-    if (g.p == 1)
+    if (g.lambda == 0)
+      body(Unshrunk(g));
+    else if (g.p == 1)
       body(P1(g));
     else
       body(AnyP(g));
@@ -208,12 +220,12 @@ struct QuadraticShrink {
       true,
       false};
   static double value(double x, const GateParams& g) {
-    const double a = std::fabs(x), t = g.lambda * a;
+    const double a = std::fabs(x), t = g.lambda == 0 ? 0 : g.lambda * a;
     if (t <= 1) return a * (a + 2 * g.c) / std::pow(1 + std::pow(t, g.p), 1 / g.p);
     return (a + 2 * g.c) / (g.lambda * std::pow(1 + std::pow(t, -g.p), 1 / g.p));
   }
   static double slope(double x, const GateParams& g) {
-    const double a = std::fabs(x), t = g.lambda * a, sign = x < 0 ? -1 : 1;
+    const double a = std::fabs(x), t = g.lambda == 0 ? 0 : g.lambda * a, sign = x < 0 ? -1 : 1;
     if (t <= 1) {
       const double tp = std::pow(t, g.p);  // (a^2 + 2ca) lambda^p a^(p-1) = (a + 2c) t^p
       return sign * (2 * a + 2 * g.c - (a + 2 * g.c) * tp / (1 + tp)) / std::pow(1 + tp, 1 / g.p);

@@ -1,0 +1,82 @@
+// Every kernel once more in double: plain loops straight from the formula, one thread, no cleverness.
+// Normative: where a kernel and its reference differ by more than rounding, the kernel is wrong. Views in,
+// values out.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "glint/base/matrix.h"
+#include "glint/kernels/gates.h"
+#include "glint/kernels/kernels.h"
+
+namespace glint::reference {
+
+using View = ConstMatrixView<double>;
+
+// C[m,n] = A[m,k] B[k,n].    C_ij = sum_k A_ik B_kj
+Matrix<double> multiply(View a, View b);
+// C[m,n] = A[k,m]^T B[k,n].  C_ij = sum_k A_ki B_kj
+Matrix<double> multiply_tn(View a, View b);
+// A[m,n] -> [n,m]
+Matrix<double> transpose(View a);
+
+// The gate of a GLU. z[rows,2h] = [l | r], y[rows,h]: y = gate(l) r
+Matrix<double> gate_forward(const Gate& gate, View z);
+// dy[rows,h] -> dz[rows,2h] = [dy r gate'(l) | dy gate(l)]
+Matrix<double> gate_backward(const Gate& gate, View z, View dy);
+
+// Softmax with cross-entropy, s = softmax of a row: s_j = exp(x_j) / sum_k exp(x_k)
+//   loss = -log s_label      dlogits = scale (s - onehot(label))      hit = (the first largest x is the
+//   label)
+struct Xent {
+  std::vector<double> loss;  // [rows]
+  std::vector<uint8_t> hit;  // [rows]
+  Matrix<double> dlogits;    // [rows,n]
+};
+Xent softmax_xent(View logits, std::span<const uint8_t> labels, double scale);
+
+// RMSNorm. inverse = 1 / sqrt(mean_j x_j^2 + eps), y = x inverse
+struct Norm {
+  Matrix<double> y;             // [rows,n]
+  std::vector<double> inverse;  // [rows]
+};
+Norm rmsnorm_forward(View x, double eps);
+// dx = inverse (dy - y mean_j(dy_j y_j))
+Matrix<double> rmsnorm_backward(View y, std::span<const double> inverse, View dy);
+
+Matrix<double> add_rows(View x, View y);                                 // y + x
+Matrix<double> add_bias(std::span<const double> bias, View y);           // y_ij + bias_j
+std::vector<double> column_sums(View x, std::span<const double> start);  // start_j + sum_i x_ij
+double sum(std::span<const double> x);
+double sum_squares(std::span<const double> x);
+
+// AdamW, decoupled decay. g' = grad_scale g
+//   m <- beta1 m + (1 - beta1) g'      v <- beta2 v + (1 - beta2) g'^2
+//   p <- p (1 - lr decay) - lr (m / correction1) / (sqrt(v / correction2) + eps)
+void adamw(const AdamwStep& step, std::span<const double> g, std::span<double> m, std::span<double> v,
+           std::span<double> p);
+
+// pixel / 255 + std normal, the normal that Rng(seed, Stream::noise, epoch) has at index sample 2^34 + i
+std::vector<double> noisy_pixels(const NoiseKey& key, double std, std::span<const uint8_t> pixels);
+
+// Linear layer, W[n,k]: y[m,n] = x[m,k] W^T      dx = dy W      dW = dy^T x
+Matrix<double> linear_forward(View x, View w);
+struct LayerGradient {
+  Matrix<double> dx, dw;
+};
+LayerGradient linear_backward(View x, View w, View dy);
+
+// GLU layer, W = [L; R] [2h,d]: z[m,2h] = x[m,d] W^T, y[m,h] = gate(z left) (z right)
+//   dz = gate_backward(z, dy)      dx = dz W      dW = dz^T x
+struct GluOutput {
+  Matrix<double> z, y;
+};
+GluOutput glu_forward(const Gate& gate, View x, View w);
+LayerGradient glu_backward(const Gate& gate, View x, View w, View z, View dy);
+
+// Mean of the cross-entropy over the batch; its gradient is softmax_xent with scale 1 / batch.
+double loss(View logits, std::span<const uint8_t> labels);
+
+}  // namespace glint::reference
