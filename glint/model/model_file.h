@@ -1,0 +1,33 @@
+// A trained image model on disk: config.json says what it is, model.safetensors holds the weights under the
+// names that PyTorch code for bilinear models uses. Nothing in either depends on time or machine.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/base/file.h"
+#include "glint/io/json.h"
+#include "glint/model/classifier.h"
+
+namespace glint {
+
+struct ImageModel {
+  ClassifierConfig config;
+  std::string data;  // the set it was trained on
+  size_t height = 28, width = 28;
+  std::vector<std::string> class_names;
+  Matrix<float> weights;  // [1, floats of the table]
+};
+
+void save_config(FileSystem& files, const std::string& directory, const ImageModel& model);
+void save_weights(FileSystem& files, const std::string& path, const ParamTable& table,
+                  std::span<const float> weights);
+
+// From a run directory. Error (bad_file) for missing, extra or misshapen tensors and for values that are not
+// finite.
+ImageModel load_image_model(const std::string& directory);
+void load_weights(const std::string& path, const ParamTable& table, std::span<float> weights);
+
+Json config_to_json(const ClassifierConfig& config);
+
+}  // namespace glint

@@ -1,0 +1,106 @@
+#include "glint/train/image_task.h"
+
+#include "glint/base/rng.h"
+#include "glint/data/batches.h"
+#include "glint/model/model_file.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kEvalBatch = 1024;
+
+LastBatch last_batch(const TrainOptions& o) { return o.drop_last ? LastBatch::drop : LastBatch::keep; }
+
+}  // namespace
+
+ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute,
+                     FileSystem& files)
+    : options_(options),
+      data_(data),
+      compute_(compute),
+      files_(files),
+      config_(classifier_config(options, data.train.pixels.cols(), data.train.classes)),
+      steps_(batch_count(data.train.count(), options.batch, last_batch(options))) {
+  engine_ =
+      std::make_unique<ClassifierEngine>(config_, compute, std::max<size_t>(options.batch, kEvalBatch), true);
+  labels_.resize(options.batch);
+  train_row_ = [this](size_t row, float* out) {
+    const uint32_t sample = batch_[row];
+    const uint32_t epoch = static_cast<uint32_t>(epoch_);
+    const bool noisy = options_.noise_std > 0 &&
+                       Rng(options_.seed, Stream::noise_choice, epoch).uniform(sample) < options_.noise_prob;
+    compute_.kernels().noisy_pixels({options_.seed, epoch, sample},
+                                    noisy ? static_cast<float>(options_.noise_std) : 0, config_.inputs,
+                                    data_.train.pixels.view().row_ptr(sample), out);
+  };
+  test_row_ = [this](size_t row, float* out) {
+    compute_.kernels().noisy_pixels({}, 0, config_.inputs,
+                                    data_.test.pixels.view().row_ptr(test_first_ + row), out);
+  };
+}
+
+StepResult ImageTask::step(uint64_t epoch, uint64_t index, std::span<float> gradients) {
+  if (epoch != epoch_) {
+    order_ = epoch_order(options_.seed, static_cast<uint32_t>(epoch), data_.train.count());
+    epoch_ = epoch;
+  }
+  batch_ = batch_of(order_, options_.batch, index);
+  for (size_t i = 0; i < batch_.size(); i++) labels_[i] = data_.train.labels[batch_[i]];
+  const BatchResult r = engine_->forward_backward(batch_.size(), train_row_, labels_, gradients);
+  return {r.loss, r.correct, batch_.size()};
+}
+
+StepResult ImageTask::evaluate() {
+  StepResult total;
+  for (test_first_ = 0; test_first_ < data_.test.count(); test_first_ += kEvalBatch) {
+    const size_t rows = std::min(kEvalBatch, data_.test.count() - test_first_);
+    const BatchResult r =
+        engine_->evaluate(rows, test_row_, std::span(data_.test.labels).subspan(test_first_, rows));
+    total.loss += r.loss;
+    total.correct += r.correct;
+    total.samples += rows;
+  }
+  return total;
+}
+
+void ImageTask::save_description(const std::string& directory) {
+  ImageModel model;
+  model.config = config_;
+  model.data = options_.data;
+  model.height = data_.train.height;
+  model.width = data_.train.width;
+  model.class_names = data_.class_names;
+  save_config(files_, directory, model);
+}
+
+Json ImageTask::data_description() const {
+  return {{"name", data_.name},
+          {"checksum", data_.checksum},
+          {"origin", data_.origin},
+          {"train", data_.train.count()},
+          {"test", data_.test.count()}};
+}
+
+SetResult evaluate_set(ClassifierEngine& engine, const Kernels& kernels, const ImageSet& set) {
+  SetResult result;
+  result.logits = Matrix<float>(set.count(), engine.logits().cols());
+  for (size_t first = 0; first < set.count(); first += engine.max_batch()) {
+    const size_t rows = std::min(engine.max_batch(), set.count() - first);
+    const BatchResult r = engine.evaluate(
+        rows,
+        [&](size_t row, float* out) {
+          kernels.noisy_pixels({}, 0, set.pixels.cols(), set.pixels.view().row_ptr(first + row), out);
+        },
+        std::span(set.labels).subspan(first, rows));
+    result.loss += r.loss;
+    result.correct += r.correct;
+    for (size_t i = 0; i < rows; i++) {
+      std::copy_n(engine.logits().row_ptr(i), result.logits.cols(), result.logits.view().row_ptr(first + i));
+      result.losses.push_back(engine.losses()[i]);
+    }
+  }
+  result.loss /= static_cast<double>(std::max<size_t>(1, set.count()));
+  return result;
+}
+
+}  // namespace glint

@@ -1,0 +1,191 @@
+#include "glint/train/options.h"
+
+#include <charconv>
+#include <cmath>
+#include <filesystem>
+#include <limits>
+
+#include "glint/base/error.h"
+#include "glint/base/file.h"
+
+namespace glint {
+namespace {
+
+[[noreturn]] void refuse(const OptionSpec& spec, std::string_view text, const std::string& where,
+                         const std::string& expected) {
+  throw Error({.code = ErrorCode::usage,
+               .what = "--" + spec.name + " cannot be '" + std::string(text) + "'",
+               .where = where,
+               .expected = expected});
+}
+
+std::string number_text(double v) {
+  char buffer[32];
+  const std::to_chars_result r = std::to_chars(buffer, buffer + sizeof buffer, v);
+  return {buffer, r.ptr};
+}
+
+std::string domain(const OptionSpec& spec, const char* kind) {
+  if (!(spec.low < spec.high)) return kind;
+  return std::string(kind) + " from " + number_text(spec.low) + " to " + number_text(spec.high);
+}
+
+template <class T>
+T parse_number(const OptionSpec& spec, std::string_view text, const std::string& where, const char* kind) {
+  T value{};
+  const std::from_chars_result r = std::from_chars(text.data(), text.data() + text.size(), value);
+  const double v = static_cast<double>(value);
+  if (r.ec != std::errc() || r.ptr != text.data() + text.size() || !std::isfinite(v) ||
+      (spec.low < spec.high && (v < spec.low || v > spec.high)))
+    refuse(spec, text, where, domain(spec, kind));
+  return value;
+}
+
+}  // namespace
+
+std::vector<OptionSpec> option_table(TrainOptions& o) {
+  constexpr double kMany = 1e9;
+  return {
+      {"data", "Data", "mnist, fashion-mnist, glyphs (built in) or a folder of IDX files", &o.data},
+      {"noise-std",
+       "Data",
+       "standard deviation of the normal noise on pixels (pixels are 0 to 1)",
+       &o.noise_std,
+       {},
+       0,
+       100},
+      {"noise-prob",
+       "Data",
+       "share of the samples that get noise, drawn anew each epoch",
+       &o.noise_prob,
+       {},
+       0,
+       1},
+      {"drop-last", "Data", "leave out the last batch of an epoch when it is not full", &o.drop_last},
+      {"gate", "Model", "the gate of the GLU layers", &o.gate, gate_names()},
+      {"c", "Model", "shift of SQS", &o.c, {}, -1e6, 1e6},
+      {"lambda", "Model", "shrink of SQS", &o.lambda, {}, 0, 1e6},
+      {"p", "Model", "sharpness of the shrink of SQS", &o.p, {}, std::numeric_limits<double>::min(), 1e3},
+      {"layers", "Model", "GLU layers", &o.layers, {}, 1, 64},
+      {"d-model", "Model", "width of the embedding", &o.d_model, {}, 1, 16384},
+      {"d-hidden",
+       "Model",
+       "width of the GLU layers; 0: the width of the embedding",
+       &o.d_hidden,
+       {},
+       0,
+       16384},
+      {"bias", "Model", "biases in every layer", &o.bias},
+      {"residual", "Model", "each GLU layer adds to its input", &o.residual},
+      {"norm", "Model", "normalise the input of each GLU layer", &o.norm, {"none", "rms"}},
+      {"batch", "Training", "samples a step", &o.batch, {}, 1, 1e6},
+      {"epochs", "Training", "passes over the training set", &o.epochs, {}, 1, 1e5},
+      {"lr", "Training", "learning rate of AdamW", &o.lr, {}, 0, 10},
+      {"beta1", "Training", "decay of the first moment", &o.beta1, {}, 0, 0.999999},
+      {"beta2", "Training", "decay of the second moment", &o.beta2, {}, 0, 0.999999},
+      {"eps", "Training", "added to the root of the second moment", &o.eps, {}, 0, 1},
+      {"weight-decay", "Training", "decoupled decay of every matrix", &o.weight_decay, {}, 0, 100},
+      {"clip", "Training", "largest norm of the gradient; 0: no clipping", &o.clip, {}, 0, kMany},
+      {"schedule",
+       "Training",
+       "of the learning rate",
+       &o.schedule,
+       {"cosine-epoch", "cosine-step", "constant"}},
+      {"warmup", "Training", "steps over which the learning rate rises from 0", &o.warmup, {}, 0, kMany},
+      {"precision",
+       "Training",
+       "of the matrix products; weights are always kept in f32",
+       &o.precision,
+       {"f32", "bf16"}},
+      {"seed", "Training", "fixes initialisation, order and noise", &o.seed},
+      {"eval-steps",
+       "Training",
+       "test also at this many log-spaced steps, for curves; 0: once an epoch",
+       &o.eval_steps,
+       {},
+       0,
+       10000},
+  };
+}
+
+void set_option(const OptionSpec& spec, std::string_view text, const std::string& where) {
+  if (std::string* const* s = std::get_if<std::string*>(&spec.value)) {
+    std::string word(text);
+    if (spec.name == "gate") word = gate_info(parse_gate(word)).text.name;  // aliases
+    bool known = spec.choices.empty() && !word.empty();
+    for (const std::string& c : spec.choices) known = known || c == word;
+    if (!known) refuse(spec, text, where, suggest(text, spec.choices));
+    **s = word;
+  } else if (double* const* d = std::get_if<double*>(&spec.value)) {
+    **d = parse_number<double>(spec, text, where, "a number");
+  } else if (uint64_t* const* u = std::get_if<uint64_t*>(&spec.value)) {
+    **u = parse_number<uint64_t>(spec, text, where, "a whole number");
+  } else {
+    if (text != "true" && text != "false") refuse(spec, text, where, "true or false");
+    *std::get<bool*>(spec.value) = text == "true";
+  }
+}
+
+Json options_to_json(const TrainOptions& options) {
+  TrainOptions copy = options;
+  Json json = Json::object();
+  for (const OptionSpec& spec : option_table(copy))
+    std::visit([&](const auto* v) { json[spec.name] = *v; }, spec.value);
+  return json;
+}
+
+TrainOptions options_from_json(const Json& json, const std::string& where) {
+  TrainOptions options;
+  const std::vector<OptionSpec> table = option_table(options);
+  const JsonFields fields(json, where, "options");
+  std::vector<std::string> names;
+  for (const OptionSpec& spec : table) {
+    names.push_back(spec.name);
+    std::visit([&](auto* v) { *v = fields.optional<std::remove_pointer_t<decltype(v)>>(spec.name, *v); },
+               spec.value);
+  }
+  for (const auto& [key, value] : json.items())
+    if (std::find(names.begin(), names.end(), key) == names.end())
+      fields.fail(key, "unknown option", suggest(key, names));
+  return options;
+}
+
+std::string find_recipe(const std::string& name, const std::vector<std::string>& folders) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  if (fs::is_regular_file(name, ignored)) return name;
+  std::vector<std::string> known;
+  for (const std::string& folder : folders) {
+    if (const std::string path = folder + "/" + name + ".toml"; fs::is_regular_file(path, ignored))
+      return path;
+    for (const fs::directory_entry& e : fs::directory_iterator(folder, ignored))
+      if (e.path().extension() == ".toml") known.push_back(e.path().stem().string());
+  }
+  std::sort(known.begin(), known.end());
+  throw Error({.code = ErrorCode::usage,
+               .what = "no recipe '" + name + "'",
+               .where = folders.empty() ? "" : "looked in " + folders.front(),
+               .expected = known.empty() ? "the path of a .toml file" : suggest(name, known)});
+}
+
+void check(const TrainOptions& o) {
+  if (o.gate != Sqs::text.name) return;
+  check(GateParams{o.c, o.lambda, o.p});
+}
+
+ClassifierConfig classifier_config(const TrainOptions& o, size_t inputs, size_t classes) {
+  ClassifierConfig c;
+  c.inputs = inputs;
+  c.classes = classes;
+  c.layers = o.layers;
+  c.d_model = o.d_model;
+  c.d_hidden = o.d_hidden;
+  c.gate = {parse_gate(o.gate), {o.c, o.lambda, o.p}};
+  c.bias = o.bias;
+  c.residual = o.residual;
+  c.norm = o.norm == "rms" ? Norm::rms : Norm::none;
+  check(c);
+  return c;
+}
+
+}  // namespace glint

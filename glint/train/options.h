@@ -1,0 +1,65 @@
+// Everything that defines a training run, and the one table of it: the command line, the recipes, run.json
+// and the documents all read this table, so that a name means the same thing everywhere.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+#include "glint/io/json.h"
+#include "glint/kernels/gemm.h"
+#include "glint/model/classifier.h"
+
+namespace glint {
+
+struct TrainOptions {
+  std::string data = "glyphs";
+  // model
+  std::string gate = "sqs";
+  double c = 0.01, lambda = 0.5, p = 1;
+  uint64_t layers = 1, d_model = 256, d_hidden = 0;
+  bool bias = false, residual = false;
+  std::string norm = "none";
+  // optimiser
+  uint64_t batch = 2048, epochs = 20;
+  double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.1, clip = 0;
+  std::string schedule = "cosine-epoch";
+  uint64_t warmup = 0;
+  // input
+  double noise_std = 1.0, noise_prob = 0.5;
+  bool drop_last = true;
+  // the run
+  uint64_t seed = 0;
+  std::string precision = "f32";
+  uint64_t eval_steps = 0;
+};
+
+// One option: its name (as --name, and as the key of a recipe), where it is kept, and its help.
+struct OptionSpec {
+  std::string name, group, help;
+  std::variant<std::string*, double*, uint64_t*, bool*> value;
+  std::vector<std::string> choices = {};  // of a string; empty: any
+  double low = 0, high = 0;               // of a number, when low < high
+};
+std::vector<OptionSpec> option_table(TrainOptions& options);
+
+// Sets an option from text; Error (usage) with the option, the domain and a suggestion. `where` names the
+// flag or the line of the recipe.
+void set_option(const OptionSpec& spec, std::string_view text, const std::string& where);
+
+Json options_to_json(const TrainOptions& options);
+// Unknown keys and values of the wrong type are Errors (bad_file).
+TrainOptions options_from_json(const Json& json, const std::string& where);
+
+// Overwrites what the recipe names. Error (usage) with file, line and the nearest key.
+void apply_recipe(TrainOptions& options, const std::string& path);
+// "mnist-4.1" or a path: the file, in recipes/ of the current folder or beside the program's share folder.
+std::string find_recipe(const std::string& name, const std::vector<std::string>& folders);
+
+// Checks across options, and the parts that the engine wants.
+void check(const TrainOptions& options);
+ClassifierConfig classifier_config(const TrainOptions& options, size_t inputs, size_t classes);
+
+}  // namespace glint
