@@ -112,6 +112,8 @@ std::string marker_shape(Marker marker, double x, double y, const std::string& c
   return "";
 }
 
+bool listed(const Series& s) { return s.in_legend && !s.name.empty(); }
+
 struct Pixel {
   double x = 0, y = 0;
 };
@@ -184,7 +186,7 @@ class Drawing {
     double widest = 0;
     size_t rows = 0;
     for (const Series& s : chart_.series) {
-      if (s.name.empty()) continue;
+      if (!listed(s)) continue;
       widest = std::max(widest, text_width(s.name, kTickFont));
       rows++;
     }
@@ -385,7 +387,7 @@ class Drawing {
     double y = box.y + kLegendPad + kLegendRow / 2 - 2;
     for (size_t i = 0; i < chart_.series.size(); i++) {
       const Series& s = chart_.series[i];
-      if (s.name.empty()) continue;
+      if (!listed(s)) continue;
       const double x = box.x + kLegendPad;
       if (s.stroke != Stroke::none)
         out += line(

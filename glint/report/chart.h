@@ -47,12 +47,13 @@ struct Point {
 };
 
 struct Series {
-  std::string name;  // empty: not in the legend
+  std::string name;
   std::vector<Point> points;
   std::string color = {};  // empty: the next of the palette
   Stroke stroke = Stroke::solid;
   Marker marker = Marker::none;
   double width = 2;  // of the line, in the units of the chart
+  bool in_legend = true;
 };
 
 struct Chart {
