@@ -120,8 +120,8 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
   }
   Table formulas({{.header = "gate"},
                   {.header = "title"},
-                  {.header = "value", .max_width = 30},
-                  {.header = "derivative", .max_width = 40}});
+                  {.header = "value", .max_width = 23},
+                  {.header = "derivative", .max_width = 26}});
   std::string with_params;
   for (const GateInfo* g : gates) {
     const GateText& t = g->text;
@@ -229,7 +229,7 @@ void add_gates(Program& program) {
   Verb& verb = program.add(
       {.name = "gates",
        .group = Group::paper,
-       .summary = "the gates: formulas, values, derivatives, and figure 1 of the paper",
+       .summary = "formulas and values of the gates, and figure 1 of the paper",
        .details =
            "Without options: the formulas of all gates, and the options of those that have any. With --gate "
            "and --at: value and derivative in double precision, with all digits. In --json an infinite "
@@ -245,8 +245,8 @@ void add_gates(Program& program) {
   for (size_t i = 0; i < std::size(kOptions); i++) {
     const GateOption& g = kOptions[i];
     o->given[i] = verb.real(flag_of(g), o->params.*g.member, std::string("Gate option: ") + g.meaning);
-    o->given[i]->default_str(number_text(GateParams{}.*g.member) + "; in the figure " +
-                             number_text(kFigureParams.*g.member));
+    if (const double figure = kFigureParams.*g.member; figure != o->params.*g.member)
+      o->given[i]->default_str(number_text(o->params.*g.member) + "; in the figure " + number_text(figure));
   }
   verb.file("--plot", o->plot,
             "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it");

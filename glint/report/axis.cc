@@ -74,7 +74,7 @@ std::vector<Tick> log_ticks(const Limits& limits, int most) {
     return tick;
   };
   const int stride = std::max(1, (decades + most - 1) / most);
-  const bool dense = decades < 2;  // too few decades to read values from
+  const bool dense = high - low < 2;  // too few decades to read values from
   std::vector<Tick> ticks;
   int labelled = 0;
   for (int e = first - 1; e <= last; e++) {

@@ -31,10 +31,10 @@ Chart gate_figure(const GateParams& sqs) {
   };
   const auto shrink = gate(GateKind::Sqs);
   Chart chart;
-  chart.title = "SQS with c = " + number_text(sqs.c) + ", \xce\xbb = " + number_text(sqs.lambda) +
-                ", p = " + number_text(sqs.p) + ", beside other gates";
+  chart.title = "Gates; SQS with c = " + number_text(sqs.c) + ", \xce\xbb = " + number_text(sqs.lambda) +
+                ", p = " + number_text(sqs.p);
   chart.x = {.label = "x"};
-  chart.y = {.label = "gate(x)"};
+  chart.y = {.label = "f(x)"};
   chart.series = {{.name = "ReLU",
                    .points = sample(gate(GateKind::Relu), false),
                    .color = colors::kBlack,

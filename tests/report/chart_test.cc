@@ -96,6 +96,8 @@ TEST(Axis, LogTicksAreDecades) {
                                                                                        "7"}));
   // Under two decades the 2 and the 5 help; in less than a factor of two only even steps do.
   EXPECT_EQ(labels(axis_ticks(Scale::log, {0.6, 6}, 8)), (std::vector<std::string>{"1", "2", "5"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.06, 2.5}, 8)),
+            (std::vector<std::string>{"0.1", "0.2", "0.5", "1", "2"}));
   EXPECT_GE(labels(axis_ticks(Scale::log, {0.61, 0.68}, 6)).size(), 2u);
   // Many decades: a label at every other one or so, and never more than asked for.
   EXPECT_LE(labels(axis_ticks(Scale::log, {1e-40, 1e40}, 6)).size(), 7u);
