@@ -1,0 +1,123 @@
+#include "glint/cli/program.h"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+#include <new>
+
+#include "glint/base/error.h"
+#include "glint/cli/help.h"
+
+namespace glint::cli {
+namespace {
+
+// Moves what is in the buffer to stdout; a full disk or a closed pipe is an error like any other.
+void flush_to_stdout(std::ostringstream& buffer) {
+  errno = 0;
+  std::cout << buffer.str() << std::flush;
+  if (!std::cout)
+    throw Error({.what = std::string("cannot write the results: ") + std::strerror(errno ? errno : EIO),
+                 .where = "stdout"});
+  buffer.str("");
+}
+
+std::string environment(const char* name) {
+  const char* value = std::getenv(name);
+  return value ? value : "";
+}
+
+bool asks_for_help(const std::vector<std::string>& arguments) {
+  for (const std::string& a : arguments) {
+    if (a == "--") return false;
+    if (a == "-h" || a == "--help") return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Verb& Program::add(VerbText text) {
+  verbs_.push_back(std::make_unique<Verb>(std::move(text)));
+  return *verbs_.back();
+}
+
+void Program::dispatch(const std::vector<std::string>& arguments, std::ostringstream& out) {
+  const size_t columns = help_width(detect_terminal(1));
+  std::vector<std::string> rest = arguments;
+  if (!rest.empty() && rest[0] == "help") {  // "help VERB" is "VERB --help"
+    rest.erase(rest.begin());
+    rest.push_back("--help");
+  }
+  if (rest.empty() || rest[0] == "-h" || rest[0] == "--help") {
+    out << overview_text(*this, columns);
+    return;
+  }
+  if (rest[0] == "--version") {
+    const CpuInfo cpu = detect_cpu();
+    out << version_text(cpu, parse_isa(environment("GLINT_ISA"), cpu));
+    return;
+  }
+  if (rest[0].starts_with("-"))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "unknown option '" + rest[0] + "'",
+                 .where = "glint",
+                 .expected = suggest(rest[0], {"--help", "--version"}),
+                 .hint = "glint --help; the options of a verb come after its name"});
+
+  Verb* verb = nullptr;
+  std::vector<std::string> names;
+  for (const std::unique_ptr<Verb>& v : verbs_) {
+    names.push_back(v->description().name);
+    if (names.back() == rest[0]) verb = v.get();
+  }
+  if (!verb)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "unknown verb '" + rest[0] + "'",
+                 .where = "glint",
+                 .expected = suggest(rest[0], names),
+                 .hint = "glint --help lists the verbs"});
+  rest.erase(rest.begin());
+  if (asks_for_help(rest)) {
+    out << verb_help(*verb, columns);
+    return;
+  }
+
+  verb->parse(rest);
+  const CpuInfo cpu = detect_cpu();
+  Isa isa = cpu.best;
+  if (verb->shares_isa())
+    isa = parse_isa(verb->shared().isa.empty() ? environment("GLINT_ISA") : verb->shared().isa, cpu);
+  Context context{.out = out,
+                  .err = std::cerr,
+                  .terminal = detect_terminal(2),
+                  .files = real_files(),
+                  .cpu = cpu,
+                  .isa = isa,
+                  .shared = verb->shared(),
+                  .flush_results = [&out] { flush_to_stdout(out); }};
+  (*verb)(context);
+}
+
+int Program::run(const std::vector<std::string>& arguments) {
+  ErrorParts parts;
+  try {
+    std::ostringstream out;
+    dispatch(arguments, out);
+    flush_to_stdout(out);
+    return 0;
+  } catch (const Error& e) {
+    parts = e.parts();
+  } catch (const std::bad_alloc&) {
+    parts.what = "out of memory";
+    parts.hint = "a smaller batch or model, or fewer threads";
+  } catch (const std::exception& e) {
+    parts.what = std::string("unexpected failure: ") + e.what();
+  } catch (...) {
+    parts.what = "unexpected failure";
+  }
+  std::cerr << error_text(parts, detect_terminal(2).color) << std::flush;
+  return static_cast<int>(parts.code);
+}
+
+}  // namespace glint::cli

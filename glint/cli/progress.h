@@ -1,0 +1,58 @@
+// Progress on stderr: on a terminal one line with a bar, a rate and the time left, redrawn in place;
+// elsewhere the plain lines that the caller gives. To be used from one thread.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <ostream>
+#include <string>
+#include <string_view>
+
+#include "glint/cli/terminal.h"
+
+namespace glint::cli {
+
+struct ProgressSetup {
+  std::string label;                 // "train"
+  uint64_t total = 0;                // 0: not known, no bar and no time left
+  std::string unit = "steps";        // plural
+  uint64_t start = 0;                // done before this run (resumed): counts for the bar, not for the rate
+  std::function<double()> now = {};  // seconds; the steady clock when empty
+};
+
+class Progress {
+ public:
+  Progress(std::ostream& err, Terminal terminal, bool quiet, ProgressSetup setup);
+  ~Progress() { finish(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  // Cheap: draws at most ten times a second. `note` follows the numbers ("loss 0.31").
+  void update(uint64_t done, std::string_view note = {});
+  // A line for logs, once an epoch or so: shown where there is no terminal.
+  void line(std::string_view text);
+  // A line for everyone; on a terminal it scrolls past above the bar.
+  void message(std::string_view text);
+  // Takes the bar away. Later calls of update start a new one.
+  void finish();
+
+ private:
+  std::string render(double now) const;
+  void draw(double now);
+
+  std::ostream& err_;
+  Terminal terminal_;
+  bool quiet_;
+  ProgressSetup setup_;
+  double begin_, drawn_ = -1;
+  uint64_t done_;
+  std::string note_;
+  bool visible_ = false;
+};
+
+// 3725 -> "1:02:05", 65 -> "1:05".
+std::string duration_text(double seconds);
+// Three significant digits: 950, 1.23k, 45.6M.
+std::string rate_text(double per_second);
+
+}  // namespace glint::cli

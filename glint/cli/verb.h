@@ -1,0 +1,141 @@
+// A verb of the program: its options, its help and what it does. To add one: write glint/cli/NAME.cc with
+// `void add_NAME(Program&)` and give it a line in verbs.h; help, completion and errors take it from there.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "glint/base/cpu.h"
+#include "glint/base/file.h"
+#include "glint/cli/progress.h"
+#include "glint/cli/terminal.h"
+
+namespace glint::cli {
+
+// Where a verb stands in the overview.
+enum class Group { prepare, train, read, paper, tools };
+
+struct Example {
+  std::string command;  // as typed, from "glint" on
+  std::string what;     // what it gives, a few words
+};
+
+struct VerbText {
+  std::string name;
+  Group group = Group::tools;
+  std::string summary;  // one line for the overview
+  std::string details;  // a paragraph or two below the usage line
+  std::vector<Example> examples;
+};
+
+// The options that mean the same on every verb. A verb registers those that it heeds.
+struct SharedOptions {
+  uint64_t seed = 0;
+  size_t threads = 0;  // 0: all that the system grants
+  std::string precision = "f32";
+  std::string out;
+  std::string isa;
+  bool json = false;
+  bool quiet = false;
+};
+
+// What a verb is given to work with.
+struct Context {
+  std::ostream& out;  // results; they reach stdout when the verb has ended without an error
+  std::ostream& err;  // messages
+  Terminal terminal;  // of stderr
+  FileSystem& files;
+  const CpuInfo& cpu;
+  Isa isa;  // from --isa, else GLINT_ISA, else the best of this processor
+  SharedOptions shared;
+  std::function<void()> flush_results;  // for verbs that give results bit by bit: sends what is in `out`
+
+  void say(std::string_view message) const;  // a line on stderr; nothing with --quiet
+  void print_json(const nlohmann::ordered_json& value) const;
+  Progress progress(ProgressSetup setup) const;
+};
+
+// What the value of an option may be: for help, completion and errors.
+struct Value {
+  enum class Kind { word, file, directory };
+  std::string placeholder = "TEXT";
+  std::vector<std::string> words = {};  // for completion
+  bool only_words = false;              // another word is an error
+  Kind kind = Kind::word;
+};
+
+struct OptionText {
+  CLI::Option* option = nullptr;
+  std::vector<std::string> flags = {};  // "-h", "--help"; empty for a positional
+  Value value = {};
+  bool takes_value = true;
+  bool shared = false;
+};
+
+class Verb {
+ public:
+  explicit Verb(VerbText text);
+
+  // Options. The pointer is CLI11's, for ->required(), ->needs(), ->excludes(); the target's value when it is
+  // added is the default that help shows.
+  CLI::Option* flag(const std::string& flags, bool& target, const std::string& description);
+  CLI::Option* text(const std::string& flags, std::string& target, const std::string& description,
+                    Value value = {});
+  CLI::Option* choice(const std::string& flags, std::string& target, std::vector<std::string> words,
+                      const std::string& description);
+  CLI::Option* file(const std::string& flags, std::string& target, const std::string& description);
+  CLI::Option* directory(const std::string& flags, std::string& target, const std::string& description);
+  CLI::Option* integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
+                       const std::string& description);
+  CLI::Option* size(const std::string& flags, size_t& target, size_t low, size_t high,
+                    const std::string& description);
+  // Any finite number unless limits are given.
+  CLI::Option* real(const std::string& flags, double& target, const std::string& description,
+                    double low = std::numeric_limits<double>::lowest(),
+                    double high = std::numeric_limits<double>::max());
+  CLI::Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
+  // An argument without a flag: `name` is what help shows.
+  CLI::Option* positional(const std::string& name, std::string& target, const std::string& description,
+                          Value value = {});
+
+  void share_seed();
+  void share_threads();
+  void share_precision();
+  void share_out(const std::string& description, Value::Kind kind = Value::Kind::directory);
+  void share_json();
+  void share_quiet();
+  void share_isa();
+
+  void run(std::function<void(Context&)> body) { body_ = std::move(body); }
+  void operator()(Context& context) const { body_(context); }
+
+  // Reads the arguments after the verb; Error (usage) for what is wrong, with the nearest valid word.
+  void parse(std::vector<std::string> arguments);
+
+  const VerbText& description() const { return text_; }
+  const std::vector<OptionText>& options() const { return options_; }
+  const SharedOptions& shared() const { return shared_; }
+  bool shares_isa() const { return shares_isa_; }
+
+ private:
+  CLI::Option* add(const std::string& flags, std::function<void(const std::string&)> take,
+                   const std::string& description, const std::string& standard, Value value);
+  const OptionText* find(std::string_view flag) const;
+  std::vector<std::string> all_flags() const;
+
+  VerbText text_;
+  std::unique_ptr<CLI::App> app_;
+  std::vector<OptionText> options_;
+  SharedOptions shared_;
+  bool shares_isa_ = false;
+  std::function<void(Context&)> body_;
+};
+
+}  // namespace glint::cli

@@ -1,0 +1,159 @@
+#include "glint/report/axis.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/error.h"
+#include "glint/report/text.h"
+
+namespace glint {
+namespace {
+
+constexpr double kLargest = 1e300, kSmallest = 1e-300;  // spans and logarithms stay finite
+constexpr double kSlack = 1e-9;  // of a step: a limit that was rounded still has its tick
+
+const char* const kMinus = "\xe2\x88\x92";
+const char* const kTimesTen =
+    "\xc3\x97"
+    "10";
+
+// With a typographic minus, and no minus for what rounds to zero.
+std::string decimal(double value, int decimals) {
+  const std::string digits = fixed_text(std::fabs(value), decimals);
+  const bool zero = digits.find_first_not_of("0.") == std::string::npos;
+  return (value < 0 && !zero ? kMinus : "") + digits;
+}
+
+std::string integer(int value) { return (value < 0 ? kMinus : "") + std::to_string(std::abs(value)); }
+
+int exponent_of(double value) { return static_cast<int>(std::floor(std::log10(value) + 1e-12)); }
+
+double nice_step(double raw) {
+  const double unit = std::pow(10.0, exponent_of(raw));
+  for (const double m : {1.0, 2.0, 5.0})
+    if (m * unit >= raw * (1 - kSlack)) return m * unit;
+  return 10 * unit;
+}
+
+std::vector<Tick> linear_ticks(const Limits& limits, int most) {
+  const double step = nice_step((limits.max - limits.min) / most);
+  const double largest = std::max(std::fabs(limits.min), std::fabs(limits.max));
+  const int step_exponent = exponent_of(step), exponent = exponent_of(largest);
+  const bool scientific = exponent >= 6 || step_exponent < -5;
+  const double first = std::ceil(limits.min / step - kSlack);
+  std::vector<Tick> ticks;
+  for (int i = 0; i <= most + 1; i++) {
+    const double value = (first + i) * step;
+    if (value > limits.max + kSlack * step) break;
+    Tick tick{.value = std::clamp(value, limits.min, limits.max)};
+    if (!scientific || first + i == 0) {
+      tick.label = decimal(value, first + i == 0 && scientific ? 0 : std::max(0, -step_exponent));
+    } else {
+      tick.label =
+          decimal(value / std::pow(10.0, exponent), std::clamp(exponent - step_exponent, 0, 15)) + kTimesTen;
+      tick.power = integer(exponent);
+    }
+    ticks.push_back(tick);
+  }
+  return ticks;
+}
+
+std::vector<Tick> log_ticks(const Limits& limits, int most) {
+  const double low = std::log10(limits.min), high = std::log10(limits.max);
+  const int first = static_cast<int>(std::ceil(low - kSlack)),
+            last = static_cast<int>(std::floor(high + kSlack));
+  const int decades = last - first + 1;
+  const bool plain = low >= -4 - kSlack && high <= 5 + kSlack;
+  const auto label = [&](Tick tick, int digit, int exponent) {
+    if (plain) {
+      tick.label = decimal(digit * std::pow(10.0, exponent), std::max(0, -exponent));
+    } else {
+      tick.label = digit == 1 ? "10" : std::to_string(digit) + kTimesTen;
+      tick.power = integer(exponent);
+    }
+    return tick;
+  };
+  const int stride = std::max(1, (decades + most - 1) / most);
+  const bool dense = high - low < 2;  // too few decades to read values from
+  std::vector<Tick> ticks;
+  int labelled = 0;
+  for (int e = first - 1; e <= last; e++) {
+    for (int digit = 1; digit <= 9; digit++) {
+      const double at = e + std::log10(digit);
+      if (at < low - kSlack || at > high + kSlack) continue;
+      const Tick tick{.value = std::clamp(digit * std::pow(10.0, e), limits.min, limits.max)};
+      const bool major = digit == 1 ? (e - first) % stride == 0 : dense && (digit == 2 || digit == 5);
+      if (major) {
+        ticks.push_back(label(tick, digit, e));
+        labelled++;
+      } else if (stride == 1 ? decades <= 6 : digit == 1) {
+        ticks.push_back(tick);
+      }
+    }
+  }
+  return labelled < 2 ? linear_ticks(limits, most) : ticks;
+}
+
+[[noreturn]] void bad_limits(const Axis& axis, const std::string& expected) {
+  throw Error({.code = ErrorCode::usage,
+               .what = "the limits of the axis leave nothing to show",
+               .where = "axis '" + axis.label + "'",
+               .expected = expected});
+}
+
+}  // namespace
+
+bool drawable(Scale scale, double value) {
+  if (!(std::fabs(value) <= kLargest)) return false;
+  return scale == Scale::linear || value >= kSmallest;
+}
+
+Limits axis_limits(const Axis& axis, const std::vector<double>& values, double margin) {
+  const bool log = axis.scale == Scale::log;
+  for (const std::optional<double>& fixed : {axis.min, axis.max})
+    if (fixed && !drawable(axis.scale, *fixed))
+      bad_limits(axis, log ? "limits from 1e-300 to 1e300" : "limits from -1e300 to 1e300");
+  if (axis.min && axis.max && !(*axis.min < *axis.max)) bad_limits(axis, "a minimum below the maximum");
+
+  // In the space in which the axis is even.
+  const auto to = [&](double v) { return log ? std::log10(v) : v; };
+  const auto from = [&](double v) { return log ? std::pow(10.0, v) : v; };
+  double low = HUGE_VAL, high = -HUGE_VAL;
+  for (const double v : values) {
+    if (!drawable(axis.scale, v)) continue;
+    low = std::min(low, to(v));
+    high = std::max(high, to(v));
+  }
+  if (low > high) low = 0, high = 1;
+  const double around = std::max(std::fabs(low), std::fabs(high));
+  if (high - low <= std::max(1e-12 * around, 1e-290)) {  // one value, or a range that ticks cannot resolve
+    const double half = log ? 0.5 : around < 1e-280 ? 0.5 : 0.1 * around;
+    low -= half;
+    high += half;
+  } else {
+    const double extra = margin * (high - low);
+    low -= extra;
+    high += extra;
+  }
+  Limits limits{axis.min ? *axis.min : from(low), axis.max ? *axis.max : from(high)};
+  if (!(limits.min < limits.max)) {  // all data lies outside the one fixed limit
+    const double one = log ? 10 : std::max(1.0, std::fabs(axis.min ? *axis.min : *axis.max));
+    if (axis.min)
+      limits.max = log ? limits.min * one : limits.min + one;
+    else
+      limits.min = log ? limits.max / one : limits.max - one;
+  }
+  return limits;
+}
+
+std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most) {
+  return scale == Scale::log ? log_ticks(limits, most) : linear_ticks(limits, most);
+}
+
+double axis_fraction(Scale scale, const Limits& limits, double value) {
+  if (scale == Scale::log)
+    return (std::log10(value) - std::log10(limits.min)) / (std::log10(limits.max) - std::log10(limits.min));
+  return (value - limits.min) / (limits.max - limits.min);
+}
+
+}  // namespace glint

@@ -1,0 +1,40 @@
+// Small text helpers that tables, charts and the command line share.
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glint {
+
+enum class Align { left, right, center };
+
+// Columns that a UTF-8 text takes on a terminal: 0 for combining marks, 2 for wide East Asian characters and
+// emoji, 1 for anything else, a byte that is not UTF-8 included.
+size_t display_width(std::string_view text);
+
+// The longest start of `text` that fits into `width` columns; never cuts a character.
+std::string_view fit_start(std::string_view text, size_t width);
+
+// Fills up with spaces to `width` columns; a longer text stays as it is.
+std::string pad(std::string_view text, size_t width, Align align);
+
+// Breaks at spaces into lines of at most `width` columns; a longer word stands alone. Line feeds are kept.
+// At least one line.
+std::vector<std::string> wrap(std::string_view text, size_t width);
+
+// The shortest decimal text that reads back as the same double; "nan", "inf", "-inf".
+std::string number_text(double value);
+
+// With so many digits after the point, whatever the locale. |value| must be below 1e300.
+std::string fixed_text(double value, int decimals);
+
+// For XML text and attributes. What XML cannot hold (control characters, bytes that are not UTF-8) becomes
+// U+FFFD.
+std::string xml_escape(std::string_view text);
+
+// A CSV field after RFC 4180: quoted when it has to be.
+std::string csv_field(std::string_view text);
+
+}  // namespace glint

@@ -1,0 +1,50 @@
+# A mistake on the command line names the nearest valid word, exits with 2 and leaves stdout empty.
+glint=$1
+source "$2/tests/cli/check.sh"
+
+refused "did you mean gates?" gatse
+refused "did you mean completion?" complete
+refused "one of" zzzzzzzzzzzz
+refused "did you mean --version?" --versoin
+refused "did you mean --gate?" gates --gaet sqs
+refused "did you mean --json?" gates --jsn
+refused "did you mean --lambda?" gates --lamda=1
+refused "did you mean sqs?" gates --gate sqd
+refused "did you mean quadratic-shrink?" gates --gate quadratic-shrnk
+refused "did you mean fish?" completion fihs
+refused "unexpected argument 'more'" gates more
+refused "needs a value" gates --gate
+refused "needs a value" gates --gate --json
+refused "needs a value" gates --gate=
+refused "given twice" gates --gate sqs --gate relu
+refused "takes no value" gates --json=yes
+refused "one of bash, zsh, fish" completion
+
+# The words are the same with --json: machines read stdout, people stderr.
+refused "did you mean sqs?" gates --gate sqd --json
+
+# No colours away from a terminal.
+run gatse
+if grep -q $'\x1b' "$work/err"; then fail "escape codes in a file"; fi
+if command -v script >/dev/null; then
+  script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
+  grep -q $'\x1b' "$work/tty" || fail "no colour on a terminal"
+  NO_COLOR=1 script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
+  if grep -q $'\x1b' "$work/tty"; then fail "NO_COLOR is ignored"; fi
+fi
+
+# Results that cannot be written are a failure, not a success.
+if [ -w /dev/full ]; then
+  code=0
+  "$glint" gates >/dev/full 2>"$work/err" || code=$?
+  command_line="glint gates >/dev/full"
+  expect_code 1
+  expect_err "cannot write the results"
+fi
+
+# A wrong level of instructions in the environment is named.
+GLINT_ISA=v33 run --version
+expect_code 2
+expect_no_out
+expect_err "did you mean v3?"
+finish

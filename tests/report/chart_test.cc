@@ -1,0 +1,249 @@
+#include "glint/report/chart.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <regex>
+
+#include "glint/base/error.h"
+
+namespace glint {
+namespace {
+
+constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
+constexpr double kInf = std::numeric_limits<double>::infinity();
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) n++;
+  return n;
+}
+
+std::vector<std::string> labels(const std::vector<Tick>& ticks) {
+  std::vector<std::string> all;
+  for (const Tick& t : ticks)
+    if (!t.label.empty()) all.push_back(t.label + (t.power.empty() ? "" : "^" + t.power));
+  return all;
+}
+
+// The drawn curve of a chart with one series.
+std::string curve(const std::string& svg) {
+  std::smatch m;
+  const std::regex path("<path d=\"([^\"]*)\" stroke=\"#");
+  return std::regex_search(svg, m, path) ? m[1].str() : "";
+}
+
+// Every element is closed, in order.
+void expect_balanced(const std::string& svg) {
+  std::vector<std::string> open;
+  const std::regex tag("<(/?)([a-z]+)[^<>]*?(/?)>");
+  for (std::sregex_iterator it(svg.begin(), svg.end(), tag), end; it != end; ++it) {
+    if ((*it)[3].length()) continue;
+    if (!(*it)[1].length()) {
+      open.push_back((*it)[2]);
+      continue;
+    }
+    ASSERT_FALSE(open.empty());
+    EXPECT_EQ(open.back(), (*it)[2]);
+    open.pop_back();
+  }
+  EXPECT_TRUE(open.empty());
+}
+
+TEST(Axis, LinearTicksAreOneTwoFiveAndInside) {
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0, 10}, 6)),
+            (std::vector<std::string>{"0", "2", "4", "6", "8", "10"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {-0.13, 0.41}, 6)),
+            (std::vector<std::string>{"\xe2\x88\x92"
+                                      "0.1",
+                                      "0.0", "0.1", "0.2", "0.3", "0.4"}));
+  for (const Limits l : {Limits{-3.7, 11.2}, {1e-7, 2e-7}, {0.97, 0.98}, {-5e8, 3e9}, {123456, 123457}}) {
+    for (const int most : {2, 4, 7, 10}) {
+      const std::vector<Tick> ticks = axis_ticks(Scale::linear, l, most);
+      ASSERT_GE(ticks.size(), 1u);
+      ASSERT_LE(ticks.size(), static_cast<size_t>(most) + 1);
+      for (size_t i = 0; i < ticks.size(); i++) {
+        EXPECT_GE(ticks[i].value, l.min);
+        EXPECT_LE(ticks[i].value, l.max);
+        EXPECT_FALSE(ticks[i].label.empty());
+        if (i < 2) continue;
+        const double step = ticks[i].value - ticks[i - 1].value;
+        const double digit = step / std::pow(10.0, std::floor(std::log10(step * 1.001)));
+        // Ticks are multiples rounded to double: a step is right to a few units of the largest value.
+        const double slack = 1e-15 * std::max(std::fabs(l.min), std::fabs(l.max)) / step * 40;
+        EXPECT_LT(std::min({std::fabs(digit - 1), std::fabs(digit - 2), std::fabs(digit - 5)}), slack + 1e-9);
+      }
+    }
+  }
+}
+
+TEST(Axis, LabelsThatAreTooLongBecomePowers) {
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0, 2e7}, 2)), (std::vector<std::string>{"0",
+                                                                                      "1\xc3\x97"
+                                                                                      "10^7",
+                                                                                      "2\xc3\x97"
+                                                                                      "10^7"}));
+}
+
+TEST(Axis, LogTicksAreDecades) {
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.01, 100}, 8)),
+            (std::vector<std::string>{"0.01", "0.1", "1", "10", "100"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {1e-9, 1e-7}, 8)), (std::vector<std::string>{"10^\xe2\x88\x92"
+                                                                                       "9",
+                                                                                       "10^\xe2\x88\x92"
+                                                                                       "8",
+                                                                                       "10^\xe2\x88\x92"
+                                                                                       "7"}));
+  // Under two decades the 2 and the 5 help; in less than a factor of two only even steps do.
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.6, 6}, 8)), (std::vector<std::string>{"1", "2", "5"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.06, 2.5}, 8)),
+            (std::vector<std::string>{"0.1", "0.2", "0.5", "1", "2"}));
+  EXPECT_GE(labels(axis_ticks(Scale::log, {0.61, 0.68}, 6)).size(), 2u);
+  // Many decades: a label at every other one or so, and never more than asked for.
+  EXPECT_LE(labels(axis_ticks(Scale::log, {1e-40, 1e40}, 6)).size(), 7u);
+}
+
+TEST(Axis, LimitsComeFromTheDataThatCanBeDrawn) {
+  const Limits l = axis_limits({}, {3, kNan, -1, kInf}, 0);
+  EXPECT_EQ(l.min, -1);
+  EXPECT_EQ(l.max, 3);
+  const Limits log = axis_limits({.label = "", .scale = Scale::log}, {0, -5, 0.1, 10}, 0);
+  EXPECT_NEAR(log.min, 0.1, 1e-15);
+  EXPECT_NEAR(log.max, 10, 1e-14);
+  for (const std::vector<double>& few :
+       {std::vector<double>{}, {7}, {0, 0}, {1e300, 1e300}, {1, 1 + 1e-15}}) {
+    for (const Scale scale : {Scale::linear, Scale::log}) {
+      const Limits some = axis_limits({.label = "", .scale = scale}, few, 0.05);
+      EXPECT_LT(some.min, some.max);
+    }
+  }
+  // All the data below the one fixed limit.
+  const Limits above = axis_limits({.label = "", .scale = Scale::linear, .min = 10.0}, {1, 2}, 0);
+  EXPECT_EQ(above.min, 10);
+  EXPECT_GT(above.max, 10);
+}
+
+TEST(Axis, LimitsThatShowNothingAreAnError) {
+  EXPECT_THROW(axis_limits({.label = "x", .scale = Scale::linear, .min = 2.0, .max = 2.0}, {}, 0), Error);
+  EXPECT_THROW(axis_limits({.label = "x", .scale = Scale::log, .min = 0.0}, {}, 0), Error);
+  EXPECT_THROW(axis_limits({.label = "x", .scale = Scale::linear, .max = kInf}, {}, 0), Error);
+}
+
+Chart one_line(std::vector<Point> points) {
+  return {.title = "t",
+          .x = {.label = "x"},
+          .y = {.label = "y"},
+          .series = {{.name = "a", .points = std::move(points)}},
+          .legend = Legend::none};
+}
+
+TEST(Chart, ValuesThatAreNotFiniteBreakTheLine) {
+  const std::string whole = curve(to_svg(one_line({{0, 0}, {1, 1}, {2, 2}, {3, 3}})));
+  EXPECT_EQ(count(whole, "M"), 1u);
+  EXPECT_EQ(count(whole, "L"), 3u);
+  for (const double bad : {kNan, kInf, -kInf}) {
+    const std::string broken = curve(to_svg(one_line({{0, 0}, {1, 1}, {1.5, bad}, {2, 2}, {3, 3}})));
+    EXPECT_EQ(count(broken, "M"), 2u);
+    EXPECT_EQ(count(broken, "L"), 2u);
+  }
+  Chart log = one_line({{0, 1}, {1, 2}, {2, 0}, {3, 3}, {4, 1}});
+  log.y.scale = Scale::log;
+  EXPECT_EQ(count(curve(to_svg(log)), "M"), 2u);  // zero has no place on a log axis
+}
+
+TEST(Chart, PointsLieWhereTheAxisSays) {
+  Chart chart = one_line({{0, 0}, {1, 10}, {2, 20}});
+  chart.y.min = 0, chart.y.max = 20;
+  const std::string d = curve(to_svg(chart));
+  std::smatch m;
+  ASSERT_TRUE(
+      std::regex_match(d, m, std::regex("M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)")))
+      << d;
+  const auto at = [&](int i) { return std::stod(m[i].str()); };
+  EXPECT_NEAR(at(3), (at(1) + at(5)) / 2, 0.011);  // written to a hundredth
+  EXPECT_NEAR(at(4), (at(2) + at(6)) / 2, 0.011);
+  EXPECT_LT(at(1), at(5));
+  EXPECT_GT(at(2), at(6));  // up is a smaller y
+}
+
+TEST(Chart, IsWellFormedAndEscapesEveryText) {
+  Chart chart = one_line({{0, 1, 0.5, 1.5}, {1, 2, 1.5, 2.5}, {2, kNan}, {3, 1, 0.5, 2}});
+  chart.title = "a < b & \"c\"";
+  chart.x.label = "<x>";
+  chart.y.label = "y & z";
+  chart.legend = Legend::automatic;
+  chart.series[0].name = "<script>";
+  chart.series[0].color = "\"/><evil";
+  chart.series[0].marker = Marker::open_circle;
+  const std::string svg = to_svg(chart);
+  EXPECT_EQ(svg.find("<script"), svg.npos);
+  EXPECT_EQ(svg.find("<evil"), svg.npos);
+  EXPECT_NE(svg.find("&lt;script&gt;"), svg.npos);
+  EXPECT_NE(svg.find("viewBox=\"0 0 640 440\""), svg.npos);
+  EXPECT_EQ(svg.find("nan"), svg.npos);
+  EXPECT_EQ(svg.find(" id="), svg.npos);
+  EXPECT_EQ(count(svg, "fill-opacity=\"0.18\""), 2u);  // the band breaks with the gap
+  expect_balanced(svg);
+}
+
+TEST(Chart, NothingToDrawIsStillAChart) {
+  for (const std::vector<Point>& points :
+       {std::vector<Point>{}, {{kNan, kNan}}, {{1, 1}}, {{1e300, -1e300}, {-1e300, 1e300}}}) {
+    for (const Scale scale : {Scale::linear, Scale::log}) {
+      Chart chart = one_line(points);
+      chart.x.scale = chart.y.scale = scale;
+      const std::string svg = to_svg(chart);
+      expect_balanced(svg);
+      EXPECT_EQ(svg.find("nan"), svg.npos);
+      EXPECT_EQ(svg.find("inf"), svg.npos);
+    }
+  }
+}
+
+struct Frame {
+  double x, y, w, h;
+};
+
+Frame legend_frame(const std::string& svg) {
+  std::smatch m;
+  const std::regex box("<rect x=\"([0-9.]+)\" y=\"([0-9.]+)\" width=\"([0-9.]+)\" height=\"([0-9.]+)\" rx=");
+  EXPECT_TRUE(std::regex_search(svg, m, box));
+  return {std::stod(m[1]), std::stod(m[2]), std::stod(m[3]), std::stod(m[4])};
+}
+
+TEST(Chart, LegendKeepsOffTheData) {
+  // Each curve leaves other corners free; the last one fills the whole frame.
+  std::vector<Point> rising, falling, everywhere;
+  for (int i = 0; i <= 100; i++) {
+    rising.push_back({i / 100.0, i / 100.0});
+    falling.push_back({i / 100.0, 1 - i / 100.0});
+  }
+  for (int i = 0; i <= 400; i++) everywhere.push_back({i / 400.0, i % 2 ? 1.0 : 0.0});
+  for (const std::vector<Point>& points : {rising, falling, everywhere}) {
+    Chart chart = one_line(points);
+    chart.legend = Legend::automatic;
+    const std::string svg = to_svg(chart);
+    const Frame box = legend_frame(svg);
+    const std::string d = curve(svg);
+    const std::regex pair("([0-9.]+) ([0-9.]+)");
+    size_t n = 0;
+    for (std::sregex_iterator it(d.begin(), d.end(), pair), end; it != end; ++it, n++) {
+      const double x = std::stod((*it)[1]), y = std::stod((*it)[2]);
+      EXPECT_FALSE(x > box.x && x < box.x + box.w && y > box.y && y < box.y + box.h);
+    }
+    EXPECT_GE(n, 101u);
+    EXPECT_LE(box.x + box.w, 640);
+  }
+}
+
+TEST(Chart, CsvHasTheSameNumbers) {
+  Chart chart = one_line({{0, 1.0 / 3}, {1, kNan}});
+  chart.series[0].name = "a,b";
+  EXPECT_EQ(to_csv(chart), "series,x,y\n\"a,b\",0,0.3333333333333333\n\"a,b\",1,\n");
+  chart.series.push_back({.name = "c", .points = {{2, 3, 2.5, 3.5}}});
+  EXPECT_EQ(to_csv(chart),
+            "series,x,y,lower,upper\n\"a,b\",0,0.3333333333333333,,\n\"a,b\",1,,,\nc,2,3,2.5,3.5\n");
+}
+
+}  // namespace
+}  // namespace glint
