@@ -29,6 +29,8 @@ class Progress {
 
   // Cheap: draws at most ten times a second. `note` follows the numbers ("loss 0.31").
   void update(uint64_t done, std::string_view note = {});
+  // When more is known than at the start.
+  void set_total(uint64_t total) { setup_.total = total; }
   // A line for logs, once an epoch or so: shown where there is no terminal.
   void line(std::string_view text);
   // A line for everyone; on a terminal it scrolls past above the bar.

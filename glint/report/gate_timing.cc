@@ -138,7 +138,7 @@ std::vector<TimingShape> paper_timing_shapes() {
 }
 
 std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptions& options,
-                                   const std::function<void(size_t, size_t)>& progress) {
+                                   const std::function<void(size_t, size_t, const TimingShape&)>& progress) {
   std::vector<GateTiming> result;
   const size_t variants = 1 + options.gates.size() * (options.unfused ? 2 : 1);
   size_t done = 0;
@@ -174,8 +174,10 @@ std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptio
         times[turn].push_back(run(rows[turn]));
         done++;
         if (progress)
-          progress(done, done + (repeats - r) * variants - v - 1 +
-                             (options.shapes.size() - s - 1) * repeats * variants);
+          progress(
+              done,
+              done + (repeats - r) * variants - v - 1 + (options.shapes.size() - s - 1) * repeats * variants,
+              options.shapes[s]);
       }
     }
     for (size_t v = 0; v < variants; v++) {

@@ -1,0 +1,238 @@
+// glint bench: times measured on this machine. `gates` is the paper's appendix C.
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
+#include "glint/base/error.h"
+#include "glint/cli/machine.h"
+#include "glint/cli/verbs.h"
+#include "glint/report/gate_timing.h"
+#include "glint/report/table.h"
+
+namespace glint::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  std::string what = "gates", shapes, gates, format = "text";
+  size_t repeats = 0;
+  bool unfused = false;
+};
+
+std::vector<std::string> split(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+// "256x512": batch 256, width 512; "256x512x1024": batch, inputs, outputs.
+std::vector<TimingShape> parse_shapes(const std::string& text) {
+  if (text.empty()) return paper_timing_shapes();
+  std::vector<TimingShape> shapes;
+  for (const std::string& word : split(text, ',')) {
+    std::vector<size_t> n;
+    for (const std::string& part : split(word, 'x')) {
+      const bool digits =
+          !part.empty() && part.size() <= 5 && part.find_first_not_of("0123456789") == part.npos;
+      n.push_back(digits ? std::stoul(part) : 0);
+    }
+    bool good = n.size() == 2 || n.size() == 3;
+    for (const size_t v : n) good = good && v >= 1 && v <= 16384;
+    if (!good)
+      throw Error(
+          {.code = ErrorCode::usage,
+           .what = "cannot read the shape '" + word + "'",
+           .where = "--shapes",
+           .expected = "BATCHxWIDTH or BATCHxINxOUT, each from 1 to 16384, with commas between shapes",
+           .hint = "--shapes 256x512,2048x512"});
+    shapes.push_back({n[0], n[1], n.back()});
+  }
+  return shapes;
+}
+
+std::vector<Gate> parse_gates(const std::string& text) {
+  std::vector<Gate> gates;
+  if (text.empty())
+    for (int i = 0; i < kGateCount; i++) gates.push_back({static_cast<GateKind>(i), {}});
+  else
+    for (const std::string& name : split(text, ',')) gates.push_back({parse_gate(name), {}});
+  return gates;
+}
+
+std::string fixed(double v, int digits) {
+  std::ostringstream s;
+  s.setf(std::ios::fixed);
+  s.precision(digits);
+  s << v;
+  return s.str();
+}
+
+// A timing beside what it is compared with: the products and the identity of the same shape.
+struct Row {
+  GateTiming t;
+  double products_ms = 0, identity_ms = 0;
+  std::string gate() const { return t.products ? "products" : std::string(gate_info(t.gate.kind).text.name); }
+  const char* variant() const { return t.products ? "-" : t.fused ? "fused" : "unfused"; }
+};
+
+std::vector<Row> with_ratios(const std::vector<GateTiming>& timings) {
+  std::vector<Row> rows;
+  double products = 0;
+  std::map<bool, double> identity;
+  for (size_t i = 0; i < timings.size(); i++) {
+    if (timings[i].products) {
+      products = timings[i].median_ms;
+      identity.clear();
+      for (size_t j = i + 1; j < timings.size() && !timings[j].products; j++)
+        if (timings[j].gate.kind == GateKind::Identity) identity[timings[j].fused] = timings[j].median_ms;
+    }
+    rows.push_back({timings[i], products, identity[timings[i].fused]});
+  }
+  return rows;
+}
+
+struct Means {
+  double products = 0, identity = 0, worst_identity = 0;
+  size_t n = 0;
+};
+
+// Geometric means over the shapes, by gate and variant, in the order of the rows.
+std::vector<std::pair<std::string, Means>> summarise(const std::vector<Row>& rows) {
+  std::vector<std::pair<std::string, Means>> out;
+  for (const Row& r : rows) {
+    if (r.t.products) continue;
+    const std::string key = r.gate() + (r.t.fused ? "" : " (unfused)");
+    auto it = std::find_if(out.begin(), out.end(), [&](const auto& p) { return p.first == key; });
+    if (it == out.end()) it = out.insert(out.end(), {key, {}});
+    it->second.products += std::log(r.t.median_ms / r.products_ms);
+    if (r.identity_ms > 0) {
+      it->second.identity += std::log(r.t.median_ms / r.identity_ms);
+      it->second.worst_identity = std::max(it->second.worst_identity, r.t.median_ms / r.identity_ms);
+    }
+    it->second.n++;
+  }
+  for (auto& [key, m] : out) {
+    m.products = std::exp(m.products / static_cast<double>(m.n));
+    m.identity = m.worst_identity > 0 ? std::exp(m.identity / static_cast<double>(m.n)) : 0;
+  }
+  return out;
+}
+
+void print_json(Context& context, const Machine& machine, const std::vector<Row>& rows) {
+  ordered_json j;
+  j["cpu"] = describe(context.cpu);
+  j["isa"] = name(context.isa);
+  j["precision"] = name(machine.precision());
+  j["bf16_unit"] = name(machine.unit());
+  j["threads"] = machine.compute().pool.size();
+  j["rows"] = ordered_json::array();
+  for (const Row& r : rows) {
+    ordered_json row = {
+        {"batch", r.t.shape.batch}, {"d_in", r.t.shape.d_in},      {"d_out", r.t.shape.d_out},
+        {"gate", r.gate()},         {"fused", r.t.fused},          {"median_ms", r.t.median_ms},
+        {"low_ms", r.t.low_ms},     {"high_ms", r.t.high_ms},      {"best_ms", r.t.best_ms},
+        {"repeats", r.t.repeats},   {"products_ms", r.products_ms}};
+    row["over_products"] = r.t.median_ms / r.products_ms;
+    if (r.identity_ms > 0 && !r.t.products) row["over_identity"] = r.t.median_ms / r.identity_ms;
+    j["rows"].push_back(row);
+  }
+  j["geometric_means"] = ordered_json::object();
+  for (const auto& [gate, m] : summarise(rows)) {
+    ordered_json mean = {{"over_products", m.products}};
+    if (m.identity > 0) mean["over_identity"] = m.identity, mean["worst_over_identity"] = m.worst_identity;
+    j["geometric_means"][gate] = mean;
+  }
+  context.print_json(j);
+}
+
+void run_gates(Context& context, const Options& o) {
+  const GateTimingOptions options{parse_shapes(o.shapes), parse_gates(o.gates), o.repeats, o.unfused};
+  const Machine machine(context);
+  std::vector<GateTiming> timings;
+  {
+    Progress progress = context.progress({.label = "bench gates", .total = 1, .unit = "runs"});
+    timings = time_gates(machine.compute(), options, [&](size_t done, size_t total, const TimingShape& s) {
+      progress.set_total(total);
+      progress.update(done, "batch " + std::to_string(s.batch) + ", width " + std::to_string(s.d_in));
+    });
+  }
+  const std::vector<Row> rows = with_ratios(timings);
+  if (o.format == "json" || context.shared.json) return print_json(context, machine, rows);
+
+  Table table({{.header = "batch", .align = Align::right},
+               {.header = "d_in", .align = Align::right},
+               {.header = "d_out", .align = Align::right},
+               {.header = "gate"},
+               {.header = "variant"},
+               {.header = "median ms", .align = Align::right, .key = "median_ms"},
+               {.header = "quartiles", .align = Align::right},
+               {.header = "/ products", .align = Align::right, .key = "over_products"},
+               {.header = "/ identity", .align = Align::right, .key = "over_identity"}});
+  for (const Row& r : rows)
+    table.add({std::to_string(r.t.shape.batch), std::to_string(r.t.shape.d_in),
+               std::to_string(r.t.shape.d_out), r.gate(), r.variant(), fixed(r.t.median_ms, 3),
+               fixed(r.t.low_ms, 3) + " .. " + fixed(r.t.high_ms, 3), fixed(r.t.median_ms / r.products_ms, 3),
+               r.identity_ms > 0 && !r.t.products ? fixed(r.t.median_ms / r.identity_ms, 3) : ""});
+  if (o.format == "csv") {
+    context.out << table.csv();
+    return;
+  }
+  const bool md = o.format == "md";
+  context.out << "Forward + backward of a one-layer GLU, " << name(machine.precision()) << ", "
+              << machine.compute().pool.size() << " thread" << (machine.compute().pool.size() == 1 ? "" : "s")
+              << ", " << describe(context.cpu) << ".\n"
+              << "`products` is the bare matrix products of the same step, timed in the same run.\n\n"
+              << (md ? table.markdown() : table.terminal());
+  Table means({{.header = "gate"},
+               {.header = "/ products", .align = Align::right},
+               {.header = "/ identity", .align = Align::right},
+               {.header = "worst / identity", .align = Align::right}});
+  for (const auto& [gate, m] : summarise(rows))
+    means.add({gate, fixed(m.products, 3), m.identity > 0 ? fixed(m.identity, 3) : "",
+               m.identity > 0 ? fixed(m.worst_identity, 3) : ""});
+  context.out << "\nGeometric means over " << options.shapes.size() << " shape"
+              << (options.shapes.size() == 1 ? "" : "s") << ":\n\n"
+              << (md ? means.markdown() : means.terminal());
+}
+
+}  // namespace
+
+void add_bench(Program& program) {
+  Verb& verb = program.add(
+      {.name = "bench",
+       .group = Group::paper,
+       .summary = "times on this machine: the gates of a one-layer GLU",
+       .details =
+           "gates: forward + backward of a one-layer GLU for batch and width 256 to 2048 and all gates, as "
+           "in the "
+           "paper's appendix C. All variants of a shape take turns, so that a drift of the machine hits them "
+           "alike. The gate is fused into the pass over the pre-activations; --unfused times it as separate "
+           "passes as well.",
+       .examples = {
+           {"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
+           {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
+           {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"}}});
+  const auto o = std::make_shared<Options>();
+  verb.positional("WHAT", o->what, "What to time: gates",
+                  {.placeholder = "WHAT", .words = {"gates"}, .only_words = true});
+  verb.text("--shapes", o->shapes,
+            "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given",
+            {.placeholder = "LIST"});
+  verb.text("--gates", o->gates, "Gates to time, with commas between; all when not given",
+            {.placeholder = "LIST", .words = gate_names()});
+  verb.size("--repeats", o->repeats, 0, 100000,
+            "Runs of each variant; 0: about two seconds a shape, 5 to 40 runs");
+  verb.flag("--unfused", o->unfused, "Also time the gate as passes of its own");
+  verb.choice("--format", o->format, {"text", "md", "csv", "json"}, "Form of the table");
+  verb.share_precision();
+  verb.share_threads();
+  verb.share_isa();
+  verb.share_json();
+  verb.share_quiet();
+  verb.run([o](Context& context) { run_gates(context, *o); });
+}
+
+}  // namespace glint::cli
