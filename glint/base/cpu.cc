@@ -27,7 +27,7 @@ bool bit(unsigned word, int i) { return (word >> i & 1u) != 0; }
 
 std::string brand_string() {
   std::string s;
-  if (__get_cpuid_max(0x80000000u, nullptr) < 0x80000004u) return s;
+  if (static_cast<unsigned>(__get_cpuid_max(0x80000000u, nullptr)) < 0x80000004u) return s;
   for (unsigned leaf = 0x80000002u; leaf <= 0x80000004u; leaf++) {
     const Registers r = cpuid(leaf);
     for (unsigned word : {r.a, r.b, r.c, r.d})
