@@ -15,8 +15,6 @@
 namespace glint {
 namespace {
 
-namespace fs = std::filesystem;
-
 ErrorParts error_of(const std::function<void()>& body) {
   try {
     body();

@@ -36,7 +36,8 @@ double distance2(const A& a, const B& b) {
 // The set is part of what a seed promises: a change here changes the results of everybody's runs.
 TEST(Glyphs, FirstImagesAreFixed) {
   const ImageSet set = draw_glyphs(0, 0, 64);
-  EXPECT_EQ(sha256_hex(std::as_bytes(set.pixels.span())), "PIXELS");
+  EXPECT_EQ(sha256_hex(std::as_bytes(set.pixels.span())),
+            "997ec9628bb07dc9829886dc1625ce7de233c89e7d8aeb1a1d112af0806696e7");
   EXPECT_EQ(std::vector<uint8_t>(set.labels.begin(), set.labels.begin() + 12),
             (std::vector<uint8_t>{1, 2, 1, 5, 2, 5, 5, 5, 8, 2, 3, 9}));
 }
@@ -88,7 +89,7 @@ TEST(Glyphs, InkIsWhereADigitIs) {
   EXPECT_LT(border / all, 0.05);
 }
 
-// Easy for a nearest-mean classifier it must not be, nor without structure: MEASURED on 2000 test images, and
+// Easy for a nearest-mean classifier it must not be, nor without structure: 66 % on 2000 test images, and
 // the standard deviation of such a share is 1 %.
 TEST(Glyphs, NearestMeanIsMiddling) {
   const Means means = class_means(draw_glyphs(0, 0, 10000));
@@ -106,8 +107,8 @@ TEST(Glyphs, NearestMeanIsMiddling) {
     right += best == test.labels[i];
   }
   const double accuracy = static_cast<double>(right) / static_cast<double>(test.count());
-  EXPECT_GT(accuracy, 0.55);
-  EXPECT_LT(accuracy, 0.85);
+  EXPECT_GT(accuracy, 0.60);
+  EXPECT_LT(accuracy, 0.73);
 }
 
 }  // namespace
