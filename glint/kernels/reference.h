@@ -59,6 +59,7 @@ void adamw(const AdamwStep& step, std::span<const double> g, std::span<double> m
            std::span<double> p);
 
 // pixel / 255 + std normal, the normal that Rng(seed, Stream::noise, epoch) has at index sample 2^34 + i
+// (64 bits: sample < 2^30)
 std::vector<double> noisy_pixels(const NoiseKey& key, double std, std::span<const uint8_t> pixels);
 
 // Linear layer, W[n,k]: y[m,n] = x[m,k] W^T      dx = dy W      dW = dy^T x
