@@ -278,7 +278,8 @@ void Verb::parse(std::vector<std::string> arguments) {
     else if (i + 1 < arguments.size() && !next_is_flag)
       value = arguments[++i];
     if (value.empty()) usage("the option needs a value", flag, o->value.placeholder, help);
-    joined.push_back(flag + "=" + value);
+    const std::string& name = o->flags.back();  // the long one, if there is one
+    joined.push_back(name + (name.starts_with("--") ? "=" : "") + value);
   }
   try {
     std::reverse(joined.begin(), joined.end());

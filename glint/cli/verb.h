@@ -30,9 +30,9 @@ struct Example {
 struct VerbText {
   std::string name;
   Group group = Group::tools;
-  std::string summary;  // one line for the overview
-  std::string details;  // a paragraph or two below the usage line
-  std::vector<Example> examples;
+  std::string summary = {};  // one line for the overview
+  std::string details = {};  // a paragraph or two below the usage line
+  std::vector<Example> examples = {};
 };
 
 // The options that mean the same on every verb. A verb registers those that it heeds.
@@ -83,8 +83,8 @@ class Verb {
  public:
   explicit Verb(VerbText text);
 
-  // Options. The pointer is CLI11's, for ->required(), ->needs(), ->excludes(); the target's value when it is
-  // added is the default that help shows.
+  // Options; flags are "--name" or "-n,--name". The pointer is CLI11's, for ->required(), ->needs(),
+  // ->excludes(); the target's value when it is added is the default that help shows.
   CLI::Option* flag(const std::string& flags, bool& target, const std::string& description);
   CLI::Option* text(const std::string& flags, std::string& target, const std::string& description,
                     Value value = {});

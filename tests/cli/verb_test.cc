@@ -1,0 +1,129 @@
+#include "glint/cli/verb.h"
+
+#include <gtest/gtest.h>
+
+#include "glint/base/error.h"
+
+namespace glint::cli {
+namespace {
+
+// A verb with every kind of option.
+struct Sample {
+  Verb verb{{.name = "sample"}};
+  bool fast = false;
+  std::string name = "a", input;
+  int64_t shift = 0;
+  size_t count = 3;
+  double rate = 0.5;
+  std::vector<double> at;
+
+  Sample() {
+    verb.flag("-f,--fast", fast, "");
+    verb.text("--name", name, "");
+    verb.integer("--shift", shift, -10, 10, "");
+    verb.size("-n,--count", count, 1, 100, "");
+    verb.real("--rate", rate, "", 0, 1);
+    verb.reals("--at", at, "");
+    verb.positional("INPUT", input, "");
+    verb.share_seed();
+    verb.share_threads();
+    verb.share_precision();
+    verb.share_out("");
+    verb.share_json();
+    verb.share_quiet();
+    verb.share_isa();
+  }
+  Sample& parse(std::vector<std::string> arguments) {
+    verb.parse(std::move(arguments));
+    return *this;
+  }
+};
+
+ErrorParts failure(std::vector<std::string> arguments) {
+  try {
+    Sample().parse(arguments);
+  } catch (const Error& e) {
+    EXPECT_EQ(e.exit_code(), 2);
+    return e.parts();
+  }
+  ADD_FAILURE() << "accepted: " << arguments.back();
+  return {};
+}
+
+TEST(Verb, ReadsEveryKindOfOption) {
+  Sample s;
+  s.parse({"-f", "--name", "b c", "--shift", "-7", "-n", "5", "--rate=0.25", "--at", "-1, +2,-.5e1", "file"});
+  EXPECT_TRUE(s.fast);
+  EXPECT_EQ(s.name, "b c");
+  EXPECT_EQ(s.shift, -7);
+  EXPECT_EQ(s.count, 5u);
+  EXPECT_EQ(s.rate, 0.25);
+  EXPECT_EQ(s.at, (std::vector<double>{-1, 2, -5}));
+  EXPECT_EQ(s.input, "file");
+}
+
+TEST(Verb, ReadsTheSharedOptions) {
+  Sample s;
+  s.parse({"--seed", "18446744073709551615", "--threads", "2", "--precision", "bf16", "--out", "runs/x",
+           "--json", "--quiet", "--isa", "v3"});
+  const SharedOptions& o = s.verb.shared();
+  EXPECT_EQ(o.seed, 18446744073709551615u);
+  EXPECT_EQ(o.threads, 2u);
+  EXPECT_EQ(o.precision, "bf16");
+  EXPECT_EQ(o.out, "runs/x");
+  EXPECT_TRUE(o.json && o.quiet);
+  EXPECT_EQ(o.isa, "v3");
+}
+
+TEST(Verb, NothingGivenLeavesTheDefaults) {
+  Sample s;
+  s.parse({});
+  EXPECT_EQ(s.name, "a");
+  EXPECT_EQ(s.count, 3u);
+  EXPECT_EQ(s.verb.shared().precision, "f32");
+  EXPECT_FALSE(s.fast);
+}
+
+TEST(Verb, AValueMayLookLikeAFlag) {
+  EXPECT_EQ(Sample().parse({"--name", "-strange"}).name, "-strange");
+  EXPECT_EQ(Sample().parse({"--name=--strange"}).name, "--strange");
+  EXPECT_EQ(Sample().parse({"--name", "a=b"}).name, "a=b");
+  EXPECT_EQ(Sample().parse({"--", "--fast"}).input, "--fast");
+  EXPECT_EQ(failure({"--name", "--fast"}).what, "the option needs a value");
+}
+
+TEST(Verb, NumbersOutsideTheirRangeNameIt) {
+  EXPECT_EQ(failure({"--shift", "11"}).expected, "a whole number from -10 to 10");
+  EXPECT_EQ(failure({"--count", "0"}).expected, "a whole number from 1 to 100");
+  EXPECT_EQ(failure({"--rate", "1.5"}).expected, "a number from 0 to 1");
+  EXPECT_EQ(failure({"--threads", "0"}).where, "--threads");
+  for (const char* word : {"1.5", "x", "1e2", "0x10", "5 ", "99999999999999999999", "-1"})
+    EXPECT_EQ(failure({"--seed", word}).expected, "a whole number") << word;
+  for (const char* word : {"", "nan", "inf", "1e999", "1,5", "--"}) failure({"--rate", word});
+}
+
+TEST(Verb, SlipsNameTheNearestWord) {
+  EXPECT_EQ(failure({"--thread", "2"}).expected, "did you mean --threads?");
+  EXPECT_EQ(failure({"--qiuet"}).expected, "did you mean --quiet?");
+  EXPECT_EQ(failure({"--precision", "bf61"}).expected, "did you mean bf16?");
+  EXPECT_EQ(failure({"--isa", "v44"}).expected, "did you mean v4?");
+  EXPECT_EQ(failure({"one", "two"}).what, "unexpected argument 'two'");
+  EXPECT_EQ(failure({"--name", "a", "--name=b"}).what, "the option is given twice");
+}
+
+TEST(Verb, WhatIsRequiredIsAskedFor) {
+  Verb verb({.name = "sample"});
+  std::string data;
+  verb.directory("--data", data, "the folder of the data")->required();
+  try {
+    verb.parse({});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.parts().what, "--data is missing");
+    EXPECT_EQ(e.parts().expected, "the folder of the data");
+    EXPECT_EQ(e.exit_code(), 2);
+  }
+}
+
+}  // namespace
+}  // namespace glint::cli
