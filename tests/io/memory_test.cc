@@ -2,6 +2,7 @@
 // think of, with every operator new counted at what malloc gives for it.
 #include <malloc.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstdlib>
 #include <new>
@@ -29,6 +30,14 @@ void release(void* p) {
 
 void* operator new(size_t bytes) { return counted(bytes); }
 void* operator new[](size_t bytes) { return counted(bytes); }
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {  // std::stable_sort asks like this
+  try {
+    return counted(bytes);
+  } catch (...) {
+    return nullptr;
+  }
+}
+void operator delete(void* p, const std::nothrow_t&) noexcept { release(p); }
 void operator delete(void* p) noexcept { release(p); }
 void operator delete[](void* p) noexcept { release(p); }
 void operator delete(void* p, size_t) noexcept { release(p); }
@@ -74,8 +83,8 @@ TEST(Memory, ManyTensors) {
       for (size_t i = 0; i < 200000; i++) {
         const std::string number = std::to_string(i);
         if (i) header += ',';
-        header += "\"" + std::string(name - std::min(name, number.size()), 'n') + number +
-                  "\":{\"dtype\":\"U8\",\"shape\":[" + shape + "],\"data_offsets\":[0,0]}";
+        header.append("\"").append(name - std::min(name, number.size()), 'n').append(number);
+        header.append("\":{\"dtype\":\"U8\",\"shape\":[").append(shape).append("],\"data_offsets\":[0,0]}");
         if (i == 131071) check_safetensors(header + "}");
       }
       check_safetensors(header + "}");
