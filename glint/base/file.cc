@@ -41,8 +41,8 @@ class Descriptor {
 
 class RealWritableFile : public WritableFile {
  public:
-  explicit RealWritableFile(const std::string& path)
-      : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+  RealWritableFile(const std::string& path, int mode)
+      : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0644)) {
     if (fd_.get() < 0) fail("create the file", path_);
   }
   void write(std::span<const std::byte> bytes) override {
@@ -65,7 +65,10 @@ class RealWritableFile : public WritableFile {
 class RealFileSystem : public FileSystem {
  public:
   std::unique_ptr<WritableFile> create(const std::string& path) override {
-    return std::make_unique<RealWritableFile>(path);
+    return std::make_unique<RealWritableFile>(path, O_TRUNC);
+  }
+  std::unique_ptr<WritableFile> append(const std::string& path) override {
+    return std::make_unique<RealWritableFile>(path, O_APPEND);
   }
   void rename(const std::string& from, const std::string& to) override {
     if (::rename(from.c_str(), to.c_str()) != 0) fail("rename to " + to, from);

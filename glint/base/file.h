@@ -23,6 +23,7 @@ class FileSystem {
  public:
   virtual ~FileSystem() = default;
   virtual std::unique_ptr<WritableFile> create(const std::string& path) = 0;  // truncates
+  virtual std::unique_ptr<WritableFile> append(const std::string& path) = 0;  // creates; writes go to the end
   virtual void rename(const std::string& from, const std::string& to) = 0;
   virtual void remove(const std::string& path) = 0;  // absent is fine
   virtual void sync_directory(const std::string& directory) = 0;

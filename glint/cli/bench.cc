@@ -62,14 +62,6 @@ std::vector<Gate> parse_gates(const std::string& text) {
   return gates;
 }
 
-std::string fixed(double v, int digits) {
-  std::ostringstream s;
-  s.setf(std::ios::fixed);
-  s.precision(digits);
-  s << v;
-  return s.str();
-}
-
 // A timing beside what it is compared with: the products and the identity of the same shape.
 struct Row {
   GateTiming t;
@@ -173,9 +165,10 @@ void run_gates(Context& context, const Options& o) {
                {.header = "/ identity", .align = Align::right, .key = "over_identity"}});
   for (const Row& r : rows)
     table.add({std::to_string(r.t.shape.batch), std::to_string(r.t.shape.d_in),
-               std::to_string(r.t.shape.d_out), r.gate(), r.variant(), fixed(r.t.median_ms, 3),
-               fixed(r.t.low_ms, 3) + " .. " + fixed(r.t.high_ms, 3), fixed(r.t.median_ms / r.products_ms, 3),
-               r.identity_ms > 0 && !r.t.products ? fixed(r.t.median_ms / r.identity_ms, 3) : ""});
+               std::to_string(r.t.shape.d_out), r.gate(), r.variant(), fixed_text(r.t.median_ms, 3),
+               fixed_text(r.t.low_ms, 3) + " .. " + fixed_text(r.t.high_ms, 3),
+               fixed_text(r.t.median_ms / r.products_ms, 3),
+               r.identity_ms > 0 && !r.t.products ? fixed_text(r.t.median_ms / r.identity_ms, 3) : ""});
   if (o.format == "csv") {
     context.out << table.csv();
     return;
@@ -191,8 +184,8 @@ void run_gates(Context& context, const Options& o) {
                {.header = "/ identity", .align = Align::right},
                {.header = "worst / identity", .align = Align::right}});
   for (const auto& [gate, m] : summarise(rows))
-    means.add({gate, fixed(m.products, 3), m.identity > 0 ? fixed(m.identity, 3) : "",
-               m.identity > 0 ? fixed(m.worst_identity, 3) : ""});
+    means.add({gate, fixed_text(m.products, 3), m.identity > 0 ? fixed_text(m.identity, 3) : "",
+               m.identity > 0 ? fixed_text(m.worst_identity, 3) : ""});
   context.out << "\nGeometric means over " << options.shapes.size() << " shape"
               << (options.shapes.size() == 1 ? "" : "s") << ":\n\n"
               << (md ? means.markdown() : means.terminal());

@@ -14,7 +14,7 @@ Products make_products(const Context& context, Bf16Unit unit) {
 
 }  // namespace
 
-Bf16Unit bf16_unit(const Context& context) {
+Bf16Unit bf16_unit(const Context& context, bool loud) {
   if (parse_precision(context.shared.precision) == Precision::f32) return Bf16Unit::none;
   const char* forced = std::getenv("GLINT_BF16");
   const std::string word = forced ? forced : "";
@@ -25,7 +25,7 @@ Bf16Unit bf16_unit(const Context& context) {
                  .where = "GLINT_BF16",
                  .expected = suggest(word, {"auto", "emulated"})});
   const Bf16Unit unit = best_bf16(context.cpu);
-  if (unit == Bf16Unit::none)
+  if (unit == Bf16Unit::none && loud)
     context.say(
         "note: this processor has no bf16 instructions; computing in f32 (GLINT_BF16=emulated computes bf16 "
         "in portable code, slowly)");
@@ -34,8 +34,8 @@ Bf16Unit bf16_unit(const Context& context) {
 
 Machine::Machine(const Context& context) : Machine(context, context.shared.threads) {}
 
-Machine::Machine(const Context& context, size_t threads)
-    : unit_(bf16_unit(context)),
+Machine::Machine(const Context& context, size_t threads, bool loud)
+    : unit_(bf16_unit(context, loud)),
       products_(make_products(context, unit_)),
       pool_(threads),
       scratch_(pool_.size()),

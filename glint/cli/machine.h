@@ -11,8 +11,9 @@ class Machine {
   // With --precision bf16 on a processor without bf16 instructions: says so and computes in f32.
   // GLINT_BF16=emulated computes bf16 in portable code, for checking a run elsewhere; it is slow.
   explicit Machine(const Context& context);
-  // The same with one's own number of threads, for several models side by side.
-  Machine(const Context& context, size_t threads);
+  // The same with one's own number of threads, for several models side by side; `loud` false: without the
+  // message.
+  Machine(const Context& context, size_t threads, bool loud = true);
 
   const Compute& compute() const { return compute_; }
   Precision precision() const { return products_.precision(); }
@@ -27,6 +28,6 @@ class Machine {
 };
 
 // Which unit a precision gets here; none for f32.
-Bf16Unit bf16_unit(const Context& context);
+Bf16Unit bf16_unit(const Context& context, bool loud);
 
 }  // namespace glint::cli

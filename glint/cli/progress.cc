@@ -82,6 +82,11 @@ void Progress::draw(double now) {
   drawn_ = now;
 }
 
+std::string Progress::rate() const {
+  const double elapsed = setup_.now() - begin_;
+  return elapsed > 0 ? rate_text(static_cast<double>(done_ - setup_.start) / elapsed) : "-";
+}
+
 void Progress::update(uint64_t done, std::string_view note) {
   done_ = std::max(done, setup_.start);
   if (quiet_ || !terminal_.interactive) return;

@@ -122,6 +122,24 @@ CLI::Option* Verb::flag(const std::string& flags, bool& target, const std::strin
   return o.option;
 }
 
+CLI::Option* Verb::taken(const std::string& flags, std::function<void(const std::string&)> take,
+                         const std::string& description, const std::string& standard, Value value) {
+  return add(flags, std::move(take), description, standard, std::move(value));
+}
+
+void Verb::switches(const std::string& name, bool standard, const std::string& description,
+                    std::function<void(const std::string&)> take) {
+  for (const bool on : {true, false}) {
+    OptionText o{.flags = {(on ? "--" : "--no-") + name}, .takes_value = false};
+    const std::string text = on ? description : "Not --" + name;
+    o.option = app_->add_flag_function(
+        o.flags[0], [take, on](int64_t) { take(on ? "true" : "false"); },
+        text + (on == standard ? " (the default)" : ""));
+    o.option->disable_flag_override();
+    options_.push_back(o);
+  }
+}
+
 CLI::Option* Verb::text(const std::string& flags, std::string& target, const std::string& description,
                         Value value) {
   return add(

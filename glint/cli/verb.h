@@ -101,6 +101,13 @@ class Verb {
                     double low = std::numeric_limits<double>::lowest(),
                     double high = std::numeric_limits<double>::max());
   CLI::Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
+  // For tables of options kept elsewhere: `take` is given the text, `standard` is the default that help
+  // shows.
+  CLI::Option* taken(const std::string& flags, std::function<void(const std::string&)> take,
+                     const std::string& description, const std::string& standard, Value value);
+  // --name and --no-name; `take` is given "true" or "false".
+  void switches(const std::string& name, bool standard, const std::string& description,
+                std::function<void(const std::string&)> take);
   // An argument without a flag: `name` is what help shows.
   CLI::Option* positional(const std::string& name, std::string& target, const std::string& description,
                           Value value = {});

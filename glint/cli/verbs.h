@@ -4,6 +4,7 @@
 #include "glint/cli/program.h"
 
 #define GLINT_VERBS(X) \
+  X(train)             \
   X(gates)             \
   X(bench)             \
   X(completion)

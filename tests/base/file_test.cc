@@ -55,6 +55,11 @@ class FakeDisk : public FileSystem {
     open_files++;
     return std::make_unique<File>(*this, path);
   }
+  std::unique_ptr<WritableFile> append(const std::string& path) override {
+    step("append " + path);
+    open_files++;
+    return std::make_unique<File>(*this, path);
+  }
   void rename(const std::string& from, const std::string& to) override {
     step("rename " + from + " " + to);
     EXPECT_TRUE(synced[from]) << "renamed before its content was on disk";

@@ -1,0 +1,125 @@
+#include "glint/train/checkpoint.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdio>
+#include <cstring>
+#include <filesystem>
+#include <vector>
+
+#include "glint/base/error.h"
+#include "glint/base/sha256.h"
+#include "glint/io/safetensors.h"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr size_t kKept = 2;
+constexpr const char* kPrefix = "step-";
+constexpr const char* kSuffix = ".safetensors";
+
+std::string file_name(uint64_t step) {
+  char digits[24];
+  std::snprintf(digits, sizeof digits, "%012llu", static_cast<unsigned long long>(step));
+  return kPrefix + std::string(digits) + kSuffix;
+}
+
+// Newest first.
+std::vector<std::string> list(const std::string& directory) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored)) {
+    const std::string name = e.path().filename().string();
+    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) found.push_back(e.path().string());
+  }
+  std::sort(found.rbegin(), found.rend());
+  return found;
+}
+
+// Doubles as their bits, so that sums go on exactly where they stopped.
+std::string bits_text(double v) {
+  uint64_t bits = 0;
+  std::memcpy(&bits, &v, sizeof bits);
+  return std::to_string(bits);
+}
+
+uint64_t number(const SafetensorsView& file, const char* key) {
+  const std::string* text = file.find_metadata(key);
+  uint64_t value = 0;
+  if (text == nullptr ||
+      std::from_chars(text->data(), text->data() + text->size(), value).ptr != text->data() + text->size())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = std::string("checkpoint without ") + key,
+                 .where = file.where()});
+  return value;
+}
+
+std::string checksum(const TrainState& s) {
+  Sha256 hash;
+  for (const Matrix<float>* m : {&s.params, &s.moment1, &s.moment2}) hash.update(std::as_bytes(m->span()));
+  return hex(hash.finish());
+}
+
+void load(const std::string& path, const std::string& identity, TrainState& state) {
+  const SafetensorsFile file(path);
+  const std::string* id = file->find_metadata("identity");
+  if (id == nullptr || *id != identity)
+    throw Error({.code = ErrorCode::bad_file, .what = "checkpoint of another run", .where = path});
+  TrainState loaded;
+  const auto take = [&](const char* name, size_t size) {
+    const FloatMatrix m = file->matrix(name, 1, size);
+    Matrix<float> out(1, size);
+    std::copy_n(m.view.data(), size, out.data());
+    return out;
+  };
+  loaded.params = take("params", state.params.size());
+  loaded.moment1 = take("moment1", state.params.size());
+  loaded.moment2 = take("moment2", state.params.size());
+  loaded.step = number(file.view(), "step");
+  const uint64_t loss_bits = number(file.view(), "epoch_loss_bits");
+  std::memcpy(&loaded.sums.loss, &loss_bits, sizeof loss_bits);
+  loaded.sums.correct = number(file.view(), "epoch_correct");
+  loaded.sums.samples = number(file.view(), "epoch_samples");
+  const std::string* sum = file->find_metadata("sha256");
+  if (sum == nullptr || *sum != checksum(loaded))
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "checksum of the checkpoint does not match its content",
+                 .where = path});
+  state = std::move(loaded);
+}
+
+}  // namespace
+
+void save_checkpoint(FileSystem& files, const std::string& directory, const std::string& identity,
+                     const TrainState& s) {
+  const TensorToWrite tensors[] = {tensor_to_write("params", s.params.view()),
+                                   tensor_to_write("moment1", s.moment1.view()),
+                                   tensor_to_write("moment2", s.moment2.view())};
+  write_safetensors(files, directory + "/" + file_name(s.step), tensors,
+                    {{"identity", identity},
+                     {"step", std::to_string(s.step)},
+                     {"epoch_loss_bits", bits_text(s.sums.loss)},
+                     {"epoch_correct", std::to_string(s.sums.correct)},
+                     {"epoch_samples", std::to_string(s.sums.samples)},
+                     {"sha256", checksum(s)}});
+  const std::vector<std::string> all = list(directory);
+  for (size_t i = kKept; i < all.size(); i++) files.remove(all[i]);
+}
+
+bool load_newest_checkpoint(const std::string& directory, const std::string& identity, TrainState& state,
+                            const std::function<void(const std::string&)>& note) {
+  for (const std::string& path : list(directory)) {
+    try {
+      load(path, identity, state);
+      return true;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::bad_file) throw;
+      note("checkpoint " + path + " cannot be used (" + e.parts().what + "); trying the one before");
+    }
+  }
+  return false;
+}
+
+}  // namespace glint

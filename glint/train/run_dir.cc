@@ -1,0 +1,140 @@
+#include "glint/train/run_dir.h"
+
+#include <fcntl.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+
+#include "glint/base/error.h"
+#include "glint/base/sha256.h"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* kLock = ".lock";
+// What glint writes into a run directory; --force removes these and nothing else.
+constexpr const char* kFiles[] = {"run.json",          "metrics.jsonl",       "config.json",
+                                  "model.safetensors", "spectra.safetensors", "calibration.safetensors",
+                                  "explorer.html"};
+constexpr const char* kFolders[] = {"checkpoints", "figures"};
+
+// "gate: sqs there, relu now; seed: 0 there, 1 now"
+std::string differences(const Json& there, const Json& now) {
+  std::string text;
+  const auto walk = [&](const auto& self, const Json& a, const Json& b, const std::string& prefix) -> void {
+    for (const auto& [key, value] : b.items()) {
+      const Json other = a.is_object() && a.contains(key) ? a[key] : Json();
+      if (value.is_object())
+        self(self, other, value, prefix + key + ".");
+      else if (other != value)
+        text += (text.empty() ? "" : "; ") + prefix + key + ": " + other.dump() + " there, " + value.dump() +
+                " now";
+    }
+  };
+  walk(walk, there, now, "");
+  return text;
+}
+
+}  // namespace
+
+RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force)
+    : files_(files), path_(std::move(path)), hash_(sha256_hex(as_bytes(identity.dump()))) {
+  std::error_code error;
+  const bool existed = fs::exists(path_, error);
+  fs::create_directories(path_, error);
+  if (error || !fs::is_directory(path_))
+    throw Error(
+        {.what = "cannot create the run directory: " + (error ? error.message() : "a file has that name"),
+         .where = path_,
+         .hint = "a place that you may write to (--out)"});
+  lock();
+  const std::string run = file("run.json");
+  if (fs::exists(run)) {
+    Json there;
+    std::string problem;
+    try {
+      there = read_json(run);
+    } catch (const Error& e) {
+      problem = e.parts().what;
+    }
+    const Json old = there.is_object() && there.contains("identity") ? there["identity"] : Json();
+    if (!problem.empty() || old != identity) {
+      if (!force)
+        throw Error(
+            {.code = ErrorCode::usage,
+             .what = "the directory holds another run",
+             .where = path_,
+             .expected = problem.empty() ? differences(old, identity) : "a readable run.json: " + problem,
+             .hint = "another --out, or --force to remove that run and start anew"});
+      remove_run();
+    } else if (force) {
+      remove_run();
+    } else {
+      found_ = there.value("state", "") == "finished" ? Found::finished : Found::unfinished;
+    }
+  } else if (existed && !force) {
+    for (const fs::directory_entry& e : fs::directory_iterator(path_))
+      if (e.path().filename() != kLock)
+        throw Error({.code = ErrorCode::usage,
+                     .what = "the directory exists and is no run of glint",
+                     .where = e.path().string(),
+                     .expected = "a new or empty directory, or one with a run.json",
+                     .hint = "another --out"});
+  }
+  fs::create_directories(checkpoints(), error);
+  if (error) throw Error({.what = "cannot create a directory: " + error.message(), .where = checkpoints()});
+}
+
+RunDirectory::~RunDirectory() {
+  if (lock_ >= 0) ::close(lock_);  // releases the lock
+}
+
+void RunDirectory::lock() {
+  lock_ = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_ < 0)
+    throw Error({.what = std::string("cannot write to the run directory: ") + std::strerror(errno),
+                 .where = path_,
+                 .hint = "a directory that you may write to (--out)"});
+  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
+    ::close(std::exchange(lock_, -1));
+    throw Error({.what = "another process is training in this directory",
+                 .where = path_,
+                 .hint = "wait for it, stop it, or another --out"});
+  }
+}
+
+void RunDirectory::remove_run() {
+  for (const char* name : kFiles) files_.remove(file(name));
+  std::error_code ignored;
+  for (const char* name : kFolders) fs::remove_all(file(name), ignored);
+}
+
+void RunDirectory::write_run(const Json& run) { write_atomic(files_, file("run.json"), run.dump(2) + "\n"); }
+
+void RunDirectory::keep_metrics(uint64_t step) {
+  metrics_.reset();
+  std::string kept;
+  if (fs::exists(file("metrics.jsonl"))) {
+    const std::string text = read_file(file("metrics.jsonl"));
+    scan_json_lines(text, file("metrics.jsonl"), [&](Json line, size_t) {
+      if (line.value("step", uint64_t{0}) <= step) kept += line.dump() + "\n";
+    });
+  }
+  write_atomic(files_, file("metrics.jsonl"), kept);
+  metrics_ = files_.append(file("metrics.jsonl"));
+}
+
+void RunDirectory::add_metrics(const Json& line) { metrics_->write(as_bytes(line.dump() + "\n")); }
+
+void RunDirectory::sync_metrics() { metrics_->sync(); }
+
+std::vector<Json> read_metrics(const std::string& run_directory) {
+  return read_json_lines(run_directory + "/metrics.jsonl").lines;
+}
+
+}  // namespace glint

@@ -1,0 +1,284 @@
+#include "glint/train/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <ctime>
+
+#include "glint/base/error.h"
+#include "glint/model/model_file.h"
+#include "glint/train/optimizer.h"
+
+namespace glint {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point start) { return std::chrono::duration<double>(Clock::now() - start).count(); }
+
+std::string now_text() {
+  const std::time_t t = std::time(nullptr);
+  std::tm utc{};
+  gmtime_r(&t, &utc);
+  char text[32];
+  std::strftime(text, sizeof text, "%Y-%m-%dT%H:%M:%SZ", &utc);
+  return text;
+}
+
+Json to_json(const Evaluation& e) {
+  return {{"step", e.step},
+          {"epoch", e.epoch},
+          {"epoch_end", e.epoch_end},
+          {"train_loss", e.train_loss},
+          {"train_accuracy", e.train_accuracy},
+          {"test_loss", e.test_loss},
+          {"test_accuracy", e.test_accuracy},
+          {"lr", e.lr},
+          {"seconds", e.seconds}};
+}
+
+Evaluation evaluation_from(const Json& line) {
+  Evaluation e;
+  e.step = line.value("step", uint64_t{0});
+  e.epoch = line.value("epoch", uint64_t{0});
+  e.epoch_end = line.value("epoch_end", false);
+  e.train_loss = line.value("train_loss", 0.0);
+  e.train_accuracy = line.value("train_accuracy", 0.0);
+  e.test_loss = line.value("test_loss", 0.0);
+  e.test_accuracy = line.value("test_accuracy", 0.0);
+  e.lr = line.value("lr", 0.0);
+  e.seconds = line.value("seconds", 0.0);
+  return e;
+}
+
+// A loss beyond this is no loss of a model that learns: ln(classes) is below 12 for every model here.
+constexpr double kDiverged = 1e6;
+
+void check_loss(double loss, uint64_t step, double lr, const std::string& out) {
+  if (std::isfinite(loss) && loss < kDiverged) return;
+  throw Error(
+      {.code = ErrorCode::numeric,
+       .what = std::isfinite(loss) ? "the loss has diverged to " + std::to_string(loss)
+                                   : "the loss is not a number any more",
+       .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr) + ", " + out,
+       .expected = "a finite loss",
+       .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; checkpoints up to "
+               "there are kept"});
+}
+
+Json milestones(const std::vector<Json>& metrics) {
+  Json j = Json::object();
+  for (const int percent : {80, 85, 90})
+    if (const uint64_t step = first_step_reaching(metrics, percent / 100.0))
+      j[std::to_string(percent)] = step;
+  return j;
+}
+
+class Run {
+ public:
+  Run(const TrainOptions& options, Task& task, const Compute& compute, FileSystem& files,
+      const TrainSetup& setup, const TrainHooks& hooks)
+      : options_(options),
+        task_(task),
+        compute_(compute),
+        files_(files),
+        setup_(setup),
+        hooks_(hooks),
+        total_(options.epochs * task.steps_per_epoch()),
+        rate_{options.lr, parse_schedule(options.schedule), options.warmup, task.steps_per_epoch(),
+              options.epochs},
+        identity_(make_identity()),
+        directory_(files, setup.out, identity_, setup.force),
+        optimizer_(task.params(),
+                   {options.beta1, options.beta2, options.eps, options.weight_decay, options.clip}),
+        gradients_(1, task.params().floats()),
+        eval_steps_(log_spaced_steps(total_, options.eval_steps)) {
+    state_.params = Matrix<float>(1, task.params().floats());
+  }
+
+  TrainResult operator()() {
+    TrainResult result;
+    result.total_steps = total_;
+    if (directory_.found() == RunDirectory::Found::finished) {
+      const std::vector<Json> metrics = read_metrics(setup_.out);
+      if (!metrics.empty()) result.last = evaluation_from(metrics.back());
+      result.state = TrainResult::State::already_finished;
+      result.step = total_;
+      return result;
+    }
+    start();
+    result.resumed_from = state_.step;
+    task_.set_weights(state_.params.span());
+    while (state_.step < total_) {
+      one_step();
+      const bool epoch_end = state_.step % task_.steps_per_epoch() == 0;
+      const bool last = state_.step == total_;
+      if (epoch_end || std::binary_search(eval_steps_.begin(), eval_steps_.end(), state_.step))
+        evaluate(epoch_end);
+      if (epoch_end) state_.sums = {};
+      const bool stop = !last && hooks_.should_stop && hooks_.should_stop();
+      if (!last && (stop || due(epoch_end))) save();
+      if (stop) {
+        write_run("interrupted");
+        result.state = TrainResult::State::interrupted;
+        break;
+      }
+    }
+    if (state_.step == total_) finish();
+    result.step = state_.step;
+    result.seconds = since(begin_);
+    result.last = last_;
+    return result;
+  }
+
+ private:
+  Json make_identity() const { return {{"options", options_to_json(options_)}, {"data", data_identity()}}; }
+  // Where the files were found is no part of what the run is.
+  Json data_identity() const {
+    Json d = task_.data_description();
+    d.erase("origin");
+    return d;
+  }
+
+  void write_run(const char* state) {
+    Json run;
+    run["identity"] = identity_;
+    run["data"] = task_.data_description();
+    run["machine"] = setup_.machine;
+    run["parameters"] = task_.params().parameters();
+    run["steps"] = total_;
+    run["state"] = state;
+    run["written"] = now_text();
+    run["seconds"] = seconds_before_ + since(begin_);
+    if (std::string(state) == "finished") {
+      run["result"] = to_json(last_);
+      run["first_step_reaching"] = milestones(read_metrics(setup_.out));
+    }
+    directory_.write_run(run);
+  }
+
+  void start() {
+    // Moments are loaded together with the weights, then handed to the optimiser.
+    state_.moment1 = Matrix<float>(1, state_.params.size());
+    state_.moment2 = Matrix<float>(1, state_.params.size());
+    const auto note = [&](const std::string& text) {
+      if (hooks_.on_note) hooks_.on_note(text);
+    };
+    const bool resumed =
+        directory_.found() == RunDirectory::Found::unfinished &&
+        load_newest_checkpoint(directory_.checkpoints(), directory_.identity_hash(), state_, note);
+    if (resumed) {
+      std::copy_n(state_.moment1.data(), state_.moment1.size(), optimizer_.moment1().data());
+      std::copy_n(state_.moment2.data(), state_.moment2.size(), optimizer_.moment2().data());
+    } else {
+      state_.step = 0;
+      state_.sums = {};
+      task_.params().initialise(state_.params.span(), options_.seed);
+    }
+    directory_.keep_metrics(state_.step);
+    if (const std::vector<Json> metrics = read_metrics(setup_.out); !metrics.empty()) {
+      last_ = evaluation_from(metrics.back());
+      seconds_before_ = last_.seconds;
+    }
+    task_.save_description(setup_.out);
+    write_run("running");
+    last_save_ = Clock::now();
+  }
+
+  void one_step() {
+    const uint64_t spe = task_.steps_per_epoch();
+    lr_ = rate_.at(state_.step);
+    const StepResult r = task_.step(state_.step / spe, state_.step % spe, gradients_.span());
+    const double loss = r.loss / static_cast<double>(r.samples);
+    check_loss(loss, state_.step + 1, lr_, setup_.out);
+    optimizer_.step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
+    task_.set_weights(state_.params.span());
+    state_.step++;
+    state_.sums.loss += r.loss;
+    state_.sums.correct += r.correct;
+    state_.sums.samples += r.samples;
+    if (hooks_.on_step) hooks_.on_step(state_.step, total_, loss);
+  }
+
+  void evaluate(bool epoch_end) {
+    const StepResult test = task_.evaluate();
+    const double seen = static_cast<double>(std::max<uint64_t>(1, state_.sums.samples));
+    const double n = static_cast<double>(std::max<uint64_t>(1, test.samples));
+    last_.step = state_.step;
+    last_.epoch = state_.step / task_.steps_per_epoch();
+    last_.epoch_end = epoch_end;
+    last_.train_loss = state_.sums.loss / seen;
+    last_.train_accuracy = static_cast<double>(state_.sums.correct) / seen;
+    last_.test_loss = test.loss / n;
+    last_.test_accuracy = static_cast<double>(test.correct) / n;
+    last_.lr = lr_;
+    last_.seconds = seconds_before_ + since(begin_);
+    check_loss(last_.test_loss, state_.step, lr_, setup_.out);
+    directory_.add_metrics(to_json(last_));
+    if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
+  }
+
+  bool due(bool epoch_end) const {
+    if (setup_.checkpoint_every) return state_.step % setup_.checkpoint_every == 0;
+    return epoch_end && since(last_save_) >= setup_.checkpoint_seconds;
+  }
+
+  void save() {
+    directory_.sync_metrics();  // a checkpoint never knows more than the metrics
+    std::copy_n(optimizer_.moment1().data(), state_.moment1.size(), state_.moment1.data());
+    std::copy_n(optimizer_.moment2().data(), state_.moment2.size(), state_.moment2.data());
+    save_checkpoint(files_, directory_.checkpoints(), directory_.identity_hash(), state_);
+    last_save_ = Clock::now();
+  }
+
+  void finish() {
+    save();
+    save_weights(files_, directory_.file("model.safetensors"), task_.params(), state_.params.span());
+    write_run("finished");
+  }
+
+  const TrainOptions& options_;
+  Task& task_;
+  const Compute& compute_;
+  FileSystem& files_;
+  const TrainSetup& setup_;
+  const TrainHooks& hooks_;
+  const uint64_t total_;
+  const LearningRate rate_;
+  const Json identity_;
+  RunDirectory directory_;
+  Adamw optimizer_;
+  TrainState state_;
+  Matrix<float> gradients_;
+  const std::vector<uint64_t> eval_steps_;
+  Evaluation last_;
+  double lr_ = 0, seconds_before_ = 0;
+  const Clock::time_point begin_ = Clock::now();
+  Clock::time_point last_save_ = begin_;
+};
+
+}  // namespace
+
+std::vector<uint64_t> log_spaced_steps(uint64_t total, uint64_t count) {
+  std::vector<uint64_t> steps;
+  if (count == 0 || total == 0) return steps;
+  for (uint64_t i = 0; i < count; i++) {
+    const double part = count == 1 ? 1 : static_cast<double>(i) / static_cast<double>(count - 1);
+    const uint64_t step = static_cast<uint64_t>(std::llround(std::pow(static_cast<double>(total), part)));
+    if (steps.empty() || step > steps.back()) steps.push_back(step);
+  }
+  return steps;
+}
+
+uint64_t first_step_reaching(const std::vector<Json>& metrics, double accuracy) {
+  for (const Json& line : metrics)
+    if (line.value("test_accuracy", 0.0) >= accuracy) return line.value("step", uint64_t{0});
+  return 0;
+}
+
+TrainResult train(const TrainOptions& options, Task& task, const Compute& compute, FileSystem& files,
+                  const TrainSetup& setup, const TrainHooks& hooks) {
+  return Run(options, task, compute, files, setup, hooks)();
+}
+
+}  // namespace glint

@@ -1,0 +1,56 @@
+// The training loop of every model: steps, evaluations, metrics, checkpoints, interruption and resuming. The
+// same options, data and seed give the same weights and metrics at any number of threads, interrupted or not.
+#pragma once
+
+#include <functional>
+#include <string>
+
+#include "glint/train/checkpoint.h"
+#include "glint/train/options.h"
+#include "glint/train/run_dir.h"
+#include "glint/train/task.h"
+
+namespace glint {
+
+// One evaluation on the test set; a line of metrics.jsonl.
+struct Evaluation {
+  uint64_t step = 0, epoch = 0;  // done
+  bool epoch_end = false;
+  double train_loss = 0, train_accuracy = 0;  // over the epoch so far
+  double test_loss = 0, test_accuracy = 0;
+  double lr = 0, seconds = 0;
+};
+
+struct TrainHooks {
+  std::function<void(uint64_t step, uint64_t total, double loss)> on_step;
+  std::function<void(const Evaluation&)> on_evaluation;
+  std::function<void(const std::string&)> on_note;  // something the user should know
+  std::function<bool()> should_stop;                // asked after every step
+};
+
+struct TrainSetup {
+  std::string out;
+  bool force = false;
+  uint64_t checkpoint_every = 0;  // steps; 0: at the end of an epoch when checkpoint_seconds have passed
+  double checkpoint_seconds = 10;
+  Json machine;  // for run.json: cpu, isa, threads, version
+};
+
+struct TrainResult {
+  enum class State { finished, already_finished, interrupted } state = State::finished;
+  uint64_t step = 0, total_steps = 0, resumed_from = 0;
+  double seconds = 0;  // of this call
+  Evaluation last;
+};
+
+// Steps at which the test set is evaluated besides the ends of epochs: `count` of them, spaced evenly in the
+// logarithm.
+std::vector<uint64_t> log_spaced_steps(uint64_t total, uint64_t count);
+
+// First evaluated step with at least this test accuracy; 0 when there is none.
+uint64_t first_step_reaching(const std::vector<Json>& metrics, double accuracy);
+
+TrainResult train(const TrainOptions& options, Task& task, const Compute& compute, FileSystem& files,
+                  const TrainSetup& setup, const TrainHooks& hooks);
+
+}  // namespace glint
