@@ -9,6 +9,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/report/gate_timing.h"
 #include "glint/report/table.h"
+#include "glint/train/step_timing.h"
 
 namespace glint::cli {
 namespace {
@@ -191,13 +192,62 @@ void run_gates(Context& context, const Options& o) {
               << (md ? means.markdown() : means.terminal());
 }
 
+void run_step(Context& context, const Options& o) {
+  const Machine machine(context);
+  const std::vector<StepModel> models = paper_step_models();
+  const std::vector<Gate> gates = o.gates.empty() ? std::vector<Gate>{Gate{}} : parse_gates(o.gates);
+  const size_t repeats = o.repeats ? o.repeats : 20;
+  Progress progress = context.progress(
+      {.label = "bench step", .total = models.size() * gates.size() * repeats, .unit = "steps"});
+  Table table({{.header = "model"},
+               {.header = "batch", .align = Align::right},
+               {.header = "width", .align = Align::right},
+               {.header = "gate"},
+               {.header = "median ms", .align = Align::right, .key = "median_ms"},
+               {.header = "quartiles", .align = Align::right},
+               {.header = "products ms", .align = Align::right, .key = "products_ms"},
+               {.header = "/ products", .align = Align::right, .key = "over_products"}});
+  ordered_json rows = ordered_json::array();
+  size_t done = 0;
+  for (const StepModel& model : models) {
+    for (const Gate& gate : gates) {
+      const StepTiming t = time_step(machine.compute(), model, gate, repeats, [&](size_t, size_t) {
+        progress.update(++done, "section " + model.name);
+      });
+      const std::string gate_name(gate_info(gate.kind).text.name);
+      table.add({t.model, std::to_string(t.batch), std::to_string(t.width), gate_name,
+                 fixed_text(t.median_ms, 3), fixed_text(t.low_ms, 3) + " .. " + fixed_text(t.high_ms, 3),
+                 fixed_text(t.products_ms, 3), fixed_text(t.median_ms / t.products_ms, 3)});
+      rows.push_back({{"model", t.model},
+                      {"batch", t.batch},
+                      {"width", t.width},
+                      {"layers", t.layers},
+                      {"gate", gate_name},
+                      {"median_ms", t.median_ms},
+                      {"low_ms", t.low_ms},
+                      {"high_ms", t.high_ms},
+                      {"best_ms", t.best_ms},
+                      {"repeats", t.repeats},
+                      {"products_ms", t.products_ms}});
+    }
+  }
+  progress.finish();
+  if (o.format == "json" || context.shared.json)
+    context.print_json({{"cpu", describe(context.cpu)},
+                        {"precision", name(machine.precision())},
+                        {"threads", machine.compute().pool.size()},
+                        {"rows", rows}});
+  else
+    context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
+}
+
 }  // namespace
 
 void add_bench(Program& program) {
   Verb& verb = program.add(
       {.name = "bench",
        .group = Group::paper,
-       .summary = "times on this machine: the gates of a one-layer GLU",
+       .summary = "times on this machine: gates of a GLU, training steps",
        .details =
            "gates: forward + backward of a one-layer GLU for batch and width 256 to 2048 and all gates, as "
            "in the "
@@ -209,8 +259,8 @@ void add_bench(Program& program) {
            {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
            {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"}}});
   const auto o = std::make_shared<Options>();
-  verb.positional("WHAT", o->what, "What to time: gates",
-                  {.placeholder = "WHAT", .words = {"gates"}, .only_words = true});
+  verb.positional("WHAT", o->what, "What to time: gates (the default) or step",
+                  {.placeholder = "WHAT", .words = {"gates", "step"}, .only_words = true});
   verb.text("--shapes", o->shapes,
             "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given",
             {.placeholder = "LIST"});
@@ -225,7 +275,7 @@ void add_bench(Program& program) {
   verb.share_isa();
   verb.share_json();
   verb.share_quiet();
-  verb.run([o](Context& context) { run_gates(context, *o); });
+  verb.run([o](Context& context) { o->what == "step" ? run_step(context, *o) : run_gates(context, *o); });
 }
 
 }  // namespace glint::cli

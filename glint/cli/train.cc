@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "glint/base/error.h"
+#include "glint/base/statistics.h"
 #include "glint/cli/machine.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
@@ -199,16 +200,10 @@ void run_jobs(Context& context, const Options& o, const Dataset& data, std::vect
   if (error) std::rethrow_exception(error);
 }
 
-struct Spread {
-  double mean = 0, sd = 0;
-};
-Spread spread(const std::vector<Job>& jobs, double Evaluation::*member) {
-  Spread s;
-  const double n = static_cast<double>(jobs.size());
-  for (const Job& j : jobs) s.mean += j.result.last.*member / n;
-  for (const Job& j : jobs) s.sd += std::pow(j.result.last.*member - s.mean, 2);
-  s.sd = jobs.size() > 1 ? std::sqrt(s.sd / (n - 1)) : 0;
-  return s;
+MeanAndSd spread(const std::vector<Job>& jobs, double Evaluation::*member) {
+  std::vector<double> values;
+  for (const Job& j : jobs) values.push_back(j.result.last.*member);
+  return mean_and_sd(values);
 }
 
 void report(Context& context, const std::vector<Job>& jobs) {
@@ -229,8 +224,8 @@ void report(Context& context, const std::vector<Job>& jobs) {
            {"seconds", e.seconds}});
     }
     if (jobs.size() > 1) {
-      const Spread loss = spread(jobs, &Evaluation::test_loss),
-                   accuracy = spread(jobs, &Evaluation::test_accuracy);
+      const MeanAndSd loss = spread(jobs, &Evaluation::test_loss),
+                      accuracy = spread(jobs, &Evaluation::test_accuracy);
       j["mean"] = {{"n", jobs.size()},
                    {"test_loss", loss.mean},
                    {"test_loss_sd", loss.sd},
@@ -254,8 +249,8 @@ void report(Context& context, const std::vector<Job>& jobs) {
   }
   context.out << table.terminal();
   if (jobs.size() > 1) {
-    const Spread loss = spread(jobs, &Evaluation::test_loss),
-                 accuracy = spread(jobs, &Evaluation::test_accuracy);
+    const MeanAndSd loss = spread(jobs, &Evaluation::test_loss),
+                    accuracy = spread(jobs, &Evaluation::test_accuracy);
     context.out << "\nmean of " << jobs.size() << " seeds: test loss " << fixed_text(loss.mean, 4) << " ± "
                 << fixed_text(loss.sd, 4) << ", test accuracy " << fixed_text(100 * accuracy.mean, 2) << " ± "
                 << fixed_text(100 * accuracy.sd, 2) << " %\n";

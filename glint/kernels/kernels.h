@@ -26,6 +26,7 @@ struct GemmF32 {
 
 struct AdamwStep {
   float lr, beta1, beta2, eps, decay;
+  float rest1, rest2;              // 1 - beta1, 1 - beta2, from more digits than a float has
   float correction1, correction2;  // 1 - beta1^t, 1 - beta2^t
   float grad_scale;                // multiplies every gradient: clipping
 };

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "glint/base/rng.h"
+#include "glint/base/statistics.h"
 #include "glint/nn/glu.h"
 
 namespace glint {
@@ -121,13 +122,6 @@ class Layer {
   PackedWeights packed_;
 };
 
-double quantile(const std::vector<double>& sorted, double q) {
-  const double at = q * static_cast<double>(sorted.size() - 1);
-  const size_t low = static_cast<size_t>(at);
-  const double rest = at - static_cast<double>(low);
-  return low + 1 < sorted.size() ? sorted[low] * (1 - rest) + sorted[low + 1] * rest : sorted[low];
-}
-
 }  // namespace
 
 std::vector<TimingShape> paper_timing_shapes() {
@@ -181,12 +175,11 @@ std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptio
       }
     }
     for (size_t v = 0; v < variants; v++) {
-      std::sort(times[v].begin(), times[v].end());
       rows[v].repeats = repeats;
       rows[v].median_ms = quantile(times[v], 0.5);
       rows[v].low_ms = quantile(times[v], 0.25);
       rows[v].high_ms = quantile(times[v], 0.75);
-      rows[v].best_ms = times[v].front();
+      rows[v].best_ms = quantile(times[v], 0);
       result.push_back(rows[v]);
     }
   }

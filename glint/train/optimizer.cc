@@ -36,6 +36,8 @@ double Adamw::step(const Compute& compute, uint64_t step, double lr, std::span<c
               .beta2 = static_cast<float>(options_.beta2),
               .eps = static_cast<float>(options_.eps),
               .decay = 0,
+              .rest1 = static_cast<float>(1 - options_.beta1),
+              .rest2 = static_cast<float>(1 - options_.beta2),
               .correction1 = static_cast<float>(1 - std::pow(options_.beta1, t)),
               .correction2 = static_cast<float>(1 - std::pow(options_.beta2, t)),
               .grad_scale = static_cast<float>(scale)};

@@ -10,11 +10,10 @@ void adamw(const AdamwStep& s, size_t n, const float* __restrict g, float* __res
   const float keep = 1.0f - s.lr * s.decay;
   const float step = s.lr / s.correction1;
   const float root = 1.0f / __builtin_sqrtf(s.correction2);
-  const float rest1 = 1.0f - s.beta1, rest2 = 1.0f - s.beta2;
   for (size_t i = 0; i < n; i++) {
     const float grad = g[i] * s.grad_scale;
-    m[i] = s.beta1 * m[i] + rest1 * grad;
-    v[i] = s.beta2 * v[i] + rest2 * (grad * grad);
+    m[i] = s.beta1 * m[i] + s.rest1 * grad;
+    v[i] = s.beta2 * v[i] + s.rest2 * (grad * grad);
     p[i] = p[i] * keep - step * m[i] / (__builtin_sqrtf(v[i]) * root + s.eps);
   }
 }
