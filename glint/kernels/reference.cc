@@ -139,8 +139,8 @@ void adamw(const AdamwStep& s, std::span<const double> g, std::span<double> m, s
   const double beta1 = s.beta1, beta2 = s.beta2, lr = s.lr;
   for (size_t i = 0; i < g.size(); i++) {
     const double grad = s.grad_scale * g[i];
-    m[i] = beta1 * m[i] + (1 - beta1) * grad;
-    v[i] = beta2 * v[i] + (1 - beta2) * grad * grad;
+    m[i] = beta1 * m[i] + s.rest1 * grad;
+    v[i] = beta2 * v[i] + s.rest2 * grad * grad;
     p[i] = p[i] * (1 - lr * s.decay) -
            lr * (m[i] / s.correction1) / (std::sqrt(v[i] / s.correction2) + static_cast<double>(s.eps));
   }

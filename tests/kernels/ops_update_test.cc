@@ -62,7 +62,7 @@ Case adamw_case(const Shape& shape, const AdamwStep& step) {
   Matrix<double> em(1, n), ev(1, n), ep(1, n);
   for (size_t i = 0; i < n; i++) {
     const double beta1 = step.beta1, grad = step.grad_scale * g(0, i);
-    em(0, i) = 4 * kU * (std::fabs(beta1 * m0(0, i)) + std::fabs((1 - beta1) * grad)) + kTiny;
+    em(0, i) = 4 * kU * (std::fabs(beta1 * m0(0, i)) + std::fabs(step.rest1 * grad)) + kTiny;
     ev(0, i) = 6 * kU * v(0, i) + kTiny;
     const double per_m = step.lr / step.correction1 / (std::sqrt(v(0, i) / step.correction2) + step.eps);
     ep(0, i) = kU * (4 * std::fabs(p0(0, i)) + 12 * std::fabs(per_m * m(0, i)) + std::fabs(p(0, i))) +
@@ -109,8 +109,8 @@ Case noise_case(const Shape& shape, float std) {
 }  // namespace
 
 std::vector<Op> update_ops() {
-  const AdamwStep first = {1e-3f, 0.9f, 0.999f, 1e-8f, 0.1f, 1 - 0.9f, 1 - 0.999f, 1};
-  const AdamwStep later = {3e-4f, 0.9f, 0.95f, 1e-8f, 0, 1, 1, 0.25f};
+  const AdamwStep first = {1e-3f, 0.9f, 0.999f, 1e-8f, 0.1f, 0.1f, 0.001f, 0.1f, 0.001f, 1};
+  const AdamwStep later = {3e-4f, 0.9f, 0.95f, 1e-8f, 0, 0.1f, 0.05f, 1, 1, 0.25f};
   std::vector<Shape> images;
   for (size_t n = 0; n <= 67; n++) images.push_back({3, n, 0, n % 4});
   for (const size_t rows : {0, 1, 512}) images.push_back({rows, 784, 0, 3});
