@@ -14,17 +14,6 @@ import tuned
 GATES = ["sqs", "identity", "relu", "gelu", "silu"]
 
 
-def torch_gate(name):
-    import torch
-    import torch.nn.functional as F
-    if name == "sqs":
-        # In the fewest passes that eager PyTorch allows.
-        def sqs(h, c=0.01, lam=0.5):
-            return (h - c * torch.sign(h)) / (1 + lam * h.abs())
-        return sqs
-    return {"identity": lambda h: h, "relu": F.relu, "gelu": F.gelu, "silu": F.silu}[name]
-
-
 class TorchLayer:
     def __init__(self, batch, d_in, d_out, bf16):
         import torch
@@ -68,6 +57,7 @@ def geomean(values):
 
 def run(args, precision, threads, torch_precisions):
     import torch
+    from torch_model import gate as torch_gate
     torch.set_num_threads(threads)
     rows = []
     total = len(args.shapes)

@@ -103,6 +103,8 @@ TEST(Reference, AdamwFirstStepIsTheLearningRate) {
                           .beta2 = 0.99f,
                           .eps = 0,
                           .decay = 0.25f,
+                          .rest1 = 0.1f,
+                          .rest2 = 0.001f,
                           .correction1 = 1 - 0.9f,
                           .correction2 = 1 - 0.99f,
                           .grad_scale = 1};
