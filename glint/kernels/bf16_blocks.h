@@ -67,7 +67,7 @@ void bf16_blocks(size_t m, size_t n, size_t steps, const uint16_t* a, size_t a_r
   }
 }
 
-constexpr size_t kBf16Depth = 1024;  // k of one pass: 160 rows and 256 columns of it fit the scratch of 1 MB
+constexpr size_t kBf16Depth = 512;  // k of one pass: 224 rows and 512 columns of it fit the scratch
 
 template <class Unit>
 void multiply_bf16(const Bf16Multiply& g) {

@@ -18,7 +18,12 @@ size_t depth_step(size_t k) {
 }
 
 // Rows of A that stay in L2 while all panels of a block pass by.
-constexpr size_t kRowBlock = 320;
+constexpr size_t kRowBlock = 256;
+// Columns of C that stay near while all of k passes by; a multiple of every panel.
+constexpr size_t kColumnBlock = 512;
+// Parts of rows that lie a multiple of 2 KB apart fall into few sets of the caches. With enough columns to pay for it,
+// such rows are copied to a stride that is a cache line away from that.
+constexpr size_t kCopyColumns = 64, kCopyStride = 512, kCopyGap = 16;
 
 float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); }
 const float* floats(std::span<const std::byte> bytes) { return reinterpret_cast<const float*>(bytes.data()); }
@@ -44,7 +49,7 @@ Precision parse_precision(std::string_view word) {
 
 Products::Products(const Kernels& kernels, Bf16Unit unit) : kernels_(&kernels), bf16_(&bf16_products(unit)) {}
 
-size_t Products::tile_rows() const { return bf16_ ? 160 : kMaxTileRows; }
+size_t Products::tile_rows() const { return bf16_ ? 224 : kMaxTileRows; }
 
 size_t Products::panel_columns() const { return bf16_ ? kBf16Block : kernels_->nr; }
 
@@ -88,21 +93,37 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
     return;
   }
   const size_t nr = kernels_->nr, columns = panels(n) * nr, step = depth_step(k);
-  for (size_t i = 0; i < m; i += kRowBlock) {
-    for (size_t k0 = 0; k0 < k; k0 += step) {
-      const size_t depth = std::min(step, k - k0);
-      kernels_->gemm({.m = std::min(kRowBlock, m - i),
-                      .n = n,
-                      .k = depth,
-                      .a = a.row_ptr(i) + k0,
-                      .a_tile = kernels_->mr * a.stride(),
-                      .a_row = a.stride(),
-                      .a_k = 1,
-                      .b = floats(b) + k0 * columns,
-                      .b_panel = depth * nr,
-                      .c = c.row_ptr(i),
-                      .c_row = c.stride(),
-                      .accumulate = accumulate || k0 > 0});
+  assert(scratch.size() >= kScratchBytes);
+  const size_t copied_row = k + kCopyGap;
+  const bool copy = n >= kCopyColumns && k > step && a.stride() % kCopyStride == 0 &&
+                    copied_row * sizeof(float) * kernels_->mr <= kScratchBytes;
+  const size_t block = copy ? std::min(kRowBlock, kScratchBytes / (copied_row * sizeof(float))) : kRowBlock;
+  for (size_t i = 0; i < m; i += block) {
+    const size_t rows = std::min(block, m - i);
+    const float* from = a.row_ptr(i);
+    size_t row = a.stride();
+    if (copy) {
+      for (size_t r = 0; r < rows; r++)
+        std::copy_n(a.row_ptr(i + r), k, floats(scratch) + r * copied_row);
+      from = floats(scratch);
+      row = copied_row;
+    }
+    for (size_t j = 0; j < n; j += kColumnBlock) {
+      for (size_t k0 = 0; k0 < k; k0 += step) {
+        const size_t depth = std::min(step, k - k0);
+        kernels_->gemm({.m = rows,
+                        .n = std::min(kColumnBlock, n - j),
+                        .k = depth,
+                        .a = from + k0,
+                        .a_tile = kernels_->mr * row,
+                        .a_row = row,
+                        .a_k = 1,
+                        .b = floats(b) + k0 * columns + j * depth,
+                        .b_panel = depth * nr,
+                        .c = c.row_ptr(i) + j,
+                        .c_row = c.stride(),
+                        .accumulate = accumulate || k0 > 0});
+      }
     }
   }
 }
@@ -131,9 +152,7 @@ void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, M
   assert((kMaxDepth * (kMaxTileRows + 16) + kMaxDepth * (kTileCols + 32)) * sizeof(float) <= scratch.size());
   for (size_t k0 = 0; k0 < k; k0 += step) {
     const size_t depth = std::min(step, k - k0);
-    for (size_t j = 0; j < n; j += nr)
-      kernels_->pack_panel(b.row_ptr(k0) + j, depth, std::min(nr, n - j), b.stride(), 1,
-                           packed_b + j * depth);
+    kernels_->pack_panels(b.row_ptr(k0), depth, n, b.stride(), packed_b);
     kernels_->pack_tiles(a.row_ptr(k0), depth, m, a.stride(), packed_a);
     kernels_->gemm({.m = m,
                     .n = n,

@@ -55,9 +55,9 @@ class Products {
 
   // The largest tile of C that multiply_tn takes in one call, and the scratch that any call needs.
   size_t tile_rows() const;  // whole register tiles: of 6 and 14 rows in f32, 32 in bf16
-  static constexpr size_t kMaxTileRows = 168;
-  static constexpr size_t kTileCols = 256;
-  static constexpr size_t kScratchBytes = size_t{1} << 20;
+  static constexpr size_t kMaxTileRows = 252;
+  static constexpr size_t kTileCols = 512;
+  static constexpr size_t kScratchBytes = size_t{5} << 18;
 
  private:
   const Kernels* kernels_;

@@ -44,7 +44,8 @@ struct Kernels {
   void (*gemm)(const GemmF32&);
   // out[k][nr] = src(k, j) for j < cols, 0 beyond; src(k, j) is at src[k * k_stride + j * j_stride].
   void (*pack_panel)(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out);
-  // A^T for the product: out[tile][k][mr] = src[k][tile * mr + i], 0 beyond m.
+  // Both operands of A^T B, row by row: out[panel][k][nr] = src[k][panel * nr + j], 0 beyond n, and with mr for A.
+  void (*pack_panels)(const float* src, size_t k, size_t n, size_t k_stride, float* out);
   void (*pack_tiles)(const float* src, size_t k, size_t m, size_t k_stride, float* out);
 
   // z = [l | r] of width 2h. y = gate(l) r.

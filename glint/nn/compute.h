@@ -18,7 +18,7 @@ struct Compute {
 };
 
 // Rows that go through all layers together, so that their activations stay in L2.
-inline size_t chunk_rows(size_t batch) { return std::clamp<size_t>((batch / 8 + 15) / 16 * 16, 64, 256); }
+inline size_t chunk_rows(size_t batch) { return std::clamp<size_t>((batch / 4 + 15) / 16 * 16, 64, 256); }
 inline size_t chunk_count(size_t batch) { return (batch + chunk_rows(batch) - 1) / chunk_rows(batch); }
 
 struct Range {

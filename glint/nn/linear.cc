@@ -2,6 +2,8 @@
 
 #include <cassert>
 
+#include "glint/kernels/bf16.h"
+
 namespace glint {
 namespace {
 
@@ -14,11 +16,18 @@ size_t piece_count(const Products& products, size_t n) {
 struct TileGrid {
   size_t row_step, rows, cols;
 };
+// Large tiles, because each packs its share of both operands; but at least kTiles of them while they keep kLeastRows
+// rows, so that a few threads have an equal share.
 TileGrid tile_grid(const Products& products, size_t n, size_t k) {
-  // Even rows of tiles: 512 becomes 4 x 128, not 3 x 168 + 8.
-  const size_t count = (n + products.tile_rows() - 1) / products.tile_rows();
-  const size_t step = count == 0 ? 1 : (n + count - 1) / count;
-  return {step, count, (k + Products::kTileCols - 1) / Products::kTileCols};
+  constexpr size_t kTiles = 6, kLeastRows = 48;
+  const size_t cols = (k + Products::kTileCols - 1) / Products::kTileCols;
+  if (n == 0 || cols == 0) return {1, 0, cols};
+  const size_t least = (n + products.tile_rows() - 1) / products.tile_rows();
+  const size_t wanted = std::min((kTiles + cols - 1) / cols, std::max<size_t>(1, n / kLeastRows));
+  const size_t unit = products.precision() == Precision::bf16 ? kBf16Block : products.kernels().mr;
+  const size_t count = std::max(least, wanted);
+  const size_t step = std::min(products.tile_rows(), ((n + count - 1) / count + unit - 1) / unit * unit);
+  return {step, (n + step - 1) / step, cols};
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ TEST(Reference, AdamwFirstStepIsTheLearningRate) {
                           .eps = 0,
                           .decay = 0.25f,
                           .rest1 = 0.1f,
-                          .rest2 = 0.001f,
+                          .rest2 = 0.01f,
                           .correction1 = 1 - 0.9f,
                           .correction2 = 1 - 0.99f,
                           .grad_scale = 1};

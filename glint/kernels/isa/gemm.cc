@@ -98,16 +98,21 @@ void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t
   }
 }
 
-void pack_tiles(const float* src, size_t k, size_t m, size_t k_stride, float* out) {
-  const size_t whole = m / kMr, rest = m % kMr;
+// Rows lie far apart: the processor's own prefetching starts anew with each, so the rows ahead are asked for here.
+template <size_t width>
+void pack_rows(const float* src, size_t k, size_t n, size_t k_stride, float* out) {
+  constexpr size_t kAhead = 4, kLine = 16;
+  const size_t whole = n / width, rest = n % width;
   for (size_t kk = 0; kk < k; kk++) {
     const float* s = src + kk * k_stride;
-    float* o = out + kk * kMr;
-    for (size_t t = 0; t < whole; t++, s += kMr, o += k * kMr)
-      for (size_t i = 0; i < kMr; i++) o[i] = s[i];
+    float* o = out + kk * width;
+    if (kk + kAhead < k)
+      for (size_t j = 0; j < n; j += kLine) __builtin_prefetch(s + kAhead * k_stride + j);
+    for (size_t t = 0; t < whole; t++, s += width, o += k * width)
+      for (size_t i = 0; i < width; i++) o[i] = s[i];
     for (size_t i = 0; i < rest; i++) o[i] = s[i];
     if (rest > 0)
-      for (size_t i = rest; i < kMr; i++) o[i] = 0;
+      for (size_t i = rest; i < width; i++) o[i] = 0;
   }
 }
 
@@ -118,7 +123,8 @@ void fill_gemm(Kernels& table) {
   table.nr = kNr;
   table.gemm = &gemm;
   table.pack_panel = &pack_panel;
-  table.pack_tiles = &pack_tiles;
+  table.pack_panels = &pack_rows<kNr>;
+  table.pack_tiles = &pack_rows<kMr>;
 }
 
 }  // namespace glint::GLINT_ISA
