@@ -15,6 +15,14 @@
 
 namespace glint {
 
+inline constexpr size_t kLineFloats = 16;  // of a cache line
+// A row length, in floats, that is an odd number of cache lines: rows then spread over all sets of a cache,
+// where a power of two would put them into a few.
+constexpr size_t padded_stride(size_t cols) {
+  const size_t lines = (cols + kLineFloats - 1) / kLineFloats;
+  return (lines % 2 == 0 ? lines + 1 : lines) * kLineFloats;
+}
+
 inline constexpr size_t kAlignment = 64;  // a cache line, and the widest vector register
 
 template <class T>

@@ -67,7 +67,8 @@ void bf16_blocks(size_t m, size_t n, size_t steps, const uint16_t* a, size_t a_r
   }
 }
 
-constexpr size_t kBf16Depth = 512;  // k of one pass: 224 rows and 512 columns of it fit the scratch
+// One pass of multiply_tn: 224 rows and these columns of this depth fit the scratch.
+constexpr size_t kBf16Depth = 512, kBf16Columns = 512;
 
 template <class Unit>
 void multiply_bf16(const Bf16Multiply& g) {
@@ -106,9 +107,13 @@ void multiply_tn_bf16(const Bf16Multiply& g) {
       for (size_t i = 0; i < padded_m; i++)
         at[i * row + kk] = kk < depth && i < g.m ? to_bf16(g.a[(k0 + kk) * g.a_row + i]) : uint16_t{0};
     char* packed = static_cast<char*>(g.scratch) + (padded_m * row * sizeof(uint16_t) + 63) / 64 * 64;
-    pack_bf16(b + k0 * g.b_row, depth, g.n, g.b_row, 1, packed, 0, (g.n + kBf16Block - 1) / kBf16Block);
-    bf16_blocks<Unit>(g.m, g.n, steps, at, row, packed, steps * kBf16StepBytes, g.c, g.c_row,
-                      g.accumulate || k0 > 0);
+    for (size_t j = 0; j < g.n; j += kBf16Columns) {
+      const size_t cols = smaller(kBf16Columns, g.n - j);
+      pack_bf16(b + k0 * g.b_row + j, depth, cols, g.b_row, 1, packed, 0,
+                (cols + kBf16Block - 1) / kBf16Block);
+      bf16_blocks<Unit>(g.m, cols, steps, at, row, packed, steps * kBf16StepBytes, g.c + j, g.c_row,
+                        g.accumulate || k0 > 0);
+    }
   }
 }
 

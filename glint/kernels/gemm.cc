@@ -21,8 +21,8 @@ size_t depth_step(size_t k) {
 constexpr size_t kRowBlock = 256;
 // Columns of C that stay near while all of k passes by; a multiple of every panel.
 constexpr size_t kColumnBlock = 512;
-// Parts of rows that lie a multiple of 2 KB apart fall into few sets of the caches. With enough columns to pay for it,
-// such rows are copied to a stride that is a cache line away from that.
+// Parts of rows that lie a multiple of 2 KB apart fall into few sets of the caches. With enough columns to
+// pay for it, such rows are copied to a stride that is a cache line away from that.
 constexpr size_t kCopyColumns = 64, kCopyStride = 512, kCopyGap = 16;
 
 float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); }
@@ -97,14 +97,14 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
   const size_t copied_row = k + kCopyGap;
   const bool copy = n >= kCopyColumns && k > step && a.stride() % kCopyStride == 0 &&
                     copied_row * sizeof(float) * kernels_->mr <= kScratchBytes;
-  const size_t block = copy ? std::min(kRowBlock, kScratchBytes / (copied_row * sizeof(float))) : kRowBlock;
+  const size_t block =
+      copy ? std::min<size_t>(kRowBlock, kScratchBytes / (copied_row * sizeof(float))) : kRowBlock;
   for (size_t i = 0; i < m; i += block) {
     const size_t rows = std::min(block, m - i);
     const float* from = a.row_ptr(i);
     size_t row = a.stride();
     if (copy) {
-      for (size_t r = 0; r < rows; r++)
-        std::copy_n(a.row_ptr(i + r), k, floats(scratch) + r * copied_row);
+      for (size_t r = 0; r < rows; r++) std::copy_n(a.row_ptr(i + r), k, floats(scratch) + r * copied_row);
       from = floats(scratch);
       row = copied_row;
     }
@@ -120,6 +120,7 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
                         .a_k = 1,
                         .b = floats(b) + k0 * columns + j * depth,
                         .b_panel = depth * nr,
+                        .b_k = nr,
                         .c = c.row_ptr(i) + j,
                         .c_row = c.stride(),
                         .accumulate = accumulate || k0 > 0});
@@ -132,7 +133,7 @@ void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, M
                            bool accumulate, std::span<std::byte> scratch) const {
   const size_t m = c.rows(), n = c.cols(), k = a.rows();
   assert(a.cols() == m && b.cols() == n && b.rows() == k);
-  assert(m <= tile_rows() && n <= kTileCols && scratch.size() >= kScratchBytes);
+  assert(m <= tile_rows() && scratch.size() >= kScratchBytes);
   if (m == 0 || n == 0) return;
   if (k == 0) {
     if (!accumulate)
@@ -143,29 +144,41 @@ void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, M
     bf16_->multiply_tn(bf16_args(a, b.data(), b.stride(), c, k, accumulate, scratch));
     return;
   }
-  // Both operands are packed block by block: their rows lie pages apart. A in panels of mr, B in panels of
-  // nr.
-  const size_t mr = kernels_->mr, nr = kernels_->nr;
-  const size_t step = std::min(depth_step(k), kMaxDepth);
+  // A is packed in tiles of mr rows. Of B the whole panels are used in place where their rows spread over the
+  // sets of L1 (an odd number of cache lines apart, see padded_stride); otherwise, and for the last columns,
+  // panels are packed.
+  const size_t mr = kernels_->mr, nr = kernels_->nr, step = depth_step(k);
+  const size_t in_place =
+      b.stride() / kLineFloats % 2 == 1 && b.stride() % kLineFloats == 0 ? n / nr * nr : 0;
   float* packed_a = floats(scratch);
   float* packed_b = packed_a + kMaxDepth * (kMaxTileRows + 16);
-  assert((kMaxDepth * (kMaxTileRows + 16) + kMaxDepth * (kTileCols + 32)) * sizeof(float) <= scratch.size());
+  assert((kMaxDepth * (kMaxTileRows + 16) + kMaxDepth * kColumnBlock) * sizeof(float) <= scratch.size());
   for (size_t k0 = 0; k0 < k; k0 += step) {
     const size_t depth = std::min(step, k - k0);
-    kernels_->pack_panels(b.row_ptr(k0), depth, n, b.stride(), packed_b);
     kernels_->pack_tiles(a.row_ptr(k0), depth, m, a.stride(), packed_a);
-    kernels_->gemm({.m = m,
-                    .n = n,
-                    .k = depth,
-                    .a = packed_a,
-                    .a_tile = depth * mr,
-                    .a_row = 1,
-                    .a_k = mr,
-                    .b = packed_b,
-                    .b_panel = depth * nr,
-                    .c = c.row_ptr(0),
-                    .c_row = c.stride(),
-                    .accumulate = accumulate || k0 > 0});
+    GemmF32 g{.m = m,
+              .n = in_place,
+              .k = depth,
+              .a = packed_a,
+              .a_tile = depth * mr,
+              .a_row = 1,
+              .a_k = mr,
+              .b = b.row_ptr(k0),
+              .b_panel = nr,
+              .b_k = b.stride(),
+              .c = c.row_ptr(0),
+              .c_row = c.stride(),
+              .accumulate = accumulate || k0 > 0};
+    if (in_place > 0) kernels_->gemm(g);
+    for (size_t j = in_place; j < n; j += kColumnBlock) {
+      g.n = std::min(kColumnBlock, n - j);
+      kernels_->pack_panels(b.row_ptr(k0) + j, depth, g.n, b.stride(), packed_b);
+      g.b = packed_b;
+      g.b_panel = depth * nr;
+      g.b_k = nr;
+      g.c = c.row_ptr(0) + j;
+      kernels_->gemm(g);
+    }
   }
 }
 

@@ -53,10 +53,9 @@ class Products {
   void multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, MatrixView<float> c, bool accumulate,
                    std::span<std::byte> scratch) const;
 
-  // The largest tile of C that multiply_tn takes in one call, and the scratch that any call needs.
+  // The most rows of C that multiply_tn takes in one call, and the scratch that any call needs.
   size_t tile_rows() const;  // whole register tiles: of 6 and 14 rows in f32, 32 in bf16
   static constexpr size_t kMaxTileRows = 252;
-  static constexpr size_t kTileCols = 512;
   static constexpr size_t kScratchBytes = size_t{5} << 18;
 
  private:

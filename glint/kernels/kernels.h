@@ -18,7 +18,7 @@ struct GemmF32 {
   const float* a;
   size_t a_tile, a_row, a_k;
   const float* b;
-  size_t b_panel;  // floats from one panel to the next
+  size_t b_panel, b_k;  // floats from one panel to the next, from one row of a panel to the next
   float* c;
   size_t c_row;
   bool accumulate;
@@ -44,7 +44,8 @@ struct Kernels {
   void (*gemm)(const GemmF32&);
   // out[k][nr] = src(k, j) for j < cols, 0 beyond; src(k, j) is at src[k * k_stride + j * j_stride].
   void (*pack_panel)(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out);
-  // Both operands of A^T B, row by row: out[panel][k][nr] = src[k][panel * nr + j], 0 beyond n, and with mr for A.
+  // Both operands of A^T B, row by row: out[panel][k][nr] = src[k][panel * nr + j], 0 beyond n, and with mr
+  // for A.
   void (*pack_panels)(const float* src, size_t k, size_t n, size_t k_stride, float* out);
   void (*pack_tiles)(const float* src, size_t k, size_t m, size_t k_stride, float* out);
 

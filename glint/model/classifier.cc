@@ -64,35 +64,34 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 
   const size_t n = config.layers, b = max_batch;
   const auto width = [&](size_t state) { return state == 0 ? config_.d_model : config_.hidden(); };
-  size_t bytes = Arena::bytes_for<float>(b * config.inputs) + Arena::bytes_for<float>(b * config.classes) +
-                 Arena::bytes_for<float>(b * config.d_model) + 2 * Arena::bytes_for<float>(b);
+  size_t bytes = Arena::bytes_for_padded(b, config.inputs) + Arena::bytes_for_padded(b, config.classes) +
+                 Arena::bytes_for_padded(b, config.d_model) + 2 * Arena::bytes_for<float>(b);
   const bool norm = config.norm == Norm::rms;
-  for (size_t i = 0; i <= n; i++) bytes += Arena::bytes_for<float>(b * width(i));
+  for (size_t i = 0; i <= n; i++) bytes += Arena::bytes_for_padded(b, width(i));
   for (size_t i = 0; i < n; i++)
-    bytes += Arena::bytes_for<float>(b * 2 * config.hidden()) +
-             (norm ? Arena::bytes_for<float>(b * width(i)) + Arena::bytes_for<float>(b) : 0);
+    bytes += Arena::bytes_for_padded(b, 2 * config.hidden()) +
+             (norm ? Arena::bytes_for_padded(b, width(i)) + Arena::bytes_for<float>(b) : 0);
   const size_t chunk = chunk_rows(b), widest = std::max(config.d_model, config.hidden());
-  bytes += 2 * compute.pool.size() * Arena::bytes_for<float>(chunk * widest);
+  bytes += 2 * compute.pool.size() * Arena::bytes_for_padded(chunk, widest);
   arena_ = Arena(bytes);
 
-  input_ = arena_.matrix<float>(b, config.inputs);
-  logits_ = arena_.matrix<float>(b, config.classes);
-  d_embed_ = arena_.matrix<float>(b, config.d_model);
-  for (size_t i = 0; i <= n; i++) states_.push_back(arena_.matrix<float>(b, width(i)));
+  input_ = arena_.padded(b, config.inputs);
+  logits_ = arena_.padded(b, config.classes);
+  d_embed_ = arena_.padded(b, config.d_model);
+  for (size_t i = 0; i <= n; i++) states_.push_back(arena_.padded(b, width(i)));
   for (size_t i = 0; i < n; i++) {
-    z_.push_back(arena_.matrix<float>(b, 2 * config.hidden()));
-    normed_.push_back(norm ? arena_.matrix<float>(b, width(i)) : states_[i]);
+    z_.push_back(arena_.padded(b, 2 * config.hidden()));
+    normed_.push_back(norm ? arena_.padded(b, width(i)) : states_[i]);
     inverse_.push_back(norm ? arena_.matrix<float>(b, 1) : MatrixView<float>());
   }
-  for (size_t i = 0; i < 2 * compute.pool.size(); i++)
-    d_state_.push_back(arena_.matrix<float>(chunk, widest));
+  for (size_t i = 0; i < 2 * compute.pool.size(); i++) d_state_.push_back(arena_.padded(chunk, widest));
   losses_ = arena_.alloc<float>(b);
   hits_ = arena_.alloc<uint8_t>(b);
 
   if (!training) return;
   for (size_t layer = 0; layer < n + 2; layer++) {
     const LayerParams& l = layer == 0 ? params_.embed : layer <= n ? params_.blocks[layer - 1] : params_.head;
-    const size_t count = weight_gradient_tiles(products, spec(l).rows, spec(l).cols);
+    const size_t count = weight_gradient_tiles(products, spec(l).rows);
     for (size_t t = 0; t < count; t++) tiles_.push_back({layer, t});
     if (l.bias != kNoParam) tiles_.push_back({layer, kNoParam});
   }
@@ -151,7 +150,7 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> label
   const size_t n = blocks_.size();
   const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
   const auto temporary = [&](size_t which, size_t width) {
-    return MatrixView<float>(d_state_[2 * worker + which].data(), rows.count, width);
+    return d_state_[2 * worker + which].row_range(0, rows.count).col_range(0, width);
   };
   softmax_loss_backward(k, cut(logits_), labels.subspan(rows.first, rows.count), batch, cut(logits_),
                         losses_.subspan(rows.first, rows.count), hits_.subspan(rows.first, rows.count));

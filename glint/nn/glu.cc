@@ -48,10 +48,9 @@ void glu_layer_backward(const Compute& compute, const GluLayer& layer, const Pac
                  z.row_range(r.first, r.count), dx.empty() ? dx : dx.row_range(r.first, r.count), false,
                  compute.scratch[worker]);
   });
-  compute.pool.for_tiles(weight_gradient_tiles(compute.products, dw.rows(), dw.cols()),
-                         [&](size_t tile, size_t worker) {
-                           weight_gradient_tile(compute.products, z, x, dw, tile, compute.scratch[worker]);
-                         });
+  compute.pool.for_tiles(weight_gradient_tiles(compute.products, dw.rows()), [&](size_t tile, size_t worker) {
+    weight_gradient_tile(compute.products, z, x, dw, tile, compute.scratch[worker]);
+  });
 }
 
 }  // namespace glint

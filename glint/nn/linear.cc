@@ -13,21 +13,13 @@ size_t piece_count(const Products& products, size_t n) {
   return (products.panels(n) + kPanelsPerPiece - 1) / kPanelsPerPiece;
 }
 
-struct TileGrid {
-  size_t row_step, rows, cols;
-};
-// Large tiles, because each packs its share of both operands; but at least kTiles of them while they keep kLeastRows
-// rows, so that a few threads have an equal share.
-TileGrid tile_grid(const Products& products, size_t n, size_t k) {
+// Rows of dW a tile. Large ones, because each packs its share of dy; but at least kTiles of them while they
+// keep kLeastRows rows, so that a few threads have an equal share.
+size_t rows_per_tile(const Products& products, size_t n) {
   constexpr size_t kTiles = 6, kLeastRows = 48;
-  const size_t cols = (k + Products::kTileCols - 1) / Products::kTileCols;
-  if (n == 0 || cols == 0) return {1, 0, cols};
-  const size_t least = (n + products.tile_rows() - 1) / products.tile_rows();
-  const size_t wanted = std::min((kTiles + cols - 1) / cols, std::max<size_t>(1, n / kLeastRows));
   const size_t unit = products.precision() == Precision::bf16 ? kBf16Block : products.kernels().mr;
-  const size_t count = std::max(least, wanted);
-  const size_t step = std::min(products.tile_rows(), ((n + count - 1) / count + unit - 1) / unit * unit);
-  return {step, (n + step - 1) / step, cols};
+  const size_t wanted = std::max(kLeastRows, (n + kTiles - 1) / kTiles);
+  return std::min(products.tile_rows(), (wanted + unit - 1) / unit * unit);
 }
 
 }  // namespace
@@ -67,19 +59,16 @@ void linear_backward(const Products& products, ConstMatrixView<float> dy, const 
   products.multiply(dy, w.backward(), dx, accumulate, scratch);
 }
 
-size_t weight_gradient_tiles(const Products& products, size_t n, size_t k) {
-  const TileGrid grid = tile_grid(products, n, k);
-  return grid.rows * grid.cols;
+size_t weight_gradient_tiles(const Products& products, size_t n) {
+  const size_t rows = rows_per_tile(products, n);
+  return (n + rows - 1) / rows;
 }
 
 void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t tile, std::span<std::byte> scratch) {
-  const TileGrid grid = tile_grid(products, dw.rows(), dw.cols());
-  const size_t i = tile / grid.cols * grid.row_step, j = tile % grid.cols * Products::kTileCols;
-  const size_t rows = std::min(grid.row_step, dw.rows() - i),
-               cols = std::min(Products::kTileCols, dw.cols() - j);
-  products.multiply_tn(dy.col_range(i, rows), x.col_range(j, cols), dw.row_range(i, rows).col_range(j, cols),
-                       false, scratch);
+  const size_t step = rows_per_tile(products, dw.rows()), i = tile * step;
+  const size_t rows = std::min(step, dw.rows() - i);
+  products.multiply_tn(dy.col_range(i, rows), x, dw.row_range(i, rows), false, scratch);
 }
 
 }  // namespace glint

@@ -38,8 +38,9 @@ void linear_forward(const Products& products, ConstMatrixView<float> x, const Pa
 void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
                      MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch);
 
-// dW = dy^T x over the whole batch, in tiles; tile borders depend on the shape of W alone.
-size_t weight_gradient_tiles(const Products& products, size_t n, size_t k);
+// dW = dy^T x over the whole batch, in tiles of rows; their borders depend on the shape of W alone. Fastest
+// when the rows of x are padded_stride apart.
+size_t weight_gradient_tiles(const Products& products, size_t n);
 void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t tile, std::span<std::byte> scratch);
 

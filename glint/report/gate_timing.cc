@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cmath>
 
+#include "glint/base/arena.h"
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/nn/glu.h"
@@ -26,14 +27,16 @@ class Layer {
   Layer(const Compute& compute, TimingShape s)
       : compute_(compute),
         w_(2 * s.d_out, s.d_in),
-        x_(s.batch, s.d_in),
-        z_(s.batch, 2 * s.d_out),
-        y_(s.batch, s.d_out),
-        dy_(s.batch, s.d_out),
-        dx_(s.batch, s.d_in),
         dw_(2 * s.d_out, s.d_in),
-        value_(s.batch, s.d_out),
-        slope_(s.batch, s.d_out),
+        arena_(2 * Arena::bytes_for_padded(s.batch, s.d_in) + Arena::bytes_for_padded(s.batch, 2 * s.d_out) +
+               4 * Arena::bytes_for_padded(s.batch, s.d_out)),
+        x_(arena_.padded(s.batch, s.d_in)),
+        z_(arena_.padded(s.batch, 2 * s.d_out)),
+        y_(arena_.padded(s.batch, s.d_out)),
+        dy_(arena_.padded(s.batch, s.d_out)),
+        dx_(arena_.padded(s.batch, s.d_in)),
+        value_(arena_.padded(s.batch, s.d_out)),
+        slope_(arena_.padded(s.batch, s.d_out)),
         packed_(compute.products, 2 * s.d_out, s.d_in) {
     fill(w_, 1 / std::sqrt(static_cast<double>(s.d_in)), 0);
     fill(x_, std::sqrt(3.0), 1);
@@ -52,12 +55,12 @@ class Layer {
   // The three products of a step and nothing else, on weights that are packed already.
   void products() {
     rows([&](Range r, size_t worker) {
-      linear_forward(compute_.products, x_.view().row_range(r.first, r.count), packed_,
-                     z_.view().row_range(r.first, r.count), compute_.scratch[worker]);
+      linear_forward(compute_.products, x_.row_range(r.first, r.count), packed_,
+                     z_.row_range(r.first, r.count), compute_.scratch[worker]);
     });
     rows([&](Range r, size_t worker) {
-      linear_backward(compute_.products, z_.view().row_range(r.first, r.count), packed_,
-                      dx_.view().row_range(r.first, r.count), false, compute_.scratch[worker]);
+      linear_backward(compute_.products, z_.row_range(r.first, r.count), packed_,
+                      dx_.row_range(r.first, r.count), false, compute_.scratch[worker]);
     });
     weight_gradient();
   }
@@ -68,28 +71,18 @@ class Layer {
     const auto apply = compute_.kernels().gate_apply[static_cast<int>(gate.kind)];
     const size_t h = y_.cols();
     rows([&](Range r, size_t worker) {
-      linear_forward(compute_.products, x_.view().row_range(r.first, r.count), packed_,
-                     z_.view().row_range(r.first, r.count), compute_.scratch[worker]);
+      linear_forward(compute_.products, x_.row_range(r.first, r.count), packed_,
+                     z_.row_range(r.first, r.count), compute_.scratch[worker]);
     });
-    each_row(
-        [&](size_t i) { apply(gate.params, h, z_.view().row_ptr(i), value_.view().row_ptr(i), nullptr); });
-    each_row([&](size_t i) {
-      product(h, value_.view().row_ptr(i), z_.view().row_ptr(i) + h, y_.view().row_ptr(i));
-    });
-    each_row(
-        [&](size_t i) { apply(gate.params, h, z_.view().row_ptr(i), nullptr, slope_.view().row_ptr(i)); });
-    each_row([&](size_t i) {
-      product(h, slope_.view().row_ptr(i), dy_.view().row_ptr(i), slope_.view().row_ptr(i));
-    });
-    each_row([&](size_t i) {
-      product(h, slope_.view().row_ptr(i), z_.view().row_ptr(i) + h, z_.view().row_ptr(i));
-    });
-    each_row([&](size_t i) {
-      product(h, value_.view().row_ptr(i), dy_.view().row_ptr(i), z_.view().row_ptr(i) + h);
-    });
+    each_row([&](size_t i) { apply(gate.params, h, z_.row_ptr(i), value_.row_ptr(i), nullptr); });
+    each_row([&](size_t i) { product(h, value_.row_ptr(i), z_.row_ptr(i) + h, y_.row_ptr(i)); });
+    each_row([&](size_t i) { apply(gate.params, h, z_.row_ptr(i), nullptr, slope_.row_ptr(i)); });
+    each_row([&](size_t i) { product(h, slope_.row_ptr(i), dy_.row_ptr(i), slope_.row_ptr(i)); });
+    each_row([&](size_t i) { product(h, slope_.row_ptr(i), z_.row_ptr(i) + h, z_.row_ptr(i)); });
+    each_row([&](size_t i) { product(h, value_.row_ptr(i), dy_.row_ptr(i), z_.row_ptr(i) + h); });
     rows([&](Range r, size_t worker) {
-      linear_backward(compute_.products, z_.view().row_range(r.first, r.count), packed_,
-                      dx_.view().row_range(r.first, r.count), false, compute_.scratch[worker]);
+      linear_backward(compute_.products, z_.row_range(r.first, r.count), packed_,
+                      dx_.row_range(r.first, r.count), false, compute_.scratch[worker]);
     });
     weight_gradient();
   }
@@ -112,13 +105,15 @@ class Layer {
   }
   void weight_gradient() {
     compute_.pool.for_tiles(
-        weight_gradient_tiles(compute_.products, dw_.rows(), dw_.cols()), [&](size_t tile, size_t worker) {
+        weight_gradient_tiles(compute_.products, dw_.rows()), [&](size_t tile, size_t worker) {
           weight_gradient_tile(compute_.products, z_, x_, dw_, tile, compute_.scratch[worker]);
         });
   }
 
   const Compute& compute_;
-  Matrix<float> w_, x_, z_, y_, dy_, dx_, dw_, value_, slope_;
+  Matrix<float> w_, dw_;
+  Arena arena_;
+  MatrixView<float> x_, z_, y_, dy_, dx_, value_, slope_;
   PackedWeights packed_;
 };
 

@@ -20,11 +20,12 @@ class BareProducts {
  public:
   BareProducts(const Compute& compute, const ClassifierConfig& c, size_t batch) : compute_(compute) {
     const auto add = [&](size_t n, size_t k, bool input_gradient) {
-      layers_.push_back({Matrix<float>(n, k), Matrix<float>(n, k), Matrix<float>(batch, k),
-                         Matrix<float>(batch, n), PackedWeights(compute.products, n, k, input_gradient),
-                         input_gradient});
+      Arena arena(Arena::bytes_for_padded(batch, k) + Arena::bytes_for_padded(batch, n));
+      const MatrixView<float> x = arena.padded(batch, k), y = arena.padded(batch, n);
+      layers_.push_back({Matrix<float>(n, k), Matrix<float>(n, k), std::move(arena), x, y,
+                         PackedWeights(compute.products, n, k, input_gradient), input_gradient});
       std::fill_n(layers_.back().w.data(), n * k, 0.01f);
-      std::fill_n(layers_.back().x.data(), batch * k, 0.5f);
+      std::fill_n(x.data(), batch * x.stride(), 0.5f);
       layers_.back().packed.pack_all(compute, layers_.back().w);
     };
     add(c.d_model, c.inputs, false);
@@ -36,23 +37,25 @@ class BareProducts {
     compute_.pool.for_tiles(chunk_count(batch), [&](size_t chunk, size_t worker) {
       const Range r = chunk_range(batch, chunk);
       for (Layer& l : layers_)
-        linear_forward(compute_.products, l.x.view().row_range(r.first, r.count), l.packed,
-                       l.y.view().row_range(r.first, r.count), compute_.scratch[worker]);
+        linear_forward(compute_.products, l.x.row_range(r.first, r.count), l.packed,
+                       l.y.row_range(r.first, r.count), compute_.scratch[worker]);
       for (Layer& l : layers_)
         if (l.input_gradient)
-          linear_backward(compute_.products, l.y.view().row_range(r.first, r.count), l.packed,
-                          l.x.view().row_range(r.first, r.count), false, compute_.scratch[worker]);
+          linear_backward(compute_.products, l.y.row_range(r.first, r.count), l.packed,
+                          l.x.row_range(r.first, r.count), false, compute_.scratch[worker]);
     });
     for (Layer& l : layers_)
       compute_.pool.for_tiles(
-          weight_gradient_tiles(compute_.products, l.w.rows(), l.w.cols()), [&](size_t tile, size_t worker) {
+          weight_gradient_tiles(compute_.products, l.w.rows()), [&](size_t tile, size_t worker) {
             weight_gradient_tile(compute_.products, l.y, l.x, l.dw, tile, compute_.scratch[worker]);
           });
   }
 
  private:
   struct Layer {
-    Matrix<float> w, dw, x, y;
+    Matrix<float> w, dw;
+    Arena arena;
+    MatrixView<float> x, y;
     PackedWeights packed;
     bool input_gradient;
   };

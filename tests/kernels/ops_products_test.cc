@@ -36,7 +36,7 @@ void multiply_on(const ProductInput& in, const Target& target, ThreadPool& pool,
   const Shape& s = in.shape;
   if (in.kind.tn) {
     const size_t step = s.rows < 100 ? 24 : products.tile_rows(),
-                 cols = s.cols < 100 ? 40 : Products::kTileCols;
+                 cols = s.cols < 100 ? 40 : size_t{512};
     for_row_tiles(pool, s.rows, step, [&](size_t i, size_t rows, size_t worker) {
       for (size_t j = 0; j < s.cols; j += cols) {
         const size_t n = std::min(cols, s.cols - j);

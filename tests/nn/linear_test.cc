@@ -69,7 +69,7 @@ LinearRun run(const Compute& compute, const Matrix<float>& x, const Matrix<float
                     compute.scratch[worker]);
   });
   compute.pool.for_tiles(
-      weight_gradient_tiles(compute.products, w.rows(), w.cols()), [&](size_t tile, size_t worker) {
+      weight_gradient_tiles(compute.products, w.rows()), [&](size_t tile, size_t worker) {
         weight_gradient_tile(compute.products, dy, x, out.dw, tile, compute.scratch[worker]);
       });
   return out;
@@ -112,7 +112,7 @@ TEST(WeightGradient, TilesCoverTheMatrixOnce) {
          {std::pair<size_t, size_t>{1, 1}, {512, 784}, {10, 256}, {169, 257}, {341, 513}}) {
       const Matrix<float> dy = random_matrix(1, 2, n), x = random_matrix(2, 2, k);
       std::vector<int> written(n * k);
-      for (size_t tile = 0; tile < weight_gradient_tiles(products, n, k); tile++) {
+      for (size_t tile = 0; tile < weight_gradient_tiles(products, n); tile++) {
         Matrix<float> dw(n, k);
         for (float& v : dw.span()) v = NAN;
         weight_gradient_tile(products, dy, x, dw, tile, scratch[0]);

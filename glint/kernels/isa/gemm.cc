@@ -15,8 +15,8 @@ GLINT_INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*
 GLINT_INLINE void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 
 template <size_t rows>
-void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, float* c, size_t c_row,
-          bool accumulate) {
+void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, size_t b_k, float* c,
+          size_t c_row, bool accumulate) {
   Vec acc[rows][2];
   for (size_t i = 0; i < rows; i++) {
     acc[i][0] = accumulate ? load(c + i * c_row) : Vec{};
@@ -31,7 +31,7 @@ void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, fl
       acc[i][1] += x * b1;
     }
     a += a_k;
-    b += kNr;
+    b += b_k;
   }
   for (size_t i = 0; i < rows; i++) {
     store(c + i * c_row, acc[i][0]);
@@ -39,7 +39,7 @@ void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, fl
   }
 }
 
-using TileFn = void (*)(size_t, const float*, size_t, size_t, const float*, float*, size_t, bool);
+using TileFn = void (*)(size_t, const float*, size_t, size_t, const float*, size_t, float*, size_t, bool);
 
 template <size_t... i>
 struct Tiles {
@@ -50,23 +50,35 @@ struct MakeTiles : MakeTiles<n - 1, n - 1, i...> {};
 template <size_t... i>
 struct MakeTiles<0, i...> : Tiles<i...> {};
 
+// B in place: its next panel lies in as many cache lines as it has rows, far apart. Each register tile asks
+// for its share of them.
+GLINT_INLINE void prefetch_panel(const float* next, size_t b_k, size_t k, size_t row, size_t rows) {
+  const size_t last = (row + kMr) * k / rows < k ? (row + kMr) * k / rows : k;
+  for (size_t kk = row * k / rows; kk < last; kk++) {
+    __builtin_prefetch(next + kk * b_k);
+    if constexpr (kNr > 16) __builtin_prefetch(next + kk * b_k + 16);
+  }
+}
+
 void gemm(const GemmF32& g) {
   for (size_t j = 0, panel = 0; j < g.n; j += kNr, panel++) {
     const float* b = g.b + panel * g.b_panel;
     const size_t cols = g.n - j < kNr ? g.n - j : kNr;
+    const bool ahead = g.b_k != kNr && j + 2 * kNr <= g.n;
     for (size_t i = 0; i < g.m; i += kMr) {
+      if (ahead) prefetch_panel(b + g.b_panel, g.b_k, g.k, i, g.m);
       const size_t rows = g.m - i < kMr ? g.m - i : kMr;
       const float* a = g.a + i / kMr * g.a_tile;
       float* c = g.c + i * g.c_row + j;
       if (cols == kNr) {
-        MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, c, g.c_row, g.accumulate);
+        MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, g.b_k, c, g.c_row, g.accumulate);
         continue;
       }
       float edge[kMr * kNr] = {};  // the last columns: through a whole tile
       if (g.accumulate)
         for (size_t r = 0; r < rows; r++)
           for (size_t s = 0; s < cols; s++) edge[r * kNr + s] = c[r * g.c_row + s];
-      MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, edge, kNr, g.accumulate);
+      MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, g.b_k, edge, kNr, g.accumulate);
       for (size_t r = 0; r < rows; r++)
         for (size_t s = 0; s < cols; s++) c[r * g.c_row + s] = edge[r * kNr + s];
     }
@@ -98,7 +110,8 @@ void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t
   }
 }
 
-// Rows lie far apart: the processor's own prefetching starts anew with each, so the rows ahead are asked for here.
+// Rows lie far apart: the processor's own prefetching starts anew with each, so the rows ahead are asked for
+// here.
 template <size_t width>
 void pack_rows(const float* src, size_t k, size_t n, size_t k_stride, float* out) {
   constexpr size_t kAhead = 4, kLine = 16;
