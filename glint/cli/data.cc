@@ -240,16 +240,19 @@ void show(Context& context, const Options& o, const DataOptions& options) {
               << " test images of " << size_text(data.train.height, data.train.width) << " pixels, "
               << bytes_text(unpacked_bytes(data)) << "\n";
   if (data.name != data.origin) context.out << "where:    " << data.origin << "\n";
-  context.out << "checksum: " << data.checksum << "\n          " << state << "\n\n";
+  context.out << "state:    " << state << "\nchecksum: " << data.checksum << "\n\n";
 
+  std::vector<Column> columns = {{.header = "class", .align = Align::right},
+                                 {.header = "train", .align = Align::right},
+                                 {.header = "test", .align = Align::right}};
   const bool named = data.class_names[0] != "0";
-  Table table({{.header = "class", .align = Align::right},
-               {.header = named ? "name" : ""},
-               {.header = "train", .align = Align::right},
-               {.header = "test", .align = Align::right}});
-  for (size_t c = 0; c < train.size(); c++)
-    table.add({std::to_string(c), named ? data.class_names[c] : "", std::to_string(train[c]),
-               std::to_string(test[c])});
+  if (named) columns.push_back({.header = "name"});
+  Table table(columns);
+  for (size_t c = 0; c < train.size(); c++) {
+    std::vector<std::string> cells = {std::to_string(c), std::to_string(train[c]), std::to_string(test[c])};
+    if (named) cells.push_back(data.class_names[c]);
+    table.add(cells);
+  }
   context.out << table.terminal();
 
   const Drawing drawing = detect_drawing(detect_terminal(1), o.draw);

@@ -198,8 +198,8 @@ std::string worst_text(const Result& r, const ImageSet& images, const Drawing& d
       pictures.push_back(
           gray_picture(images.pixels.view().row(w.index), images.height, images.width,
                        {"#" + std::to_string(w.index) + " loss " + fixed_text(w.loss, 1),
-                        "true " + r.classes[w.label].name,
-                        "said " + r.classes[w.predicted].name + " " + percent(w.p_predicted, 0) + "%"}));
+                        "true " + r.classes[w.label].name, "said " + r.classes[w.predicted].name,
+                        "with " + percent(w.p_predicted, 0) + " %"}));
     return out + "\n" + draw(pictures, drawing);
   }
   Table table({{.header = "image", .align = Align::right},

@@ -42,6 +42,16 @@ bool exists(const std::string& path) {
   return fs::exists(path, ignored);
 }
 
+// A run inside `directory`, as several seeds make them; "" when there is none.
+std::string run_inside(const std::string& directory) {
+  std::error_code ignored;
+  std::string first;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
+    if (fs::exists(e.path() / "run.json", ignored) && (first.empty() || e.path().string() < first))
+      first = e.path().string();
+  return first;
+}
+
 std::string size_text(size_t height, size_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
@@ -55,12 +65,15 @@ LoadedRun load_run(const std::string& directory) {
   const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
                     weights = run.directory + "/model.safetensors";
   std::error_code ignored;
-  if (!fs::is_directory(run.directory, ignored) || (!exists(config) && !exists(info_path)))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = exists(run.directory) ? "not a run directory" : "no such run directory",
-                 .where = run.directory,
-                 .expected = "a directory that glint train made, with config.json and model.safetensors",
-                 .hint = "glint train quick --out DIR makes one"});
+  if (!fs::is_directory(run.directory, ignored) || (!exists(config) && !exists(info_path))) {
+    const std::string inside = run_inside(run.directory);
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = exists(run.directory) ? "not a run directory" : "no such run directory",
+         .where = run.directory,
+         .expected = "a directory that glint train made, with config.json and model.safetensors",
+         .hint = inside.empty() ? "glint train quick --out DIR makes one" : "there is a run in " + inside});
+  }
   Json options;
   if (exists(info_path)) {
     const Json info = read_json(info_path);
