@@ -338,7 +338,7 @@ void add_eval(Program& program) {
   Verb& verb = program.add(
       {.name = "eval",
        .group = Group::train,
-       .summary = "how good a trained model is, what it confuses, where it is most wrong",
+       .summary = "how good a trained model is, and where it is wrong",
        .details = "Loss, accuracy with its standard error, the confusion matrix with recall and precision of "
                   "each class, and the images with the highest loss. On the data and in the precision of the "
                   "run the figures are those of its last evaluation.",

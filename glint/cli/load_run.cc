@@ -75,21 +75,25 @@ LoadedRun load_run(const std::string& directory) {
          .hint = inside.empty() ? "glint train quick --out DIR makes one" : "there is a run in " + inside});
   }
   Json options;
+  bool finished = false;
   if (exists(info_path)) {
     const Json info = read_json(info_path);
     const JsonFields f(info, info_path);
     const JsonFields given = f.object("identity").object("options");
     run.precision = given.optional<std::string>("precision", run.precision);
     options = info["identity"]["options"];
+    finished = f.optional<std::string>("state", "") == "finished";
     run.data_checksum = f.object("data").optional<std::string>("checksum", "");
   }
-  if (!exists(weights))
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the run is not finished: it has no weights yet",
-         .where = run.directory,
-         .expected = "model.safetensors, which the last step writes",
-         .hint = options.is_null() ? "put the weights there" : resume_command(run.directory, options)});
+  if (!exists(weights)) {
+    const std::string command = options.is_null() ? "" : resume_command(run.directory, options);
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = finished ? "the weights of the run are gone"
+                                  : "the run is not finished: it has no weights yet",
+                 .where = run.directory,
+                 .expected = finished ? "model.safetensors" : "model.safetensors, which the last step writes",
+                 .hint = finished ? command + " --force trains it anew" : command});
+  }
   run.model = load_image_model(run.directory);
   return run;
 }

@@ -135,30 +135,60 @@ refused "ends in .npy" eval "$work/run" --logits x.txt
 refused "nothing to show" eval "$work/run" --worst 0 --sheet x.png
 refused "unknown value" eval "$work/run" --split valid
 
-cp -r "$work/run" "$work/unfinished"
-rm "$work/unfinished/model.safetensors"
-run eval "$work/unfinished"
+# Stopped by a person: eval names the command that goes on, with every option of the recipe.
+interrupted() { # ARGUMENTS...: runs until a line of metrics more is there, then Ctrl-C
+  local before=0 tries=0
+  [ ! -f "$work/un finished/metrics.jsonl" ] || before=$(wc -l <"$work/un finished/metrics.jsonl")
+  # A shell without job control starts what runs beside it with Ctrl-C ignored; python3 gives it back.
+  python3 -c "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])" \
+    "$glint" "$@" >"$work/out" 2>"$work/err" </dev/null &
+  local process=$!
+  while [ ! -f "$work/un finished/metrics.jsonl" ] || [ "$(wc -l <"$work/un finished/metrics.jsonl")" -le "$before" ]; do
+    kill -0 $process 2>/dev/null || break
+    tries=$((tries + 1))
+    [ $tries -lt 600 ] || break
+    sleep 0.1
+  done
+  kill -INT $process
+  code=0
+  wait $process || code=$?
+  command_line="glint $*, interrupted"
+}
+steps() { sed -n 's/.*saved at step \([0-9]*\) of.*/\1/p' "$work/err"; }
+interrupted train quick --epochs 10000 --gate relu --bias --no-drop-last --out "$work/un finished"
+expect_code 130
+first=$(steps)
+run eval "$work/un finished"
 expect_code 3
 expect_no_out
 expect_err "the run is not finished"
-# The command that it names is accepted for that directory, so it is the same run.
 command=$(sed -n 's/^  try:      glint //p' "$work/err")
-case $command in "train "*) ;; *) fail "no command to resume: $command" ;; esac
+for part in "--bias" "--no-drop-last" "--gate relu" "--epochs 10000"; do expect_err "$part"; done
+eval "interrupted $command"
+expect_code 130
+[ "$(steps)" -gt "$first" ] || fail "the command of eval did not resume: step $(steps) after $first"
+
+cp -r "$work/run" "$work/other"
+rm "$work/other/model.safetensors"
+run eval "$work/other"
+expect_code 3
+expect_err "the weights of the run are gone"
+command=$(sed -n 's/^  try:      glint \(.* --force\) .*/\1/p' "$work/err")
 eval "run $command"
 expect_code 0
+cmp -s "$work/run/model.safetensors" "$work/other/model.safetensors" || fail "the command of eval trains another model"
 
 # A class name from the file cannot reach the terminal as an escape sequence.
-sed -i 's/"9"/"9\\u001b[31mred"/' "$work/unfinished/config.json"
-cp "$work/run/model.safetensors" "$work/unfinished/"
-run eval "$work/unfinished" --data "$work/few" --draw blocks
+sed -i 's/"9"/"9\\u001b[31mred"/' "$work/other/config.json"
+run eval "$work/other" --data "$work/few" --draw blocks
 expect_code 0
 if grep -q $'\x1b\\[31m' "$work/out"; then fail "an escape sequence of config.json reached stdout"; fi
 
 # Changed data: the built-in digits cannot change, so the run says that it had others.
-sed -i 's/"checksum": "[0-9a-f]*"/"checksum": "00"/' "$work/unfinished/run.json"
-run eval "$work/unfinished"
+sed -i 's/"checksum": "[0-9a-f]*"/"checksum": "00"/' "$work/other/run.json"
+run eval "$work/other"
 expect_code 0
 expect_err "is not what it was when the run was trained"
-run eval "$work/unfinished" --quiet
+run eval "$work/other" --quiet
 [ ! -s "$work/err" ] || fail "--quiet is not quiet"
 finish
