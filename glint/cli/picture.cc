@@ -31,7 +31,6 @@ using Parts = std::array<float, 4>;  // of a cell, in the order of the bits
 
 struct Rgb {
   int r, g, b;
-  bool operator==(const Rgb&) const = default;
 };
 
 Rgb color_of(float v, Tone tone) {
@@ -42,20 +41,24 @@ Rgb color_of(float v, Tone tone) {
   return {level(86 * -v), level(180 * -v), level(233 * -v)};
 }
 
-// The nearest of xterm's colours: a cube of 6 x 6 x 6, and 24 grays between its black and its white.
-int palette_index(Rgb c) {
-  if (c.r == c.g && c.g == c.b) {
-    if (c.r < 4) return 16;
-    if (c.r > 246) return 231;
-    return 232 + std::clamp((c.r - 3) / 10, 0, 23);
-  }
-  const auto step = [](int v) { return v < 48 ? 0 : v < 115 ? 1 : (v - 35) / 40; };
-  return 16 + 36 * step(c.r) + 6 * step(c.g) + step(c.b);
+// xterm's 256 colours: a cube of 6 x 6 x 6, and 24 grays between its black (16) and its white (231). The
+// nearest corner of the cube would change its hue along a ramp, so the signed tones have chosen ones.
+constexpr std::array<int, 6> kPalettePlus = {16, 52, 94, 130, 172, 214};
+constexpr std::array<int, 6> kPaletteMinus = {16, 17, 24, 31, 74, 117};
+
+int palette_index(float v, Tone tone) {
+  if (tone == Tone::signed_value)
+    return (v < 0 ? kPaletteMinus : kPalettePlus)[static_cast<size_t>(std::lround(std::abs(v) * 5))];
+  const int level = color_of(v, tone).r;
+  if (level < 4) return 16;
+  if (level > 246) return 231;
+  return 232 + std::clamp((level - 3) / 10, 0, 23);
 }
 
-std::string color_code(Rgb c, bool background, Form form) {
+std::string color_code(float v, Tone tone, bool background, Form form) {
   const std::string base = background ? "48" : "38";
-  if (form == Form::palette) return base + ";5;" + std::to_string(palette_index(c));
+  if (form == Form::palette) return base + ";5;" + std::to_string(palette_index(v, tone));
+  const Rgb c = color_of(v, tone);
   return base + ";2;" + std::to_string(c.r) + ";" + std::to_string(c.g) + ";" + std::to_string(c.b);
 }
 
@@ -151,8 +154,8 @@ std::vector<std::string> picture_lines(const Picture& picture, size_t cols, Form
         continue;
       }
       const TwoTones tones = nearest_tones(parts);
-      const std::string on = color_code(color_of(tones.on, picture.tone), false, form);
-      const std::string off = color_code(color_of(tones.off, picture.tone), true, form);
+      const std::string on = color_code(tones.on, picture.tone, false, form);
+      const std::string off = color_code(tones.off, picture.tone, true, form);
       const bool flat = tones.filled == 0 || on.substr(2) == off.substr(2);
       const std::string wanted = flat ? off : on + ";" + off;
       if (wanted != colors) line += "\x1b[" + wanted + "m";
