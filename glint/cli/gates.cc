@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/kernels/gates.h"
 #include "glint/report/gate_figure.h"
@@ -163,25 +164,11 @@ void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
   context.out << table.terminal();
 }
 
-// A place that can be written to, or an Error before anything is.
-void check_target(const std::filesystem::path& path) {
-  std::error_code ignored;
-  if (std::filesystem::is_directory(path, ignored))
-    usage("cannot write the figure: it is a directory", path.string(), "the name of a file");
-  const std::filesystem::path parent = path.parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent, ignored))
-    throw Error({.what = "cannot write the figure: the directory does not exist",
-                 .where = parent.string(),
-                 .hint = "mkdir -p " + parent.string()});
-}
-
 void plot(Context& context, const std::string& file, const GateParams& params) {
   const std::filesystem::path svg = file;
-  if (svg.extension() != ".svg" || svg.stem().empty())
-    usage("the figure is an SVG file", "--plot " + file, "a name that ends in .svg");
+  check_target(file, ".svg", "--plot", "the figure");
   const std::filesystem::path csv = std::filesystem::path(svg).replace_extension(".csv");
-  check_target(svg);
-  check_target(csv);
+  check_target(csv.string(), ".csv", "--plot", "the data of the figure");
   const Chart chart = gate_figure(params);
   write_atomic(context.files, svg.string(), to_svg(chart));
   write_atomic(context.files, csv.string(), to_csv(chart));

@@ -4,7 +4,9 @@
 #include "glint/cli/program.h"
 
 #define GLINT_VERBS(X) \
+  X(data)              \
   X(train)             \
+  X(eval)              \
   X(gates)             \
   X(bench)             \
   X(completion)

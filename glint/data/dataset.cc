@@ -98,19 +98,6 @@ std::optional<FilePaths> find_files(const std::string& folder, std::string& repo
   return std::nullopt;
 }
 
-std::vector<std::string> candidate_folders(const DataPaths& paths, const std::string& name) {
-  std::vector<std::string> folders;
-  const auto add = [&](const std::string& base, const fs::path& below) {
-    if (!base.empty()) folders.push_back((below.empty() ? fs::path(base) : fs::path(base) / below).string());
-  };
-  add(paths.data_dir, name);
-  add(paths.data_dir, "");
-  add(paths.environment, name);
-  add(paths.data_home, fs::path("glint") / name);
-  add(paths.system, name);
-  return folders;
-}
-
 struct Search {
   std::string folder;  // "" when not found
   FilePaths files;
@@ -119,7 +106,7 @@ struct Search {
 
 Search search(const DataPaths& paths, const std::string& name) {
   Search result;
-  for (const std::string& folder : candidate_folders(paths, name)) {
+  for (const std::string& folder : data_folders(paths, name)) {
     std::string report;
     const auto files = find_files(folder, report);
     result.looked.push_back(report);
@@ -256,17 +243,12 @@ std::string join(const std::vector<std::string>& parts) {
   return text;
 }
 
-size_t unpacked_bytes(const ImageSet& set) {
-  return set.pixels.size() + set.labels.size() + idx_image_header(0, 0, 0).size() +
-         idx_label_header(0).size();
-}
-
 void describe(const Dataset& data, DatasetStatus& status) {
   status.origin = data.origin;
   status.train = data.train.count(), status.test = data.test.count();
   status.height = data.train.height, status.width = data.train.width;
   status.classes = data.train.classes;
-  status.bytes = unpacked_bytes(data.train) + unpacked_bytes(data.test);
+  status.bytes = unpacked_bytes(data);
   status.checksum = data.checksum;
 }
 
@@ -284,6 +266,27 @@ DataPaths data_paths_from_environment(const std::string& data_dir) {
   const std::string home = variable("HOME");
   if (paths.data_home.empty() && !home.empty()) paths.data_home = (fs::path(home) / ".local/share").string();
   return paths;
+}
+
+std::vector<std::string> data_folders(const DataPaths& paths, const std::string& name) {
+  std::vector<std::string> folders;
+  const auto add = [&](const std::string& base, const fs::path& below) {
+    if (!base.empty()) folders.push_back((below.empty() ? fs::path(base) : fs::path(base) / below).string());
+  };
+  add(paths.data_dir, name);
+  add(paths.data_dir, "");
+  add(paths.environment, name);
+  add(paths.data_home, fs::path("glint") / name);
+  add(paths.system, name);
+  return folders;
+}
+
+size_t unpacked_bytes(const Dataset& data) {
+  const auto bytes = [](const ImageSet& set) {
+    return set.pixels.size() + set.labels.size() + idx_image_header(0, 0, 0).size() +
+           idx_label_header(0).size();
+  };
+  return bytes(data.train) + bytes(data.test);
 }
 
 std::vector<std::string> dataset_names() {

@@ -40,6 +40,8 @@ struct DataPaths {
   std::string system = "/usr/share/datasets";
 };
 DataPaths data_paths_from_environment(const std::string& data_dir = {});
+// Those folders for the set `name`.
+std::vector<std::string> data_folders(const DataPaths& paths, const std::string& name);
 
 struct DataOptions {
   DataPaths paths = {};
@@ -53,6 +55,9 @@ struct DataOptions {
 // `usage` for another word, `bad_file` for a set that is not there (it lists where it looked and the command
 // that gets it) or is not what it should be.
 Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options);
+
+// Of the four files, unpacked, with their headers.
+size_t unpacked_bytes(const Dataset& data);
 
 enum class DataState { built_in, verified, damaged, not_found };
 std::string_view name(DataState state);

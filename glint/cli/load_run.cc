@@ -1,0 +1,147 @@
+#include "glint/cli/load_run.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "glint/base/error.h"
+#include "glint/io/json.h"
+#include "glint/train/options.h"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string shell_word(const std::string& text) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
+           std::string_view("-_./:,+=@%").find(c) != std::string_view::npos;
+  };
+  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
+  std::string out = "'";
+  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return out + "'";
+}
+
+// A recipe is nothing but options, so those of run.json that are not the defaults make the same run.
+std::string resume_command(const std::string& directory, const Json& options) {
+  const Json defaults = options_to_json(TrainOptions{});
+  std::string command = "glint train";
+  for (const auto& [key, value] : options.items()) {
+    if (key != "data" && defaults.contains(key) && defaults[key] == value) continue;
+    if (value.is_boolean())
+      command += (value.get<bool>() ? " --" : " --no-") + key;
+    else
+      command += " --" + key + " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
+  }
+  return command + " --out " + shell_word(directory);
+}
+
+bool exists(const std::string& path) {
+  std::error_code ignored;
+  return fs::exists(path, ignored);
+}
+
+// A run inside `directory`, as several seeds make them; "" when there is none.
+std::string run_inside(const std::string& directory) {
+  std::error_code ignored;
+  std::string first;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
+    if (fs::exists(e.path() / "run.json", ignored) && (first.empty() || e.path().string() < first))
+      first = e.path().string();
+  return first;
+}
+
+std::string size_text(size_t height, size_t width) {
+  return std::to_string(height) + " x " + std::to_string(width);
+}
+
+}  // namespace
+
+LoadedRun load_run(const std::string& directory) {
+  LoadedRun run;
+  run.directory = directory;
+  while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();
+  const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
+                    weights = run.directory + "/model.safetensors";
+  std::error_code ignored;
+  if (!fs::is_directory(run.directory, ignored) || (!exists(config) && !exists(info_path))) {
+    const std::string inside = run_inside(run.directory);
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = exists(run.directory) ? "not a run directory" : "no such run directory",
+         .where = run.directory,
+         .expected = "a directory that glint train made, with config.json and model.safetensors",
+         .hint = inside.empty() ? "glint train quick --out DIR makes one" : "there is a run in " + inside});
+  }
+  Json options;
+  bool finished = false;
+  if (exists(info_path)) {
+    const Json info = read_json(info_path);
+    const JsonFields f(info, info_path);
+    const JsonFields given = f.object("identity").object("options");
+    run.precision = given.optional<std::string>("precision", run.precision);
+    options = info["identity"]["options"];
+    finished = f.optional<std::string>("state", "") == "finished";
+    run.data_checksum = f.object("data").optional<std::string>("checksum", "");
+  }
+  if (!exists(weights)) {
+    const std::string command = options.is_null() ? "" : resume_command(run.directory, options);
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = finished ? "the weights of the run are gone"
+                                  : "the run is not finished: it has no weights yet",
+                 .where = run.directory,
+                 .expected = finished ? "model.safetensors" : "model.safetensors, which the last step writes",
+                 .hint = finished ? command + " --force trains it anew" : command});
+  }
+  run.model = load_image_model(run.directory);
+  return run;
+}
+
+Dataset load_run_data(const Context& context, const LoadedRun& run, const std::string& name_or_dir,
+                      const DataOptions& options) {
+  const ImageModel& model = run.model;
+  const bool own = name_or_dir.empty();
+  if (own && model.data.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the run does not say what data it was trained on",
+                 .where = run.directory + "/config.json",
+                 .expected = "--data with a data set or a folder"});
+  Dataset data;
+  try {
+    data = load_dataset(own ? model.data : name_or_dir, options);
+  } catch (const Error& e) {
+    if (!own) throw;
+    ErrorParts parts = e.parts();
+    parts.what += " (the run was trained on it)";
+    parts.hint += (parts.hint.empty() ? "" : ", or ") + std::string("--data with a data set or a folder");
+    throw Error(parts);
+  }
+  if (data.train.height != model.height || data.train.width != model.width)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the images of " + data.name + " do not fit the model: they are " +
+                         size_text(data.train.height, data.train.width),
+                 .where = data.origin,
+                 .expected = size_text(model.height, model.width) + ", as in " + run.directory});
+  if (data.train.classes > model.config.classes)
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = data.name + " has " + std::to_string(data.train.classes) + " classes, more than the model",
+         .where = data.origin,
+         .expected =
+             "labels from 0 to " + std::to_string(model.config.classes - 1) + ", as in " + run.directory});
+  if (data.train.classes < model.config.classes)
+    context.say("note: " + data.name + " has " + std::to_string(data.train.classes) + " classes, the model " +
+                std::to_string(model.config.classes));
+  if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
+    context.say("note: " + data.name + " is not what it was when the run was trained (other checksum)");
+  return data;
+}
+
+std::string printable(std::string text) {
+  for (char& c : text)
+    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  return text;
+}
+
+}  // namespace glint::cli

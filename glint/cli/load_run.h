@@ -1,0 +1,31 @@
+// A finished run and its data, for the verbs that read models.
+#pragma once
+
+#include <string>
+
+#include "glint/cli/verb.h"
+#include "glint/data/dataset.h"
+#include "glint/model/model_file.h"
+
+namespace glint::cli {
+
+struct LoadedRun {
+  std::string directory;
+  ImageModel model;
+  std::string precision = "f32";  // that it was trained and measured in
+  std::string data_checksum;      // "" when the run does not say
+};
+
+// Error (bad_file) for what is no run directory, and for a run that is not finished, with the command that
+// resumes it.
+LoadedRun load_run(const std::string& directory);
+
+// `name_or_dir`, or when it is empty the data that the run was trained on; a note when those have changed
+// since. Error when the pictures have another size than the model's, or a label that it does not know.
+Dataset load_run_data(const Context& context, const LoadedRun& run, const std::string& name_or_dir,
+                      const DataOptions& options);
+
+// Text from a file, for the terminal: without control characters.
+std::string printable(std::string text);
+
+}  // namespace glint::cli

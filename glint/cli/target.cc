@@ -1,0 +1,30 @@
+#include "glint/cli/target.h"
+
+#include <filesystem>
+
+#include "glint/base/error.h"
+
+namespace glint::cli {
+
+void check_target(const std::string& path, const std::string& ending, const std::string& flag,
+                  const std::string& what) {
+  const std::filesystem::path target = path;
+  std::error_code ignored;
+  if (target.extension() != ending || target.stem().empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = what + " needs another name",
+                 .where = flag + " " + path,
+                 .expected = "a name that ends in " + ending});
+  if (std::filesystem::is_directory(target, ignored))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "cannot write " + what + ": it is a directory",
+                 .where = flag + " " + path,
+                 .expected = "the name of a file"});
+  const std::filesystem::path parent = target.parent_path();
+  if (!parent.empty() && !std::filesystem::is_directory(parent, ignored))
+    throw Error({.what = "cannot write " + what + ": the directory does not exist",
+                 .where = parent.string(),
+                 .hint = "mkdir -p " + parent.string()});
+}
+
+}  // namespace glint::cli
