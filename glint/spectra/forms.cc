@@ -132,11 +132,11 @@ GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const Gl
       const Moments& part = sums(t, j);
       m.one += part.one, m.l += part.l, m.ll += part.ll, m.g += part.g, m.gl += part.gl;
     }
-    const Line fitted = fit(m, calibration);
-    if (!std::isfinite(fitted.gain) || !std::isfinite(fitted.shift))
+    if (!std::isfinite(m.one + m.l + m.ll + m.g + m.gl))
       throw Error({.code = ErrorCode::numeric,
                    .what = "the calibration of hidden unit " + std::to_string(j) + " is not finite",
                    .expected = "finite weights and inputs"});
+    const Line fitted = fit(m, calibration);
     line.gain[j] = fitted.gain;
     if (calibration == Calibration::affine) line.shift[j] = fitted.shift;
   }
