@@ -32,9 +32,7 @@ Matrix<double> widen(ConstMatrixView<float> m, std::span<const float> bias, size
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
 }
 
-std::string shape(size_t rows, size_t cols) {
-  return std::to_string(rows) + " x " + std::to_string(cols);
-}
+std::string shape(size_t rows, size_t cols) { return std::to_string(rows) + " x " + std::to_string(cols); }
 
 // In tiles, so that the mirrored reads stay in the cache.
 void symmetrise(MatrixView<double> m) {

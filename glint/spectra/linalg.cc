@@ -1,57 +1,13 @@
 #include "glint/spectra/linalg.h"
 
-#include <dlfcn.h>
-
 #include <Eigen/Core>
 #include <Eigen/Eigenvalues>
-#include <cstdlib>
 #include <limits>
-#include <mutex>
+
+#include "glint/spectra/openblas.h"
 
 namespace glint {
 namespace {
-
-// Fortran passes everything by address and the lengths of strings at the end.
-using SyevdFn = void (*)(const char* jobz, const char* uplo, const int* n, double* a, const int* lda,
-                         double* w, double* work, const int* lwork, int* iwork, const int* liwork, int* info,
-                         size_t, size_t);
-template <class T>
-using GemmFn = void (*)(const char* ta, const char* tb, const int* m, const int* n, const int* k,
-                        const T* alpha, const T* a, const int* lda, const T* b, const int* ldb, const T* beta,
-                        T* c, const int* ldc, size_t, size_t);
-
-// The plain name follows the system's choice of build. The rest are Debian's places, for systems where that
-// choice was never made.
-constexpr const char* kLibraries[] = {
-    "libopenblas.so.0",
-    "libopenblas.so",
-    "/usr/lib/x86_64-linux-gnu/openblas-pthread/libopenblas.so.0",
-    "/usr/lib/x86_64-linux-gnu/openblas-openmp/libopenblas.so.0",
-    "/usr/lib/x86_64-linux-gnu/openblas-serial/libopenblas.so.0",
-    "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0",
-    "/usr/lib/aarch64-linux-gnu/openblas-openmp/libopenblas.so.0",
-};
-
-constexpr int kOpenMpBuild = 2;  // openblas_get_parallel()
-
-// An environment variable that OpenBLAS reads once, while it is loaded: set unless the user did, and taken
-// away again, so that neither the process nor its children keep it.
-class EnvironmentWhileLoading {
- public:
-  EnvironmentWhileLoading(const char* name, std::string_view value) : name_(name) {
-    if (value.empty() || std::getenv(name)) return;
-    set_ = ::setenv(name, std::string(value).c_str(), 1) == 0;
-  }
-  ~EnvironmentWhileLoading() {
-    if (set_) ::unsetenv(name_);
-  }
-  EnvironmentWhileLoading(const EnvironmentWhileLoading&) = delete;
-  EnvironmentWhileLoading& operator=(const EnvironmentWhileLoading&) = delete;
-
- private:
-  const char* name_;
-  bool set_ = false;
-};
 
 int blas_int(size_t n) {
   if (n > static_cast<size_t>(std::numeric_limits<int>::max()))
@@ -95,70 +51,15 @@ void eigen_gemm(Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView
        .what = "the eigen-decomposition of a matrix of width " + std::to_string(n) + " did not converge"});
 }
 
-}  // namespace
-
-struct LinearAlgebra::Blas {
-  SyevdFn syevd = nullptr;
-  GemmFn<double> dgemm = nullptr;
-  GemmFn<float> sgemm = nullptr;
-  void (*set_num_threads)(int) = nullptr;
-  int (*get_parallel)() = nullptr;
-  char* (*get_config)() = nullptr;
-  char* (*get_corename)() = nullptr;
-  bool openmp = false;
-
-  // OpenBLAS keeps its thread count in one place; in the OpenMP build that place belongs to the calling
-  // thread.
-  void one_thread() const {
-    if (openmp) set_num_threads(1);
-  }
-
-  static std::shared_ptr<const Blas> open(const CpuInfo& cpu) {
-    // The environment belongs to the process, so that two objects made at once must take turns.
-    static std::mutex mutex;
-    const std::lock_guard lock(mutex);
-    const EnvironmentWhileLoading core("OPENBLAS_CORETYPE", openblas_core_type(cpu));
-    const EnvironmentWhileLoading threads("OPENBLAS_NUM_THREADS", "1");  // no idle helpers
-    for (const char* library : kLibraries)
-      // NODELETE: OpenBLAS does not survive being unloaded while threads have used it.
-      if (void* handle = ::dlopen(library, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE)) {
-        auto blas = std::make_shared<Blas>();
-        if (blas->resolve(handle)) return blas;
-      }
-    return nullptr;
-  }
-
- private:
-  template <class F>
-  static bool find(void* handle, const char* name, F& function) {
-    function = reinterpret_cast<F>(::dlsym(handle, name));
-    return function != nullptr;
-  }
-  bool resolve(void* handle) {
-    const bool found = find(handle, "dsyevd_", syevd) && find(handle, "dgemm_", dgemm) &&
-                       find(handle, "sgemm_", sgemm) &&
-                       find(handle, "openblas_set_num_threads", set_num_threads) &&
-                       find(handle, "openblas_get_parallel", get_parallel);
-    if (!found) return false;
-    find(handle, "openblas_get_config", get_config);
-    find(handle, "openblas_get_corename", get_corename);
-    openmp = get_parallel() == kOpenMpBuild;
-    set_num_threads(1);
-    return true;
-  }
-};
-
-namespace {
-
 template <class T>
-void blas_gemm(GemmFn<T> gemm, Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView<T> b, T beta,
-               MatrixView<T> c) {
+void blas_gemm(const OpenBlas& blas, Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView<T> b,
+               T beta, MatrixView<T> c) {
   // A row-major matrix is the transpose of a column-major one: compute c' = op(b)' op(a)'.
   const char ta = op_a == Op::plain ? 'N' : 'T', tb = op_b == Op::plain ? 'N' : 'T';
   const int m = blas_int(c.cols()), n = blas_int(c.rows()),
             k = blas_int(op_a == Op::plain ? a.cols() : a.rows());
   const int lda = blas_int(a.stride()), ldb = blas_int(b.stride()), ldc = blas_int(c.stride());
-  gemm(&tb, &ta, &m, &n, &k, &alpha, b.data(), &ldb, a.data(), &lda, &beta, c.data(), &ldc, 1, 1);
+  blas.gemm(tb, ta, m, n, k, alpha, b.data(), ldb, a.data(), lda, beta, c.data(), ldc);
 }
 
 template <class T>
@@ -173,11 +74,11 @@ void check_gemm([[maybe_unused]] Op op_a, [[maybe_unused]] Op op_b, [[maybe_unus
 
 LinearAlgebra::LinearAlgebra(LinalgBackend backend, const CpuInfo& cpu) {
   if (backend == LinalgBackend::eigen) return;
-  blas_ = Blas::open(cpu);
+  blas_ = OpenBlas::open(cpu);
   if (!blas_ && backend == LinalgBackend::openblas)
     throw Error({.what = "OpenBLAS could not be opened",
-                 .where = kLibraries[0],
-                 .expected = "a shared library with dsyevd and 32-bit integers",
+                 .where = std::string(OpenBlas::library()),
+                 .expected = "a shared library with LAPACK and 32-bit integers",
                  .hint = "install libopenblas0-pthread"});
 }
 
@@ -185,11 +86,7 @@ std::string LinearAlgebra::description() const {
   if (!blas_)
     return "Eigen " + std::to_string(EIGEN_WORLD_VERSION) + "." + std::to_string(EIGEN_MAJOR_VERSION) + "." +
            std::to_string(EIGEN_MINOR_VERSION);
-  // The configuration is "OpenBLAS 0.3.21 NO_LAPACKE DYNAMIC_ARCH ...".
-  std::string text = blas_->get_config ? blas_->get_config() : "OpenBLAS";
-  if (const size_t version = text.find(' '); version != std::string::npos)
-    text = text.substr(0, text.find(' ', version + 1));
-  return blas_->get_corename ? text + " (" + blas_->get_corename() + ")" : text;
+  return blas_->description();
 }
 
 void LinearAlgebra::gemm(Op op_a, Op op_b, double alpha, ConstMatrixView<double> a, ConstMatrixView<double> b,
@@ -197,8 +94,7 @@ void LinearAlgebra::gemm(Op op_a, Op op_b, double alpha, ConstMatrixView<double>
   check_gemm(op_a, op_b, a, b, c);
   if (c.empty()) return;
   if (!blas_ || a.empty()) return eigen_gemm(op_a, op_b, alpha, a, b, beta, c);
-  blas_->one_thread();
-  blas_gemm(blas_->dgemm, op_a, op_b, alpha, a, b, beta, c);
+  blas_gemm(*blas_, op_a, op_b, alpha, a, b, beta, c);
 }
 
 void LinearAlgebra::gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a, ConstMatrixView<float> b,
@@ -206,8 +102,7 @@ void LinearAlgebra::gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a
   check_gemm(op_a, op_b, a, b, c);
   if (c.empty()) return;
   if (!blas_ || a.empty()) return eigen_gemm(op_a, op_b, alpha, a, b, beta, c);
-  blas_->one_thread();
-  blas_gemm(blas_->sgemm, op_a, op_b, alpha, a, b, beta, c);
+  blas_gemm(*blas_, op_a, op_b, alpha, a, b, beta, c);
 }
 
 void LinearAlgebra::eigh_in_place(MatrixView<double> a, std::span<double> values,
@@ -225,23 +120,8 @@ void LinearAlgebra::eigh_in_place(MatrixView<double> a, std::span<double> values
     }
     return;
   }
-  blas_->one_thread();
-  const int order = blas_int(n), lda = blas_int(a.stride());
-  const int lwork = blas_int(1 + 6 * n + 2 * n * n), liwork = blas_int(3 + 5 * n);
-  if (workspace.work.size() < static_cast<size_t>(lwork)) workspace.work.resize(static_cast<size_t>(lwork));
-  if (workspace.iwork.size() < static_cast<size_t>(liwork))
-    workspace.iwork.resize(static_cast<size_t>(liwork));
-  int info = 0;
-  blas_->syevd("V", "L", &order, a.data(), &lda, values.data(), workspace.work.data(), &lwork,
-               workspace.iwork.data(), &liwork, &info, 1, 1);
-  if (info != 0) no_convergence(n);
-}
-
-std::string_view openblas_core_type(const CpuInfo& cpu) {
-  constexpr int kIntelFamily = 6;  // AMD's AVX2 families are 21 and above, and OpenBLAS goes by family there
-  if (cpu.best == Isa::v4) return "SkylakeX";
-  if (cpu.best == Isa::v3 && cpu.family == kIntelFamily) return "Haswell";
-  return "";
+  blas_int(2 * n * n + 64 * n);  // the length of the workspace
+  if (!blas_->eigh(blas_int(n), a.data(), blas_int(a.stride()), values.data(), workspace)) no_convergence(n);
 }
 
 }  // namespace glint

@@ -15,6 +15,8 @@
 
 namespace glint {
 
+class OpenBlas;
+
 enum class LinalgBackend { automatic, openblas, eigen };
 
 enum class Op : bool { plain, transposed };
@@ -28,7 +30,7 @@ struct EighWorkspace {
 class LinearAlgebra {
  public:
   // `automatic`: OpenBLAS when it can be opened, else Eigen. Forcing `openblas` where it cannot be opened is
-  // an Error (failure). Make the first object before threads read the environment: see linalg.cc.
+  // an Error (failure). Make the first object before threads read the environment: see openblas.cc.
   explicit LinearAlgebra(LinalgBackend backend = LinalgBackend::automatic, const CpuInfo& cpu = detect_cpu());
 
   bool uses_openblas() const { return blas_ != nullptr; }
@@ -45,10 +47,8 @@ class LinearAlgebra {
   // canonical.
   void eigh_in_place(MatrixView<double> a, std::span<double> values, EighWorkspace& workspace) const;
 
-  struct Blas;  // the opened library and its functions
-
  private:
-  std::shared_ptr<const Blas> blas_;
+  std::shared_ptr<const OpenBlas> blas_;  // null: Eigen
 };
 
 // What OPENBLAS_CORETYPE must be for OpenBLAS not to fall back to its SSE kernels on a processor newer than
