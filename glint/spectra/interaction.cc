@@ -94,6 +94,27 @@ void InteractionBuilder::build(std::span<const double> q, MatrixView<double> out
   symmetrise(out);
 }
 
+void InteractionBuilder::apply(std::span<const double> q, ConstMatrixView<double> x,
+                               MatrixView<double> y) const {
+  assert(q.size() == hidden() && x.cols() == width() && y.cols() == width() && x.rows() == y.rows());
+  // In blocks of hidden units, so that the weights come from memory once and not twice.
+  constexpr size_t kUnits = 64;
+  Matrix<double> l(x.rows(), kUnits), r(x.rows(), kUnits);
+  for (size_t i = 0; i < y.rows(); i++) std::fill_n(y.row_ptr(i), y.cols(), 0.0);
+  for (size_t first = 0; first < hidden(); first += kUnits) {
+    const size_t units = std::min(kUnits, hidden() - first);
+    const ConstMatrixView<double> left = left_.view().row_range(first, units),
+                                  right = right_.view().row_range(first, units);
+    const MatrixView<double> lb = l.view().col_range(0, units), rb = r.view().col_range(0, units);
+    linalg_.gemm(Op::plain, Op::transposed, 0.5, x, left, 0.0, lb);
+    linalg_.gemm(Op::plain, Op::transposed, 0.5, x, right, 0.0, rb);
+    for (size_t i = 0; i < x.rows(); i++)
+      for (size_t h = 0; h < units; h++) lb(i, h) *= q[first + h], rb(i, h) *= q[first + h];
+    linalg_.gemm(Op::plain, Op::plain, 1.0, rb, left, 1.0, y);
+    linalg_.gemm(Op::plain, Op::plain, 1.0, lb, right, 1.0, y);
+  }
+}
+
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer,
                            std::span<const double> q) {
   Matrix<double> out(layer.width(), layer.width()), scratch;
@@ -112,22 +133,6 @@ std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPoo
         builder.build(q.row(unit), out, scratch[worker]);
       },
       gap);
-}
-
-void apply_interaction(const GluLayerView& layer, std::span<const double> q, std::span<const double> x,
-                       std::span<double> y) {
-  const size_t d = layer.inputs(), w = layer.width();
-  assert(q.size() == layer.hidden() && x.size() == w && y.size() == w);
-  std::fill(y.begin(), y.end(), 0.0);
-  for (size_t h = 0; h < layer.hidden(); h++) {
-    const PreActivation a = pre_activation(layer, h, x);
-    const double left_weight = 0.5 * q[h] * a.r, right_weight = 0.5 * q[h] * a.l;
-    const float *l = layer.left.row_ptr(h), *r = layer.right.row_ptr(h);
-    for (size_t i = 0; i < d; i++)
-      y[i] += left_weight * static_cast<double>(l[i]) + right_weight * static_cast<double>(r[i]);
-    if (w > d)
-      y[d] += left_weight * bias_at(layer.bias_left, h) + right_weight * bias_at(layer.bias_right, h);
-  }
 }
 
 Features features(const LinearAlgebra& linalg, ConstMatrixView<double> vectors, const InputMap& input) {

@@ -52,6 +52,8 @@ class InteractionBuilder {
   size_t hidden() const { return left_.rows(); }
   // q [h] -> out [w, w]; scratch is resized to [h, w].
   void build(std::span<const double> q, MatrixView<double> out, Matrix<double>& scratch) const;
+  // y = Q x for every row of x [n, w], without forming Q: 1/2 (L' (q * R x) + R' (q * L x)).
+  void apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y) const;
 
  private:
   const LinearAlgebra& linalg_;
@@ -64,10 +66,6 @@ Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& laye
 std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
                                           const GluLayerView& layer, ConstMatrixView<double> q,
                                           double gap = kDefaultGap);
-
-// y = Q x without forming Q: 1/2 (L' (q * R x) + R' (q * L x)). x and y [w].
-void apply_interaction(const GluLayerView& layer, std::span<const double> q, std::span<const double> x,
-                       std::span<double> y);
 
 // Where the layer's input comes from: x = E p + b, with p the pixels or a one-hot token.
 struct InputMap {

@@ -23,8 +23,8 @@ struct LanczosOptions {
   double gap = kDefaultGap;
 };
 
-// y = Q x.
-using ApplySymmetric = std::function<void(std::span<const double> x, std::span<double> y)>;
+// y = Q x for every row: x and y are [vectors, width].
+using ApplySymmetric = std::function<void(ConstMatrixView<double> x, MatrixView<double> y)>;
 
 // min(k, width) eigenpairs, canonical as in eigen.h, always the same for the same operator. Repeated
 // eigenvalues are found as often as they occur: once converged, the search goes on from fresh random
