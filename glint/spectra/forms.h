@@ -1,0 +1,67 @@
+// Three readings of a gated layer as a quadratic form of its input. Each replaces the gate of hidden unit h
+// by a line, gate(l) ~ gain_h l + shift_h, so that an output with hidden weights q becomes
+//
+//   value(x) = x' Q x + w . x + constant,   Q from the weights gain_h q_h,   w = sum_h shift_h q_h R_h
+//
+//   weights     gain 1, shift 0: the paper's form; exact when the gate is the identity
+//   calibrated  the line that is nearest over data, each point weighted by r^2, as its error enters the
+//   output:
+//               `gain`    through 0, gain = E[r^2 gate(l) l] / E[r^2 l^2]
+//               `affine`  with a shift, for gates that are not odd (ReLU, GELU, SiLU)
+//   local       the line through the point of one input: the value at that input is the model's own
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "glint/spectra/interaction.h"
+
+namespace glint {
+
+struct GateLine {
+  std::vector<double> gain;   // [h]
+  std::vector<double> shift;  // [h], or empty: all 0
+};
+
+enum class Calibration { gain, affine };
+
+GateLine weights_form(const GluLayerView& layer);
+
+// x [n, d]: inputs of the layer. A unit that the data never moves (r l = 0 everywhere) keeps gain 1. The
+// affine line of a unit whose l hardly varies is that of `gain`.
+GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                         ConstMatrixView<float> x, Calibration calibration);
+
+// gain = gate(l) / l where that is at most kLocalGain in magnitude; nearer to 0 the gain stays there and the
+// rest is shift, so that the line goes through (l, gate(l)) for every l, also l = 0 (where SQS is -c).
+inline constexpr double kLocalGain = 16;
+GateLine local_form(const GluLayerView& layer, std::span<const double> x);
+
+// One output read through a form.
+struct UnitForm {
+  Spectrum spectrum;           // of Q
+  std::vector<double> linear;  // [w], or empty: all 0
+  double constant = 0;         // the bias of the head
+};
+
+// A form for every row of the hidden weights [units, h]; constants [units] or empty.
+std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                                 const GateLine& line, ConstMatrixView<double> weights,
+                                 std::span<const float> constants = {}, double gap = kDefaultGap);
+
+// What each eigenvector contributes at x [d]: values[k] (v_k . x)^2, for a layer with biases (v_k . (x,
+// 1))^2.
+std::vector<double> contributions(const Spectrum& spectrum, std::span<const double> x);
+// Their sum with the linear part and the constant.
+double form_value(const UnitForm& form, std::span<const double> x);
+
+// Outputs [n, units] of the layer itself and of a form of it, for inputs x [n, d]. Pre-activations in float,
+// as the model computes them; sums over hidden units in double.
+Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                             ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                             std::span<const float> constants = {});
+Matrix<double> form_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                            const GateLine& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                            std::span<const float> constants = {});
+
+}  // namespace glint

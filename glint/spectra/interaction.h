@@ -1,0 +1,84 @@
+// The interaction matrix of one output direction of a GLU layer y = gate(L x) * (R x):
+//
+//   Q = 1/2 (L' diag(q) R + R' diag(q) L)    [w, w], symmetric, in double,
+//
+// q the weight of every hidden unit in that output: x' Q x = sum_h q_h (L x)_h (R x)_h. A layer with biases
+// reads the input (x, 1): its Q has one more row and column, w = d + 1.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "glint/base/matrix.h"
+#include "glint/kernels/gates.h"
+#include "glint/spectra/eigen.h"
+
+namespace glint {
+
+// What the analysis needs of a GLU layer, whichever model it sits in.
+struct GluLayerView {
+  ConstMatrixView<float> left;        // [h, d], the gated half L
+  ConstMatrixView<float> right;       // [h, d], the linear half R
+  std::span<const float> bias_left;   // [h], or empty
+  std::span<const float> bias_right;  // [h], or empty
+  Gate gate;
+
+  size_t hidden() const { return left.rows(); }
+  size_t inputs() const { return left.cols(); }
+  bool augmented() const { return !bias_left.empty() || !bias_right.empty(); }
+  size_t width() const { return inputs() + (augmented() ? 1 : 0); }
+};
+
+// Error (bad_file) when the shapes do not fit together; `where` names the layer.
+void check(const GluLayerView& layer, const std::string& where);
+
+// Pre-activations of one input x [d] (or [d + 1] with its last entry the 1), summed in double.
+struct PreActivation {
+  double l, r;
+};
+PreActivation pre_activation(const GluLayerView& layer, size_t hidden_unit, std::span<const double> x);
+
+// Weights of the hidden units, [units, h], for output directions [units, o] behind a projection P [o, h];
+// without a projection the directions are the weights.
+Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<double> directions,
+                              ConstMatrixView<float> projection);
+Matrix<double> hidden_weights(ConstMatrixView<float> directions);
+
+// Builds Q for many q of one layer: L and R are widened once.
+class InteractionBuilder {
+ public:
+  InteractionBuilder(const LinearAlgebra& linalg, const GluLayerView& layer);
+  size_t width() const { return left_.cols(); }
+  size_t hidden() const { return left_.rows(); }
+  // q [h] -> out [w, w]; scratch is resized to [h, w].
+  void build(std::span<const double> q, MatrixView<double> out, Matrix<double>& scratch) const;
+  // y = Q x for every row of x [n, w], without forming Q: 1/2 (L' (q * R x) + R' (q * L x)).
+  void apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y) const;
+
+ private:
+  const LinearAlgebra& linalg_;
+  Matrix<double> left_, right_;  // [h, w], with the bias as last column
+};
+
+Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q);
+
+// All eigenpairs of Q for every row of q [units, h]; a unit a tile.
+std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
+                                          const GluLayerView& layer, ConstMatrixView<double> q,
+                                          double gap = kDefaultGap);
+
+// Where the layer's input comes from: x = E p + b, with p the pixels or a one-hot token.
+struct InputMap {
+  ConstMatrixView<float> matrix;  // [d, inputs], or [inputs, d] when a row is an input (a token embedding)
+  bool row_is_input = false;
+  std::span<const float> bias;  // [d], or empty
+};
+
+// Eigenvectors seen in the space of the inputs: v_k . (x, 1) = maps[k] . p + offsets[k].
+struct Features {
+  Matrix<double> maps;          // [k, inputs]: E' v_k
+  std::vector<double> offsets;  // [k]
+};
+Features features(const LinearAlgebra& linalg, ConstMatrixView<double> vectors, const InputMap& input);
+
+}  // namespace glint

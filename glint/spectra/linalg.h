@@ -1,0 +1,58 @@
+// Dense linear algebra in float and double for the analysis of weights: products and symmetric eigenpairs,
+// through OpenBLAS opened at run time, or through Eigen where there is none. One object, made by the caller
+// and passed around; every call computes on the calling thread only, and any number of threads may call at
+// once.
+#pragma once
+
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "glint/base/cpu.h"
+#include "glint/base/matrix.h"
+
+namespace glint {
+
+class OpenBlas;
+
+enum class LinalgBackend { automatic, openblas, eigen };
+
+enum class Op : bool { plain, transposed };
+
+// Scratch of eigh_in_place, kept between calls of one thread.
+struct EighWorkspace {
+  std::vector<double> work;
+  std::vector<int> iwork;
+};
+
+class LinearAlgebra {
+ public:
+  // `automatic`: OpenBLAS when it can be opened, else Eigen. Forcing `openblas` where it cannot be opened is
+  // an Error (failure). Make the first object before threads read the environment: see openblas.cc.
+  explicit LinearAlgebra(LinalgBackend backend = LinalgBackend::automatic, const CpuInfo& cpu = detect_cpu());
+
+  bool uses_openblas() const { return blas_ != nullptr; }
+  std::string description() const;  // "OpenBLAS 0.3.21 (Zen)" or "Eigen 3.4.0"
+
+  // c = alpha op(a) op(b) + beta c, row-major. With beta = 0 what c held does not matter.
+  void gemm(Op op_a, Op op_b, double alpha, ConstMatrixView<double> a, ConstMatrixView<double> b, double beta,
+            MatrixView<double> c) const;
+  void gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a, ConstMatrixView<float> b, float beta,
+            MatrixView<float> c) const;
+
+  // The symmetric matrix a [n, n] is overwritten by its eigenvectors, one a row; values [n] ascending. Signs,
+  // and the basis of a repeated eigenvalue, are as the library left them: spectra/eigen.h makes them
+  // canonical.
+  void eigh_in_place(MatrixView<double> a, std::span<double> values, EighWorkspace& workspace) const;
+
+ private:
+  std::shared_ptr<const OpenBlas> blas_;  // null: Eigen
+};
+
+// What OPENBLAS_CORETYPE must be for OpenBLAS not to fall back to its SSE kernels on a processor newer than
+// itself; "" where its own detection is right.
+std::string_view openblas_core_type(const CpuInfo& cpu);
+
+}  // namespace glint

@@ -1,0 +1,60 @@
+// How much of a model a quadratic form explains, and how much of the form its first eigenvectors carry.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "glint/spectra/forms.h"
+
+namespace glint {
+
+// Approximate logits against the model's own, both [n, units]. With y the true and f the approximate value:
+//   r2          1 - sum (y - f)^2 / sum (y - mean_u y)^2   (1 when both sums are 0, 0 when only the second
+//   is) correlation Pearson; over all units together after the mean of each unit is taken off (0 for a
+//   constant)
+// argmax takes the first of equal values.
+struct Fidelity {
+  double correlation = 0, r2 = 0;                 // all units together
+  std::vector<double> unit_correlation, unit_r2;  // [units]
+  double agreement = 0;                           // share of inputs whose argmax is the model's
+  double accuracy_model = 0, accuracy_form = 0;   // against the labels; 0 without labels
+  size_t inputs = 0;
+};
+Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
+                  std::span<const uint32_t> labels = {});
+
+std::vector<uint32_t> argmax_rows(ConstMatrixView<double> m);
+
+// How many eigenvectors matter. 0 for a zero matrix.
+//   entropy        exp(-sum p ln p), p = |value| / sum |value|
+//   participation  (sum value^2)^2 / sum value^4
+struct EffectiveRank {
+  double entropy = 0, participation = 0;
+};
+EffectiveRank effective_rank(std::span<const double> values);
+
+// energy[k - 1]: share of sum value^2 in the k values of largest magnitude. All 1 for a zero matrix.
+std::vector<double> energy_curve(std::span<const double> values);
+
+// Accuracy when each logit keeps only its k terms of largest |value| (and its linear part and constant), for
+// k = 0 ... d: element k. Inputs x [n, d]; products in float, sums in double.
+struct TruncationCurve {
+  std::vector<double> accuracy;   // against the labels; empty without labels
+  std::vector<double> agreement;  // with the model's decisions; empty without them
+};
+TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
+                                 std::span<const UnitForm> forms, ConstMatrixView<float> x,
+                                 std::span<const uint32_t> labels, std::span<const uint32_t> decisions);
+
+// Directions that matter to several outputs: the right singular vectors of the matrices Q_u stacked to
+// [units d, d], from the eigenvectors of sum_u Q_u^2. Singular values below 1e-8 of the first are rounding.
+struct SharedDirections {
+  std::vector<double> values;   // [d], descending: singular values
+  Matrix<double> directions;    // [d, d], rows
+  Matrix<double> share;         // [units, d]: |Q_u w_k|, whose squares add up to values[k]^2
+  Matrix<double> signed_share;  // [units, d]: w_k' Q_u w_k, for (+) or against (-) the output
+};
+SharedDirections shared_directions(const LinearAlgebra& linalg, std::span<const Spectrum> spectra);
+
+}  // namespace glint
