@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test test-full build bench bench-gates format asan tsan fuzz install clean program
+.PHONY: help demo test test-full build bench bench-gates bench-step performance format asan tsan fuzz install clean program
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -11,22 +11,21 @@ GLINT := build/release/glint
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r t d; do printf '  make %-12s %s\n' "$$t" "$$d"; done
 
-demo: ## build, then show what glint does; leaves its files in demo/
+demo: ## build, get data, train an SQS model and look at it; leaves its files in demo/
 	@scripts/setup build demo
 	@$(MAKE) --no-print-directory program
 	@mkdir -p demo
-	@echo "the gates, with their formulas: $(GLINT) gates"
-	@$(GLINT) gates
 	@echo "the gates drawn: $(GLINT) gates --plot demo/gates.svg"
 	@$(GLINT) gates --plot demo/gates.svg
-	@echo "Open demo/gates.svg in a browser."
+	@scripts/demo $(GLINT) demo
 
 test: ## build and run every test
 	@scripts/setup build test
 	@$(MAKE) --no-print-directory check-release
 
-test-full: ## test, asan, tsan and fuzz, one after the other
-	@$(MAKE) --no-print-directory test asan tsan fuzz
+test-full: ## test with its long forms, asan, tsan and fuzz, one after the other
+	@GLINT_FULL_TESTS=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory asan tsan fuzz
 
 build: ## build only: build/release/glint
 	@scripts/setup build
@@ -36,12 +35,22 @@ bench: ## the kernel benchmarks, then the comparisons with PyTorch
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory build-release
 	@for b in build/release/bench/*_bench; do test ! -x "$$b" || "$$b" || exit 1; done
-	@$(MAKE) --no-print-directory bench-gates
+	@$(MAKE) --no-print-directory bench-gates bench-step
 
-bench-gates: ## the gates beside PyTorch's
+bench-gates: ## the gates of a GLU layer beside PyTorch's
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory build-release
-	@/usr/bin/python3 bench/peers/bench_gates.py
+	@$(MAKE) --no-print-directory program
+	@/usr/bin/python3 bench/peers/bench_gates.py --json build/bench-gates.json
+
+bench-step: ## whole training steps beside PyTorch's
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory program
+	@/usr/bin/python3 bench/peers/bench_step.py --json build/bench-step.json
+
+performance: bench-gates bench-step ## both, then docs/performance.md from what was measured
+	@cp build/bench-gates.json docs/results/gates.json
+	@cp build/bench-step.json docs/results/step.json
+	@python3 bench/write_performance.py
 
 format: ## clang-format over the C++ sources
 	@scripts/setup format

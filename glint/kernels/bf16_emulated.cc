@@ -10,21 +10,26 @@ struct Emulated {
   }
   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
                     bool add) {
-    for (size_t i = 0; i < kBf16Block; i++) {
-      float acc[kBf16Block] = {};
-      for (size_t step = 0; step < steps; step++) {
-        for (size_t pair = 0; pair < 16; pair++) {
-          const float even = from_bf16(a[i * a_row + step * 32 + 2 * pair]);
-          const float odd = from_bf16(a[i * a_row + step * 32 + 2 * pair + 1]);
-          for (size_t half = 0; half < 2; half++) {
-            const uint16_t* row = b + step * 1024 + half * 512 + pair * 32;
-            for (size_t j = 0; j < 16; j++)
-              acc[half * 16 + j] += even * from_bf16(row[2 * j]) + odd * from_bf16(row[2 * j + 1]);
-          }
+    float acc[kBf16Block][kBf16Block];
+    for (size_t i = 0; i < kBf16Block; i++)
+      for (size_t j = 0; j < kBf16Block; j++) acc[i][j] = add ? c[i * c_row + j] : 0.0f;
+    for (size_t step = 0; step < steps; step++) {
+      for (size_t pair = 0; pair < 16; pair++) {
+        float even[kBf16Block], odd[kBf16Block];  // two rows of B, widened once for all rows of A
+        for (size_t j = 0; j < kBf16Block; j++) {
+          const uint16_t* row = b + step * 1024 + j / 16 * 512 + pair * 32 + j % 16 * 2;
+          even[j] = from_bf16(row[0]);
+          odd[j] = from_bf16(row[1]);
+        }
+        for (size_t i = 0; i < kBf16Block; i++) {
+          const uint16_t* at = a + i * a_row + step * 32 + 2 * pair;
+          const float x = from_bf16(at[0]), y = from_bf16(at[1]);
+          for (size_t j = 0; j < kBf16Block; j++) acc[i][j] += x * even[j] + y * odd[j];
         }
       }
-      for (size_t j = 0; j < kBf16Block; j++) c[i * c_row + j] = add ? c[i * c_row + j] + acc[j] : acc[j];
     }
+    for (size_t i = 0; i < kBf16Block; i++)
+      for (size_t j = 0; j < kBf16Block; j++) c[i * c_row + j] = acc[i][j];
   }
 };
 

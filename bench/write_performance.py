@@ -1,0 +1,187 @@
+#!/usr/bin/env python3
+"""Writes docs/performance.md from what the benchmarks measured (docs/results/*.json). Nothing in that page is typed by
+hand: run the benchmarks, then this."""
+import json
+import math
+import pathlib
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RESULTS = ROOT / "docs" / "results"
+GATES = {"sqs": "SQS", "identity": "Bilinear", "relu": "ReLU", "gelu": "GELU", "silu": "SwiGLU"}
+
+
+def load(name):
+    path = RESULTS / (name + ".json")
+    return json.loads(path.read_text()) if path.exists() else None
+
+
+def table(head, rows):
+    out = ["| " + " | ".join(head) + " |", "|" + "|".join("---:" if i else "---" for i in range(len(head))) + "|"]
+    return "\n".join(out + ["| " + " | ".join(r) + " |" for r in rows]) + "\n"
+
+
+def geomean(values):
+    return math.exp(sum(math.log(v) for v in values) / len(values))
+
+
+def verdict(value, limit, at_most):
+    good = value <= limit if at_most else value >= limit
+    return "%s %s %.2f" % ("reached" if good else "**missed**", "at most" if at_most else "at least", limit)
+
+
+def threads_text(n):
+    return "%d thread%s" % (n, "" if n == 1 else "s")
+
+
+def machine_text(m):
+    tuning = ", ".join("`%s=%s`" % kv for kv in m["tuning"].items())
+    return ("Machine: %s, %d cores, %s. PyTorch %s, tuned: %s.\n" %
+            (m["cpu"], m["cores"], ", ".join(m["flags"]) or "no vector extensions", m["torch"], tuning))
+
+
+def gates_section(data):
+    text = ["## A GLU layer, forward and backward (appendix C of the paper)\n",
+            "`make bench-gates`. Sixteen shapes (batch and width 256 to 2048), five gates, glint and PyTorch taking turns. "
+            "Products: the bare matrix products of the same step, on packed weights, in the same run.\n",
+            machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows = []
+    for line in data["summary"]:
+        rows.append([GATES[line["gate"]], line["precision"], str(line["threads"]), "%.3f" % line["vs_products"],
+                     "%.3f" % line.get("vs_identity", 1), "%.3f" % line.get("vs_identity_worst", 1),
+                     "%.2f" % line["faster_than_torch_f32"], "%.2f" % line["slowest_ratio_f32"]])
+    text.append("Geometric means over the shapes:\n")
+    text.append(table(["gate", "precision", "threads", "time / products", "time / bilinear", "worst / bilinear",
+                       "PyTorch f32 / glint", "worst shape"], rows))
+    text.append("Goals for SQS:\n")
+    rows = []
+    for line in (l for l in data["summary"] if l["gate"] == "sqs"):
+        where = "%s, %s" % (line["precision"], threads_text(line["threads"]))
+        rows.append(["time / bilinear, mean", where, "%.3f" % line["vs_identity"], verdict(line["vs_identity"], 1.05, True)])
+        rows.append(["time / bilinear, worst shape", where, "%.3f" % line["vs_identity_worst"], verdict(line["vs_identity_worst"], 1.10, True)])
+        if line["precision"] == "f32":
+            rows.append(["time / products, mean", where, "%.3f" % line["vs_products"], verdict(line["vs_products"], 1.25, True)])
+            rows.append(["times faster than PyTorch f32", where, "%.2f" % line["faster_than_torch_f32"], verdict(line["faster_than_torch_f32"], 1.2, False)])
+        else:
+            rows.append(["times faster than PyTorch bf16", where, "%.2f" % line["faster_than_torch_bf16"], verdict(line["faster_than_torch_bf16"], 2, False)])
+            rows.append(["times faster than PyTorch f32", where, "%.2f" % line["faster_than_torch_f32"], verdict(line["faster_than_torch_f32"], 5, False)])
+    text.append(table(["goal", "where", "measured", "verdict"], rows))
+    for threads in sorted({r["threads"] for r in data["rows"]}):
+        for precision in sorted({r["precision"] for r in data["rows"]}, reverse=True):
+            mine = [r for r in data["rows"] if r["threads"] == threads and r["precision"] == precision]
+            if not mine:
+                continue
+            names = [g for g in GATES if any(r["gate"] == g for r in mine)]
+            text.append("Milliseconds, %s, %s (in brackets PyTorch f32 / glint):\n" % (precision, threads_text(threads)))
+            rows = []
+            for shape in sorted({(r["batch"], r["d_in"]) for r in mine}):
+                cell = {r["gate"]: r for r in mine if (r["batch"], r["d_in"]) == shape}
+                rows.append(["%d × %d" % shape, "%.2f" % cell[names[0]]["products_ms"]] +
+                            ["%.2f (%.2f)" % (cell[g]["glint_ms"], cell[g]["ratio_f32"]) for g in names])
+            text.append(table(["batch × width", "products"] + [GATES[g] for g in names], rows))
+    slow = [r for r in data["rows"] if r["gate"] == "sqs" and r["ratio_f32"] < 1]
+    if slow:
+        worst = min(slow, key=lambda r: r["ratio_f32"])
+        text.append("SQS is behind PyTorch (below 1.0) in %d of %d measurements, at worst %.2f (batch %d, width %d, %s). "
+                    "All are wide layers, where the matrix products are nearly all of the time and OpenBLAS's are as fast "
+                    "as ours or a few percent faster.\n" %
+                    (len(slow), len([r for r in data["rows"] if r["gate"] == "sqs"]), worst["ratio_f32"], worst["batch"],
+                     worst["d_in"], threads_text(worst["threads"])) if all(r["d_in"] >= 1024 for r in slow) else
+                    "SQS is behind PyTorch (below 1.0) in %d of %d measurements: %s.\n" %
+                    (len(slow), len([r for r in data["rows"] if r["gate"] == "sqs"]),
+                     ", ".join("%d × %d on %s: %.2f" % (r["batch"], r["d_in"], threads_text(r["threads"]), r["ratio_f32"]) for r in slow)))
+    return text
+
+
+def step_section(data):
+    text = ["## A training step of the image models\n",
+            "`make bench-step`. Noise, forward, backward and AdamW, glint and PyTorch taking turns.\n", machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows, goals = [], []
+    for r in data["rows"]:
+        where = "section %s, batch %d, width %d, %s, %s" % (r["model"], r["batch"], r["width"], r["precision"], threads_text(r["threads"]))
+        rows.append([r["model"], str(r["batch"]), str(r["width"]), r["precision"], str(r["threads"]), "%.2f" % r["glint_ms"],
+                     "%.3f" % r["over_products"], "%.2f" % r["torch_f32_ms"], "%.2f" % r["ratio_f32"]])
+        if r["precision"] == "f32":
+            goals.append(["times faster than PyTorch f32", where, "%.2f" % r["ratio_f32"], verdict(r["ratio_f32"], 1.35 if r["model"] == "4.1" else 1.4, False)])
+            goals.append(["time / products", where, "%.3f" % r["over_products"], verdict(r["over_products"], 1.2, True)])
+        else:
+            goals.append(["times faster than PyTorch bf16", where, "%.2f" % r["ratio_bf16"], verdict(r["ratio_bf16"], 3, False)])
+            goals.append(["times faster than PyTorch f32", where, "%.2f" % r["ratio_f32"], verdict(r["ratio_f32"], 8 if r["model"] == "4.1" else 6, False)])
+    text.append(table(["section", "batch", "width", "precision", "threads", "glint ms", "/ products", "PyTorch f32 ms", "ratio"], rows))
+    text.append(table(["goal", "where", "measured", "verdict"], goals))
+    if "job" in data:
+        j = data["job"]
+        text.append("The whole job, `glint train mnist-4.1 --gate sqs` (20 epochs, %s): glint %.1f s in %s, test accuracy %.2f %%; "
+                    "PyTorch f32 %.1f s, test accuracy %.2f %%; ratio %.2f.\n" %
+                    (threads_text(j["threads"]), j["glint_s"], j["precision"], 100 * j["glint_accuracy"], j["torch_s"],
+                     100 * j["torch_accuracy"], j["torch_s"] / j["glint_s"]))
+    return text
+
+
+def training_section(data):
+    text = ["## Quality: table 1 of the paper\n",
+            "Recipes `mnist-4.2` and `fashion-4.2` (`glint train mnist-4.2 --gate GATE --seeds 0..4`), gathered by "
+            "`bench/collect_training.py`. Mean ± standard deviation over the seeds; deviation from the paper's value "
+            "behind it.\n"]
+    for data_set in ("mnist", "fashion-mnist"):
+        rows = []
+        for r in (r for r in data["rows"] if r["data"] == data_set and r["precision"] == "f32"):
+            cells = [GATES[r["gate"]], str(len(r["seeds"]))]
+            for q in r["quarters"]:
+                cells.append("%.4f ± %.4f (%+.1f %%)" % (q["loss"]["mean"], q["loss"]["sd"], 100 * (q["loss"]["mean"] / q["paper_loss"] - 1)))
+            last = r["quarters"][-1]
+            cells.append("%.2f ± %.2f (%+.2f)" % (100 * last["accuracy"]["mean"], 100 * last["accuracy"]["sd"],
+                                                   100 * (last["accuracy"]["mean"] - last["paper_accuracy"])))
+            rows.append(cells)
+        if rows:
+            text.append("%s, test loss at 25, 50, 75 and 100 %% of training, and final accuracy in percent:\n" %
+                        ("MNIST" if data_set == "mnist" else "Fashion-MNIST"))
+            text.append(table(["gate", "seeds", "loss 25 %", "loss 50 %", "loss 75 %", "loss 100 %", "accuracy"], rows))
+    f32 = [r for r in data["rows"] if r["precision"] == "f32"]
+    far = []
+    for r in f32:
+        last = r["quarters"][-1]
+        loss = last["loss"]["mean"] / last["paper_loss"] - 1
+        low = -0.08 if (r["data"], r["gate"]) == ("mnist", "gelu") else -0.05
+        if not low <= loss <= 0.05:
+            far.append("%s on %s: final loss %+.1f %%" % (GATES[r["gate"]], r["data"], 100 * loss))
+        accuracy = 100 * (last["accuracy"]["mean"] - last["paper_accuracy"])
+        if abs(accuracy) > 0.3:
+            far.append("%s on %s: final accuracy %+.2f points" % (GATES[r["gate"]], r["data"], accuracy))
+    text.append("Outside the goal (loss within 5 %%, GELU on MNIST up to 8 %% lower; accuracy within 0.3 points): %s.\n" %
+                ("; ".join(far) if far else "nothing"))
+    for data_set in sorted({r["data"] for r in f32}):
+        by = {r["gate"]: r["quarters"] for r in f32 if r["data"] == data_set}
+        if {"sqs", "relu", "identity"} <= by.keys():
+            below = all(by["sqs"][i]["loss"]["mean"] < by[g][i]["loss"]["mean"] for i in range(4) for g in ("relu", "identity"))
+            text.append("%s: SQS is %s ReLU and bilinear in test loss at all four points.\n" % (data_set, "below" if below else "**not** below"))
+    pairs = [(a, b) for a in f32 for b in data["rows"] if b["precision"] == "bf16" and (a["data"], a["gate"]) == (b["data"], b["gate"])]
+    if pairs:
+        text.append("bf16 against f32, the same seeds, at the end of training%s:\n" %
+                    (" (bf16 computed by the portable emulation: this processor has no bf16 instructions)" if data["machine"].get("emulated") else ""))
+        rows = []
+        for a, b in pairs:
+            la, lb = a["quarters"][-1], b["quarters"][-1]
+            rows.append(["%s, %s" % (a["data"], GATES[a["gate"]]), str(len(b["seeds"])),
+                         "%.4f ± %.4f" % (la["loss"]["mean"], la["loss"]["sd"]), "%.4f ± %.4f" % (lb["loss"]["mean"], lb["loss"]["sd"]),
+                         "%.2f ± %.2f" % (100 * la["accuracy"]["mean"], 100 * la["accuracy"]["sd"]),
+                         "%.2f ± %.2f" % (100 * lb["accuracy"]["mean"], 100 * lb["accuracy"]["sd"])])
+        text.append(table(["model", "seeds", "loss f32", "loss bf16", "accuracy f32", "accuracy bf16"], rows))
+    return text
+
+
+def main():
+    text = ["# Performance\n",
+            "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
+            "that alternate with what it is compared with, because machines are noisy: trust ratios, not milliseconds.\n"]
+    for name, section in (("gates", gates_section), ("step", step_section), ("training", training_section)):
+        data = load(name)
+        if data:
+            text += section(data)
+    (ROOT / "docs" / "performance.md").write_text("\n".join(text))
+    print("docs/performance.md")
+
+
+if __name__ == "__main__":
+    main()
