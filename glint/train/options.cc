@@ -30,6 +30,17 @@ std::string domain(const OptionSpec& spec, const char* kind) {
   return std::string(kind) + " from " + number_text(spec.low) + " to " + number_text(spec.high);
 }
 
+// The name of a gate or of an alias of it; the Error points to `where`.
+std::string gate_name(const std::string& word, const std::string& where) {
+  try {
+    return std::string(gate_info(parse_gate(word)).text.name);
+  } catch (const Error& e) {
+    ErrorParts parts = e.parts();
+    parts.where = where;
+    throw Error(parts);
+  }
+}
+
 template <class T>
 T parse_number(const OptionSpec& spec, std::string_view text, const std::string& where, const char* kind) {
   T value{};
@@ -111,7 +122,7 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
 void set_option(const OptionSpec& spec, std::string_view text, const std::string& where) {
   if (std::string* const* s = std::get_if<std::string*>(&spec.value)) {
     std::string word(text);
-    if (spec.name == "gate") word = gate_info(parse_gate(word)).text.name;  // aliases
+    if (spec.name == "gate") word = gate_name(word, where);
     bool known = spec.choices.empty() && !word.empty();
     for (const std::string& c : spec.choices) known = known || c == word;
     if (!known) refuse(spec, text, where, suggest(text, spec.choices));
