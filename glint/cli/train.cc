@@ -306,8 +306,10 @@ void run(Context& context, const Options& o) {
   for (const Job& job : jobs)
     if (job.result.state == TrainResult::State::interrupted || job.result.step == 0)
       throw Error({.code = ErrorCode::interrupted,
-                   .what = "interrupted; saved at step " + std::to_string(job.result.step) + " of " +
-                           std::to_string(job.result.total_steps),
+                   .what = job.result.step == 0
+                               ? "interrupted before this run began"
+                               : "interrupted; saved at step " + std::to_string(job.result.step) + " of " +
+                                     std::to_string(job.result.total_steps),
                    .where = job.out,
                    .hint = "the same command goes on from there"});
   report(context, jobs);
