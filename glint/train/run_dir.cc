@@ -129,22 +129,20 @@ RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& iden
   remove_leftovers(files_, checkpoints(), [](const std::string&) { return true; });
 }
 
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) ::close(lock_);  // releases the lock
+RunDirectory::Lock::~Lock() {
+  if (fd >= 0) ::close(fd);
 }
 
 void RunDirectory::lock() {
-  lock_ = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0)
+  lock_.fd = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_.fd < 0)
     throw Error({.what = std::string("cannot write to the run directory: ") + std::strerror(errno),
                  .where = path_,
                  .hint = "a directory that you may write to (--out)"});
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(std::exchange(lock_, -1));
+  if (::flock(lock_.fd, LOCK_EX | LOCK_NB) != 0)
     throw Error({.what = "another process is training in this directory",
                  .where = path_,
                  .hint = "wait for it, stop it, or another --out"});
-  }
 }
 
 void RunDirectory::remove_run() {
