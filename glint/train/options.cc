@@ -125,7 +125,9 @@ void set_option(const OptionSpec& spec, std::string_view text, const std::string
     if (spec.name == "gate") word = gate_name(word, where);
     bool known = spec.choices.empty() && !word.empty();
     for (const std::string& c : spec.choices) known = known || c == word;
-    if (!known) refuse(spec, text, where, suggest(text, spec.choices));
+    if (!known)
+      refuse(spec, text, where,
+             spec.choices.empty() ? "at least one character" : suggest(text, spec.choices));
     **s = word;
   } else if (double* const* d = std::get_if<double*>(&spec.value)) {
     **d = parse_number<double>(spec, text, where, "a number");
