@@ -12,7 +12,7 @@ using namespace testing;
 std::map<std::string, std::string> whole_run(const TrainOptions& o, const Dataset& data,
                                              TestMachine& machine) {
   const Folder folder;
-  const Run run = run_training(o, data, machine, folder / "run");
+  const TrainRun run = run_training(o, data, machine, folder / "run");
   EXPECT_EQ(run.result.state, TrainResult::State::finished);
   EXPECT_EQ(run.result.step, run.result.total_steps);
   EXPECT_TRUE(run.notes.empty());
@@ -79,7 +79,7 @@ void check_stops(TrainOptions o, Bf16Unit unit, uint32_t trials) {
       const uint64_t steps = 1 + rng.below(trial % 2 ? 6 : 17, part);
       story += " " + std::to_string(steps);
       const auto machine = machine_of(1 + part % 3);
-      const Run run = run_training(o, data, *machine, folder / "run", steps, trial % 3);
+      const TrainRun run = run_training(o, data, *machine, folder / "run", steps, trial % 3);
       ASSERT_EQ(run.result.resumed_from, done) << story;
       done = run.result.step;
       if (run.result.state == TrainResult::State::finished) break;

@@ -1,6 +1,9 @@
 // What the tests of training share: a small data set in memory, and runs of it with every thread count.
 #pragma once
 
+#include <atomic>
+#include <cerrno>
+#include <cstring>
 #include <map>
 
 #include "glint/base/rng.h"
@@ -53,18 +56,75 @@ inline TrainOptions small_options() {
   return o;
 }
 
-struct Run {
+// Real files, without the syncs that take most of a test's time, until the `fails_at`-th operation (0: none).
+// It fails as the system would; a write fails half done. With `goes_on` all later ones fail, too.
+class FailingFiles : public FileSystem {
+ public:
+  explicit FailingFiles(size_t fails_at = 0, int code = ENOSPC, bool goes_on = true)
+      : fails_at_(fails_at), code_(code), goes_on_(goes_on) {}
+
+  size_t operations() const { return count_; }
+  std::unique_ptr<WritableFile> create(const std::string& path) override {
+    fail_when_due(path);
+    return std::make_unique<File>(*this, path, real_files().create(path));
+  }
+  std::unique_ptr<WritableFile> append(const std::string& path) override {
+    fail_when_due(path);
+    return std::make_unique<File>(*this, path, real_files().append(path));
+  }
+  void rename(const std::string& from, const std::string& to) override {
+    fail_when_due(to);
+    real_files().rename(from, to);
+  }
+  void remove(const std::string& path) override { real_files().remove(path); }
+  void sync_directory(const std::string& directory) override { fail_when_due(directory); }
+
+ private:
+  class File : public WritableFile {
+   public:
+    File(FailingFiles& files, std::string path, std::unique_ptr<WritableFile> real)
+        : files_(files), path_(std::move(path)), real_(std::move(real)) {}
+    void write(std::span<const std::byte> bytes) override {
+      if (files_.due()) real_->write(bytes.first(bytes.size() / 2));
+      files_.fail_when_due(path_);
+      real_->write(bytes);
+    }
+    void sync() override { files_.fail_when_due(path_); }
+
+   private:
+    FailingFiles& files_;
+    std::string path_;
+    std::unique_ptr<WritableFile> real_;
+  };
+  bool due() const { return count_ + 1 == fails_at_ || (goes_on_ && fails_at_ && count_ + 1 > fails_at_); }
+  void fail_when_due(const std::string& path) {
+    const bool now = due();
+    count_++;
+    if (now) throw Error({.what = std::string("cannot write: ") + std::strerror(code_), .where = path});
+  }
+  const size_t fails_at_;
+  std::atomic<size_t> count_{0};
+  const int code_;
+  const bool goes_on_;
+};
+
+inline FileSystem& quick_files() {
+  static FailingFiles files;
+  return files;
+}
+
+struct TrainRun {
   TrainResult result;
   std::vector<std::string> notes;
   std::vector<uint64_t> steps;
 };
 
 // One call of train(); `stop_after` steps of this call it is asked to stop (0: never).
-inline Run run_training(const TrainOptions& options, const Dataset& data, TestMachine& machine,
-                        const std::string& out, uint64_t stop_after = 0, uint64_t checkpoint_every = 0,
-                        FileSystem& files = real_files(), bool force = false) {
+inline TrainRun run_training(const TrainOptions& options, const Dataset& data, TestMachine& machine,
+                             const std::string& out, uint64_t stop_after = 0, uint64_t checkpoint_every = 0,
+                             FileSystem& files = quick_files(), bool force = false) {
   ImageTask task(options, data, machine.compute, files);
-  Run run;
+  TrainRun run;
   TrainHooks hooks;
   hooks.on_step = [&](uint64_t step, uint64_t, double) { run.steps.push_back(step); };
   hooks.on_note = [&](const std::string& text) { run.notes.push_back(text); };
