@@ -25,8 +25,9 @@ test: ## build and run every test
 	@scripts/setup build test
 	@$(MAKE) --no-print-directory check-release
 
-test-full: ## test, asan, tsan and fuzz, one after the other
-	@$(MAKE) --no-print-directory test asan tsan fuzz
+test-full: ## test (with its long parts), asan, tsan and fuzz, one after the other
+	@GLINT_FULL_TESTS=1 $(MAKE) --no-print-directory test
+	@$(MAKE) --no-print-directory asan tsan fuzz
 
 build: ## build only: build/release/glint
 	@scripts/setup build
