@@ -175,9 +175,11 @@ std::string find_recipe(const std::string& name, const std::vector<std::string>&
       if (e.path().extension() == ".toml") known.push_back(e.path().stem().string());
   }
   std::sort(known.begin(), known.end());
+  std::string looked;
+  for (const std::string& folder : folders) looked += (looked.empty() ? "looked in " : ", ") + folder;
   throw Error({.code = ErrorCode::usage,
                .what = "no recipe '" + name + "'",
-               .where = folders.empty() ? "" : "looked in " + folders.front(),
+               .where = looked,
                .expected = known.empty() ? "the path of a .toml file" : suggest(name, known)});
 }
 
