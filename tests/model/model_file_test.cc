@@ -2,8 +2,10 @@
 #include "glint/model/model_file.h"
 
 #include <cmath>
+#include <fstream>
 #include <limits>
 
+#include "glint/base/rng.h"
 #include "glint/io/safetensors.h"
 #include "tests/model/model_testing.h"
 
@@ -193,6 +195,53 @@ TEST(ModelFile, AbsentAndDamaged) {
   for (size_t size = 0; size + 2 < config.size(); size += 11) {
     write_atomic(real_files(), folder / "config.json", config.substr(0, size));
     EXPECT_EQ(error_of([&] { load_image_model(folder.path()); }).code, ErrorCode::bad_file) << size;
+  }
+}
+
+// Random damage to either file: bytes flipped, cut out, doubled. It is refused as a bad file, or it changed
+// only values, and then the model is whole.
+TEST(ModelFile, RandomDamage) {
+  const Folder folder;
+  const ImageModel m = sample();
+  save(folder, m);
+  for (const char* name : {"config.json", "model.safetensors"}) {
+    const std::string good = read_file(folder / name);
+    size_t refusals = 0;
+    for (uint64_t trial = 0; trial < 1500; trial++) {
+      const Rng rng(trial, Stream::test);
+      std::string bad = good;
+      const size_t at = rng.below(good.size(), 0), count = 1 + rng.below(9, 1);
+      switch (rng.below(4, 2)) {
+        case 0:
+          bad[at] = static_cast<char>(bad[at] ^ (1 << rng.below(8, 3)));
+          break;
+        case 1:
+          bad[at] = "0123456789-+.,:{}[]\"e\\ntf"[rng.below(25, 3)];
+          break;
+        case 2:
+          bad.erase(at, count);
+          break;
+        default:
+          bad.insert(at, good.substr(rng.below(good.size(), 3), count));
+          break;
+      }
+      {
+        std::ofstream file(folder / name, std::ios::binary | std::ios::in | std::ios::out);
+        file << bad;
+      }
+      std::filesystem::resize_file(folder / name, bad.size());
+      try {
+        const ImageModel got = load_image_model(folder.path());
+        for (const float w : got.weights.span()) ASSERT_TRUE(std::isfinite(w));
+        ASSERT_EQ(got.class_names.size(), got.config.classes);
+        ASSERT_EQ(got.height * got.width, got.config.inputs);
+      } catch (const Error& e) {
+        ASSERT_EQ(e.code(), ErrorCode::bad_file) << name << ", trial " << trial << ": " << e.what();
+        refusals++;
+      }
+    }
+    EXPECT_GT(refusals, 300u) << name;
+    write_atomic(real_files(), folder / name, good);
   }
 }
 
