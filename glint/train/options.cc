@@ -156,6 +156,18 @@ TrainOptions options_from_json(const Json& json, const std::string& where) {
     names.push_back(spec.name);
     std::visit([&](auto* v) { *v = fields.optional<std::remove_pointer_t<decltype(v)>>(spec.name, *v); },
                spec.value);
+    const auto out_of_range = [&](double v) {
+      return spec.low < spec.high && !(v >= spec.low && v <= spec.high);
+    };
+    if (const double* const* d = std::get_if<double*>(&spec.value); d && out_of_range(**d))
+      fields.fail(spec.name, "is out of range", domain(spec, "a number"));
+    if (const uint64_t* const* u = std::get_if<uint64_t*>(&spec.value);
+        u && out_of_range(static_cast<double>(**u)))
+      fields.fail(spec.name, "is out of range", domain(spec, "a whole number"));
+    if (const std::string* const* word = std::get_if<std::string*>(&spec.value);
+        word && !spec.choices.empty() &&
+        std::find(spec.choices.begin(), spec.choices.end(), **word) == spec.choices.end())
+      fields.fail(spec.name, "is unknown", suggest(**word, spec.choices));
   }
   for (const auto& [key, value] : json.items())
     if (std::find(names.begin(), names.end(), key) == names.end())

@@ -106,6 +106,11 @@ TEST(Options, JsonRefused) {
   code({{"layers", 1.5}});
   code({{"bias", 1}});
   code({{"gate", 3}});
+  code({{"gate", "sqz"}});
+  code({{"batch", 0}});
+  code({{"layers", 65}});
+  code({{"lr", -1}});
+  code({{"noise-prob", 1.5}});
   EXPECT_NE(code({{"lrr", 0.1}}).find("lr"), std::string::npos);
 }
 
