@@ -19,9 +19,11 @@ std::atomic<size_t> g_allocations{0};
 }
 
 #ifdef GLINT_SANITIZED
-#include <sanitizer/allocator_interface.h>
+// Declared here because g++ comes without the header; both sanitizers have the function.
+extern "C" int __sanitizer_install_malloc_and_free_hooks(void (*)(const volatile void*, size_t),
+                                                         void (*)(const volatile void*));
 namespace {
-const int g_installed = __sanitizer_install_malloc_and_free_hooks(
+[[maybe_unused]] const int g_installed = __sanitizer_install_malloc_and_free_hooks(
     [](const volatile void*, size_t) { g_allocations++; }, [](const volatile void*) {});
 }
 #else
