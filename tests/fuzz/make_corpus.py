@@ -62,6 +62,7 @@ def main():
     seed("idx", "labels_gz", gzip.compress(idx([40], bytes(40)), mtime=0))
     seed("idx", "two_members", gzip.compress(idx([4], b"\1\2"), mtime=0) + gzip.compress(b"\3\4", mtime=0))
     seed("idx", "bomb_gz", gzip.compress(idx([60000, 28, 28], bytes(4000)), mtime=0))
+    seed("idx", "claims_all_gz", gzip.compress(idx([64 << 20], b"\1"), mtime=0))
     seed("idx", "huge", idx([0xffffffff, 0xffffffff, 0xffffffff], b""))
     seed("idx", "floats", idx([1], bytes(4), kind=0x0D))
     seed("idx", "none", idx([0, 28, 28], b""))
