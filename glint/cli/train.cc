@@ -99,10 +99,11 @@ class Display {
       progress_.emplace(context_.err, context_.terminal, context_.shared.quiet,
                         ProgressSetup{.label = "train", .total = total_steps * samples_, .unit = "images"});
   }
-  void resumed(uint64_t step) {
+  void resumed(const Job& job, uint64_t step) {
     const std::lock_guard lock(mutex_);
     steps_ += step;
     progress_->set_start(steps_ * samples_);
+    if (step > 0) progress_->message("note: " + job.out + " goes on after step " + std::to_string(step));
   }
   void step(double loss) {
     const std::lock_guard lock(mutex_);
@@ -158,7 +159,7 @@ void run_job(Context& context, const Options& o, const Machine& machine, const D
   TrainHooks hooks;
   bool first = true;
   hooks.on_step = [&](uint64_t step, uint64_t, double loss) {
-    if (first) display.resumed(step - 1);
+    if (first) display.resumed(job, step - 1);
     first = false;
     display.step(loss);
   };
@@ -301,8 +302,10 @@ void run(Context& context, const Options& o) {
   for (const Job& job : jobs)
     if (job.result.state == TrainResult::State::interrupted || job.result.step == 0)
       throw Error({.code = ErrorCode::interrupted,
-                   .what = "interrupted; saved at step " + std::to_string(job.result.step) + " of " +
-                           std::to_string(job.result.total_steps),
+                   .what = job.result.step == 0
+                               ? "interrupted before this run began"
+                               : "interrupted; saved at step " + std::to_string(job.result.step) + " of " +
+                                     std::to_string(job.result.total_steps),
                    .where = job.out,
                    .hint = "the same command goes on from there"});
   report(context, jobs);

@@ -56,8 +56,14 @@ uint64_t number(const SafetensorsView& file, const char* key) {
   return value;
 }
 
-std::string checksum(const TrainState& s) {
+// Of everything that a resumed run takes from the file.
+std::string checksum(const std::string& identity, const TrainState& s) {
   Sha256 hash;
+  std::string text = identity;
+  for (const std::string& part : {std::to_string(s.step), bits_text(s.sums.loss),
+                                  std::to_string(s.sums.correct), std::to_string(s.sums.samples)})
+    text += " " + part;
+  hash.update(as_bytes(text));
   for (const Matrix<float>* m : {&s.params, &s.moment1, &s.moment2}) hash.update(std::as_bytes(m->span()));
   return hex(hash.finish());
 }
@@ -83,7 +89,7 @@ void load(const std::string& path, const std::string& identity, TrainState& stat
   loaded.sums.correct = number(file.view(), "epoch_correct");
   loaded.sums.samples = number(file.view(), "epoch_samples");
   const std::string* sum = file->find_metadata("sha256");
-  if (sum == nullptr || *sum != checksum(loaded))
+  if (sum == nullptr || *sum != checksum(identity, loaded))
     throw Error({.code = ErrorCode::bad_file,
                  .what = "checksum of the checkpoint does not match its content",
                  .where = path});
@@ -103,20 +109,26 @@ void save_checkpoint(FileSystem& files, const std::string& directory, const std:
                      {"epoch_loss_bits", bits_text(s.sums.loss)},
                      {"epoch_correct", std::to_string(s.sums.correct)},
                      {"epoch_samples", std::to_string(s.sums.samples)},
-                     {"sha256", checksum(s)}});
-  const std::vector<std::string> all = list(directory);
-  for (size_t i = kKept; i < all.size(); i++) files.remove(all[i]);
+                     {"sha256", checksum(identity, s)}});
+  // A file of a later step was there when the run resumed from an earlier one, so it was damaged. If it
+  // stayed it would take the place of a good one.
+  size_t kept = 0;
+  for (const std::string& path : list(directory))
+    if (fs::path(path).filename().string() > file_name(s.step) || kept++ >= kKept) files.remove(path);
 }
 
 bool load_newest_checkpoint(const std::string& directory, const std::string& identity, TrainState& state,
                             const std::function<void(const std::string&)>& note) {
-  for (const std::string& path : list(directory)) {
+  const std::vector<std::string> all = list(directory);
+  for (size_t i = 0; i < all.size(); i++) {
     try {
-      load(path, identity, state);
+      load(all[i], identity, state);
       return true;
     } catch (const Error& e) {
       if (e.code() != ErrorCode::bad_file) throw;
-      note("checkpoint " + path + " cannot be used (" + e.parts().what + "); trying the one before");
+      note("checkpoint " + all[i] + " cannot be used (" + e.parts().what + "); " +
+           (i + 1 < all.size() ? "trying the one before"
+                               : "no other is left, so the run starts again from the beginning"));
     }
   }
   return false;

@@ -30,6 +30,17 @@ std::string domain(const OptionSpec& spec, const char* kind) {
   return std::string(kind) + " from " + number_text(spec.low) + " to " + number_text(spec.high);
 }
 
+// The name of a gate or of an alias of it; the Error points to `where`.
+std::string gate_name(const std::string& word, const std::string& where) {
+  try {
+    return std::string(gate_info(parse_gate(word)).text.name);
+  } catch (const Error& e) {
+    ErrorParts parts = e.parts();
+    parts.where = where;
+    throw Error(parts);
+  }
+}
+
 template <class T>
 T parse_number(const OptionSpec& spec, std::string_view text, const std::string& where, const char* kind) {
   T value{};
@@ -111,10 +122,12 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
 void set_option(const OptionSpec& spec, std::string_view text, const std::string& where) {
   if (std::string* const* s = std::get_if<std::string*>(&spec.value)) {
     std::string word(text);
-    if (spec.name == "gate") word = gate_info(parse_gate(word)).text.name;  // aliases
+    if (spec.name == "gate") word = gate_name(word, where);
     bool known = spec.choices.empty() && !word.empty();
     for (const std::string& c : spec.choices) known = known || c == word;
-    if (!known) refuse(spec, text, where, suggest(text, spec.choices));
+    if (!known)
+      refuse(spec, text, where,
+             spec.choices.empty() ? "at least one character" : suggest(text, spec.choices));
     **s = word;
   } else if (double* const* d = std::get_if<double*>(&spec.value)) {
     **d = parse_number<double>(spec, text, where, "a number");
@@ -143,6 +156,18 @@ TrainOptions options_from_json(const Json& json, const std::string& where) {
     names.push_back(spec.name);
     std::visit([&](auto* v) { *v = fields.optional<std::remove_pointer_t<decltype(v)>>(spec.name, *v); },
                spec.value);
+    const auto out_of_range = [&](double v) {
+      return spec.low < spec.high && !(v >= spec.low && v <= spec.high);
+    };
+    if (const double* const* d = std::get_if<double*>(&spec.value); d && out_of_range(**d))
+      fields.fail(spec.name, "is out of range", domain(spec, "a number"));
+    if (const uint64_t* const* u = std::get_if<uint64_t*>(&spec.value);
+        u && out_of_range(static_cast<double>(**u)))
+      fields.fail(spec.name, "is out of range", domain(spec, "a whole number"));
+    if (const std::string* const* word = std::get_if<std::string*>(&spec.value);
+        word && !spec.choices.empty() &&
+        std::find(spec.choices.begin(), spec.choices.end(), **word) == spec.choices.end())
+      fields.fail(spec.name, "is unknown", suggest(**word, spec.choices));
   }
   for (const auto& [key, value] : json.items())
     if (std::find(names.begin(), names.end(), key) == names.end())
@@ -162,9 +187,11 @@ std::string find_recipe(const std::string& name, const std::vector<std::string>&
       if (e.path().extension() == ".toml") known.push_back(e.path().stem().string());
   }
   std::sort(known.begin(), known.end());
+  std::string looked;
+  for (const std::string& folder : folders) looked += (looked.empty() ? "looked in " : ", ") + folder;
   throw Error({.code = ErrorCode::usage,
                .what = "no recipe '" + name + "'",
-               .where = folders.empty() ? "" : "looked in " + folders.front(),
+               .where = looked,
                .expected = known.empty() ? "the path of a .toml file" : suggest(name, known)});
 }
 

@@ -50,7 +50,7 @@ std::vector<OptionSpec> option_table(TrainOptions& options);
 void set_option(const OptionSpec& spec, std::string_view text, const std::string& where);
 
 Json options_to_json(const TrainOptions& options);
-// Unknown keys and values of the wrong type are Errors (bad_file).
+// Unknown keys and values of the wrong type or outside their domain are Errors (bad_file).
 TrainOptions options_from_json(const Json& json, const std::string& where);
 
 // Overwrites what the recipe names. Error (usage) with file, line and the nearest key.

@@ -37,19 +37,23 @@ void apply_recipe(TrainOptions& options, const std::string& path) {
     // A whole number is fine where a fraction is asked for, and the other way round set_option says what is
     // wrong.
     std::string value;
-    if (const auto* s = node.as_string())
+    const bool text_wanted = std::holds_alternative<std::string*>(spec->value),
+               switch_wanted = std::holds_alternative<bool*>(spec->value);
+    if (const auto* s = node.as_string(); s && text_wanted)
       value = s->get();
-    else if (const auto* i = node.as_integer())
-      value = std::to_string(i->get());
-    else if (const auto* b = node.as_boolean())
+    else if (const auto* b = node.as_boolean(); b && switch_wanted)
       value = b->get() ? "true" : "false";
-    else if (const auto* d = node.as_floating_point())
+    else if (const auto* i = node.as_integer(); i && !text_wanted && !switch_wanted)
+      value = std::to_string(i->get());
+    else if (const auto* d = node.as_floating_point(); d && !text_wanted && !switch_wanted)
       value = Json(d->get()).dump();
     else
       throw Error({.code = ErrorCode::usage,
-                   .what = "'" + name + "' is not a single value",
+                   .what = "'" + name + "' has a value of the wrong type",
                    .where = where,
-                   .expected = "a number, true, false or a \"string\""});
+                   .expected = text_wanted     ? "a \"string\""
+                               : switch_wanted ? "true or false"
+                                               : "a number"});
     set_option(*spec, value, where);
   }
 }

@@ -4,6 +4,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <filesystem>
@@ -22,6 +23,33 @@ constexpr const char* kFiles[] = {"run.json",          "metrics.jsonl",       "c
                                   "model.safetensors", "spectra.safetensors", "calibration.safetensors",
                                   "explorer.html"};
 constexpr const char* kFolders[] = {"checkpoints", "figures"};
+
+bool is_ours(const std::string& name) {
+  const auto is = [&](const char* other) { return name == other; };
+  return is(kLock) || std::any_of(std::begin(kFiles), std::end(kFiles), is) ||
+         std::any_of(std::begin(kFolders), std::end(kFolders), is);
+}
+
+// What write_atomic leaves behind when the process is killed: NAME.PID.tmp.
+bool is_leftover(const std::string& name) {
+  constexpr std::string_view kEnd = ".tmp";
+  if (!name.ends_with(kEnd)) return false;
+  const std::string stem = name.substr(0, name.size() - kEnd.size());
+  const size_t dot = stem.rfind('.');
+  return dot != stem.npos && dot + 1 < stem.size() &&
+         stem.find_first_not_of("0123456789", dot + 1) == stem.npos;
+}
+
+void remove_leftovers(FileSystem& files, const std::string& directory, const auto& writes) {
+  std::vector<std::string> found;
+  std::error_code ignored;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored)) {
+    const std::string name = e.path().filename().string();
+    if (is_leftover(name) && writes(fs::path(name).stem().stem().string()))
+      found.push_back(e.path().string());
+  }
+  for (const std::string& path : found) files.remove(path);
+}
 
 // "gate: sqs there, relu now; seed: 0 there, 1 now"
 std::string differences(const Json& there, const Json& now) {
@@ -53,6 +81,7 @@ RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& iden
          .where = path_,
          .hint = "a place that you may write to (--out)"});
   lock();
+  remove_leftovers(files_, path_, is_ours);
   const std::string run = file("run.json");
   if (fs::exists(run)) {
     Json there;
@@ -75,37 +104,45 @@ RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& iden
     } else if (force) {
       remove_run();
     } else {
-      found_ = there.value("state", "") == "finished" ? Found::finished : Found::unfinished;
+      // Without its weights a run is not finished, whatever it says: the last checkpoint has them.
+      const bool finished = there.contains("state") && there["state"] == "finished";
+      found_ = finished && fs::exists(file("model.safetensors")) ? Found::finished : Found::unfinished;
     }
-  } else if (existed && !force) {
-    for (const fs::directory_entry& e : fs::directory_iterator(path_))
-      if (e.path().filename() != kLock)
-        throw Error({.code = ErrorCode::usage,
-                     .what = "the directory exists and is no run of glint",
-                     .where = e.path().string(),
-                     .expected = "a new or empty directory, or one with a run.json",
-                     .hint = "another --out"});
+  } else if (existed) {
+    // A run that was killed in its first moments leaves the lock and an empty folder. Everything else is not
+    // ours to write beside, not even with --force: there is no run that it could remove.
+    for (const fs::directory_entry& e : fs::directory_iterator(path_)) {
+      const std::string name = e.path().filename().string();
+      if (name == kLock || (e.is_directory() && e.path() == checkpoints() && fs::is_empty(e.path())))
+        continue;
+      if (force && is_ours(name)) continue;
+      throw Error({.code = ErrorCode::usage,
+                   .what = "the directory exists and is no run of glint",
+                   .where = e.path().string(),
+                   .expected = "a new or empty directory, or one with a run.json",
+                   .hint = "another --out"});
+    }
+    if (force) remove_run();
   }
   fs::create_directories(checkpoints(), error);
   if (error) throw Error({.what = "cannot create a directory: " + error.message(), .where = checkpoints()});
+  remove_leftovers(files_, checkpoints(), [](const std::string&) { return true; });
 }
 
-RunDirectory::~RunDirectory() {
-  if (lock_ >= 0) ::close(lock_);  // releases the lock
+RunDirectory::Lock::~Lock() {
+  if (fd >= 0) ::close(fd);
 }
 
 void RunDirectory::lock() {
-  lock_ = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
-  if (lock_ < 0)
+  lock_.fd = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  if (lock_.fd < 0)
     throw Error({.what = std::string("cannot write to the run directory: ") + std::strerror(errno),
                  .where = path_,
                  .hint = "a directory that you may write to (--out)"});
-  if (::flock(lock_, LOCK_EX | LOCK_NB) != 0) {
-    ::close(std::exchange(lock_, -1));
+  if (::flock(lock_.fd, LOCK_EX | LOCK_NB) != 0)
     throw Error({.what = "another process is training in this directory",
                  .where = path_,
                  .hint = "wait for it, stop it, or another --out"});
-  }
 }
 
 void RunDirectory::remove_run() {
@@ -122,7 +159,8 @@ void RunDirectory::keep_metrics(uint64_t step) {
   if (fs::exists(file("metrics.jsonl"))) {
     const std::string text = read_file(file("metrics.jsonl"));
     scan_json_lines(text, file("metrics.jsonl"), [&](Json line, size_t) {
-      if (line.value("step", uint64_t{0}) <= step) kept += line.dump() + "\n";
+      if (JsonFields(line, file("metrics.jsonl")).required<uint64_t>("step") <= step)
+        kept += line.dump() + "\n";
     });
   }
   write_atomic(files_, file("metrics.jsonl"), kept);
@@ -134,7 +172,15 @@ void RunDirectory::add_metrics(const Json& line) { metrics_->write(as_bytes(line
 void RunDirectory::sync_metrics() { metrics_->sync(); }
 
 std::vector<Json> read_metrics(const std::string& run_directory) {
-  return read_json_lines(run_directory + "/metrics.jsonl").lines;
+  const std::string path = run_directory + "/metrics.jsonl";
+  std::vector<Json> lines = read_json_lines(path).lines;
+  for (const Json& line : lines) {
+    const JsonFields fields(line, path);
+    fields.required<uint64_t>("step");
+    for (const char* key : {"train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds"})
+      fields.optional<double>(key, 0);
+  }
+  return lines;
 }
 
 }  // namespace glint

@@ -17,11 +17,9 @@ class RunDirectory {
 
   // Creates or takes the directory and locks it until destruction. `identity` is what makes two runs the same
   // (options and data). Error when another process trains in it, when it holds another run or other files;
-  // with `force` such a run is removed first (only the files that glint writes).
+  // with `force` such a run is removed first (only the files that glint writes). What a killed process left
+  // half written is removed.
   RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force);
-  ~RunDirectory();
-  RunDirectory(const RunDirectory&) = delete;
-  RunDirectory& operator=(const RunDirectory&) = delete;
 
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
@@ -42,12 +40,21 @@ class RunDirectory {
 
   FileSystem& files_;
   std::string path_, hash_;
-  int lock_ = -1;
+  // Released also when the constructor throws.
+  struct Lock {
+    int fd = -1;
+    Lock() = default;
+    ~Lock();
+    Lock(const Lock&) = delete;
+    Lock& operator=(const Lock&) = delete;
+  };
+  Lock lock_;
   Found found_ = Found::fresh;
   std::unique_ptr<WritableFile> metrics_;
 };
 
-// All lines of a run's metrics; a line that a crash cut is left out.
+// All lines of a run's metrics; a line that a crash cut is left out. Error (bad_file) when a field has
+// another type than the trainer writes.
 std::vector<Json> read_metrics(const std::string& run_directory);
 
 }  // namespace glint

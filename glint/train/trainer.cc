@@ -54,16 +54,19 @@ Evaluation evaluation_from(const Json& line) {
 // A loss beyond this is no loss of a model that learns: ln(classes) is below 12 for every model here.
 constexpr double kDiverged = 1e6;
 
-void check_loss(double loss, uint64_t step, double lr, const std::string& out) {
-  if (std::isfinite(loss) && loss < kDiverged) return;
+[[noreturn]] void fail_numeric(const std::string& what, uint64_t step, double lr, const std::string& out) {
   throw Error(
       {.code = ErrorCode::numeric,
-       .what = std::isfinite(loss) ? "the loss has diverged to " + std::to_string(loss)
-                                   : "the loss is not a number any more",
+       .what = what,
        .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr) + ", " + out,
-       .expected = "a finite loss",
+       .expected = "finite losses and weights",
        .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; checkpoints up to "
                "there are kept"});
+}
+
+void check_loss(double loss, uint64_t step, double lr, const std::string& out) {
+  if (!std::isfinite(loss)) fail_numeric("the loss is not a number any more", step, lr, out);
+  if (loss >= kDiverged) fail_numeric("the loss has diverged to " + std::to_string(loss), step, lr, out);
 }
 
 Json milestones(const std::vector<Json>& metrics) {
@@ -175,6 +178,8 @@ class Run {
       state_.sums = {};
       task_.params().initialise(state_.params.span(), options_.seed);
     }
+    // First of all files: a directory without it is not known as a run.
+    if (directory_.found() == RunDirectory::Found::fresh) write_run("running");
     directory_.keep_metrics(state_.step);
     if (const std::vector<Json> metrics = read_metrics(setup_.out); !metrics.empty()) {
       last_ = evaluation_from(metrics.back());
@@ -218,12 +223,21 @@ class Run {
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
   }
 
+  // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.
+  void check_weights() const {
+    for (const ParamSpec& s : task_.params().specs())
+      for (const float w : state_.params.span().subspan(s.offset, s.size()))
+        if (!std::isfinite(w))
+          fail_numeric("a weight of " + s.name + " is not a number any more", state_.step, lr_, setup_.out);
+  }
+
   bool due(bool epoch_end) const {
     if (setup_.checkpoint_every) return state_.step % setup_.checkpoint_every == 0;
     return epoch_end && since(last_save_) >= setup_.checkpoint_seconds;
   }
 
   void save() {
+    check_weights();
     directory_.sync_metrics();  // a checkpoint never knows more than the metrics
     std::copy_n(optimizer_.moment1().data(), state_.moment1.size(), state_.moment1.data());
     std::copy_n(optimizer_.moment2().data(), state_.moment2.size(), state_.moment2.data());

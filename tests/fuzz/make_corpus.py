@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets: make_corpus.py FOLDER. Small files, valid and nearly valid."""
+import gzip
 import struct
 import sys
 from pathlib import Path
@@ -11,6 +12,10 @@ import make_io  # noqa: E402
 
 def header(text, data=b""):
     return struct.pack("<Q", len(text)) + text + data
+
+
+def idx(dimensions, data, kind=8):
+    return bytes([0, 0, kind, len(dimensions)]) + struct.pack(f">{len(dimensions)}I", *dimensions) + data
 
 
 def main():
@@ -49,6 +54,18 @@ def main():
     seed("json", "deep", b"[" * 70)
     seed("json", "numbers", b"[0,-0,18446744073709551616,-9223372036854775808,1e308,1.5E+2]")
     seed("json", "utf8", '["\u00e9\u20ac\U0001f600"]'.encode())
+
+    seed("idx", "images", idx([2, 2, 3], bytes(range(12))))
+    seed("idx", "labels", idx([5], bytes([0, 9, 3, 1, 2])))
+    seed("idx", "label_out_of_range", idx([2], bytes([9, 10])))
+    seed("idx", "images_gz", gzip.compress(idx([3, 4, 4], bytes(48)), mtime=0))
+    seed("idx", "labels_gz", gzip.compress(idx([40], bytes(40)), mtime=0))
+    seed("idx", "two_members", gzip.compress(idx([4], b"\1\2"), mtime=0) + gzip.compress(b"\3\4", mtime=0))
+    seed("idx", "bomb_gz", gzip.compress(idx([60000, 28, 28], bytes(4000)), mtime=0))
+    seed("idx", "claims_all_gz", gzip.compress(idx([64 << 20], b"\1"), mtime=0))
+    seed("idx", "huge", idx([0xffffffff, 0xffffffff, 0xffffffff], b""))
+    seed("idx", "floats", idx([1], bytes(4), kind=0x0D))
+    seed("idx", "none", idx([0, 28, 28], b""))
 
 
 if __name__ == "__main__":

@@ -1,0 +1,182 @@
+// Checkpoints: what is damaged is noticed, whatever the damage, and the run goes on from what is whole.
+#include "glint/train/checkpoint.h"
+
+#include <algorithm>
+#include <fstream>
+
+#include "tests/train/train_testing.h"
+
+namespace glint {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+std::vector<std::string> names(const std::string& directory) {
+  std::vector<std::string> found;
+  for (const auto& e : fs::directory_iterator(directory)) found.push_back(e.path().filename().string());
+  std::sort(found.begin(), found.end());
+  return found;
+}
+std::string file_of(uint64_t step) {
+  const std::string digits = std::to_string(step);
+  return "step-" + std::string(12 - digits.size(), '0') + digits + ".safetensors";
+}
+
+TrainState state_at(uint64_t step) {
+  TrainState s;
+  s.step = step;
+  s.sums = {0.1 * static_cast<double>(step), 3 * step, 7 * step};
+  s.params = random_matrix(static_cast<uint32_t>(step), 1, 48);
+  s.moment1 = random_matrix(static_cast<uint32_t>(step + 1000), 1, 48);
+  s.moment2 = random_matrix(static_cast<uint32_t>(step + 2000), 1, 48);
+  return s;
+}
+bool same(const TrainState& a, const TrainState& b) {
+  const auto equal = [](const Matrix<float>& x, const Matrix<float>& y) {
+    return std::equal(x.span().begin(), x.span().end(), y.span().begin(), y.span().end());
+  };
+  return a.step == b.step && a.sums.loss == b.sums.loss && a.sums.correct == b.sums.correct &&
+         a.sums.samples == b.sums.samples && equal(a.params, b.params) && equal(a.moment1, b.moment1) &&
+         equal(a.moment2, b.moment2);
+}
+
+struct Loaded {
+  bool found = false;
+  TrainState state;
+  std::vector<std::string> notes;
+};
+Loaded load_from(const std::string& directory, const std::string& identity = "id") {
+  Loaded l;
+  l.state.params = Matrix<float>(1, 48);
+  l.found = load_newest_checkpoint(directory, identity, l.state,
+                                   [&](const std::string& text) { l.notes.push_back(text); });
+  return l;
+}
+
+TEST(Checkpoint, TheLastTwoAreKeptAndTheNewestLoads) {
+  const Folder folder;
+  for (const uint64_t step : {3, 20, 100})
+    save_checkpoint(quick_files(), folder.path(), "id", state_at(step));
+  EXPECT_EQ(names(folder.path()), (std::vector<std::string>{file_of(20), file_of(100)}));
+  const Loaded l = load_from(folder.path());
+  EXPECT_TRUE(l.found);
+  EXPECT_TRUE(same(l.state, state_at(100)));
+  EXPECT_TRUE(l.notes.empty());
+}
+
+TEST(Checkpoint, NoneIsNoError) {
+  const Folder folder;
+  EXPECT_FALSE(load_from(folder.path()).found);
+  EXPECT_FALSE(load_from(folder / "nothing").found);
+}
+
+// Every byte of the file matters: a flip anywhere is noticed, and the one before takes its place.
+TEST(Checkpoint, AnyFlippedByteFallsBack) {
+  const Folder folder;
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(10));
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(20));
+  const std::string path = folder / file_of(20), good = read_file(path);
+  std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
+  const auto put = [&](size_t at, char byte) {
+    file.seekp(static_cast<std::streamoff>(at));
+    file.put(byte).flush();
+  };
+  size_t harmless = 0;
+  for (size_t at = 0; at < good.size(); at++)
+    for (const char flip : {'\x01', '\x10'}) {
+      put(at, static_cast<char>(good[at] ^ flip));
+      const Loaded l = load_from(folder.path());
+      ASSERT_TRUE(l.found) << at;
+      if (l.state.step == 20) {  // only what does not change the content may pass
+        harmless++;
+        ASSERT_TRUE(same(l.state, state_at(20))) << "byte " << at;
+      } else {
+        ASSERT_TRUE(same(l.state, state_at(10))) << "byte " << at;
+        ASSERT_EQ(l.notes.size(), 1u);
+        EXPECT_NE(l.notes[0].find(file_of(20)), std::string::npos);
+        EXPECT_NE(l.notes[0].find("trying the one before"), std::string::npos);
+      }
+      put(at, good[at]);
+    }
+  EXPECT_LE(harmless, 16u) << "spaces that pad the header are all that may change";
+}
+
+TEST(Checkpoint, CutEmptyAndForeignContentFallsBack) {
+  const Folder folder;
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(10));
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(20));
+  const std::string path = folder / file_of(20), good = read_file(path);
+  std::vector<std::string> contents = {
+      "",         "\n",       "garbage", std::string(good.size(), '\0'), std::string(5000, '\xff'),
+      good + "x", good + good};
+  for (size_t size = 1; size < good.size(); size += 41) contents.push_back(good.substr(0, size));
+  for (const std::string& content : contents) {
+    real_files().create(path)->write(as_bytes(content));
+    const Loaded l = load_from(folder.path());
+    ASSERT_TRUE(l.found);
+    EXPECT_TRUE(same(l.state, state_at(10))) << content.size();
+    EXPECT_EQ(l.notes.size(), 1u);
+  }
+  fs::remove(path);
+  fs::create_directory(path);  // a folder of that name
+  EXPECT_TRUE(same(load_from(folder.path()).state, state_at(10)));
+}
+
+TEST(Checkpoint, AnotherRunsIsRefused) {
+  const Folder folder;
+  save_checkpoint(quick_files(), folder.path(), "other", state_at(10));
+  const Loaded l = load_from(folder.path());
+  EXPECT_FALSE(l.found);
+  ASSERT_EQ(l.notes.size(), 1u);
+  EXPECT_NE(l.notes[0].find("another run"), std::string::npos);
+}
+
+// Damaged files of later steps would otherwise count as the newest two, and the new ones be removed.
+TEST(Checkpoint, ANewOneIsKeptBesideDamagedLaterOnes) {
+  const Folder folder;
+  for (const uint64_t step : {100, 200})
+    real_files().create(folder / file_of(step))->write(as_bytes("garbage"));
+  EXPECT_FALSE(load_from(folder.path()).found);
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(5));
+  EXPECT_TRUE(same(load_from(folder.path()).state, state_at(5)));
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(6));
+  EXPECT_EQ(names(folder.path()), (std::vector<std::string>{file_of(5), file_of(6)}));
+}
+
+// The whole trainer on damaged checkpoints: the same bytes in the end, and it says what it did.
+TEST(Checkpoint, ARunGoesOnFromTheOneBefore) {
+  const Dataset data = small_data();
+  const TrainOptions o = small_options();
+  TestMachine machine(2);
+  const Folder folder;
+  run_training(o, data, machine, folder / "whole");
+  const auto want = lasting_bytes(folder / "whole");
+  run_training(o, data, machine, folder / "stopped", 17, 5);
+  EXPECT_EQ(names(folder / "stopped/checkpoints"), (std::vector<std::string>{file_of(15), file_of(17)}));
+
+  const auto damaged = [&](const std::string& to, std::initializer_list<uint64_t> steps) {
+    fs::copy(folder / "stopped", folder / to, fs::copy_options::recursive);
+    for (const uint64_t step : steps) {
+      const std::string path = folder / (to + "/checkpoints/" + file_of(step));
+      std::string content = read_file(path);
+      content[content.size() / 2] ^= 1;
+      real_files().create(path)->write(as_bytes(content));
+    }
+    return run_training(o, data, machine, folder / to);
+  };
+  const TrainRun newest = damaged("newest", {17});
+  EXPECT_EQ(newest.result.resumed_from, 15u);
+  ASSERT_EQ(newest.notes.size(), 1u);
+  EXPECT_NE(newest.notes[0].find(file_of(17)), std::string::npos) << newest.notes[0];
+  expect_same(want, lasting_bytes(folder / "newest"), "newest damaged");
+
+  const TrainRun both = damaged("both", {15, 17});
+  EXPECT_EQ(both.result.resumed_from, 0u);
+  ASSERT_EQ(both.notes.size(), 2u);
+  EXPECT_NE(both.notes[1].find("starts again from the beginning"), std::string::npos) << both.notes[1];
+  expect_same(want, lasting_bytes(folder / "both"), "both damaged");
+}
+
+}  // namespace
+}  // namespace glint

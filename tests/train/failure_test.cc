@@ -1,0 +1,241 @@
+// What can go wrong around a run: disks that are full or read-only, directories that hold something else, a
+// second trainer, numbers that diverge. Each has its message and its code, and nothing that was saved is
+// lost.
+#include <limits>
+
+#include "tests/train/train_testing.h"
+
+namespace glint {
+namespace {
+
+using namespace testing;
+namespace fs = std::filesystem;
+
+class Failure : public ::testing::Test {
+ protected:
+  const Dataset data_ = small_data();
+  const TrainOptions options_ = small_options();
+  TestMachine machine_{2};
+  const Folder folder_;
+
+  TrainRun go(const std::string& name, uint64_t stop_after = 0, bool force = false) {
+    return run_training(options_, data_, machine_, folder_ / name, stop_after, 5, quick_files(), force);
+  }
+};
+
+// The disk is full from any operation on: the error comes through, and with room again the run goes on from
+// the last checkpoint that was saved, to the same bytes.
+TEST_F(Failure, FullDiskAtAnyOperation) {
+  go("whole");
+  const auto want = lasting_bytes(folder_ / "whole");
+  FailingFiles counter(0);
+  run_training(options_, data_, machine_, folder_ / "count", 0, 5, counter);
+  const size_t operations = counter.operations();
+  ASSERT_GT(operations, 30u);
+  for (size_t at = 1; at <= operations; at++)
+    for (const bool goes_on : {true, false}) {
+      const std::string name = "full-" + std::to_string(at) + (goes_on ? "" : "-once");
+      FailingFiles files(at, ENOSPC, goes_on);
+      const ErrorParts e =
+          error_of([&] { run_training(options_, data_, machine_, folder_ / name, 0, 5, files); });
+      EXPECT_EQ(e.code, ErrorCode::failure) << name << ": " << e.what;
+      EXPECT_NE(e.what.find("No space left"), std::string::npos) << e.what;
+      EXPECT_NE(e.where.find(name), std::string::npos) << e.where;
+      const TrainRun again = go(name);
+      EXPECT_EQ(again.result.state == TrainResult::State::finished ||
+                    again.result.state == TrainResult::State::already_finished,
+                true);
+      EXPECT_EQ(again.result.resumed_from % 5, 0u);
+      EXPECT_TRUE(again.notes.empty()) << name << ": " << again.notes[0];
+      auto got = lasting_bytes(folder_ / name);
+      expect_same(want, got, name);
+      fs::remove_all(folder_ / name);
+    }
+}
+
+TEST_F(Failure, ReadOnlyDisk) {
+  FailingFiles files(1, EROFS);
+  const ErrorParts e = error_of([&] { run_training(options_, data_, machine_, folder_ / "a", 0, 5, files); });
+  EXPECT_EQ(e.code, ErrorCode::failure);
+  EXPECT_NE(e.what.find("Read-only file system"), std::string::npos) << e.what;
+}
+
+TEST_F(Failure, OutIsAFileOrBelowOne) {
+  write_atomic(real_files(), folder_ / "file", "x");
+  for (const char* name : {"file", "file/run"}) {
+    const ErrorParts e = error_of([&] { go(name); });
+    EXPECT_EQ(e.code, ErrorCode::failure) << name;
+    EXPECT_NE(e.where.find(name), std::string::npos);
+    EXPECT_FALSE(e.hint.empty());
+  }
+  EXPECT_EQ(read_file(folder_ / "file"), "x");
+}
+
+TEST_F(Failure, AnotherRunIsNotOverwritten) {
+  go("run");
+  const auto want = lasting_bytes(folder_ / "run");
+  TrainOptions other = options_;
+  other.gate = "relu";
+  other.seed = 4;
+  const auto other_run = [&](bool force) {
+    return run_training(other, data_, machine_, folder_ / "run", 0, 0, quick_files(), force);
+  };
+  const ErrorParts e = error_of([&] { other_run(false); });
+  EXPECT_EQ(e.code, ErrorCode::usage);
+  for (const char* part : {"gate", "sqs", "relu", "seed", "0 there, 4 now"})
+    EXPECT_NE(e.expected.find(part), std::string::npos) << e.expected;
+  EXPECT_NE(e.hint.find("--force"), std::string::npos);
+  expect_same(want, lasting_bytes(folder_ / "run"), "after the refusal");
+  // Other data under the same name is another run, too.
+  const Dataset more = small_data(340);
+  EXPECT_EQ(error_of([&] { run_training(options_, more, machine_, folder_ / "run"); }).code,
+            ErrorCode::usage);
+
+  EXPECT_EQ(other_run(true).result.state, TrainResult::State::finished);
+  run_training(other, data_, machine_, folder_ / "fresh");
+  expect_same(lasting_bytes(folder_ / "fresh"), lasting_bytes(folder_ / "run"), "with force");
+}
+
+TEST_F(Failure, AFinishedRunIsLeftAlone) {
+  go("run");
+  const std::string before = read_file(folder_ / "run/run.json");
+  const TrainRun again = go("run");
+  EXPECT_EQ(again.result.state, TrainResult::State::already_finished);
+  EXPECT_TRUE(again.steps.empty());
+  EXPECT_GT(again.result.last.test_accuracy, 0);
+  EXPECT_EQ(read_file(folder_ / "run/run.json"), before);
+  EXPECT_EQ(go("run", 0, true).steps.size(), 30u) << "force starts anew";
+}
+
+TEST_F(Failure, LostWeightsComeBackFromTheLastCheckpoint) {
+  go("run");
+  const auto want = lasting_bytes(folder_ / "run");
+  fs::remove(folder_ / "run/model.safetensors");
+  const TrainRun again = go("run");
+  EXPECT_EQ(again.result.state, TrainResult::State::finished);
+  EXPECT_TRUE(again.steps.empty());
+  expect_same(want, lasting_bytes(folder_ / "run"), "weights again");
+}
+
+TEST_F(Failure, ADirectoryWithOtherFilesIsRefusedEvenWithForce) {
+  fs::create_directories(folder_ / "mine/figures");
+  write_atomic(real_files(), folder_ / "mine/thesis.tex", "years of work");
+  write_atomic(real_files(), folder_ / "mine/config.json", "{}");
+  for (const bool force : {false, true}) {
+    const ErrorParts e = error_of([&] { go("mine", 0, force); });
+    EXPECT_EQ(e.code, ErrorCode::usage);
+    EXPECT_NE(e.where.find("mine/"), std::string::npos);
+  }
+  EXPECT_EQ(read_file(folder_ / "mine/thesis.tex"), "years of work");
+  EXPECT_EQ(read_file(folder_ / "mine/config.json"), "{}");
+  EXPECT_TRUE(fs::exists(folder_ / "mine/figures"));
+}
+
+TEST_F(Failure, AnUnreadableRunFileIsNotSilentlyReplaced) {
+  go("run", 7);
+  for (const char* content : {"", "{", "[]", "{\"identity\": 3}"}) {
+    write_atomic(real_files(), folder_ / "run/run.json", content);
+    const ErrorParts e = error_of([&] { go("run"); });
+    EXPECT_EQ(e.code, ErrorCode::usage) << content;
+  }
+  EXPECT_EQ(go("run", 0, true).result.state, TrainResult::State::finished);
+}
+
+// A field of another type must not come out as another exception.
+TEST_F(Failure, FieldsOfAnotherType) {
+  go("run", 12);
+  Json run = read_json(folder_ / "run/run.json");
+  run["state"] = 5;
+  write_atomic(real_files(), folder_ / "run/run.json", run.dump());
+  const std::string metrics = read_file(folder_ / "run/metrics.jsonl");
+  for (const char* line :
+       {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":1,\"test_loss\":null}\n", "x\n"}) {
+    write_atomic(real_files(), folder_ / "run/metrics.jsonl", metrics + line);
+    const ErrorParts e = error_of([&] { go("run"); });
+    EXPECT_EQ(e.code, ErrorCode::bad_file) << line;
+    EXPECT_NE(e.where.find("metrics.jsonl"), std::string::npos) << e.where;
+  }
+  write_atomic(real_files(), folder_ / "run/metrics.jsonl", metrics + "{\"step\":3,\"cut by a cra");
+  EXPECT_EQ(go("run").result.state, TrainResult::State::finished);
+}
+
+// A process that is killed before it has written run.json leaves this.
+TEST_F(Failure, KilledInTheFirstMoments) {
+  fs::create_directories(folder_ / "run/checkpoints");
+  write_atomic(real_files(), folder_ / "run/.lock", "");
+  write_atomic(real_files(), folder_ / "run/run.json.4711.tmp", "{ half of a");
+  EXPECT_EQ(go("run", 7).result.state, TrainResult::State::interrupted);
+  // Half-written files of a later kill go as well.
+  write_atomic(real_files(), folder_ / "run/metrics.jsonl.99.tmp", "x");
+  write_atomic(real_files(), folder_ / "run/notes.99.tmp", "the user's");
+  write_atomic(real_files(), folder_ / "run/checkpoints/step-000000000009.safetensors.12.tmp", "x");
+  EXPECT_EQ(go("run").result.state, TrainResult::State::finished);
+  EXPECT_FALSE(fs::exists(folder_ / "run/run.json.4711.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/metrics.jsonl.99.tmp"));
+  EXPECT_TRUE(fs::exists(folder_ / "run/notes.99.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000000000009.safetensors.12.tmp"));
+}
+
+TEST_F(Failure, TwoTrainersOnOneDirectory) {
+  ImageTask task(options_, data_, machine_.compute, real_files());
+  TrainHooks hooks;
+  size_t refused = 0;
+  TestMachine other(1);
+  hooks.on_step = [&](uint64_t step, uint64_t, double) {
+    if (step != 3) return;
+    const ErrorParts e = error_of([&] { run_training(options_, data_, other, folder_ / "run"); });
+    EXPECT_EQ(e.code, ErrorCode::failure);
+    EXPECT_NE(e.what.find("another process"), std::string::npos) << e.what;
+    refused++;
+  };
+  const TrainSetup setup{.out = folder_ / "run", .machine = Json::object()};
+  train(options_, task, machine_.compute, real_files(), setup, hooks);
+  EXPECT_EQ(refused, 1u);
+  go("alone");
+  expect_same(lasting_bytes(folder_ / "alone"), lasting_bytes(folder_ / "run"), "undisturbed");
+}
+
+// Numbers that run away: exit code 4, the checkpoints before are kept, and a second try says the same.
+TEST_F(Failure, Divergence) {
+  TrainOptions o = options_;
+  o.lr = 10;
+  o.gate = "identity";
+  o.schedule = "constant";
+  const auto attempt = [&] {
+    return error_of([&] { run_training(o, data_, machine_, folder_ / "run", 0, 1); });
+  };
+  const ErrorParts first = attempt();
+  EXPECT_EQ(first.code, ErrorCode::numeric);
+  EXPECT_NE(first.where.find("step "), std::string::npos) << first.where;
+  EXPECT_NE(first.hint.find("--lr"), std::string::npos);
+  EXPECT_FALSE(fs::is_empty(folder_ / "run/checkpoints"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/model.safetensors"));
+  const ErrorParts second = attempt();
+  EXPECT_EQ(second.code, ErrorCode::numeric);
+  EXPECT_EQ(second.what, first.what);
+  EXPECT_EQ(second.where, first.where);
+}
+
+// ReLU turns NaN into 0: the loss stays finite and only the weights tell.
+TEST_F(Failure, WeightsThatAreNoNumbersAreNeverSaved) {
+  class Poisoned : public ImageTask {
+   public:
+    using ImageTask::ImageTask;
+    StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) override {
+      const StepResult r = ImageTask::step(epoch, index, gradients);
+      if (epoch == 0 && index == 6) gradients[3] = std::numeric_limits<float>::quiet_NaN();
+      return {1.0, r.correct, r.samples};
+    }
+  };
+  Poisoned task(options_, data_, machine_.compute, real_files());
+  const TrainSetup setup{.out = folder_ / "run", .checkpoint_every = 3, .machine = Json::object()};
+  const ErrorParts e =
+      error_of([&] { train(options_, task, machine_.compute, real_files(), setup, TrainHooks{}); });
+  EXPECT_EQ(e.code, ErrorCode::numeric);
+  EXPECT_NE(e.what.find("embed.weight"), std::string::npos) << e.what;
+  EXPECT_TRUE(fs::exists(folder_ / "run/checkpoints/step-000000000006.safetensors"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000000000009.safetensors"));
+}
+
+}  // namespace
+}  // namespace glint
