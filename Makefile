@@ -42,10 +42,11 @@ bench-gates: ## the gates of a GLU layer beside PyTorch's
 	@$(MAKE) --no-print-directory program
 	@/usr/bin/python3 bench/peers/bench_gates.py --json build/bench-gates.json
 
-bench-step: ## whole training steps beside PyTorch's
-	@scripts/setup build bench
+bench-step: ## whole training steps, and a whole job, beside PyTorch's
+	@scripts/setup build bench demo
+	@scripts/fetch-data mnist
 	@$(MAKE) --no-print-directory program
-	@/usr/bin/python3 bench/peers/bench_step.py --json build/bench-step.json
+	@/usr/bin/python3 bench/peers/bench_step.py --job --json build/bench-step.json
 
 performance: bench-gates bench-step ## both, then docs/performance.md from what was measured
 	@cp build/bench-gates.json docs/results/gates.json

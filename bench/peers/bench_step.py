@@ -49,6 +49,50 @@ def run(args, precision, threads, peers):
     return rows
 
 
+def read_idx(folder, name):
+    import gzip
+    import os
+    import numpy
+    path = os.path.join(folder, name)
+    data = gzip.open(path + ".gz").read() if os.path.exists(path + ".gz") else open(path, "rb").read()
+    rank = data[3]
+    shape = [int.from_bytes(data[4 + 4 * i:8 + 4 * i], "big") for i in range(rank)]
+    return numpy.frombuffer(data, numpy.uint8, offset=4 + 4 * rank).reshape(shape)
+
+
+def whole_job(args, precision, threads):
+    """Recipe mnist-4.1 from start to end in both programs, one after the other."""
+    import tempfile
+    import torch
+    from torch_model import Trainer
+    sets = json.loads(subprocess.run([args.program, "data", "--json"], check=True, capture_output=True).stdout)["sets"]
+    folder = next(s["origin"] for s in sets if s["name"] == "mnist")
+    with tempfile.TemporaryDirectory() as out:
+        start = time.perf_counter()
+        done = json.loads(subprocess.run([args.program, "train", "recipes/mnist-4.1.toml", "--gate", "sqs", "--precision", precision,
+                                          "--threads", str(threads), "--out", out + "/run", "--json", "--quiet"], check=True,
+                                         capture_output=True).stdout)
+        glint_s = time.perf_counter() - start
+    torch.set_num_threads(threads)
+    start = time.perf_counter()
+    images = torch.from_numpy(read_idx(folder, "train-images-idx3-ubyte").reshape(60000, 784).copy())
+    labels = torch.from_numpy(read_idx(folder, "train-labels-idx1-ubyte").astype("int64"))
+    test_x = torch.from_numpy(read_idx(folder, "t10k-images-idx3-ubyte").reshape(10000, 784).copy()).float().div_(255)
+    test_y = torch.from_numpy(read_idx(folder, "t10k-labels-idx1-ubyte").astype("int64"))
+    trainer = Trainer(1, 256, 2048, "sqs", False, images, labels)
+    schedule = torch.optim.lr_scheduler.CosineAnnealingLR(trainer.optimizer, 20)
+    for _ in range(20):
+        order = torch.randperm(60000)
+        for i in range(60000 // 2048):
+            trainer.step(order[i * 2048:(i + 1) * 2048])
+        schedule.step()
+        with torch.no_grad():
+            accuracy = (trainer.model(test_x).argmax(1) == test_y).float().mean().item()
+    torch_s = time.perf_counter() - start
+    return {"precision": precision, "threads": threads, "glint_s": glint_s, "glint_accuracy": done["runs"][0]["test_accuracy"],
+            "torch_s": torch_s, "torch_accuracy": accuracy}
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--program", default="build/release/glint")
@@ -56,7 +100,8 @@ def main():
     parser.add_argument("--precisions", default="f32,bf16")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--repeats", type=int, default=10)
-    parser.add_argument("--json", default="")
+    parser.add_argument("--job", action="store_true", help="also train recipe mnist-4.1 from start to end in both")
+    parser.add_argument("--json", default="", help="file for all numbers")
     args = parser.parse_args()
     tuned.reexec()
     result = {"machine": tuned.machine(), "rows": [], "skipped": []}
@@ -78,6 +123,11 @@ def main():
                 for p in peers:
                     cells += ["%10.3f" % r["torch_%s_ms" % p], "%10.2f" % r["ratio_%s" % p]]
                 print("  ".join(cells))
+    if args.job:
+        precision = "bf16" if tuned.has_bf16() else "f32"
+        result["job"] = job = whole_job(args, precision, max(int(t) for t in args.threads.split(",")))
+        print("recipe mnist-4.1, SQS, %d threads: glint %s %.1f s (%.2f %%), PyTorch f32 %.1f s (%.2f %%)" %
+              (job["threads"], precision, job["glint_s"], 100 * job["glint_accuracy"], job["torch_s"], 100 * job["torch_accuracy"]))
     if args.json:
         with open(args.json, "w") as f:
             json.dump(result, f, indent=1)
