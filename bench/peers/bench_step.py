@@ -65,7 +65,7 @@ def whole_job(args, precision, threads):
     import tempfile
     import torch
     from torch_model import Trainer
-    sets = json.loads(subprocess.run([args.program, "data", "--json"], check=True, capture_output=True).stdout)["sets"]
+    sets = json.loads(subprocess.run([args.program, "data", "--json"], check=True, capture_output=True).stdout)["datasets"]
     folder = next(s["origin"] for s in sets if s["name"] == "mnist")
     with tempfile.TemporaryDirectory() as out:
         start = time.perf_counter()

@@ -189,10 +189,9 @@ void run_jobs(Context& context, const Options& o, const Dataset& data, std::vect
       }
     }
   };
-  // Made one after another: the first tells about bf16.
   std::vector<std::unique_ptr<Machine>> machines;
   for (size_t i = 0; i < side_by_side; i++)
-    machines.push_back(std::make_unique<Machine>(context, threads / side_by_side, i == 0));
+    machines.push_back(std::make_unique<Machine>(context, threads / side_by_side, false));
   std::vector<std::thread> workers;
   for (size_t i = 1; i < side_by_side; i++) workers.emplace_back([&, i] { work(*machines[i]); });
   work(*machines[0]);
@@ -278,6 +277,8 @@ void run(Context& context, const Options& o) {
         {.code = ErrorCode::usage, .what = "--seed and --seeds exclude each other", .where = "--seeds"});
   check(options);
   context.shared.precision = options.precision;
+  // What the run is called is what it computes: f32 where bf16 was asked for and cannot be had.
+  if (bf16_unit(context, true) == Bf16Unit::none) context.shared.precision = options.precision = "f32";
 
   const std::vector<uint64_t> seeds =
       o.seeds.empty() ? std::vector<uint64_t>{options.seed} : parse_seeds(o.seeds);

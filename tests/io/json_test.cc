@@ -115,9 +115,9 @@ TEST(Json, FieldsAreTyped) {
   EXPECT_EQ(complaint([&] { f.object("l"); }), "field 'l' is an array @ c.json ! an object");
   EXPECT_EQ(complaint([&] { f.array("o"); }), "field 'o' is an object @ c.json ! an array");
   EXPECT_EQ(complaint([&] {
-              f.object("o").only({"width", "v"});
+              f.object("o").only({"wx", "v"});
             }),
-            "field 'o.w' is not known @ c.json ! did you mean v?");
+            "field 'o.w' is not known @ c.json ! did you mean wx?");
   EXPECT_EQ(complaint([&] { f.object("o").only({"w"}); }), "(no complaint)");
 }
 
