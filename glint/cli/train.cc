@@ -340,9 +340,11 @@ void add_train(Program& program) {
       const std::string standard = options_to_json(defaults)[spec.name].is_string()
                                        ? options_to_json(defaults)[spec.name].get<std::string>()
                                        : options_to_json(defaults)[spec.name].dump();
+      std::string placeholder = std::holds_alternative<std::string*>(spec.value) ? "WORD" : "N";
+      for (size_t i = 0; i < spec.choices.size(); i++)
+        placeholder = (i == 0 ? "" : placeholder + "|") + spec.choices[i];
       verb.taken("--" + spec.name, take, spec.help, standard,
-                 {.placeholder = std::holds_alternative<std::string*>(spec.value) ? "WORD" : "N",
-                  .words = spec.choices});
+                 {.placeholder = placeholder, .words = spec.choices});
     }
   }
   verb.text("--seeds", o->seeds,

@@ -1,5 +1,5 @@
 // bf16 products: the table that one bf16 unit fills. The algorithm (packing, blocking, edges) is written once
-// in bf16_blocks.h; a unit brings only the product of one 32 x 32 block and the rounding of a row.
+// in bf16_blocks.h; a unit brings only the product of one 32 x 32 block.
 #pragma once
 
 #include <cstddef>

@@ -8,9 +8,6 @@ namespace glint {
 namespace {
 
 struct Avx512 {
-  static void round_row(const float* src, size_t n, uint16_t* out) {
-    for (size_t i = 0; i < n; i++) out[i] = to_bf16(src[i]);
-  }
   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
                     bool add) {
     constexpr size_t kRows = 8;  // 8 x 2 accumulators, 2 of B, 1 of A

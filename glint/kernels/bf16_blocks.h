@@ -3,7 +3,6 @@
 // everything is in an unnamed namespace.
 //
 // A Unit has
-//   static void round_row(const float* src, size_t n, uint16_t* out)
 //   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t
 //   c_row, bool add)
 //     c[32][32] (+)= a[32][steps * 32] b[steps][2][16][16][2]
@@ -85,7 +84,7 @@ void multiply_bf16(const Bf16Multiply& g) {
       for (size_t r = 0; r < (rows + 31) / 32 * 32; r++) {
         uint16_t* out = rounded + r * row;
         const size_t filled = r < rows ? depth : 0;
-        if (filled > 0) Unit::round_row(g.a + (i + r) * g.a_row + k0, filled, out);
+        for (size_t kk = 0; kk < filled; kk++) out[kk] = to_bf16(g.a[(i + r) * g.a_row + k0 + kk]);
         for (size_t kk = filled; kk < steps * kBf16Block; kk++) out[kk] = 0;
       }
       bf16_blocks<Unit>(rows, g.n, steps, rounded, row,

@@ -5,9 +5,6 @@ namespace glint {
 namespace {
 
 struct Emulated {
-  static void round_row(const float* src, size_t n, uint16_t* out) {
-    for (size_t i = 0; i < n; i++) out[i] = to_bf16(src[i]);
-  }
   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
                     bool add) {
     float acc[kBf16Block][kBf16Block];

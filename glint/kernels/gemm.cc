@@ -25,6 +25,13 @@ constexpr size_t kColumnBlock = 512;
 // pay for it, such rows are copied to a stride that is a cache line away from that.
 constexpr size_t kCopyColumns = 64, kCopyStride = 512, kCopyGap = 16;
 
+// Without rows, columns or depth there is no product; without depth C is cleared.
+bool nothing_to_add(size_t k, MatrixView<float> c, bool accumulate) {
+  if (k == 0 && !accumulate)
+    for (size_t i = 0; i < c.rows(); i++) std::fill_n(c.row_ptr(i), c.cols(), 0.0f);
+  return k == 0 || c.empty();
+}
+
 float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(bytes.data()); }
 const float* floats(std::span<const std::byte> bytes) { return reinterpret_cast<const float*>(bytes.data()); }
 
@@ -82,12 +89,7 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
                         bool accumulate, std::span<std::byte> scratch) const {
   const size_t m = a.rows(), k = a.cols(), n = c.cols();
   assert(c.rows() == m && b.size() >= packed_bytes(k, n));
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    if (!accumulate)
-      for (size_t i = 0; i < m; i++) std::fill_n(c.row_ptr(i), n, 0.0f);
-    return;
-  }
+  if (nothing_to_add(k, c, accumulate)) return;
   if (bf16_) {
     bf16_->multiply(bf16_args(a, b.data(), 0, c, k, accumulate, scratch));
     return;
@@ -134,12 +136,7 @@ void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, M
   const size_t m = c.rows(), n = c.cols(), k = a.rows();
   assert(a.cols() == m && b.cols() == n && b.rows() == k);
   assert(m <= tile_rows() && scratch.size() >= kScratchBytes);
-  if (m == 0 || n == 0) return;
-  if (k == 0) {
-    if (!accumulate)
-      for (size_t i = 0; i < m; i++) std::fill_n(c.row_ptr(i), n, 0.0f);
-    return;
-  }
+  if (nothing_to_add(k, c, accumulate)) return;
   if (bf16_) {
     bf16_->multiply_tn(bf16_args(a, b.data(), b.stride(), c, k, accumulate, scratch));
     return;
