@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Writes docs/performance.md from what the benchmarks measured (docs/results/*.json). Nothing in that page is typed by
-hand: run the benchmarks, then this."""
+"""Writes docs/performance.md, and the results in README.md, from what the benchmarks measured (docs/results/*.json).
+Nothing there is typed by hand: run the benchmarks, then this."""
 import json
 import math
 import pathlib
@@ -171,6 +171,42 @@ def training_section(data):
     return text
 
 
+def readme_results(gates, step, training):
+    """A few lines for the README: table 1 at the end of training, and the speed of a step."""
+    text = []
+    if training:
+        rows = []
+        for gate in ("relu", "gelu", "silu", "identity", "sqs"):
+            cells = [GATES[gate]]
+            for data_set in ("mnist", "fashion-mnist"):
+                last = next((r["quarters"][-1] for r in training["rows"]
+                             if (r["data"], r["gate"], r["precision"]) == (data_set, gate, "f32")), None)
+                cells += ["%.4f ± %.4f (%.4f)" % (last["loss"]["mean"], last["loss"]["sd"], last["paper_loss"]),
+                          "%.2f ± %.2f (%.2f)" % (100 * last["accuracy"]["mean"], 100 * last["accuracy"]["sd"],
+                                                   100 * last["paper_accuracy"])] if last else ["-", "-"]
+            rows.append(cells)
+        seeds = {len(r["seeds"]) for r in training["rows"] if r["precision"] == "f32"}
+        text.append("Table 1 of the paper at the end of training, mean ± standard deviation over %s seeds, the paper's "
+                    "value in brackets:\n" % "/".join(str(n) for n in sorted(seeds)))
+        text.append(table(["gate", "MNIST loss", "accuracy %", "Fashion-MNIST loss", "accuracy %"], rows))
+    if step:
+        best = [r for r in step["rows"] if r["precision"] == "f32"]
+        text.append("A whole training step in f32 takes %.2f to %.2f times the bare matrix products and is %.2f to %.2f times "
+                    "as fast as tuned PyTorch on the machine of the last measurement (%s).\n" %
+                    (min(r["over_products"] for r in best), max(r["over_products"] for r in best),
+                     min(r["ratio_f32"] for r in best), max(r["ratio_f32"] for r in best), step["machine"]["cpu"]))
+    if gates:
+        sqs = [l for l in gates["summary"] if l["gate"] == "sqs" and l["precision"] == "f32"]
+        text.append("SQS costs %s times what no gate costs (geometric mean over the sixteen shapes of the paper's appendix C, "
+                    "on %s).\n" % (" and ".join("%.2f" % l["vs_identity"] for l in sqs),
+                                   " and ".join(threads_text(l["threads"]) for l in sqs)))
+    text.append("All figures, goals missed included: [docs/performance.md](docs/performance.md).\n")
+    begin, end = "<!-- results: written by bench/write_performance.py -->\n", "<!-- end of results -->"
+    readme = (ROOT / "README.md").read_text()
+    head, rest = readme.split(begin)
+    (ROOT / "README.md").write_text(head + begin + "\n" + "\n".join(text) + "\n" + end + rest.split(end)[1])
+
+
 def main():
     text = ["# Performance\n",
             "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
@@ -180,6 +216,7 @@ def main():
         if data:
             text += section(data)
     (ROOT / "docs" / "performance.md").write_text("\n".join(text))
+    readme_results(load("gates"), load("step"), load("training"))
     print("docs/performance.md")
 
 

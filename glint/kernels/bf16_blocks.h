@@ -15,19 +15,62 @@ namespace {
 
 GLINT_INLINE size_t smaller(size_t a, size_t b) { return a < b ? a : b; }
 
-// One panel of B: rows beyond k and columns beyond n are zero.
+// Two bf16 numbers, rows k and k + 1 of a column, as a tile holds them. The same memory is read as uint16_t.
+typedef uint32_t Bf16Pair __attribute__((may_alias));
+GLINT_INLINE uint32_t bf16_pair(float even, float odd) {
+  return to_bf16(even) | static_cast<uint32_t>(to_bf16(odd)) << 16;
+}
+
+// One panel of B: rows beyond k and columns beyond n are zero. A step is [2 tiles][16 pairs][16 columns]
+// pairs; whole steps of row-major or column-major sources are straight loops, the edges ask for every
+// element.
 void pack_bf16_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride,
-                     uint16_t* out) {
-  for (size_t k0 = 0; k0 < k; k0 += kBf16Block, out += kBf16StepBytes / sizeof(uint16_t)) {
-    for (size_t pair = 0; pair < 16; pair++) {
-      for (size_t j = 0; j < kBf16Block; j++) {
-        for (size_t odd = 0; odd < 2; odd++) {
-          const size_t kk = k0 + 2 * pair + odd;
-          const bool inside = kk < k && j < cols;
-          out[(j / 16) * 512 + pair * 32 + (j % 16) * 2 + odd] =
-              inside ? to_bf16(src[kk * k_stride + j * j_stride]) : uint16_t{0};
-        }
+                     Bf16Pair* out) {
+  for (size_t k0 = 0; k0 < k; k0 += kBf16Block, out += kBf16StepBytes / sizeof(Bf16Pair)) {
+    const bool whole = k - k0 >= kBf16Block && cols == kBf16Block;
+    const float* at = src + k0 * k_stride;
+    for (size_t half = 0; half < 2; half++) {
+      Bf16Pair* tile = out + half * 256;
+      const float* from = at + half * 16 * j_stride;
+      if (whole && j_stride == 1) {
+        for (size_t pair = 0; pair < 16; pair++)
+          for (size_t j = 0; j < 16; j++)
+            tile[pair * 16 + j] =
+                bf16_pair(from[2 * pair * k_stride + j], from[(2 * pair + 1) * k_stride + j]);
+      } else if (whole && k_stride == 1) {
+        for (size_t j = 0; j < 16; j++)
+          for (size_t pair = 0; pair < 16; pair++)
+            tile[pair * 16 + j] = bf16_pair(from[j * j_stride + 2 * pair], from[j * j_stride + 2 * pair + 1]);
+      } else {
+        const auto element = [&](size_t kk, size_t j) {
+          return k0 + kk < k && half * 16 + j < cols ? from[kk * k_stride + j * j_stride] : 0.0f;
+        };
+        for (size_t pair = 0; pair < 16; pair++)
+          for (size_t j = 0; j < 16; j++)
+            tile[pair * 16 + j] = bf16_pair(element(2 * pair, j), element(2 * pair + 1, j));
       }
+    }
+  }
+}
+
+// A^T for multiply_tn: out[i][k] = a[k][i], two rows of A at a time; zero beyond m and k.
+void transpose_bf16(const float* a, size_t k, size_t m, size_t a_row, size_t padded_k, size_t padded_m,
+                    uint16_t* out, size_t out_row) {
+  constexpr size_t kWidth = 16;
+  for (size_t kk = 0; kk < padded_k; kk += 2) {
+    for (size_t i0 = 0; i0 < padded_m; i0 += kWidth) {
+      uint32_t pairs[kWidth];
+      if (kk + 2 <= k && i0 + kWidth <= m) {
+        const float* even = a + kk * a_row + i0;
+        const float* odd = even + a_row;
+        for (size_t i = 0; i < kWidth; i++) pairs[i] = bf16_pair(even[i], odd[i]);
+      } else {
+        const auto element = [&](size_t r, size_t i) { return r < k && i < m ? a[r * a_row + i] : 0.0f; };
+        for (size_t i = 0; i < kWidth; i++)
+          pairs[i] = bf16_pair(element(kk, i0 + i), element(kk + 1, i0 + i));
+      }
+      for (size_t i = 0; i < kWidth; i++)
+        __builtin_memcpy(out + (i0 + i) * out_row + kk, &pairs[i], sizeof(uint32_t));
     }
   }
 }
@@ -37,7 +80,7 @@ void pack_bf16(const float* src, size_t k, size_t n, size_t k_stride, size_t j_s
   const size_t panel_bytes = bf16_steps(k) * kBf16StepBytes;
   for (size_t p = first_panel; p < first_panel + panel_count; p++)
     pack_bf16_panel(src + p * kBf16Block * j_stride, k, smaller(kBf16Block, n - p * kBf16Block), k_stride,
-                    j_stride, reinterpret_cast<uint16_t*>(static_cast<char*>(out) + p * panel_bytes));
+                    j_stride, reinterpret_cast<Bf16Pair*>(static_cast<char*>(out) + p * panel_bytes));
 }
 
 // c[m,n] (+)= a b for rounded A (rows to a multiple of 32 readable) and packed panels `panel_bytes` apart.
@@ -102,9 +145,7 @@ void multiply_tn_bf16(const Bf16Multiply& g) {
     const size_t depth = smaller(kBf16Depth, g.k - k0), steps = bf16_steps(depth);
     const size_t row = steps * kBf16Block + 32;
     auto* at = static_cast<uint16_t*>(g.scratch);  // A^T: [m][k]
-    for (size_t kk = 0; kk < steps * kBf16Block; kk++)
-      for (size_t i = 0; i < padded_m; i++)
-        at[i * row + kk] = kk < depth && i < g.m ? to_bf16(g.a[(k0 + kk) * g.a_row + i]) : uint16_t{0};
+    transpose_bf16(g.a + k0 * g.a_row, depth, g.m, g.a_row, steps * kBf16Block, padded_m, at, row);
     char* packed = static_cast<char*>(g.scratch) + (padded_m * row * sizeof(uint16_t) + 63) / 64 * 64;
     for (size_t j = 0; j < g.n; j += kBf16Columns) {
       const size_t cols = smaller(kBf16Columns, g.n - j);
