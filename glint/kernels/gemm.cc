@@ -21,9 +21,10 @@ size_t depth_step(size_t k) {
 constexpr size_t kRowBlock = 256;
 // Columns of C that stay near while all of k passes by; a multiple of every panel.
 constexpr size_t kColumnBlock = 512;
-// Parts of rows that lie a multiple of 2 KB apart fall into few sets of the caches. With enough columns to
-// pay for it, such rows are copied to a stride that is a cache line away from that.
-constexpr size_t kCopyColumns = 64, kCopyStride = 512, kCopyGap = 16;
+// A is packed into register tiles where enough columns pay for it: one stream instead of several, few pages.
+// Parts of rows that lie a multiple of 2 KB (512 floats) apart fall into few sets of the caches, and a few
+// columns are enough.
+constexpr size_t kManyColumns = 1024, kFewColumns = 64, kBadStride = 512;
 
 // Without rows, columns or depth there is no product; without depth C is cleared.
 bool nothing_to_add(size_t k, MatrixView<float> c, bool accumulate) {
@@ -79,9 +80,15 @@ void Products::pack(ConstMatrixView<float> w, Form form, std::span<std::byte> ou
   const size_t nr = kernels_->nr, columns = panels(n) * nr, step = depth_step(k);
   for (size_t k0 = 0; k0 < k; k0 += step) {
     const size_t depth = std::min(step, k - k0);
-    for (size_t p = first_panel; p < first_panel + panel_count; p++)
-      kernels_->pack_panel(w.data() + k0 * k_stride + p * nr * j_stride, depth, std::min(nr, n - p * nr),
-                           k_stride, j_stride, floats(out) + k0 * columns + p * depth * nr);
+    float* to = floats(out) + k0 * columns + first_panel * depth * nr;
+    const size_t first = first_panel * nr, cols = std::min(panel_count * nr, n - first);
+    if (!transposed) {
+      kernels_->pack_panels(w.row_ptr(k0) + first, depth, cols, w.stride(), to);
+      continue;
+    }
+    for (size_t j = 0; j < cols; j += nr)
+      kernels_->pack_panel(w.row_ptr(first + j) + k0, depth, std::min(nr, cols - j), k_stride, j_stride,
+                           to + j * depth);
   }
 }
 
@@ -96,30 +103,27 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
   }
   const size_t nr = kernels_->nr, columns = panels(n) * nr, step = depth_step(k);
   assert(scratch.size() >= kScratchBytes);
-  const size_t copied_row = k + kCopyGap;
-  const bool copy = n >= kCopyColumns && k > step && a.stride() % kCopyStride == 0 &&
-                    copied_row * sizeof(float) * kernels_->mr <= kScratchBytes;
-  const size_t block =
-      copy ? std::min<size_t>(kRowBlock, kScratchBytes / (copied_row * sizeof(float))) : kRowBlock;
+  // Packed rows of A: with many columns it pays always, with a few where the stride is bad.
+  const size_t mr = kernels_->mr, fitting = kScratchBytes / sizeof(float) / k / mr * mr;
+  const bool bad_stride = a.stride() % kBadStride == 0 && k > step;
+  const bool pack = fitting > 0 && (n >= kManyColumns || (n >= kFewColumns && bad_stride));
+  const size_t block = pack ? std::min(kRowBlock / mr * mr, fitting) : kRowBlock;
   for (size_t i = 0; i < m; i += block) {
-    const size_t rows = std::min(block, m - i);
-    const float* from = a.row_ptr(i);
-    size_t row = a.stride();
-    if (copy) {
-      for (size_t r = 0; r < rows; r++) std::copy_n(a.row_ptr(i + r), k, floats(scratch) + r * copied_row);
-      from = floats(scratch);
-      row = copied_row;
-    }
+    const size_t rows = std::min(block, m - i), padded = (rows + mr - 1) / mr * mr;
+    if (pack)
+      for (size_t k0 = 0; k0 < k; k0 += step)
+        kernels_->pack_rows(a.row_ptr(i) + k0, std::min(step, k - k0), rows, a.stride(),
+                            floats(scratch) + k0 * padded);
     for (size_t j = 0; j < n; j += kColumnBlock) {
       for (size_t k0 = 0; k0 < k; k0 += step) {
         const size_t depth = std::min(step, k - k0);
         kernels_->gemm({.m = rows,
                         .n = std::min(kColumnBlock, n - j),
                         .k = depth,
-                        .a = from + k0,
-                        .a_tile = kernels_->mr * row,
-                        .a_row = row,
-                        .a_k = 1,
+                        .a = pack ? floats(scratch) + k0 * padded : a.row_ptr(i) + k0,
+                        .a_tile = pack ? depth * mr : mr * a.stride(),
+                        .a_row = pack ? 1 : a.stride(),
+                        .a_k = pack ? mr : 1,
                         .b = floats(b) + k0 * columns + j * depth,
                         .b_panel = depth * nr,
                         .b_k = nr,

@@ -48,6 +48,8 @@ struct Kernels {
   // for A.
   void (*pack_panels)(const float* src, size_t k, size_t n, size_t k_stride, float* out);
   void (*pack_tiles)(const float* src, size_t k, size_t m, size_t k_stride, float* out);
+  // The left operand of A B: out[tile][k][mr] = src[tile * mr + i][k], 0 beyond m.
+  void (*pack_rows)(const float* src, size_t k, size_t m, size_t row_stride, float* out);
 
   // z = [l | r] of width 2h. y = gate(l) r.
   void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* z, size_t z_stride,

@@ -35,8 +35,7 @@ void multiply_on(const ProductInput& in, const Target& target, ThreadPool& pool,
   const ConstMatrixView<float> a = in.a.view(), b = in.b.view();
   const Shape& s = in.shape;
   if (in.kind.tn) {
-    const size_t step = s.rows < 100 ? 24 : products.tile_rows(),
-                 cols = s.cols < 100 ? 40 : size_t{512};
+    const size_t step = s.rows < 100 ? 24 : products.tile_rows(), cols = s.cols < 100 ? 40 : size_t{512};
     for_row_tiles(pool, s.rows, step, [&](size_t i, size_t rows, size_t worker) {
       for (size_t j = 0; j < s.cols; j += cols) {
         const size_t n = std::min(cols, s.cols - j);
@@ -90,7 +89,7 @@ std::vector<Shape> product_shapes(bool training) {
     shapes.push_back({9, i, 21, kPads[(i + 1) % 4]});
     shapes.push_back({i, 18, 11, kPads[(i + 2) % 4]});
   }
-  // Around the borders of register tiles, of blocks of k in f32 (320) and in bf16 (1024).
+  // Around the borders of register tiles, of blocks of k in f32 (320) and in bf16 (512).
   for (const Shape& s : {Shape{33, 65, 129, 1},
                          {67, 67, 67, 13},
                          {96, 64, 320, 0},
@@ -100,7 +99,9 @@ std::vector<Shape> product_shapes(bool training) {
                          {40, 37, 2100, 1},
                          {336, 48, 24, 0},
                          {168, 256, 64, 0},
-                         {64, 1024, 32, 0}})
+                         {64, 1024, 32, 0},
+                         {70, 1030, 700, 0},  // A packed, several blocks of k, rows and columns at the edge
+                         {20, 80, 1024, 0}})  // A packed because of its stride
     shapes.push_back(s);
   for (const Shape& s : {Shape{512, 10, 256, 0}, {512, 256, 256, 13}}) shapes.push_back(s);
   if (training)

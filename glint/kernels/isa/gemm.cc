@@ -113,7 +113,7 @@ void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t
 // Rows lie far apart: the processor's own prefetching starts anew with each, so the rows ahead are asked for
 // here.
 template <size_t width>
-void pack_rows(const float* src, size_t k, size_t n, size_t k_stride, float* out) {
+void pack_along(const float* src, size_t k, size_t n, size_t k_stride, float* out) {
   constexpr size_t kAhead = 4, kLine = 16;
   const size_t whole = n / width, rest = n % width;
   for (size_t kk = 0; kk < k; kk++) {
@@ -129,6 +129,19 @@ void pack_rows(const float* src, size_t k, size_t n, size_t k_stride, float* out
   }
 }
 
+void pack_rows(const float* src, size_t k, size_t m, size_t row_stride, float* out) {
+  for (size_t i0 = 0; i0 < m; i0 += kMr, out += k * kMr) {
+    const float* rows = src + i0 * row_stride;
+    if (m - i0 >= kMr) {
+      for (size_t kk = 0; kk < k; kk++)
+        for (size_t i = 0; i < kMr; i++) out[kk * kMr + i] = rows[i * row_stride + kk];
+    } else {
+      for (size_t kk = 0; kk < k; kk++)
+        for (size_t i = 0; i < kMr; i++) out[kk * kMr + i] = i < m - i0 ? rows[i * row_stride + kk] : 0.0f;
+    }
+  }
+}
+
 }  // namespace
 
 void fill_gemm(Kernels& table) {
@@ -136,8 +149,9 @@ void fill_gemm(Kernels& table) {
   table.nr = kNr;
   table.gemm = &gemm;
   table.pack_panel = &pack_panel;
-  table.pack_panels = &pack_rows<kNr>;
-  table.pack_tiles = &pack_rows<kMr>;
+  table.pack_panels = &pack_along<kNr>;
+  table.pack_rows = &pack_rows;
+  table.pack_tiles = &pack_along<kMr>;
 }
 
 }  // namespace glint::GLINT_ISA
