@@ -156,19 +156,17 @@ def training_section(data):
         if {"sqs", "relu", "identity"} <= by.keys():
             below = all(by["sqs"][i]["loss"]["mean"] < by[g][i]["loss"]["mean"] for i in range(4) for g in ("relu", "identity"))
             text.append("%s: SQS is %s ReLU and bilinear in test loss at all four points.\n" % (data_set, "below" if below else "**not** below"))
-    pairs = [(a, b) for a in f32 for b in data["rows"] if b["precision"] == "bf16" and (a["data"], a["gate"]) == (b["data"], b["gate"])]
-    if pairs:
-        text.append("bf16 against f32, the same seeds, at the end of training%s:\n" %
-                    (" (bf16 computed by the portable emulation: this processor has no bf16 instructions)" if data["machine"].get("emulated") else ""))
-        rows = []
-        for a, b in pairs:
-            la, lb = a["quarters"][-1], b["quarters"][-1]
-            rows.append(["%s, %s" % (a["data"], GATES[a["gate"]]), str(len(b["seeds"])),
-                         "%.4f ± %.4f" % (la["loss"]["mean"], la["loss"]["sd"]), "%.4f ± %.4f" % (lb["loss"]["mean"], lb["loss"]["sd"]),
-                         "%.2f ± %.2f" % (100 * la["accuracy"]["mean"], 100 * la["accuracy"]["sd"]),
-                         "%.2f ± %.2f" % (100 * lb["accuracy"]["mean"], 100 * lb["accuracy"]["sd"])])
-        text.append(table(["model", "seeds", "loss f32", "loss bf16", "accuracy f32", "accuracy bf16"], rows))
     return text
+
+
+def precision_section(data):
+    text = ["## bf16 against f32\n", "`bench/compare_precision.py`: the same recipe and seeds in both precisions, at the end of training.\n"]
+    if any(r["unit"] == "emulated" for r in data["rows"]):
+        text.append("bf16 was computed by the portable emulation (operands rounded to bf16, sums in f32): the processor has no bf16 "
+                    "instructions.\n")
+    rows = [[r["recipe"], r["precision"], str(len(r["seeds"])), "%.4f ± %.4f" % (r["test_loss"]["mean"], r["test_loss"]["sd"]),
+             "%.2f ± %.2f" % (100 * r["test_accuracy"]["mean"], 100 * r["test_accuracy"]["sd"])] for r in data["rows"]]
+    return text + [table(["recipe", "precision", "seeds", "test loss", "test accuracy %"], rows)]
 
 
 def readme_results(gates, step, training):
@@ -211,7 +209,8 @@ def main():
     text = ["# Performance\n",
             "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
             "that alternate with what it is compared with, because machines are noisy: trust ratios, not milliseconds.\n"]
-    for name, section in (("gates", gates_section), ("step", step_section), ("training", training_section)):
+    for name, section in (("gates", gates_section), ("step", step_section), ("training", training_section),
+                          ("precision", precision_section)):
         data = load(name)
         if data:
             text += section(data)
