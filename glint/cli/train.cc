@@ -1,7 +1,6 @@
 // glint train: from a recipe or flags to a run directory, for one seed or several side by side.
 #include <atomic>
 #include <cmath>
-#include <csignal>
 #include <mutex>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -10,6 +9,7 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/cli/machine.h"
+#include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/report/table.h"
@@ -26,24 +26,6 @@ struct Options {
   std::vector<std::pair<std::string, std::string>> given;  // option, text: applied over the recipe
   size_t checkpoint_every = 0;
   bool force = false;
-};
-
-std::atomic<bool> stop_requested{false};
-
-// While it lives, Ctrl-C and SIGTERM ask the run to save and stop; a second Ctrl-C ends at once.
-class StopOnSignal {
- public:
-  StopOnSignal() {
-    stop_requested = false;
-    for (const int s : {SIGINT, SIGTERM})
-      std::signal(s, [](int signal) {
-        stop_requested = true;
-        std::signal(signal, SIG_DFL);
-      });
-  }
-  ~StopOnSignal() {
-    for (const int s : {SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
-  }
 };
 
 // "3", "0..4", "0,2,5..7"

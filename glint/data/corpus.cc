@@ -242,26 +242,25 @@ std::string CorpusWriter::finish() {
 
 std::vector<std::byte> corpus_bytes(std::span<const std::vector<uint16_t>> stories, size_t vocab,
                                     const std::string& tokenizer_hash) {
-  std::vector<std::byte> file;
-  const auto put = [&](std::span<const std::byte> bytes) {
-    file.insert(file.end(), bytes.begin(), bytes.end());
-  };
-  put(header_of(vocab, tokenizer_hash));
   std::vector<uint64_t> starts = {0};
   for (const std::vector<uint16_t>& story : stories) {
     assert(!story.empty());
-    put(std::as_bytes(std::span(story)));
     starts.push_back(starts.back() + story.size());
   }
-  file.resize(file.size() + padding(starts.back()));
+  const uint64_t tokens = starts.back();
+  std::vector<std::byte> file(kHeader + 2 * tokens + padding(tokens) + 8 * starts.size() + kFooter);
+  std::byte* at = file.data();
+  const auto put = [&](std::span<const std::byte> bytes) { at = std::copy(bytes.begin(), bytes.end(), at); };
+  put(header_of(vocab, tokenizer_hash));
+  for (const std::vector<uint16_t>& story : stories) put(std::as_bytes(std::span(story)));
+  at += padding(tokens);
   put(std::as_bytes(std::span(starts)));
-  Block64 footer = footer_of(stories.size(), starts.back());
-  put(std::span(footer).first(kFooterHash));
+  std::byte* footer = at;
+  put(footer_of(stories.size(), tokens));
   Sha256 hash;
-  hash.update(file);
+  hash.update(std::span(file).first(static_cast<size_t>(footer - file.data()) + kFooterHash));
   const Sha256::Digest digest = hash.finish();
-  std::memcpy(footer.data() + kFooterHash, digest.data(), kHash);
-  put(std::span(footer).subspan(kFooterHash));
+  std::memcpy(footer + kFooterHash, digest.data(), kHash);
   return file;
 }
 

@@ -16,8 +16,8 @@ namespace glint {
 namespace {
 
 constexpr size_t kChunk = size_t{1} << 18;
-// What liblzma may take: the promise is twice the file + 64 MB, and the rest needs some of it.
-constexpr uint64_t kXzMemory = uint64_t{60} << 20;
+// What liblzma may ask for: enough for the 64 MB window of xz -9, of which only what is unpacked is touched.
+constexpr uint64_t kXzMemory = uint64_t{68} << 20;
 
 enum class Packing { none, gzip, xz };
 
@@ -87,8 +87,7 @@ TextStream::TextStream(const std::string& path) : state_(std::make_unique<State>
       throw Error({.what = "cannot start to unpack gzip: out of memory", .where = s.name});
     s.open_member = true;
   } else if (packing == Packing::xz) {
-    const uint64_t limit = kXzMemory + 2 * repeatable_size(path);
-    if (lzma_stream_decoder(&s.xz, limit, LZMA_CONCATENATED) != LZMA_OK)
+    if (lzma_stream_decoder(&s.xz, kXzMemory, LZMA_CONCATENATED) != LZMA_OK)
       throw Error({.what = "cannot start to unpack xz: out of memory", .where = s.name});
   }
   s.packing = packing;
@@ -161,7 +160,7 @@ size_t TextStream::State::read_xz(std::span<char> out) {
   } else if (result == LZMA_MEM_ERROR) {
     throw Error({.what = "cannot unpack xz: out of memory", .where = name});
   } else if (result == LZMA_MEMLIMIT_ERROR) {
-    refuse("the xz file needs more memory than allowed", "a dictionary below 60 MB + twice the file",
+    refuse("the xz file needs more memory than allowed", "a window of at most 64 MB, as xz -9 has",
            "unpack it first: xz -dk " + name);
   } else if (result != LZMA_OK) {
     refuse(result == LZMA_BUF_ERROR ? "xz data ends too early" : "xz data is damaged",

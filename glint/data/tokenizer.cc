@@ -56,18 +56,18 @@ std::string number_after(const std::string& message, const std::string& mark) {
 
 [[noreturn]] void refuse_training(const std::string& message, const TokenizerOptions& options) {
   const std::string vocab = std::to_string(options.vocab);
-  const std::string most = number_after(message, "value <="), least = number_after(message, " vs ");
+  const std::string most = number_after(message, "a value <="), least = number_after(message, " vs ");
   if (!most.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "the text has too few different words for " + vocab + " pieces",
                  .where = "--vocab " + vocab,
                  .expected = "at most " + most,
                  .hint = "more text, or --vocab " + most});
-  if (message.find("required_chars") != message.npos)
+  if (!least.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = vocab + " pieces are too few for the characters of the text",
                  .where = "--vocab " + vocab,
-                 .expected = "at least " + number_after(message, "required_chars"),
+                 .expected = "at least " + least,
                  .hint = options.byte_fallback ? "a larger --vocab, or --no-byte-fallback (saves 256 pieces)"
                                                : "a larger --vocab"});
   throw Error({.code = ErrorCode::usage, .what = "cannot train the tokenizer: " + message});
