@@ -1,4 +1,5 @@
 // glint train: from a recipe or flags to a run directory, for one seed or several side by side.
+#include <cmath>
 #include <nlohmann/json.hpp>
 #include <optional>
 
@@ -20,11 +21,20 @@ struct Options {
   bool force = false;
 };
 
+std::string metric_text(const Evaluation& e, bool text) {
+  return text ? "  perplexity " + fixed_text(std::exp(e.test_loss), 2)
+              : "  test accuracy " + fixed_text(100 * e.test_accuracy, 2) + " %";
+}
+
 // The display of one or several runs.
 class Display {
  public:
   Display(Context& context, const std::vector<TrainJob>& jobs)
-      : context_(context), jobs_(jobs.size()), samples_(jobs.front().options.batch) {}
+      : context_(context),
+        jobs_(jobs.size()),
+        samples_(jobs.front().options.batch),
+        text_(jobs.front().options.text),
+        unit_(text_ ? "stories" : "images") {}
 
   JobHooks hooks() {
     return {.begin = [this](const TrainJob&, uint64_t steps) { begin(steps); },
@@ -43,7 +53,7 @@ class Display {
   void begin(uint64_t steps) {
     if (!progress_)
       progress_.emplace(context_.err, context_.terminal, context_.shared.quiet,
-                        ProgressSetup{.label = "train", .total = jobs_ * steps * samples_, .unit = "images"});
+                        ProgressSetup{.label = "train", .total = jobs_ * steps * samples_, .unit = unit_});
   }
   void resumed(const TrainJob& job, uint64_t step) {
     steps_ += step;
@@ -55,18 +65,21 @@ class Display {
     progress_->update(steps_ * samples_, "loss " + fixed_text(loss, 4) + note_);
   }
   void evaluation(const TrainJob& job, const Evaluation& e) {
-    note_ = ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
+    note_ = text_ ? ", validation " + fixed_text(e.test_loss, 4)
+                  : ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
     if (!e.epoch_end) return;
     std::string text = jobs_ > 1 ? "seed " + std::to_string(job.options.seed) + "  " : "";
     text += "epoch " + std::to_string(e.epoch) + "/" + std::to_string(job.options.epochs) + "  train loss " +
-            fixed_text(e.train_loss, 4) + "  test loss " + fixed_text(e.test_loss, 4) + "  test accuracy " +
-            fixed_text(100 * e.test_accuracy, 2) + " %  " + progress_->rate() + " images/s  " +
-            duration_text(e.seconds);
+            fixed_text(e.train_loss, 4) + (text_ ? "  validation loss " : "  test loss ") +
+            fixed_text(e.test_loss, 4) + metric_text(e, text_) + "  " + progress_->rate() + " " + unit_ +
+            "/s  " + duration_text(e.seconds);
     progress_->line(text);
   }
 
   Context& context_;
   const uint64_t jobs_, samples_;
+  const bool text_;
+  const std::string unit_;
   std::optional<Progress> progress_;
   uint64_t steps_ = 0;
   std::string note_;
@@ -107,26 +120,35 @@ void report(Context& context, const std::vector<TrainJob>& jobs) {
     context.print_json(j);
     return;
   }
-  Table table({{.header = "run"},
-               {.header = "seed", .align = Align::right},
-               {.header = "test loss", .align = Align::right},
-               {.header = "test accuracy", .align = Align::right},
-               {.header = "time", .align = Align::right}});
+  const bool text = jobs.front().options.text;
+  std::vector<Column> columns = {{.header = "run"}, {.header = "seed", .align = Align::right}};
+  for (const char* header : text ? std::vector{"train loss", "validation loss", "perplexity", "time"}
+                                 : std::vector{"test loss", "test accuracy", "time"})
+    columns.push_back({.header = header, .align = Align::right});
+  Table table(columns);
   for (const TrainJob& job : jobs) {
     const Evaluation& e = job.result.last;
-    table.add({job.out, std::to_string(job.options.seed), fixed_text(e.test_loss, 4),
-               fixed_text(100 * e.test_accuracy, 2) + " %",
-               job.result.state == TrainResult::State::already_finished ? "done before"
-                                                                        : duration_text(e.seconds)});
+    std::vector<std::string> cells = {job.out, std::to_string(job.options.seed)};
+    if (text)
+      for (const double v : {e.train_loss, e.test_loss, std::exp(e.test_loss)})
+        cells.push_back(fixed_text(v, v == e.train_loss || v == e.test_loss ? 4 : 2));
+    else
+      cells.insert(cells.end(), {fixed_text(e.test_loss, 4), fixed_text(100 * e.test_accuracy, 2) + " %"});
+    cells.push_back(job.result.state == TrainResult::State::already_finished ? "done before"
+                                                                             : duration_text(e.seconds));
+    table.add(cells);
   }
   context.out << table.terminal();
-  if (jobs.size() > 1) {
-    const MeanAndSd loss = spread(jobs, &Evaluation::test_loss),
-                    accuracy = spread(jobs, &Evaluation::test_accuracy);
-    context.out << "\nmean of " << jobs.size() << " seeds: test loss " << fixed_text(loss.mean, 4) << " ± "
-                << fixed_text(loss.sd, 4) << ", test accuracy " << fixed_text(100 * accuracy.mean, 2) << " ± "
-                << fixed_text(100 * accuracy.sd, 2) << " %\n";
+  if (jobs.size() == 1) return;
+  const MeanAndSd loss = spread(jobs, &Evaluation::test_loss);
+  context.out << "\nmean of " << jobs.size() << " seeds: " << (text ? "validation" : "test") << " loss "
+              << fixed_text(loss.mean, 4) << " ± " << fixed_text(loss.sd, 4);
+  if (!text) {
+    const MeanAndSd accuracy = spread(jobs, &Evaluation::test_accuracy);
+    context.out << ", test accuracy " << fixed_text(100 * accuracy.mean, 2) << " ± "
+                << fixed_text(100 * accuracy.sd, 2) << " %";
   }
+  context.out << "\n";
 }
 
 void run(Context& context, const Options& o) {
@@ -142,7 +164,16 @@ void run(Context& context, const Options& o) {
   for (const OptionSpec& spec : option_table(options))
     for (const auto& [name, text] : o.given)
       if (name == spec.name) set_option(spec, text, "--" + name);
-  if (label.empty()) label = options.data.find('/') == std::string::npos ? options.data : "images";
+  options.text = is_text_data(options.data);
+  for (const OptionSpec& spec : option_table(options))
+    for (const auto& [name, text] : o.given)
+      if (name == spec.name && !applies(spec, options))
+        throw Error({.code = ErrorCode::usage,
+                     .what = "--" + name + " is for " + (options.text ? "images" : "stories"),
+                     .where = "--data " + options.data,
+                     .expected = options.text ? "options of a language model" : "options of an image model"});
+  if (label.empty())
+    label = options.data.find('/') == std::string::npos ? options.data : options.text ? "stories" : "images";
   if (!o.seeds.empty() &&
       std::any_of(o.given.begin(), o.given.end(), [](const auto& g) { return g.first == "seed"; }))
     throw Error(
@@ -190,16 +221,18 @@ void add_train(Program& program) {
   Verb& verb = program.add(
       {.name = "train",
        .group = Group::train,
-       .summary = "train a GLU on images, from a recipe or from flags",
+       .summary = "train a GLU on images or stories, from a recipe or from flags",
        .details =
            "RECIPE is a file, or the name of one that comes with glint (mnist-4.1, mnist-4.2, fashion-4.1, "
-           "fashion-4.2, quick). Flags override it. The run directory holds the options, the metrics, the "
+           "fashion-4.2, quick; for language models tinystories, tinystories-small, tales). Flags override "
+           "it. The run directory holds the options, the metrics, the "
            "checkpoints and the weights; the same command resumes an interrupted run, and a directory with "
            "another run is never overwritten without --force.",
        .examples = {
            {"glint train quick --out runs/first", "a small model on the built-in digits, half a minute"},
            {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
-           {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"}}});
+           {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"},
+           {"glint train tinystories-small --data corpus --out runs/stories", "a language model"}}});
   const auto o = std::make_shared<Options>();
   verb.positional("RECIPE", o->recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .kind = Value::Kind::file});

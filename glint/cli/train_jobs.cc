@@ -2,25 +2,45 @@
 
 #include <algorithm>
 #include <atomic>
-#include <csignal>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <thread>
 
 #include "glint/base/error.h"
 #include "glint/train/image_task.h"
+#include "glint/train/text_task.h"
 
 namespace glint::cli {
 namespace {
 
 using nlohmann::ordered_json;
 
-std::atomic<bool> stop{false};
-
 ordered_json machine_json(const Context& context, const Machine& machine) {
   return {{"version", GLINT_VERSION},          {"cpu", describe(context.cpu)},
           {"isa", name(context.isa)},          {"precision", name(machine.precision())},
           {"bf16_unit", name(machine.unit())}, {"threads", machine.compute().pool.size()}};
+}
+
+// A task that keeps its data alive.
+template <class T, class Data>
+class OwningTask : public T {
+ public:
+  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute,
+             FileSystem& files)
+      : T(options, *data, compute, files), data_(std::move(data)) {}
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+// The data called `name`, loaded by the first caller.
+template <class List, class Load>
+auto once(List& list, std::mutex& mutex, const std::string& name, const Load& load) {
+  const std::lock_guard lock(mutex);
+  for (const auto& [known, data] : list)
+    if (known == name) return data;
+  list.emplace_back(name, std::make_shared<decltype(load())>(load()));
+  return list.back().second;
 }
 
 void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, const Machine& machine,
@@ -45,56 +65,29 @@ void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, co
   };
   hooks.on_evaluation = [&](const Evaluation& e) { tell(h.evaluation, e); };
   hooks.on_note = [&](const std::string& text) { tell(h.note, text); };
-  hooks.should_stop = [] { return stop.load(); };
+  hooks.should_stop = [] { return stop_requested.load(); };
   job.result = train(job.options, *task, machine.compute(), context.files, setup, hooks);
   tell(h.end);
 }
 
 }  // namespace
 
-StopOnSignal::StopOnSignal() {
-  stop = false;
-  for (const int s : {SIGINT, SIGTERM})
-    std::signal(s, [](int signal) {
-      stop = true;
-      std::signal(signal, SIG_DFL);
-    });
-}
-
-StopOnSignal::~StopOnSignal() {
-  for (const int s : {SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
-}
-
-bool stop_requested() { return stop; }
-
 std::shared_ptr<const Dataset> TrainingData::images(const std::string& name) {
-  const std::lock_guard lock(mutex_);
-  for (const auto& [known, data] : images_)
-    if (known == name) return data;
-  DataOptions options;
-  options.paths = data_paths_from_environment(data_dir_);
-  images_.emplace_back(name, std::make_shared<Dataset>(load_dataset(name, options)));
-  return images_.back().second;
+  return once(images_, mutex_, name, [&] {
+    DataOptions options;
+    options.paths = data_paths_from_environment(data_dir_);
+    return load_dataset(name, options);
+  });
 }
 
-namespace {
-
-// A task that keeps its data alive.
-template <class T, class Data>
-class OwningTask : public T {
- public:
-  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute,
-             FileSystem& files)
-      : T(options, *data, compute, files), data_(std::move(data)) {}
-
- private:
-  std::shared_ptr<const Data> data_;
-};
-
-}  // namespace
+std::shared_ptr<const TextData> TrainingData::text(const std::string& name) {
+  return once(texts_, mutex_, name, [&] { return load_text_data(name); });
+}
 
 std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute,
                                          FileSystem& files) {
+  if (options.text)
+    return std::make_unique<OwningTask<TextTask, TextData>>(options, text(options.data), compute, files);
   return std::make_unique<OwningTask<ImageTask, Dataset>>(options, images(options.data), compute, files);
 }
 
@@ -106,7 +99,7 @@ void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::
   std::mutex mutex;
   std::exception_ptr error;
   const auto work = [&](const Machine& machine) {
-    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop;) {
+    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop_requested;) {
       try {
         run_job(context, data, setup, machine, jobs[i], hooks, mutex);
       } catch (...) {

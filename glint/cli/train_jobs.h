@@ -8,18 +8,12 @@
 #include <vector>
 
 #include "glint/cli/machine.h"
+#include "glint/cli/stop.h"
 #include "glint/data/dataset.h"
+#include "glint/data/text_data.h"
 #include "glint/train/trainer.h"
 
 namespace glint::cli {
-
-// While it lives, Ctrl-C and SIGTERM ask the runs to save and stop; a second Ctrl-C ends at once.
-class StopOnSignal {
- public:
-  StopOnSignal();
-  ~StopOnSignal();
-};
-bool stop_requested();
 
 // Data sets, each loaded once, by the first job that needs it. Any thread may ask.
 class TrainingData {
@@ -27,11 +21,15 @@ class TrainingData {
   explicit TrainingData(std::string data_dir) : data_dir_(std::move(data_dir)) {}
   std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute, FileSystem& files);
   std::shared_ptr<const Dataset> images(const std::string& name);
+  std::shared_ptr<const TextData> text(const std::string& name);
 
  private:
+  template <class Data>
+  using Loaded = std::vector<std::pair<std::string, std::shared_ptr<const Data>>>;
   std::string data_dir_;
   std::mutex mutex_;
-  std::vector<std::pair<std::string, std::shared_ptr<const Dataset>>> images_;
+  Loaded<Dataset> images_;
+  Loaded<TextData> texts_;
 };
 
 struct TrainJob {

@@ -63,6 +63,9 @@ struct TextResult {
   uint64_t correct = 0, tokens = 0;
 };
 
+class SequencePass;         // sequence_pass.h
+struct TransformerWeights;  // sequence_pass.h
+
 // Computes with one set of weights. Allocates in the constructor only; memory grows with max_rows and with
 // the number of threads.
 class TransformerEngine {
@@ -74,14 +77,13 @@ class TransformerEngine {
   ~TransformerEngine();
 
   const TransformerParams& params() const { return params_; }
-  size_t max_rows() const { return max_rows_; }
+  size_t max_rows() const { return lanes_.size(); }
   // To be called after the weights changed, before the next rows. Keeps the pointer.
   void set_weights(std::span<const float> weights);
 
   // Any number of rows. `each`, when given, is called for every row in order.
   TextResult evaluate(std::span<const TokenRow> rows, const RowLosses& each = {});
-  // Overwrites `gradients` with those of the mean loss over all tokens of all rows. Gaps of the buffer are
-  // left alone.
+  // Overwrites `gradients` with those of the mean loss over all tokens of all rows; gaps become 0.
   TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients);
 
   // Of one row, whose targets are not read: the inputs of the GLU of a layer, after its norm [tokens, d]; the
@@ -90,15 +92,28 @@ class TransformerEngine {
   void logits(const TokenRow& row, MatrixView<float> out);
 
  private:
-  struct Worker;
-  struct Lane;
+  // A sum of gradients and results, to which sequences are added in their order: `turn` counts them.
+  struct Lane {
+    Matrix<float> gradients;
+    TextResult result;
+    std::atomic<size_t> turn{0};
+  };
+  struct PackTask {
+    PackedWeights* weights;  // null: the head
+    size_t param, piece;
+  };
+  size_t lanes_for(size_t rows) const { return std::min(rows, lanes_.size()); }
+  TextResult sum_results(size_t lanes) const;
+  void sum_gradients(size_t lanes, std::span<float> gradients);
+
   TransformerConfig config_;
   const Compute& compute_;
-  size_t max_rows_;
   TransformerParams params_;
-  std::span<const float> weights_;
-  std::vector<std::unique_ptr<Worker>> workers_;
-  std::vector<std::unique_ptr<Lane>> lanes_;
+  std::unique_ptr<TransformerWeights> weights_;
+  std::vector<PackTask> tasks_;
+  std::vector<std::unique_ptr<SequencePass>> passes_;  // one a worker
+  std::vector<Lane> lanes_;                            // max_rows of them
+  Matrix<float> losses_;                               // [max_rows, context]
 };
 
 }  // namespace glint
