@@ -206,6 +206,16 @@ CLI::Option* Verb::positional(const std::string& name, std::string& target, cons
   return text(name, target, description, std::move(value));
 }
 
+CLI::Option* Verb::positionals(const std::string& name, std::vector<std::string>& target,
+                               const std::string& description, Value value) {
+  value.placeholder = name + "...";
+  OptionText o{.value = std::move(value)};
+  o.option = app_->add_option_function<std::vector<std::string>>(
+      name, [&target](const std::vector<std::string>& words) { target = words; }, description);
+  options_.push_back(o);
+  return o.option;
+}
+
 void Verb::share_seed() {
   add("--seed", whole_number<uint64_t>("--seed", shared_.seed, 0, std::numeric_limits<uint64_t>::max()),
       "Seed of everything random; the same seed gives the same bytes", std::to_string(shared_.seed),

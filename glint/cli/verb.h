@@ -111,6 +111,9 @@ class Verb {
   // An argument without a flag: `name` is what help shows.
   CLI::Option* positional(const std::string& name, std::string& target, const std::string& description,
                           Value value = {});
+  // Any number of arguments without a flag.
+  CLI::Option* positionals(const std::string& name, std::vector<std::string>& target,
+                           const std::string& description, Value value = {});
 
   void share_seed();
   void share_threads();

@@ -7,6 +7,9 @@
   X(data)              \
   X(train)             \
   X(eval)              \
+  X(compare)           \
+  X(attack)            \
+  X(export)            \
   X(gates)             \
   X(bench)             \
   X(completion)

@@ -67,8 +67,8 @@ const std::vector<double>& values_of(const SideComparison& side, Measure measure
 ModelVectors model_vectors(const ImageReading& reading, const Units& units, std::span<const GateLine> lines,
                            CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
-  const std::vector<UnitForm> forms = unit_forms(
-      reading.linalg(), reading.pool(), reading.layer(units.layer), lines[units.layer], units.weights);
+  const std::vector<UnitForm> forms = unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
+                                                 lines[units.layer], units.weights);
   ModelVectors model;
   for (const UnitForm& form : forms) {
     const Spectrum& s = form.spectrum;
@@ -95,7 +95,8 @@ ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span
   for (size_t u = 0; u < units; u++) {
     std::vector<double> values;
     for (size_t i = 0; i < 2 * side; i++)
-      values.push_back(i < side ? static_cast<double>(side - i) : static_cast<double>(side) - 1 - static_cast<double>(i));
+      values.push_back(i < side ? static_cast<double>(side - i)
+                                : static_cast<double>(side) - 1 - static_cast<double>(i));
     model.values.push_back(std::move(values));
     model.vectors.push_back(
         random_orthonormal_rows(2 * side, width, seed, kControlStream + static_cast<uint32_t>(u)));
