@@ -25,6 +25,9 @@ LoadedRun load_run(const std::string& directory);
 Dataset load_run_data(const Context& context, const LoadedRun& run, const std::string& name_or_dir,
                       const DataOptions& options);
 
+// "sqs, 1 layer, width 256, 334336 parameters".
+std::string model_text(const ImageModel& model);
+
 // Text from a file, for the terminal: without control characters.
 std::string printable(std::string text);
 

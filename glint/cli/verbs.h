@@ -7,6 +7,7 @@
   X(data)              \
   X(train)             \
   X(eval)              \
+  X(spectrum)          \
   X(compare)           \
   X(attack)            \
   X(export)            \
