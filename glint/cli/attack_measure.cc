@@ -71,7 +71,7 @@ Attack measure_attack(OpenedRun& run, const AttackOptions& options, uint64_t see
   const std::vector<GateLine> lines = run.lines(options.form);
   const Units classes = reading.classes();
   Attack attack;
-  attack.units = parse_unit_list(options.unit, classes.count());
+  attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);
   attack.fidelity =
       reading.read(classes, lines[reading.last()], reading.run(test.pixels, reading.last()), labels_of(test))

@@ -42,7 +42,7 @@ class Runs {
                    .width = m.config.d_model,
                    .layers = m.config.layers};
     if (!first_) {
-      units_ = parse_unit_list(options_.unit, m.config.classes);
+      units_ = parse_class_list(options_.unit, m.class_names);
     } else {
       fits(entry);
     }

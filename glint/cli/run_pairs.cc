@@ -8,6 +8,7 @@
 #include <sstream>
 
 #include "glint/base/error.h"
+#include "glint/cli/unit_words.h"
 #include "glint/io/json.h"
 
 namespace glint::cli {
@@ -142,30 +143,17 @@ std::optional<uint64_t> run_seed(const std::string& directory) {
   return options.required<uint64_t>("seed");
 }
 
-std::vector<size_t> parse_unit_list(const std::string& text, size_t count) {
-  const auto refuse = [&](const std::string& what) {
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = what,
-         .where = "--unit " + text,
-         .expected = "all, or classes from 0 to " + std::to_string(count - 1) + ": 3, 3..5, 0,2,7..9"});
-  };
-  std::set<size_t> units;
-  if (text == "all")
-    for (size_t u = 0; u < count; u++) units.insert(u);
-  std::istringstream in(text == "all" ? "" : text);
-  for (std::string part; std::getline(in, part, ',');) {
-    const size_t dots = part.find("..");
-    uint64_t first = 0, last = 0;
-    if (!read_whole(std::string_view(part).substr(0, dots), first)) refuse("cannot read the classes");
-    last = first;
-    if (dots != part.npos && !read_whole(std::string_view(part).substr(dots + 2), last))
-      refuse("cannot read the classes");
-    if (last < first || last >= count) refuse("there is no such class");
-    for (uint64_t u = first; u <= last; u++) units.insert(static_cast<size_t>(u));
+std::vector<size_t> parse_class_list(const std::string& text, const std::vector<std::string>& class_names) {
+  std::set<size_t> classes;
+  for (const UnitWord& word : parse_units(text, class_names)) {
+    if (word.minus)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "a difference of classes is not possible here",
+                   .where = "--unit " + text,
+                   .expected = "classes: all, 3, 3..5, or 0,2,7..9"});
+    classes.insert(word.plus);
   }
-  if (units.empty()) refuse("no class is given");
-  return {units.begin(), units.end()};
+  return {classes.begin(), classes.end()};
 }
 
 }  // namespace glint::cli

@@ -25,7 +25,7 @@ std::vector<std::string> listed_runs(const std::string& text);
 // From run.json; nothing when the run does not say.
 std::optional<uint64_t> run_seed(const std::string& directory);
 
-// "all", "3", "3..5", "0,2,7..9" of `count` classes, ascending. Error (usage) for anything else.
-std::vector<size_t> parse_unit_list(const std::string& text, size_t count);
+// The words of --unit without differences: classes, ascending.
+std::vector<size_t> parse_class_list(const std::string& text, const std::vector<std::string>& class_names);
 
 }  // namespace glint::cli

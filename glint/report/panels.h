@@ -11,7 +11,7 @@ namespace glint {
 
 enum class PanelTone {
   gray,       // 0 black, 1 white: an image
-  diverging,  // blue below 0, white at 0, red above
+  diverging,  // blue below 0, white at 0, red above; the largest magnitude has the full colour
   share       // 0 white to 1 dark blue
 };
 
@@ -19,7 +19,6 @@ struct Panel {
   Matrix<double> values;                  // [height, width]; what is outside the range of the tone is cut off
   std::vector<std::string> caption = {};  // lines below, centred
   PanelTone tone = PanelTone::gray;
-  double scale = 0;  // diverging: the magnitude with the full colour; 0: the largest of the panel
 };
 
 struct PanelGrid {
@@ -28,7 +27,7 @@ struct PanelGrid {
   std::vector<Panel> panels;
   size_t columns = 5;
   double panel_width = 112;  // in the units of the SVG; the height follows from the first panel's shape
-  bool scale_bar = false;    // what the colours of the first panel's tone mean, at the bottom
+  bool scale_bar = false;    // what the colours of `share` mean, at the bottom
 };
 
 std::string to_svg(const PanelGrid& grid);
