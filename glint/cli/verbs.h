@@ -8,6 +8,10 @@
   X(tokenize)          \
   X(train)             \
   X(eval)              \
+  X(spectrum)          \
+  X(compare)           \
+  X(attack)            \
+  X(export)            \
   X(gates)             \
   X(bench)             \
   X(completion)
