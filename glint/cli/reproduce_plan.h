@@ -19,15 +19,16 @@ struct PlanSetup {
 };
 
 struct PlannedRun {
-  std::string group;   // "mnist-4.2": folder in OUT/runs
-  std::string recipe;  // that it starts from
+  std::string group;                                         // "mnist-4.2": folder in OUT/runs
+  std::string recipe;                                        // that it starts from
   std::vector<std::pair<std::string, std::string>> changes;  // options over the recipe
   TrainOptions options;
   std::string path() const;  // "mnist-4.2/sqs/seed-0"
   std::string command(const std::string& out) const;
 };
 
-// Section 4.2: table 1 and figure 3. Section 4.1: what reads weights. Depth: 4.2 with other numbers of layers.
+// Section 4.2: table 1 and figure 3. Section 4.1: what reads weights. Depth: 4.2 with other numbers of
+// layers.
 std::vector<PlannedRun> runs_42(const PlanSetup& setup);
 std::vector<PlannedRun> runs_41(const PlanSetup& setup);
 std::vector<PlannedRun> runs_41_pairs(const PlanSetup& setup);  // SQS and bilinear alone

@@ -24,8 +24,8 @@ double run_cost(const TrainOptions& o, TrainingData& data) {
     return 6 * weights * epochs * static_cast<double>(text->train.tokens());
   }
   const auto images = data.images(o.data);
-  const double weights = d * static_cast<double>(images->train.pixels.cols() + images->train.classes) +
-                         layers * 2 * d * h;
+  const double weights =
+      d * static_cast<double>(images->train.pixels.cols() + images->train.classes) + layers * 2 * d * h;
   return 6 * weights * epochs * static_cast<double>(images->train.count());
 }
 

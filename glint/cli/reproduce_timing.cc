@@ -52,8 +52,8 @@ std::vector<TimedGate> measure(Lab& lab) {
 }
 
 Json to_json(const TimedGate& t) {
-  return {{"batch", t.batch},         {"width", t.width},     {"gate", t.gate},      {"median_ms", t.median_ms},
-          {"low_ms", t.low_ms},       {"high_ms", t.high_ms}, {"repeats", t.repeats}};
+  return {{"batch", t.batch},   {"width", t.width},     {"gate", t.gate},      {"median_ms", t.median_ms},
+          {"low_ms", t.low_ms}, {"high_ms", t.high_ms}, {"repeats", t.repeats}};
 }
 
 std::vector<TimedGate> stored(const std::string& path, const Json& who) {
@@ -65,8 +65,9 @@ std::vector<TimedGate> stored(const std::string& path, const Json& who) {
   if (!fields.has("identity") || file["identity"] != who) return times;
   for (const Json& row : fields.array("times")) {
     const JsonFields f(row, path, "times");
-    times.push_back({f.required<uint64_t>("batch"), f.required<uint64_t>("width"), f.required<std::string>("gate"),
-                     f.required<double>("median_ms"), f.required<double>("low_ms"), f.required<double>("high_ms"),
+    times.push_back({f.required<uint64_t>("batch"), f.required<uint64_t>("width"),
+                     f.required<std::string>("gate"), f.required<double>("median_ms"),
+                     f.required<double>("low_ms"), f.required<double>("high_ms"),
                      f.required<uint64_t>("repeats")});
   }
   return times;
@@ -77,8 +78,9 @@ std::vector<TimedGate> stored(const std::string& path, const Json& who) {
 void write_gates(Lab&, ReportSection& section) {
   const Chart chart = gate_figure(kFigureParams);
   section.blocks.push_back(ReportFigure{.name = "figure1",
-                                        .caption = "The gates as functions of their input, with the paper's options "
-                                                   "for this figure. SQS jumps from +c to -c at 0.",
+                                        .caption =
+                                            "The gates as functions of their input, with the paper's options "
+                                            "for this figure. SQS jumps from +c to -c at 0.",
                                         .svg = to_svg(chart),
                                         .csv = to_csv(chart)});
 }
@@ -94,10 +96,11 @@ void write_timing(Lab& lab, ReportSection& section) {
     write_atomic(lab.context.files, path, file.dump(1) + "\n");
   }
   lab.measured.timing = timing_numbers(times);
-  section.blocks.push_back(
-      Paragraph{"All gates of a shape take turns, so that a drift of the machine hits them alike. The times are kept in "
-                "`timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a GPU: "
-                "compare ratios, not milliseconds."});
+  section.blocks.push_back(Paragraph{
+      "All gates of a shape take turns, so that a drift of the machine hits them alike. The times are kept "
+      "in "
+      "`timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a GPU: "
+      "compare ratios, not milliseconds."});
   section.blocks.push_back(timing_table(times));
 }
 

@@ -110,31 +110,34 @@ void write_table1(Lab& lab, ReportSection& section) {
   const std::vector<TaskRuns>& tasks = lab.measured.tasks;
   if (tasks.empty()) return;
   for (const TaskRuns& t : tasks)
-    section.blocks.push_back(Paragraph{
-        std::string(data_title(t.data)) + ": " + counted(t.train, t.text ? "training stories, " : "training images, ") +
-        counted(t.test, t.text ? "for validation; " : "for testing; ") + counted(t.epochs, "epochs, ") +
-        counted(t.steps, "steps.") + (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
+    section.blocks.push_back(
+        Paragraph{std::string(data_title(t.data)) + ": " +
+                  counted(t.train, t.text ? "training stories, " : "training images, ") +
+                  counted(t.test, t.text ? "for validation; " : "for testing; ") +
+                  counted(t.epochs, "epochs, ") + counted(t.steps, "steps.") +
+                  (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
   section.blocks.push_back(table1(tasks));
   section.blocks.push_back(
       Paragraph{"**Better or worse?** The same seed gives all gates the same start, order and noise, so the "
                 "difference is taken seed by seed."});
   section.blocks.push_back(paired_table(tasks));
   if (std::any_of(tasks.begin(), tasks.end(), [](const TaskRuns& t) { return t.text; }))
-    section.blocks.push_back(
-        Paragraph{"Perplexity here is exp(loss), the loss being the mean over tokens. The paper's perplexities are "
-                  "not exp of its losses (exp(1.9020) = 6.70, the table has 7.6286): it must average otherwise."});
+    section.blocks.push_back(Paragraph{
+        "Perplexity here is exp(loss), the loss being the mean over tokens. The paper's perplexities are "
+        "not exp of its losses (exp(1.9020) = 6.70, the table has 7.6286): it must average otherwise."});
 }
 
 void write_figure3(Lab& lab, ReportSection& section) {
   collect_images(lab);
   for (const TaskRuns& task : image_tasks(lab)) {
-    const std::string n = counted(task.gates.front().runs.size(), "seeds: mean, band of one standard deviation.");
+    const std::string n =
+        counted(task.gates.front().runs.size(), "seeds: mean, band of one standard deviation.");
     section.blocks.push_back(figure("figure3-" + task.data + "-loss",
                                     std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
                                     loss_figure(task)));
-    section.blocks.push_back(figure("figure3-" + task.data + "-accuracy",
-                                    std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n,
-                                    metric_figure(task)));
+    section.blocks.push_back(figure(
+        "figure3-" + task.data + "-accuracy",
+        std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n, metric_figure(task)));
   }
   if (!image_tasks(lab).empty()) section.blocks.push_back(milestone_table(image_tasks(lab)));
 }
@@ -143,12 +146,13 @@ void write_stories(Lab& lab, ReportSection& section) {
   collect_stories(lab);
   const TaskRuns* task = lab.measured.task(stories_key(lab.setup));
   if (!task) return;
-  section.blocks.push_back(
-      Paragraph{"Trained on " + counted(task->train, "stories") + (task->data == kTales ? " of the built-in tales" : "") +
-                ", validated on " + counted(task->test, "others; ") + "the paper has " +
-                std::to_string(kPaperStories) + "."});
+  section.blocks.push_back(Paragraph{"Trained on " + counted(task->train, "stories") +
+                                     (task->data == kTales ? " of the built-in tales" : "") +
+                                     ", validated on " + counted(task->test, "others; ") + "the paper has " +
+                                     std::to_string(kPaperStories) + "."});
   section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
-  section.blocks.push_back(figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
+  section.blocks.push_back(
+      figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
 }
 
 void write_depth(Lab& lab, ReportSection& section) {
@@ -170,12 +174,14 @@ void write_depth(Lab& lab, ReportSection& section) {
       }
   if (lab.measured.depth.empty()) return;
   if (lab.setup.quick) lab.measured.small_depth = "few epochs and one seed";
-  section.blocks.push_back(Paragraph{
-      "The recipe of section 4.2 with other numbers of layers and " + counted(plan.front().options.epochs, "epochs. ") +
-      "A stack of n bilinear layers is a polynomial of degree 2^n in its input; SQS bounds the gate and with it the "
-      "growth. No residual, no norm, as in the paper's models."});
+  section.blocks.push_back(Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
+                                     counted(plan.front().options.epochs, "epochs. ") +
+                                     "A stack of n bilinear layers is a polynomial of degree 2^n in its "
+                                     "input; SQS bounds the gate and with it the "
+                                     "growth. No residual, no norm, as in the paper's models."});
   for (const std::string& data : lab.setup.images)
-    section.blocks.push_back(figure("depth-" + data, std::string(data_title(data)) + ": mean and standard deviation.",
+    section.blocks.push_back(figure("depth-" + data,
+                                    std::string(data_title(data)) + ": mean and standard deviation.",
                                     depth_figure(lab.measured.depth, data)));
   section.blocks.push_back(depth_table(lab.measured.depth));
 }

@@ -12,6 +12,7 @@
   X(compare)           \
   X(attack)            \
   X(export)            \
+  X(reproduce)         \
   X(gates)             \
   X(bench)             \
   X(completion)
