@@ -215,17 +215,6 @@ std::string worst_text(const Result& r, const ImageSet& images, const Drawing& d
   return out + table.terminal();
 }
 
-std::string model_text(const ImageModel& m) {
-  const ClassifierConfig& c = m.config;
-  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
-                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
-  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
-  if (c.bias) text += ", bias";
-  if (c.residual) text += ", residual";
-  if (c.norm == Norm::rms) text += ", norm rms";
-  return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
-}
-
 void report_text(Context& context, const Options& o, const LoadedRun& run, const Dataset& data,
                  const ImageSet& images, const Result& r) {
   const Terminal terminal = detect_terminal(1);

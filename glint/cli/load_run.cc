@@ -175,6 +175,17 @@ Dataset load_run_data(const Context& context, const LoadedRun& run, const std::s
   return data;
 }
 
+std::string model_text(const ImageModel& m) {
+  const ClassifierConfig& c = m.config;
+  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
+                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
+  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
+  if (c.bias) text += ", bias";
+  if (c.residual) text += ", residual";
+  if (c.norm == Norm::rms) text += ", norm rms";
+  return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
+}
+
 std::string printable(std::string text) {
   for (char& c : text)
     if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';

@@ -42,6 +42,9 @@ Dataset load_run_data(const Context& context, const LoadedRun& run, const std::s
 // The same for stories: `name_or_dir`, or the corpus of the run. Error when another tokenizer made it.
 TextData load_run_text(const Context& context, const LanguageRun& run, const std::string& name_or_dir);
 
+// "sqs, 1 layer, width 256, 334336 parameters".
+std::string model_text(const ImageModel& model);
+
 // Text from a file, for the terminal: without control characters.
 std::string printable(std::string text);
 

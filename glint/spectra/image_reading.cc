@@ -1,6 +1,7 @@
 #include "glint/spectra/image_reading.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "glint/base/sha256.h"
 #include "glint/spectra/lanczos.h"
@@ -162,6 +163,52 @@ FormReading ImageReading::read(const Units& units, const GateLine& line, const I
   std::copy_n(pass.logits.data(), pass.logits.size(), logits.data());
   reading.fidelity = fidelity(logits, values, labels);
   return reading;
+}
+
+LocalError ImageReading::local_error(const Units& units, const ImagePass& pass, size_t inputs) const {
+  const GluLayerView view = layer(units.layer);
+  const size_t n = std::min(inputs, pass.inputs.rows()), h = view.hidden(), d = view.inputs();
+  const ConstMatrixView<float> x = pass.inputs.view().row_range(0, n);
+  const Matrix<double> own = units.decisions
+                                 ? Matrix<double>()
+                                 : layer_outputs(linalg_, pool(), view, units.weights, x, units.constants);
+  const Matrix<double> left = hidden_weights(view.left), right = hidden_weights(view.right);
+  std::vector<LocalError> errors(n);
+  pool().for_tiles(n, [&](size_t i, size_t) {
+    const std::vector<double> input(x.row(i).begin(), x.row(i).end());
+    const GateLine line = local_form(view, input);
+    // x' Q x + w x as half of (q * (R x, 1))' (L x, 1) and half of the reverse, and the shifts.
+    Matrix<double> by_right(units.count(), h), by_left(units.count(), h), to_left(units.count(), d),
+        to_right(units.count(), d);
+    std::vector<double> values(units.count());
+    for (size_t j = 0; j < h; j++) {
+      const PreActivation p = pre_activation(view, j, input);
+      const double bias_l = view.bias_left.empty() ? 0 : view.bias_left[j],
+                   bias_r = view.bias_right.empty() ? 0 : view.bias_right[j];
+      for (size_t u = 0; u < units.count(); u++) {
+        const double q = units.weights(u, j) * line.gain[j] / 2;
+        by_right(u, j) = q * p.r, by_left(u, j) = q * p.l;
+        values[u] += q * (p.r * bias_l + p.l * bias_r);
+        if (!line.shift.empty()) values[u] += units.weights(u, j) * line.shift[j] * p.r;
+      }
+    }
+    linalg_.gemm(Op::plain, Op::plain, 1.0, by_right, left, 0.0, to_left);
+    linalg_.gemm(Op::plain, Op::plain, 1.0, by_left, right, 0.0, to_right);
+    for (size_t u = 0; u < units.count(); u++) {
+      double value = values[u] + (units.constants.empty() ? 0 : units.constants[u]);
+      for (size_t j = 0; j < d; j++) value += (to_left(u, j) + to_right(u, j)) * input[j];
+      if (units.decisions && !pass.around.span().empty()) value += pass.around(i, u);
+      const double model = units.decisions ? static_cast<double>(pass.logits(i, u)) : own(i, u);
+      errors[i].largest = std::max(errors[i].largest, std::fabs(value - model));
+      errors[i].scale = std::max(errors[i].scale, std::fabs(model));
+    }
+  });
+  LocalError all{.inputs = n};
+  for (const LocalError& e : errors) {
+    all.largest = std::max(all.largest, e.largest);
+    all.scale = std::max(all.scale, e.scale);
+  }
+  return all;
 }
 
 TruncationCurve ImageReading::truncation(const FormReading& reading, const ImagePass& pass,

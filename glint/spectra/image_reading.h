@@ -39,6 +39,13 @@ struct FormReading {
   Fidelity fidelity;  // against the model's logits for classes, else against the layer's own outputs
 };
 
+// How far the local form, the exact one, is from the model: what rounding leaves.
+struct LocalError {
+  double largest = 0;  // |value - the model's own|
+  double scale = 0;    // the largest |own value|
+  size_t inputs = 0;
+};
+
 class ImageReading {
  public:
   // Keeps references. The weights must be those of the configuration: load_image_model checks that.
@@ -77,6 +84,9 @@ class ImageReading {
   // `pass` must be of the units' layer; labels may be empty.
   FormReading read(const Units& units, const GateLine& line, const ImagePass& pass,
                    std::span<const uint32_t> labels = {}) const;
+  // The local forms of the first `inputs` inputs of the pass, each evaluated as the quadratic form that it
+  // is.
+  LocalError local_error(const Units& units, const ImagePass& pass, size_t inputs) const;
   TruncationCurve truncation(const FormReading& reading, const ImagePass& pass,
                              std::span<const uint32_t> labels) const;
 
