@@ -8,6 +8,7 @@
   X(tokenize)          \
   X(train)             \
   X(eval)              \
+  X(generate)          \
   X(gates)             \
   X(bench)             \
   X(completion)

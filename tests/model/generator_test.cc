@@ -137,7 +137,10 @@ TEST(Generator, CopyGoesOnWhereTheOtherWas) {
   EXPECT_TRUE(std::equal(first.begin(), first.end(), again.row(0).begin()));
 }
 
-const Kernels& best() { return kernels(detect_cpu().best); }
+const Kernels& best() {
+  static const Kernels& table = kernels(detect_cpu().best);
+  return table;
+}
 
 std::map<uint16_t, double> shares(const SamplingOptions& options, const std::vector<float>& logits,
                                   size_t draws) {
