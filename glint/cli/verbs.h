@@ -8,6 +8,7 @@
   X(tokenize)          \
   X(train)             \
   X(eval)              \
+  X(generate)          \
   X(spectrum)          \
   X(gates)             \
   X(bench)             \
