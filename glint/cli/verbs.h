@@ -10,6 +10,9 @@
   X(eval)              \
   X(generate)          \
   X(spectrum)          \
+  X(compare)           \
+  X(attack)            \
+  X(export)            \
   X(gates)             \
   X(bench)             \
   X(completion)
