@@ -7,6 +7,7 @@
   X(data)              \
   X(train)             \
   X(eval)              \
+  X(page)              \
   X(gates)             \
   X(bench)             \
   X(completion)
