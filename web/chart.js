@@ -26,14 +26,14 @@ export function scale(domain, range) {
 }
 
 /** The frame of a chart: axes with ticks and names. @param {{width: number, height: number, label: string,
- *   x: {label: string, domain: [number, number]}, y: {label: string, domain: [number, number]}}} setup */
+ *   x: {label: string, domain: [number, number]}, y: {label: string, domain: [number, number], ticks?: number[]}}} setup */
 export function frame({ width, height, label, x, y }) {
   const margin = { left: 52, right: 14, top: 12, bottom: 40 };
   const sx = scale(x.domain, [margin.left, width - margin.right]);
   const sy = scale(y.domain, [height - margin.bottom, margin.top]);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
   const grid = s("g", { class: "axis" });
-  const ty = ticks(y.domain[0], y.domain[1], Math.max(2, Math.round(height / 60)));
+  const ty = y.ticks ? { values: y.ticks, decimals: 0 } : ticks(y.domain[0], y.domain[1], Math.max(2, Math.round(height / 45)));
   for (const v of ty.values) {
     grid.append(
       s("line", { class: v === 0 ? "zero" : "grid", x1: margin.left, x2: width - margin.right, y1: sy(v), y2: sy(v) }),

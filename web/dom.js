@@ -51,7 +51,7 @@ export function number(x, digits = 3) {
 /** With its sign. @param {number} x @param {number} [decimals] */
 export function signed(x, decimals = 2) {
   const text = Math.abs(x).toFixed(decimals);
-  return (x < 0 && Number(text) !== 0 ? "−" : "+") + text;
+  return (Number(text) === 0 ? "" : x < 0 ? "−" : "+") + text;
 }
 
 /** @param {number} x @param {number} [decimals] */

@@ -118,6 +118,7 @@ export function eigenvectorAt(matrix, n, value) {
 export function strongestEigenpair(apply, n, steps = 40) {
   const basis = [];
   const small = [];
+  /** @type {Float64Array} */
   let v = fixedNoise(n);
   normalise(v);
   for (let k = 0; k < Math.min(steps, n); k++) {

@@ -184,17 +184,38 @@ export class Model {
     }, 2);
   }
 
-  /** A picture of an eigenvector of a form. With one layer that is E' v. With more, the layer reads no pixels:
-   * the direction becomes the output of the layer below, whose strongest eigenvector is taken, and so on down.
-   * @param {Form} form @param {number} c @param {number} rank @returns {Float64Array | null} */
+  /** A picture of an eigenvector of a form. @param {Form} form @param {number} c @param {number} rank
+   * @returns {Float64Array | null} */
   picture(form, c, rank) {
     const vector = this.eigenvector(form, c, rank);
-    if (!vector) return null;
-    return this.cached(`picture ${form.name} ${c} ${rank}`, () => {
-      const { d_model: d, inputs } = this.config;
-      let v = Float64Array.from(Array.prototype.slice.call(vector, 0, this.layerWidth(this.last)));
-      for (let i = this.last - 1; i >= 0; i--) v = this.below(i, v, form.below[i].values);
-      return matvecTransposed(this.weight("embed"), d, inputs, v);
+    return vector && this.cached(`picture ${form.name} ${c} ${rank}`, () => this.inPixels(form, vector));
+  }
+
+  /** A direction of the last layer's input as pixels. With one layer that is E' v. With more, the layer reads no
+   * pixels: the direction becomes the output of the layer below, whose strongest eigenvector is taken, and so on
+   * down. @param {Form} form @param {ArrayLike<number>} vector */
+  inPixels(form, vector) {
+    const { d_model: d, inputs } = this.config;
+    /** @type {Float64Array} */
+    let v = Float64Array.from(Array.prototype.slice.call(vector, 0, this.layerWidth(this.last)));
+    for (let i = this.last - 1; i >= 0; i--) v = this.below(i, v, form.below[i].values);
+    return matvecTransposed(this.weight("embed"), d, inputs, v);
+  }
+
+  /** The linear part of a form with shifts, sum_h shift_h q_h R_h; null where there is none. @param {Form} form
+   * @param {number} c @returns {{vector: Float64Array, picture: Float64Array} | null} */
+  linearPart(form, c) {
+    const { shift } = form;
+    if (!shift) return null;
+    return this.cached(`linear ${form.name} ${c}`, () => {
+      const d = this.layerWidth(this.last);
+      const h = this.hidden;
+      const q = Float64Array.from(shift.values, (s, k) => s * this.weight("head")[c * h + k]);
+      const vector = new Float64Array(this.formWidth);
+      vector.set(matvecTransposed(this.weight(`blocks.${this.last}`).subarray(h * d), h, d, q));
+      const bias = this.bias(`blocks.${this.last}`);
+      if (bias) vector[d] = dot(q, bias.subarray(h));
+      return { vector, picture: this.inPixels(form, vector) };
     });
   }
 

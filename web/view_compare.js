@@ -29,8 +29,8 @@ function make(context) {
   const classes = classChoice(context, (c) => context.set({ class: String(c) }));
   const side = segmented({ label: "Side", value: "for", options: [{ value: "for", text: "for" }, { value: "against", text: "against" }],
     change: (v) => context.set({ side: v === "for" ? null : v }) });
-  const formNames = a.run.forms.map((f) => f.name).filter((n) => b.run.forms.some((f) => f.name === n));
-  const forms = segmented({ label: "Reading", value: "", options: (formNames.length ? formNames : ["own"]).map((n) => ({ value: n, text: n })),
+  const formNames = [...new Set(models.flatMap((m) => m.run.forms.map((f) => f.name)))];
+  const forms = segmented({ label: "Reading", value: "", options: formNames.map((n) => ({ value: n, text: n })),
     change: (form) => context.set({ form }) });
   const spaces = segmented({ label: "Compared as", value: space(),
     options: [{ value: "pixels", text: "pictures" }, { value: "images", text: "responses to images" }],
@@ -76,10 +76,11 @@ function make(context) {
     return { element: h("div", { class: "term" }, canvas, value), canvas, value };
   });
   const rows = [makeRow(), makeRow()];
+  const titles = rows.map(() => h("h4", {}));
   const gallery = figure({ title: "Side by side", file: "glint-compare", svg: () => gallerySvg(),
     csv: () => [["run", "rank", "eigenvalue"], ...lists.flatMap((list, m) => list.map((t, i) => [models[m].run.name, i + 1, t.lambda]))] });
   append(gallery.body, [...rows.map((row, m) => h("div", { class: "side" },
-    h("h4", {}, `${"AB"[m]}: ${models[m].run.name}`), h("div", { class: "terms" }, row.map((c) => c.element)))), legend()]);
+    titles[m], h("div", { class: "terms" }, row.map((c) => c.element)))), legend()]);
 
   /** @type {ReturnType<typeof strongest>[]} */
   let lists = [[], []];
@@ -92,7 +93,7 @@ function make(context) {
     note: "Rows: eigenvectors of A, columns: of B, strongest first. 1: the same direction, 0: nothing in common.",
     csv: () => [["A \\ B", ...lists[1].map((_, j) => j + 1)], ...likeness.map((r, i) => [i + 1, ...r])],
     draw: (width) => {
-      const size = Math.min(width, 400);
+      const size = Math.min(width, 460);
       const n = Math.max(1, likeness.length), m = Math.max(1, likeness[0]?.length ?? 1);
       const left = 26, cell = (size - left) / Math.max(n, m);
       const svg = s("svg", { viewBox: `0 0 ${size} ${left + n * cell}`, width: size, height: left + n * cell, role: "img",
@@ -118,8 +119,8 @@ function make(context) {
     csv: () => [["angle", "degrees"], ...angles.map((v, i) => [i + 1, v])],
     draw: (width) => {
       const n = Math.max(1, angles.length);
-      const f = frame({ width, height: 260, label: `Principal angles: ${angles.map((v) => `${v.toFixed(0)}°`).join(", ")}`,
-        x: { label: "angle, smallest first", domain: [0.5, n + 0.5] }, y: { label: "degrees", domain: [0, 90] } });
+      const f = frame({ width, height: 380, label: `Principal angles: ${angles.map((v) => `${v.toFixed(0)}°`).join(", ")}`,
+        x: { label: "angle, smallest first", domain: [0.5, n + 0.5] }, y: { label: "degrees", domain: [0, 90], ticks: [0, 30, 60, 90] } });
       const bar = Math.min(36, ((width - 66) / n) * 0.6);
       angles.forEach((v, i) => f.svg.append(
         s("rect", { class: "whole", x: f.sx(i + 1) - bar / 2, width: bar, y: f.sy(v), height: Math.max(0.8, f.sy(0) - f.sy(v)), rx: 2 }),
@@ -158,7 +159,9 @@ function make(context) {
       classes.set(String(chosen()));
       side.set(sign() > 0 ? "for" : "against");
       spaces.set(space());
-      forms.set(formOf(context, a).name);
+      const read = models.map((m) => formOf(context, m).name);
+      forms.set(formNames.find((n) => n === context.state.form) ?? formNames[formNames.length - 1]);
+      titles.forEach((t, m) => { t.textContent = `${"AB"[m]}: ${models[m].run.name}, ${read[m]}`; });
       lists = models.slice(0, 2).map(strongest);
       lists.forEach((list, m) => rows[m].forEach((card, i) => {
         const t = list[i];

@@ -1,9 +1,10 @@
 // Draw: an image, what the model makes of it, and which eigenvectors speak for and against a class.
-import { append, fixed, h, number, percent, s, segmented, select, signed, whole } from "glint/dom";
+import { append, fixed, h, number, percent, s, segmented, signed, whole } from "glint/dom";
 import { legend, paintInk, paintSigned } from "glint/color";
 import { figure, scale } from "glint/chart";
 import { Pad, inkFromText, inkText } from "glint/pad";
 import { argmax, softmax } from "glint/model";
+import { dot } from "glint/linalg";
 import { formOf, formChoice } from "glint/forms";
 import { picker } from "glint/picker";
 import { wholeIn } from "glint/state";
@@ -27,6 +28,7 @@ function make(context) {
 
   /** @type {import("./model.js").Pass | null} */
   let pass = null;
+  /** @type {Float32Array} */
   let pixels = new Float32Array(model.config.inputs);
   let chosen = 0;
 
@@ -103,6 +105,12 @@ function make(context) {
     return { element, canvas, fill, value, lambda, rank: -1, drawn: "" };
   });
   const sides = [{ sign: 1, cards: makeCards(), total: h("span", { class: "total" }) }, { sign: -1, cards: makeCards(), total: h("span", { class: "total" }) }];
+  const linear = { canvas: /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img" })), value: h("span", { class: "value" }), drawn: "" };
+  const linearRow = h("div", { class: "side linear" }, h("h4", {}, "Linear part"),
+    h("div", { class: "linear-row" }, h("div", { class: "term" }, linear.canvas, linear.value),
+      h("p", { class: "muted note" }, model.readsPixels
+        ? "This reading also has a part that is not squared, w·x: ink on red speaks for the class, ink on blue against it."
+        : "This reading also has a part that is not squared, w·x, in the input of the last layer.")));
   const termsTitle = h("h3", {});
   const terms = figure({ title: "Strongest eigenvectors", file: "glint-terms", svg: () => termsSvg(), csv: () => [
     ["side", "rank", "eigenvalue", "projection", "contribution"],
@@ -113,7 +121,7 @@ function make(context) {
     h("div", { class: "controls" }, forms.element, order.element),
     sides.map((side) => h("div", { class: `side ${side.sign > 0 ? "for" : "against"}` },
       h("h4", {}, side.sign > 0 ? "For" : "Against", side.total), h("div", { class: "terms" }, side.cards.map((c) => c.element)))),
-    legend(), h("p", { class: "muted note" }, model.readsPixels
+    linearRow, legend(), h("p", { class: "muted note" }, model.readsPixels
       ? "A picture shows what an eigenvector looks for. Its sign means nothing: the projection is squared, so a picture and its negative speak alike." +
         (model.config.norm === "rms" ? " The layer's input is normalised, so only the shape of a picture counts, not the amount of ink." : "")
       : `Layer ${model.config.layers} does not read pixels. A picture shows the strongest pattern of the layers below that drives the eigenvector; the contributions are those of the eigenvector itself.`)]);
@@ -229,7 +237,7 @@ function make(context) {
         h("th", { scope: "row" }, name), h("td", {}, fixed(all[chosen])),
         h("td", {}, Math.abs(off) < 5e-7 * Math.max(1, Math.abs(p.logits[chosen])) ? "0" : signed(off, Math.abs(off) < 0.01 ? 4 : 2)),
         h("td", {}, run.classNames[says], says === decided ? h("span", { class: "same" }, " ✓ same") : h("span", { class: "other" }, " ✗ differs")),
-        h("td", {}, exact ? "by construction" : `${percent(form.fidelity.agreement)}, R² ${form.fidelity.r2.toFixed(2)}`));
+        h("td", {}, exact ? "by construction" : `${percent(form.fidelity.agreement)}, R² ${fixed(form.fidelity.r2)}`));
     }));
   }
 
@@ -258,6 +266,15 @@ function make(context) {
           `Eigenvector ${i + 1} ${sign > 0 ? "for" : "against"}: eigenvalue ${number(t.lambda)}, contributes ${signed(t.contribution)}. See it in the spectrum`);
       });
     });
+    const part = model.linearPart(form, chosen);
+    linearRow.hidden = !part;
+    if (part) {
+      const key = `${form.name} ${chosen}`;
+      if (linear.drawn !== key) paintSigned(linear.canvas, part.picture, model.height, model.width);
+      linear.drawn = key;
+      linear.value.textContent = signed(dot(part.vector, model.formInput(/** @type {any} */ (pass))));
+      linear.canvas.setAttribute("aria-label", `The linear part of ${run.classNames[chosen]} as a picture`);
+    }
     termsTitle.textContent = `Why ${run.classNames[chosen]}? Contributions λ (v·x)² to its logit`;
   }
 
@@ -275,7 +292,7 @@ function make(context) {
         const card = sides[row].cards[i];
         const x = gap + i * cell;
         svg.append(
-          s("image", { x, y, width: size, height: size, href: card.canvas.toDataURL(), style: undefined, "image-rendering": "pixelated" }),
+          s("image", { x, y, width: size, height: size, href: card.canvas.toDataURL(), "image-rendering": "pixelated" }),
           s("rect", { class: sign > 0 ? "pos" : "neg", x, y: y + size + 4, width: (size * Math.abs(t.contribution)) / largest, height: 5 }),
           s("text", { class: "num", x, y: y + size + 24 }, signed(t.contribution)));
       });
@@ -289,7 +306,6 @@ function make(context) {
     const p = softmax(pass.logits);
     const decided = argmax(pass.logits);
     chosen = wholeIn(context.state.class, 0, classes - 1, decided);
-    const low = Math.min(...pass.logits);
     rows.forEach((row, c) => {
       row.fill.style.width = `${100 * p[c]}%`;
       row.share.textContent = percent(p[c]);
@@ -298,7 +314,6 @@ function make(context) {
       row.element.classList.toggle("decided", c === decided);
       row.element.classList.toggle("chosen", c === chosen);
     });
-    void low;
     const answer = `${run.classNames[decided]}, ${percent(p[decided])} sure`;
     if (verdict.textContent !== answer) verdict.textContent = answer;
     follow.hidden = context.state.class === undefined;

@@ -34,7 +34,7 @@ function make(context) {
     csv: () => [["rank", "eigenvalue", "kept"], ...Array.from(values(), (v, i) => [i + 1, v, new Set(byMagnitude().slice(0, kept())).has(i) ? 1 : 0])],
     draw: (width) => {
       const v = values();
-      const height = Math.max(220, Math.min(340, width * 0.5));
+      const height = Math.max(220, Math.min(430, width * 0.52));
       const f = frame({ width, height, label: `Eigenvalues of ${names[chosen()]}`,
         x: { label: "rank", domain: [0.5, w + 0.5] }, y: { label: "eigenvalue λ", domain: extent(Array.from(v), true) } });
       const keep = new Set(byMagnitude().slice(0, kept()));
@@ -124,7 +124,7 @@ function make(context) {
     return list;
   };
   const keep = figure({ title: "Keep only the strongest terms", file: "glint-truncation",
-    note: "Every class keeps its k terms of largest |λ|; all others are cut away.",
+    note: "Every class keeps its k terms of largest |λ|, and what is not squared; all other terms are cut away.",
     csv: () => {
       const { accuracy, agreement } = formOf(context);
       return [["k", "accuracy", "agreement"], ...Array.from({ length: w + 1 }, (_, k) => [k, accuracy?.values[k] ?? "", agreement?.values[k] ?? ""])];
@@ -132,7 +132,7 @@ function make(context) {
     draw: (width) => {
       const series = curves();
       return lineChart({ width, height: 220, label: "Accuracy against the number of terms kept", series,
-        x: "terms kept, k", y: "test images, %", yDomain: [0, 102], xDomain: [0, w], mark: kept() }).svg;
+        x: "terms kept, k", y: "test images, %", yDomain: [0, 100], xDomain: [0, w], mark: kept() }).svg;
     },
     below: () => keys(curves()) });
 

@@ -9,9 +9,9 @@ function shown(value) {
   return typeof value === "object" ? JSON.stringify(value) : String(value);
 }
 
-/** @param {string} title @param {[string, any][]} rows */
-function table(title, rows) {
-  return h("div", { class: "card" }, h("h3", {}, title), h("dl", { class: "pairs" },
+/** @param {string} title @param {[string, any][]} rows @param {string} [layout] */
+function table(title, rows, layout = "") {
+  return h("div", { class: "card" }, h("h3", {}, title), h("dl", { class: `pairs ${layout}` },
     rows.map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, shown(v))))));
 }
 
@@ -48,13 +48,13 @@ function make(context) {
     h("p", { class: "lead" }, "How loss and accuracy went while the model learned; the training curves include the noise that was put on the images. " +
       "With the recipe and the seed below, the program trains exactly the same weights again."),
     h("div", { class: "pair" }, h("div", { class: "card" }, loss.element), h("div", { class: "card" }, accuracy.element)),
-    h("div", { class: "tables" },
+    h("div", { class: "tables" }, h("div", { class: "column" },
       table("Result", [["run", model.run.name], ["test accuracy", typeof result.test_accuracy === "number" ? percent(result.test_accuracy, 2) : null],
         ["test loss", typeof result.test_loss === "number" ? result.test_loss.toFixed(4) : null],
         ["parameters", whole(model.run.parameters)], ["steps", info.steps],
         ["seconds", typeof info.seconds === "number" ? info.seconds.toFixed(1) : null], ["written", info.written]]),
-      table("Recipe", Object.entries(options).filter(([k]) => k !== "seed")),
       table("Seed and machine", [["seed", options.seed], ...Object.entries(machine)])),
+      table("Recipe", Object.entries(options).filter(([k]) => k !== "seed"), "two")),
     model.run.halfDeviation === undefined ? null : h("p", { class: "muted note" },
       `To keep this file small its weights are rounded to 16 bits. That changes the logits of the test images in it by at most ${model.run.halfDeviation.toPrecision(2)}.`));
 
