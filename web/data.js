@@ -5,7 +5,8 @@
  * @typedef {{values: Float32Array, shape: number[]}} Tensor
  * @typedef {{correlation: number, r2: number, agreement: number, accuracyModel: number, accuracyForm: number,
  *   unitR2: number[], inputs: number}} Fidelity
- * @typedef {{name: string, gain: Tensor, shift?: Tensor, below: Tensor[], values: Tensor, vectors: Tensor, accuracy?: Tensor,
+ * @typedef {{name: string, gain: Tensor, shift?: Tensor, below: Tensor[], values: Tensor, vectors: Tensor,
+ *   pictures?: {values: Uint8Array, shape: number[]}, accuracy?: Tensor,
  *   agreement?: Tensor, fidelity: Fidelity}} Form
  * @typedef {{layers: number, d_model: number, d_hidden: number, inputs: number, classes: number, gate: string,
  *   c: number, lambda: number, p: number, bias: boolean, residual: boolean, norm: string}} Config

@@ -113,38 +113,52 @@ export function eigenvectorAt(matrix, n, value) {
 }
 
 /** The eigenvalue of the largest magnitude of a symmetric operator and its eigenvector: Lanczos with full
- * orthogonalisation, then the top of the small tridiagonal matrix.
+ * orthogonalisation, started again from the best vector until the residual is small.
  * @param {(x: Float64Array) => Float64Array} apply @param {number} n @param {number} steps */
 export function strongestEigenpair(apply, n, steps = 40) {
-  const basis = [];
-  const small = [];
   /** @type {Float64Array} */
-  let v = fixedNoise(n);
-  normalise(v);
-  for (let k = 0; k < Math.min(steps, n); k++) {
+  let vector = fixedNoise(n);
+  let value = 0;
+  normalise(vector);
+  for (let round = 0; round < 8; round++) {
+    const best = lanczosRound(apply, vector, Math.min(steps, n));
+    [value, vector] = [best.value, best.vector];
+    if (best.residual <= 1e-7 * Math.abs(value)) break;
+  }
+  return { value, vector: fixSign(vector) };
+}
+
+/** @param {(x: Float64Array) => Float64Array} apply @param {Float64Array} start @param {number} steps */
+function lanczosRound(apply, start, steps) {
+  const n = start.length;
+  const basis = [];
+  const rows = [];
+  let v = start;
+  let left = 0;
+  for (let k = 0; k < steps; k++) {
     basis.push(v);
     const w = apply(v);
-    const row = basis.map((b) => dot(b, w));
-    small.push(row);
+    rows.push(basis.map((b) => dot(b, w)));
     for (let pass = 0; pass < 2; pass++) {
       for (const b of basis) {
         const s = dot(b, w);
         for (let i = 0; i < n; i++) w[i] -= s * b[i];
       }
     }
-    if (normalise(w) < 1e-12) break;
+    left = normalise(w);
+    if (left < 1e-14 * Math.abs(rows[0][0] || 1)) break;
     v = w;
   }
   const m = basis.length;
-  const dense = new Float64Array(m * m);
-  for (let i = 0; i < m; i++) for (let j = 0; j <= i; j++) dense[i * m + j] = dense[j * m + i] = small[i][j];
-  const { values, vectors } = jacobi(dense, m);
+  const small = new Float64Array(m * m);
+  for (let i = 0; i < m; i++) for (let j = 0; j <= i; j++) small[i * m + j] = small[j * m + i] = rows[i][j];
+  const { values, vectors } = jacobi(small, m);
   let best = 0;
   for (let k = 1; k < m; k++) if (Math.abs(values[k]) > Math.abs(values[best])) best = k;
   const vector = new Float64Array(n);
   for (let k = 0; k < m; k++) for (let i = 0; i < n; i++) vector[i] += vectors[k * m + best] * basis[k][i];
   normalise(vector);
-  return { value: values[best], vector: fixSign(vector) };
+  return { value: values[best], vector, residual: left * Math.abs(vectors[(m - 1) * m + best]) };
 }
 
 /** All eigenpairs of a small symmetric matrix; vectors are columns. @param {Float64Array} input

@@ -136,6 +136,12 @@ export class Model {
     return rank < s || rank >= this.formWidth - s;
   }
 
+  /** The place of a stored eigenvector among those of its class. @param {number} rank */
+  slot(rank) {
+    const s = this.run.strongest;
+    return rank < s ? rank : 2 * s - (this.formWidth - rank);
+  }
+
   /** Widths up to which a missing eigenvector is computed in the page. */
   get canCompute() {
     return this.formWidth <= 600;
@@ -146,8 +152,8 @@ export class Model {
     const w = this.formWidth;
     const s = this.run.strongest;
     if (this.isStored(rank)) {
-      const slot = rank < s ? rank : 2 * s - (w - rank);
-      return form.vectors.values.subarray((c * 2 * s + slot) * w, (c * 2 * s + slot + 1) * w);
+      const at = (c * 2 * s + this.slot(rank)) * w;
+      return form.vectors.values.subarray(at, at + w);
     }
     if (!this.canCompute) return null;
     return this.cached(`vector ${form.name} ${c} ${rank}`, () =>
@@ -187,6 +193,12 @@ export class Model {
   /** A picture of an eigenvector of a form. @param {Form} form @param {number} c @param {number} rank
    * @returns {Float64Array | null} */
   picture(form, c, rank) {
+    const { pictures } = form;
+    const n = this.config.inputs;
+    if (pictures && this.isStored(rank)) {
+      const at = (c * 2 * this.run.strongest + this.slot(rank)) * n;
+      return Float64Array.from(pictures.values.subarray(at, at + n), (v) => (v - 128) / 127);
+    }
     const vector = this.eigenvector(form, c, rank);
     return vector && this.cached(`picture ${form.name} ${c} ${rank}`, () => this.inPixels(form, vector));
   }
@@ -203,7 +215,7 @@ export class Model {
   }
 
   /** The linear part of a form with shifts, sum_h shift_h q_h R_h; null where there is none. @param {Form} form
-   * @param {number} c @returns {{vector: Float64Array, picture: Float64Array} | null} */
+   * @param {number} c @returns {{vector: Float64Array, picture: Float64Array | null} | null} */
   linearPart(form, c) {
     const { shift } = form;
     if (!shift) return null;
@@ -215,7 +227,7 @@ export class Model {
       vector.set(matvecTransposed(this.weight(`blocks.${this.last}`).subarray(h * d), h, d, q));
       const bias = this.bias(`blocks.${this.last}`);
       if (bias) vector[d] = dot(q, bias.subarray(h));
-      return { vector, picture: this.inPixels(form, vector) };
+      return { vector, picture: this.readsPixels ? this.inPixels(form, vector) : null };
     });
   }
 

@@ -101,8 +101,9 @@ function make(context) {
     const fill = h("span", { class: "fill" });
     const value = h("span", { class: "value" });
     const lambda = h("span", { class: "lambda" });
-    const element = h("a", { class: "term" }, canvas, h("span", { class: "bar", "aria-hidden": "true" }, fill), value, lambda);
-    return { element, canvas, fill, value, lambda, rank: -1, drawn: "" };
+    const name = h("span", { class: "hidden" });
+    const element = h("a", { class: "term" }, canvas, h("span", { class: "bar", "aria-hidden": "true" }, fill), name, value, lambda);
+    return { element, canvas, fill, name, value, lambda, drawn: "" };
   });
   const sides = [{ sign: 1, cards: makeCards(), total: h("span", { class: "total" }) }, { sign: -1, cards: makeCards(), total: h("span", { class: "total" }) }];
   const linear = { canvas: /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img" })), value: h("span", { class: "value" }), drawn: "" };
@@ -262,15 +263,15 @@ function make(context) {
         card.value.textContent = signed(t.contribution);
         card.lambda.textContent = `λ ${number(t.lambda)}`;
         card.element.setAttribute("href", context.href({ view: "spectra", class: String(chosen), rank: String(t.rank + 1) }));
-        card.element.setAttribute("aria-label",
-          `Eigenvector ${i + 1} ${sign > 0 ? "for" : "against"}: eigenvalue ${number(t.lambda)}, contributes ${signed(t.contribution)}. See it in the spectrum`);
+        card.name.textContent = `Eigenvector ${i + 1} ${sign > 0 ? "for" : "against"} contributes `;
       });
     });
     const part = model.linearPart(form, chosen);
     linearRow.hidden = !part;
     if (part) {
       const key = `${form.name} ${chosen}`;
-      if (linear.drawn !== key) paintSigned(linear.canvas, part.picture, model.height, model.width);
+      linear.canvas.hidden = !part.picture;
+      if (part.picture && linear.drawn !== key) paintSigned(linear.canvas, part.picture, model.height, model.width);
       linear.drawn = key;
       linear.value.textContent = signed(dot(part.vector, model.formInput(/** @type {any} */ (pass))));
       linear.canvas.setAttribute("aria-label", `The linear part of ${run.classNames[chosen]} as a picture`);
@@ -325,6 +326,21 @@ function make(context) {
     append(sumText, [h("strong", {}, formOf(context).name), ` reading of ${run.classNames[chosen]}: `,
       `${fixed(parts().reading)} where the model says ${fixed(pass.logits[chosen])}.`]);
   }
+
+  /** Pictures of the other classes are made while nothing happens, so that no stroke waits for them. */
+  const wait = window.requestIdleCallback ?? ((/** @type {() => void} */ f) => setTimeout(f, 50));
+  let ahead = 0;
+  const prepare = () => {
+    const form = formOf(context);
+    const c = Math.floor(ahead / (2 * top));
+    if (c >= classes) return;
+    const i = ahead % (2 * top);
+    model.picture(form, c, i < top ? i : model.formWidth - 1 - (i - top));
+    if (i === 0) model.linearPart(form, c);
+    ahead++;
+    wait(prepare);
+  };
+  wait(prepare);
 
   let current = "";
   return {

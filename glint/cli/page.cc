@@ -35,6 +35,18 @@ std::string short_name(const std::string& directory) {
   return last.starts_with("seed-") ? path.parent_path().filename().string() + "/" + last : last;
 }
 
+// Signed pictures on 255 levels, each on its own scale: 128 is 0.
+Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
+  Matrix<uint8_t> out(pictures.rows(), pictures.cols());
+  for (size_t k = 0; k < pictures.rows(); k++) {
+    double most = 0;
+    for (const double x : pictures.row(k)) most = std::max(most, std::fabs(x));
+    for (size_t i = 0; i < pictures.cols(); i++)
+      out(k, i) = static_cast<uint8_t>(128 + (most > 0 ? std::lround(127 * pictures(k, i) / most) : 0));
+  }
+  return out;
+}
+
 PageForm read_form(OpenedRun& run, const std::string& name, const ImagePass& pass,
                    std::span<const uint32_t> labels, size_t strongest) {
   const std::vector<GateLine> lines = run.lines(name);
@@ -59,6 +71,11 @@ PageForm read_form(OpenedRun& run, const std::string& name, const ImagePass& pas
       std::transform(v.begin(), v.end(), form.vectors.view().row_ptr(c * 2 * strongest + k),
                      [](double x) { return static_cast<float>(x); });
     }
+  }
+  if (reading.layers() > 1) {
+    Matrix<double> vectors(form.vectors.rows(), width);
+    std::ranges::copy(form.vectors.span(), vectors.data());
+    form.pictures = on_levels(reading.pictures(reading.last(), vectors, lines));
   }
   form.accuracy = curve.accuracy;
   form.agreement = curve.agreement;

@@ -40,6 +40,8 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   for (const std::vector<double>& gain : form.below) j["below"].push_back(floats(gain, {gain.size()}));
   j["values"] = floats(form.values.span(), {classes, width});
   j["vectors"] = to_json(pack_f32(form.vectors.span(), {classes, 2 * strongest, width}));
+  if (!form.pictures.span().empty())
+    j["pictures"] = to_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
   if (!form.accuracy.empty()) j["accuracy"] = floats(form.accuracy, {form.accuracy.size()});
   if (!form.agreement.empty()) j["agreement"] = floats(form.agreement, {form.agreement.size()});
   const PageFidelity& f = form.fidelity;

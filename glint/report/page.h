@@ -28,7 +28,10 @@ struct PageForm {
   std::vector<double> shift;               // [hidden], or empty: all 0
   std::vector<std::vector<double>> below;  // gains of the layers below the last, the first layer first
   Matrix<double> values;                   // [classes, width], each row descending
-  Matrix<float> vectors;          // [classes * 2 strongest, width]: the first of `values`, then the last
+  Matrix<float> vectors;  // [classes * 2 strongest, width]: the first of `values`, then the last
+  // The same as pictures [.., inputs], for models of several layers, whose last layer does not read pixels:
+  // 128 is 0, 1 and 255 are the largest magnitude of each. Empty: the page maps the vectors to pixels itself.
+  Matrix<uint8_t> pictures;
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   PageFidelity fidelity;

@@ -54,6 +54,7 @@ uint16_t to_half(float value) {
   const uint32_t bits = std::bit_cast<uint32_t>(value);
   const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
   const float magnitude = std::fabs(value);
+  if (magnitude == 0) return sign;
   if (std::isnan(value)) return sign | 0x7e00;
   if (magnitude >= 65520.0f) return sign | 0x7c00;  // half a unit above the largest
   // A half has 11 significant bits above 2^-14 and a fixed step of 2^-24 below: scaled so that this step is
