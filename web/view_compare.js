@@ -1,17 +1,40 @@
 // Compare: the strongest eigenvectors of two runs side by side, how alike they are, and the angles between what
 // they span.
 import { append, fixed, h, number, s, segmented } from "glint/dom";
-import { legend, paintSigned } from "glint/color";
+import { legend, paintSigned, theme } from "glint/color";
 import { figure, frame } from "glint/chart";
 import { dot, principalAngles } from "glint/linalg";
 import { classChoice, formOf } from "glint/forms";
 import { wholeIn } from "glint/state";
 
-const MOST_IMAGES = 400;
+const MOST_IMAGES = 200;
 
-/** Light to dark, for likeness from 0 to 1. @param {number} t */
+/** From the paper to the ink of the theme, for likeness from 0 to 1. @param {number} t */
 function likenessTone(t) {
-  return `color-mix(in srgb, var(--ink-strong) ${Math.round(92 * t)}%, var(--surface))`;
+  const [paper, ink] = theme() === "dark" ? [[23, 26, 32], [215, 218, 225]] : [[255, 255, 255], [44, 51, 64]];
+  return `rgb(${paper.map((p, k) => Math.round(p + 0.92 * t * (ink[k] - p))).join(", ")})`;
+}
+
+/** The one-to-one pairing with the largest sum, over all subsets of columns: [row] -> column. Rows must not
+ * outnumber columns. @param {number[][]} weight @returns {number[]} */
+export function bestPairing(weight) {
+  const m = weight[0]?.length ?? 0;
+  /** Best sum and last column for every set of columns used by the first rows. @type {Map<number, {sum: number, path: number[]}>} */
+  let best = new Map([[0, { sum: 0, path: /** @type {number[]} */ ([]) }]]);
+  for (const row of weight) {
+    /** @type {typeof best} */
+    const next = new Map();
+    for (const [used, { sum, path }] of best) {
+      for (let j = 0; j < m; j++) {
+        const key = used | (1 << j);
+        if (key === used) continue;
+        const total = sum + row[j];
+        if (total > (next.get(key)?.sum ?? -1)) next.set(key, { sum: total, path: [...path, j] });
+      }
+    }
+    best = next;
+  }
+  return [...best.values()].sort((a, b) => b.sum - a.sum)[0]?.path ?? [];
 }
 
 /** @param {import("./app.js").Context} context @returns {import("./app.js").View} */
@@ -102,8 +125,7 @@ function make(context) {
         svg.append(s("text", { x: left - 8, y: left + (i + 0.5) * cell + 4, "text-anchor": "end" }, i + 1));
         row.forEach((v, j) => {
           if (i === 0) svg.append(s("text", { x: left + (j + 0.5) * cell, y: left - 8, "text-anchor": "middle" }, j + 1));
-          const rect = s("rect", { x: left + j * cell + 1, y: left + i * cell + 1, width: cell - 2, height: cell - 2, rx: 2 });
-          rect.style.fill = likenessTone(v);
+          const rect = s("rect", { x: left + j * cell + 1, y: left + i * cell + 1, width: cell - 2, height: cell - 2, rx: 2, fill: likenessTone(v) });
           svg.append(rect);
           if (cell > 26) {
             const text = s("text", { class: v > 0.55 ? "on-dark" : "on-light", x: left + (j + 0.5) * cell, y: left + (i + 0.5) * cell + 4, "text-anchor": "middle" }, v.toFixed(2));
@@ -180,7 +202,11 @@ function make(context) {
       angles = va.length && vb.length ? principalAngles(va, vb) : [];
       const n = Math.min(va.length, vb.length);
       const paired = n ? likeness.slice(0, n).reduce((sum, r, i) => sum + r[i], 0) / n : 0;
-      said.textContent = n ? `Paired by rank, the likeness of ${names[chosen()]} is ${fixed(paired)} on average over ${n} pairs; the strongest two have ${fixed(likeness[0][0])}.` : "One of the runs has no eigenvectors on this side.";
+      // Over all subsets: only for as few as the page usually holds.
+      const partners = n > 0 && n <= 10 ? bestPairing(likeness.slice(0, n)) : [];
+      const partnered = partners.reduce((sum, j, i) => sum + likeness[i][j], 0) / n;
+      said.textContent = n ? `Paired by rank, the likeness of ${names[chosen()]} is ${fixed(paired)} on average over ${n} pairs` +
+        (partners.length ? `; with the best partner for each it is ${fixed(partnered)}.` : ".") : "One of the runs has no eigenvectors on this side.";
       matrix.refresh();
       angleChart.refresh();
     },

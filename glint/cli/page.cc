@@ -151,11 +151,11 @@ void check_pair(const ImageModel& a, const ImageModel& b, const std::string& whe
 }
 
 void make(Context& context, const Options& o) {
-  const std::string out = o.out.empty() ? o.first.run + "/explorer.html" : o.out;
-  if (!o.out.empty()) check_target(out, ".html", "--out", "the page");
+  if (!o.out.empty()) check_target(o.out, ".html", "--out", "the page");
   const Machine machine(context);
   const LinearAlgebra linalg;
   OpenedRun first(context, machine, linalg, o.first);
+  const std::string out = o.out.empty() ? first.run().directory + "/explorer.html" : o.out;
   std::unique_ptr<OpenedRun> second;
   if (!o.second.empty()) {
     ReadingOptions other = o.first;

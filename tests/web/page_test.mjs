@@ -22,7 +22,7 @@ async function stroke(/** @type {any} */ page, /** @type {[number, number][]} */
 }
 const median = (/** @type {number[]} */ v) => v.slice().sort((a, b) => a - b)[Math.floor(v.length / 2)];
 
-await check("opens from disk, silent, within a second", async () => {
+await check("opens from disk and stays silent", async () => {
   const { page, trouble, close } = await open(browser, main);
   const ready = await page.evaluate(() => performance.getEntriesByName("glint-ready")[0].startTime);
   expect((await page.locator(".class-row").count()) === 10, "ten classes are shown");
@@ -31,7 +31,7 @@ await check("opens from disk, silent, within a second", async () => {
   return `first view after ${ready.toFixed(0)} ms`;
 });
 
-await check("a digit drawn by pointer is read, every stroke within 30 ms", async () => {
+await check("a digit drawn by pointer is read at every stroke", async () => {
   const { page, trouble, close } = await open(browser, main);
   await page.getByRole("button", { name: "Clear" }).click();
   await stroke(page, [[0.5, 0.15], [0.5, 0.5], [0.5, 0.85]]);
@@ -49,7 +49,8 @@ await check("a digit drawn by pointer is read, every stroke within 30 ms", async
   const again = await open(browser, main, hash);
   expect((await prediction(again.page)) === "0", "a linked drawing gives another answer");
   await again.close();
-  return `median ${median(times).toFixed(1)} ms, slowest ${Math.max(...times).toFixed(1)} ms of ${times.length}`;
+  const late = times.filter((t) => t > 30).length;
+  return `median ${median(times).toFixed(1)} ms, slowest ${Math.max(...times).toFixed(1)} ms, ${late} of ${times.length} above 30 ms`;
 });
 
 await check("the drawing is centred as MNIST's digits are", async () => {
@@ -267,6 +268,28 @@ await check("comparing: a run with itself has likeness 1 and angles 0", async ()
   const m = await numbers();
   expect(/is 1\.00 on average/.test(m.said), m.said);
   expectQuiet(trouble);
+  await close();
+});
+
+await check("the best partners are the best of all pairings", async () => {
+  const { page, close } = await open(browser, main);
+  const worst = await page.evaluate(async () => {
+    // @ts-ignore names of the page's import map
+    const [{ bestPairing }, { fixedNoise }] = await Promise.all([import("glint/view_compare"), import("glint/linalg")]);
+    const noise = fixedNoise(400);
+    const all = (/** @type {number[]} */ left) => left.length === 0 ? [[]] : left.flatMap((j) => all(left.filter((x) => x !== j)).map((r) => [j, ...r]));
+    let off = 0;
+    for (let t = 0; t < 10; t++) {
+      const w = Array.from({ length: 5 }, (_, i) => Array.from({ length: 5 }, (_, j) => Math.abs(noise[t * 25 + i * 5 + j])));
+      const sum = (/** @type {number[]} */ p) => p.reduce((a, j, i) => a + w[i][j], 0);
+      const most = Math.max(...all([0, 1, 2, 3, 4]).map(sum));
+      const mine = bestPairing(w);
+      if (new Set(mine).size !== 5) return Infinity;
+      off = Math.max(off, most - sum(mine));
+    }
+    return off;
+  });
+  expect(worst < 1e-12, `a pairing is ${worst} below the best`);
   await close();
 });
 
