@@ -5,6 +5,7 @@
 
 #define GLINT_VERBS(X) \
   X(data)              \
+  X(tokenize)          \
   X(train)             \
   X(eval)              \
   X(page)              \

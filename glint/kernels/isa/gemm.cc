@@ -85,14 +85,9 @@ void gemm(const GemmF32& g) {
   }
 }
 
-void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out) {
-  if (j_stride == 1 && cols == kNr) {
-    for (size_t kk = 0; kk < k; kk++)
-      for (size_t h = 0; h < 2; h++)
-        store(out + kk * kNr + h * kLanes, load(src + kk * k_stride + h * kLanes));
-    return;
-  }
-  if (k_stride == 1 && cols == kNr) {  // a transpose, in blocks of four k that share their cache lines
+// A transpose; whole panels in blocks of four k that share their cache lines.
+void pack_panel(const float* src, size_t k, size_t cols, size_t j_stride, float* out) {
+  if (cols == kNr) {
     size_t kk = 0;
     for (; kk + 4 <= k; kk += 4)
       for (size_t j = 0; j < kNr; j++) {
@@ -105,7 +100,7 @@ void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t
     return;
   }
   for (size_t kk = 0; kk < k; kk++) {
-    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk * k_stride + j * j_stride];
+    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk + j * j_stride];
     for (size_t j = cols; j < kNr; j++) out[kk * kNr + j] = 0;
   }
 }
