@@ -19,17 +19,22 @@ export function tickText(v, decimals) {
   return (v < 0 && v.toFixed(decimals) !== (0).toFixed(decimals) ? "−" : "") + Math.abs(v).toFixed(decimals);
 }
 
+const EARLY_TICKS = [0, 1, 2, 5, 10, 20, 50, 100, 200, 500, 1000, 2000];
+
 /** @param {[number, number]} domain @param {[number, number]} range */
 export function scale(domain, range) {
   const k = (range[1] - range[0]) / (domain[1] - domain[0] || 1);
   return (/** @type {number} */ v) => range[0] + (v - domain[0]) * k;
 }
 
-/** The frame of a chart: axes with ticks and names. @param {{width: number, height: number, label: string,
- *   x: {label: string, domain: [number, number]}, y: {label: string, domain: [number, number], ticks?: number[]}}} setup */
+/** The frame of a chart: axes with ticks and names. `x.early` gives small numbers more room, as log(1 + x).
+ * @param {{width: number, height: number, label: string, x: {label: string, domain: [number, number], early?: boolean}, y: {label: string, domain: [number, number], ticks?: number[]}}} setup */
 export function frame({ width, height, label, x, y }) {
-  const margin = { left: 52, right: 14, top: 12, bottom: 40 };
-  const sx = scale(x.domain, [margin.left, width - margin.right]);
+  const margin = { left: 62, right: 14, top: 12, bottom: 40 };
+  /** @type {[number, number]} */
+  const across = [margin.left, width - margin.right];
+  const early = scale([Math.log1p(x.domain[0]), Math.log1p(x.domain[1])], across);
+  const sx = x.early ? (/** @type {number} */ v) => early(Math.log1p(v)) : scale(x.domain, across);
   const sy = scale(y.domain, [height - margin.bottom, margin.top]);
   const svg = s("svg", { viewBox: `0 0 ${width} ${height}`, width, height, role: "img", "aria-label": label });
   const grid = s("g", { class: "axis" });
@@ -39,7 +44,8 @@ export function frame({ width, height, label, x, y }) {
       s("line", { class: v === 0 ? "zero" : "grid", x1: margin.left, x2: width - margin.right, y1: sy(v), y2: sy(v) }),
       s("text", { x: margin.left - 7, y: sy(v) + 4, "text-anchor": "end" }, tickText(v, ty.decimals)));
   }
-  const tx = ticks(x.domain[0], x.domain[1], Math.max(2, Math.round(width / 90)));
+  const tx = x.early ? { values: EARLY_TICKS.filter((v) => v >= x.domain[0] && v <= x.domain[1]), decimals: 0 }
+    : ticks(x.domain[0], x.domain[1], Math.max(2, Math.round(width / 90)));
   for (const v of tx.values) {
     grid.append(
       s("line", { class: "tick", x1: sx(v), x2: sx(v), y1: height - margin.bottom, y2: height - margin.bottom + 4 }),
@@ -64,12 +70,12 @@ export function extent(values, zero = false) {
 }
 
 /** @param {{width: number, height: number, label: string, series: Series[], x: string, y: string,
- *   yDomain?: [number, number], xDomain?: [number, number], mark?: number, dots?: boolean}} setup */
-export function lineChart({ width, height, label, series, x, y, yDomain, xDomain, mark, dots }) {
+ *   yDomain?: [number, number], xDomain?: [number, number], early?: boolean, mark?: number, dots?: boolean}} setup */
+export function lineChart({ width, height, label, series, x, y, yDomain, xDomain, early, mark, dots }) {
   const points = series.flatMap((r) => r.points);
   const xs = points.map((p) => p.x);
   const f = frame({ width, height, label,
-    x: { label: x, domain: xDomain ?? [Math.min(...xs), Math.max(...xs)] },
+    x: { label: x, early, domain: xDomain ?? [Math.min(...xs), Math.max(...xs)] },
     y: { label: y, domain: yDomain ?? extent(points.map((p) => p.y)) } });
   if (mark !== undefined) {
     f.svg.append(s("line", { class: "mark", x1: f.sx(mark), x2: f.sx(mark), y1: f.margin.top, y2: height - f.margin.bottom }));

@@ -143,7 +143,7 @@ function make(context) {
       const n = Math.max(1, angles.length);
       const f = frame({ width, height: 380, label: `Principal angles: ${angles.map((v) => `${v.toFixed(0)}°`).join(", ")}`,
         x: { label: "angle, smallest first", domain: [0.5, n + 0.5] }, y: { label: "degrees", domain: [0, 90], ticks: [0, 30, 60, 90] } });
-      const bar = Math.min(36, ((width - 66) / n) * 0.6);
+      const bar = Math.min(36, ((width - 76) / n) * 0.6);
       angles.forEach((v, i) => f.svg.append(
         s("rect", { class: "whole", x: f.sx(i + 1) - bar / 2, width: bar, y: f.sy(v), height: Math.max(0.8, f.sy(0) - f.sy(v)), rx: 2 }),
         s("text", { class: "num", x: f.sx(i + 1), y: f.sy(v) - 5, "text-anchor": "middle" }, `${v.toFixed(0)}°`)));
@@ -171,7 +171,7 @@ function make(context) {
       "Below are the likeness of every pair and the angles between what the two sets span."),
     h("div", { class: "card controls" }, classes.element, side.element, formNames.length > 1 ? forms.element : null, bothRead ? spaces.element : null),
     h("div", { class: "card" }, gallery.element, said),
-    h("div", { class: "pair" }, h("div", { class: "card" }, matrix.element), h("div", { class: "card" }, angleChart.element)),
+    h("div", { class: "pair even" }, h("div", { class: "card" }, matrix.element), h("div", { class: "card" }, angleChart.element)),
     h("p", { class: "muted note" }, bothRead ? "" :
       `A deeper layer of two runs has no axes in common, so eigenvectors are compared by how they respond to ${Math.min(MOST_IMAGES, data.images.labels.values.length)} test images.`));
 

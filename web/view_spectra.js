@@ -39,7 +39,7 @@ function make(context) {
         x: { label: "rank", domain: [0.5, w + 0.5] }, y: { label: "eigenvalue λ", domain: extent(Array.from(v), true) } });
       const keep = new Set(byMagnitude().slice(0, kept()));
       const stems = s("g", {});
-      const bar = Math.max(1, Math.min(6, (width - 66) / w - 0.6));
+      const bar = Math.max(1, Math.min(6, (width - 76) / w - 0.6));
       v.forEach((value, i) => {
         const y0 = f.sy(0), y1 = f.sy(value);
         stems.append(s("rect", { class: `${value < 0 ? "neg" : "pos"}${keep.has(i) ? "" : " faint"}`,
@@ -132,7 +132,7 @@ function make(context) {
     draw: (width) => {
       const series = curves();
       return lineChart({ width, height: 220, label: "Accuracy against the number of terms kept", series,
-        x: "terms kept, k", y: "test images, %", yDomain: [0, 100], xDomain: [0, w], mark: kept() }).svg;
+        x: "terms kept, k (small numbers have more room)", y: "test images, %", yDomain: [0, 100], xDomain: [0, w], early: true, mark: kept() }).svg;
     },
     below: () => keys(curves()) });
 

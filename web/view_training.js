@@ -47,7 +47,7 @@ function make(context) {
     h("h2", { id: "training-title" }, "Training"),
     h("p", { class: "lead" }, "How loss and accuracy went while the model learned; the training curves include the noise that was put on the images. " +
       "With the recipe and the seed below, the program trains exactly the same weights again."),
-    h("div", { class: "pair" }, h("div", { class: "card" }, loss.element), h("div", { class: "card" }, accuracy.element)),
+    h("div", { class: "pair even" }, h("div", { class: "card" }, loss.element), h("div", { class: "card" }, accuracy.element)),
     h("div", { class: "tables" }, h("div", { class: "column" },
       table("Result", [["run", model.run.name], ["test accuracy", typeof result.test_accuracy === "number" ? percent(result.test_accuracy, 2) : null],
         ["test loss", typeof result.test_loss === "number" ? result.test_loss.toFixed(4) : null],
