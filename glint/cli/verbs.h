@@ -12,6 +12,7 @@
   X(spectrum)          \
   X(compare)           \
   X(attack)            \
+  X(page)              \
   X(export)            \
   X(gates)             \
   X(bench)             \
