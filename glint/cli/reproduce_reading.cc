@@ -46,7 +46,12 @@ std::vector<const ModelReading*> all_models(Lab& lab, const std::string& data, c
 
 FormTrust trust_of(const std::vector<const ModelReading*>& models, const std::string& form,
                    Fidelity ModelReading::*member) {
-  FormTrust t{.data = models.front()->data, .gate = models.front()->gate, .form = form};
+  FormTrust t{.data = models.front()->data,
+              .gate = models.front()->gate,
+              .form = form,
+              .agreement = {},
+              .r2 = {},
+              .correlation = {}};
   for (const ModelReading* m : models) {
     t.agreement.push_back((m->*member).agreement);
     t.r2.push_back((m->*member).r2);
