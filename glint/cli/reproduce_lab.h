@@ -61,6 +61,10 @@ void write_stories(Lab& lab, ReportSection& section);
 void write_fidelity(Lab& lab, ReportSection& section);
 void write_depth(Lab& lab, ReportSection& section);
 
+// Fill lab.measured from finished runs, once.
+void collect_stories(Lab& lab);
+void collect_spectra(Lab& lab);
+
 // How a plan is less than the paper's experiment; empty: it is not.
 std::string smaller_images(const PlanSetup& setup, const std::string& data);
 

@@ -181,8 +181,6 @@ ExplainedClass explain_class(OpenedRun& run, size_t c, double logit, const UnitF
 
 }  // namespace
 
-void collect_spectra(Lab& lab);
-
 void write_figure2(Lab& lab, ReportSection& section) {
   for (const std::string& data : lab.setup.images) write_features(lab, section, data);
   section.blocks.push_back(Paragraph{

@@ -70,18 +70,6 @@ void collect_images(Lab& lab) {
   }
 }
 
-void collect_stories(Lab& lab) {
-  const std::string key = stories_key(lab.setup);
-  if (known(lab, key)) return;
-  TaskRuns task = collect(lab, runs_stories(lab.setup), group_stories(lab.setup), key);
-  if (task.gates.empty()) return;
-  const auto text = lab.data.text(lab.setup.stories);
-  task.train = text->train.stories(), task.test = text->valid.stories();
-  if (lab.setup.quick) task.smaller = "a small model and one epoch";
-  if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
-  lab.measured.tasks.push_back(std::move(task));
-}
-
 std::vector<TaskRuns> image_tasks(const Lab& lab) {
   std::vector<TaskRuns> tasks;
   for (const TaskRuns& t : lab.measured.tasks)
@@ -102,6 +90,18 @@ std::string smaller_images(const PlanSetup& setup, const std::string& data) {
   if (data != "mnist" && data != "fashion-mnist") text = "not a data set of the paper";
   if (setup.quick) text += (text.empty() ? "" : ", ") + std::string("fewer epochs than the paper");
   return text;
+}
+
+void collect_stories(Lab& lab) {
+  const std::string key = stories_key(lab.setup);
+  if (known(lab, key)) return;
+  TaskRuns task = collect(lab, runs_stories(lab.setup), group_stories(lab.setup), key);
+  if (task.gates.empty()) return;
+  const auto text = lab.data.text(lab.setup.stories);
+  task.train = text->train.stories(), task.test = text->valid.stories();
+  if (lab.setup.quick) task.smaller = "a small model and one epoch";
+  if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
+  lab.measured.tasks.push_back(std::move(task));
 }
 
 void write_table1(Lab& lab, ReportSection& section) {
@@ -140,19 +140,6 @@ void write_figure3(Lab& lab, ReportSection& section) {
         std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n, metric_figure(task)));
   }
   if (!image_tasks(lab).empty()) section.blocks.push_back(milestone_table(image_tasks(lab)));
-}
-
-void write_stories(Lab& lab, ReportSection& section) {
-  collect_stories(lab);
-  const TaskRuns* task = lab.measured.task(stories_key(lab.setup));
-  if (!task) return;
-  section.blocks.push_back(Paragraph{"Trained on " + counted(task->train, "stories") +
-                                     (task->data == kTales ? " of the built-in tales" : "") +
-                                     ", validated on " + counted(task->test, "others; ") + "the paper has " +
-                                     std::to_string(kPaperStories) + "."});
-  section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
-  section.blocks.push_back(
-      figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
 }
 
 void write_depth(Lab& lab, ReportSection& section) {
