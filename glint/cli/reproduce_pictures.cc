@@ -104,7 +104,9 @@ void write_similarity(Lab& lab, ReportSection& section, const std::string& data,
         options.runs.push_back(lab.directory(other));
       }
   if (options.runs.empty()) return;
-  const Comparison comparison = compare_runs(lab.context, lab.machine, lab.linalg, options);
+  Context silent = lab.context;  // its notes are about options that this verb does not have
+  silent.shared.quiet = true;
+  const Comparison comparison = compare_runs(silent, lab.machine, lab.linalg, options);
   std::vector<SimilarityLine> lines;
   for (const Measure measure : kMeasures) {
     const std::vector<Spread> own = by_rank(comparison.results, measure, Side::both),

@@ -15,10 +15,11 @@ namespace {
 // "The first few" of the paper: this many of 256.
 constexpr size_t kFew = 10;
 
-OpenedRun open(Lab& lab, const PlannedRun& run, const std::string& data) {
-  return OpenedRun(lab.context, lab.machine, lab.linalg,
-                   ReadingOptions{.run = lab.directory(run), .data = {}, .data_dir = {}},
-                   lab.data.images(data));
+// On the heap: its parts refer to each other, so it cannot move.
+std::unique_ptr<OpenedRun> open(Lab& lab, const PlannedRun& run, const std::string& data) {
+  return std::make_unique<OpenedRun>(lab.context, lab.machine, lab.linalg,
+                                     ReadingOptions{.run = lab.directory(run), .data = {}, .data_dir = {}},
+                                     lab.data.images(data));
 }
 
 double mean_of(const std::vector<const ModelReading*>& models, double Fidelity::*member,
@@ -114,7 +115,7 @@ std::vector<PlannedRun> finished_41(const Lab& lab, const std::string& data, con
 
 std::unique_ptr<OpenedRun> open_first(Lab& lab, const std::string& data, const std::string& gate) {
   const std::vector<PlannedRun> runs = finished_41(lab, data, gate);
-  return runs.empty() ? nullptr : std::make_unique<OpenedRun>(open(lab, runs.front(), data));
+  return runs.empty() ? nullptr : open(lab, runs.front(), data);
 }
 
 const ModelReading& read_model(Lab& lab, const PlannedRun& planned, const std::string& data) {
@@ -126,7 +127,8 @@ const ModelReading& read_model(Lab& lab, const PlannedRun& planned, const std::s
                  .where = lab.out,
                  .hint = "the same command goes on; finished runs are kept"});
   if (lab.progress) lab.progress->update(lab.readings.size(), planned.path());
-  OpenedRun run = open(lab, planned, data);
+  const std::unique_ptr<OpenedRun> opened = open(lab, planned, data);
+  OpenedRun& run = *opened;
   const ImageReading& reading = run.reading();
   const std::vector<uint32_t> labels = labels_of(run.data().test);
   const ImagePass pass = reading.run(run.data().test.pixels, reading.last());

@@ -25,14 +25,14 @@ struct CurvePoint {
 // One finished training run.
 struct RunCurve {
   uint64_t seed = 0;
-  std::vector<CurvePoint> points;                         // ascending in step
+  std::vector<CurvePoint> points = {};                    // ascending in step
   std::array<CurvePoint, kCheckpoints> at = {};           // table 1
   std::array<uint64_t, kMilestones.size()> reached = {};  // first evaluated step; 0: never
 };
 
 struct GateRuns {
   std::string gate;
-  std::vector<RunCurve> runs;  // one a seed, ascending
+  std::vector<RunCurve> runs = {};  // one a seed, ascending
   std::vector<double> loss(size_t checkpoint) const;
   std::vector<double> metric(size_t checkpoint) const;
 };
@@ -43,8 +43,8 @@ struct TaskRuns {
   bool text = false;           // the metric is a perplexity: lower is better
   size_t train = 0, test = 0;  // images or stories
   uint64_t steps = 0, epochs = 0;
-  std::vector<GateRuns> gates;  // in the paper's order
-  std::string smaller;          // how this is less than the paper's experiment; empty: it is not
+  std::vector<GateRuns> gates = {};  // in the paper's order
+  std::string smaller = {};          // how this is less than the paper's experiment; empty: it is not
   const GateRuns* find(std::string_view gate) const;
 };
 
@@ -55,17 +55,17 @@ PairedDifference paired_at(const TaskRuns& task, std::string_view gate, std::str
 
 // Figure 2B: eigenvectors of SQS against those of the bilinear model of the same seed, by rank.
 struct SimilarityCurve {
-  std::string data, form, space, measure;  // form of the SQS model: "weights" or "calibrated"
-  std::vector<double> mean, sd, min;       // [rank]
-  std::vector<double> control;             // [rank]: bilinear against bilinear of another seed
+  std::string data, form, space, measure;            // form of the SQS model: "weights" or "calibrated"
+  std::vector<double> mean = {}, sd = {}, min = {};  // [rank]
+  std::vector<double> control = {};                  // [rank]: bilinear against bilinear of another seed
   size_t pairs = 0;
 };
 
 // Appendix B: how much of a class's quadratic form its strongest eigenvectors carry.
 struct SpectrumShare {
   std::string data, gate;
-  size_t few = 0, width = 0;   // eigenvectors counted, of so many
-  std::vector<double> energy;  // [class]: share of the sum of squared eigenvalues, mean over seeds
+  size_t few = 0, width = 0;        // eigenvectors counted, of so many
+  std::vector<double> energy = {};  // [class]: share of the sum of squared eigenvalues, mean over seeds
   double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms a class, and with all
   size_t seeds = 0;
 };
@@ -73,8 +73,8 @@ struct SpectrumShare {
 // How far a quadratic form stands for the model.
 struct FormTrust {
   std::string data, gate, form;
-  std::vector<double> agreement, r2, correlation;  // [seed]
-  double accuracy_model = 0, accuracy_form = 0;    // means
+  std::vector<double> agreement = {}, r2 = {}, correlation = {};  // [seed]
+  double accuracy_model = 0, accuracy_form = 0;                   // means
 };
 
 struct TimingNumbers {
@@ -85,8 +85,8 @@ struct TimingNumbers {
 struct DepthPoint {
   std::string data, gate;
   size_t layers = 0;
-  std::vector<double> accuracy, loss;  // [seed], at the end
-  size_t failed = 0;                   // runs that ended in numbers that are not finite
+  std::vector<double> accuracy = {}, loss = {};  // [seed], at the end
+  size_t failed = 0;                             // runs that ended in numbers that are not finite
 };
 
 struct Measured {

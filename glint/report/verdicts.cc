@@ -97,6 +97,7 @@ Ruling loss_below(const Measured& m) {
         }
       }
   }
+  if (of == 0) return {};
   return {tally(won, of), "clearly lower in " + std::to_string(won) + " of " + std::to_string(of) +
                               " comparisons; smallest difference " + number(least) + " (" + where + ")"};
 }
@@ -223,10 +224,11 @@ Ruling comparable_loss(const Measured& m) {
 
 // Similarity is measured in several ways because the paper does not say which one it means: it holds when
 // one way of comparing vector with vector passes on every data set.
-template <class Passes>
-Ruling similarity_rule(const Measured& m, const Passes& value, double least) {
+template <class Value>
+Ruling similarity_rule(const Measured& m, const Value& value, double least) {
   bool all_sets = false, any = false;
   std::string all;
+  std::vector<std::string> told;
   for (const SimilarityCurve& first : m.similarity) {
     bool every = true;
     for (const SimilarityCurve& c : m.similarity)
@@ -234,8 +236,16 @@ Ruling similarity_rule(const Measured& m, const Passes& value, double least) {
         every = every && value(c) >= least;
     all_sets = all_sets || (every && first.measure != "subspace");
     any = any || value(first) >= least;
-    join(all, text(data_title(first.data)) + ", " + first.form + ", " + first.space + ", " + first.measure +
-                  ": " + number(value(first), 2));
+    if (std::find(told.begin(), told.end(), first.data) != told.end()) continue;
+    told.push_back(first.data);
+    const auto words = [&](const SimilarityCurve& c) {
+      return number(value(c), 2) + " (" + c.measure + ", " + c.form + " form, " + c.space + ")";
+    };
+    const SimilarityCurve* best = &first;
+    for (const SimilarityCurve& c : m.similarity)
+      if (c.data == first.data && value(c) > value(*best)) best = &c;
+    join(all, text(data_title(first.data)) + ": " + words(first) +
+                  (best == &first ? "" : ", by the most favourable way " + words(*best)));
   }
   if (all.empty()) return {};
   return {all_sets ? Verdict::holds : any ? Verdict::in_part : Verdict::fails, all};
