@@ -60,20 +60,22 @@ class Transformer(torch.nn.Module):
 
 
 class Trainer:
-    """Steps as glint's: forward, backward, clipping, AdamW. Targets of padding are -100."""
+    """Steps as glint's: micro-batches forward and backward, clipping, AdamW. Targets of padding are -100."""
 
-    def __init__(self, inputs, targets, bf16=False, **shape):
+    def __init__(self, batches, bf16=False, **shape):
         torch.manual_seed(0)
         self.model = Transformer(**shape)
         self.optimizer = torch.optim.AdamW(self.model.parameters(), lr=1e-3, betas=(0.9, 0.95), weight_decay=0.1)
-        self.inputs, self.targets, self.bf16 = inputs, targets, bf16
+        self.batches, self.bf16 = batches, bf16
+        self.tokens = sum(int((targets >= 0).sum()) for _, targets in batches)
 
     def step(self):
         self.optimizer.zero_grad(set_to_none=True)
-        with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bf16):
-            logits = self.model(self.inputs)
-        loss = F.cross_entropy(logits.float().view(-1, logits.shape[-1]), self.targets.view(-1), ignore_index=-100)
-        loss.backward()
+        for inputs, targets in self.batches:
+            with torch.autocast("cpu", dtype=torch.bfloat16, enabled=self.bf16):
+                logits = self.model(inputs)
+            loss = F.cross_entropy(logits.float().view(-1, logits.shape[-1]), targets.view(-1), ignore_index=-100,
+                                   reduction="sum")
+            (loss / self.tokens).backward()
         torch.nn.utils.clip_grad_norm_(self.model.parameters(), 1.0)
         self.optimizer.step()
-        return loss

@@ -8,9 +8,11 @@
   X(tokenize)          \
   X(train)             \
   X(eval)              \
+  X(generate)          \
   X(spectrum)          \
   X(compare)           \
   X(attack)            \
+  X(page)              \
   X(export)            \
   X(gates)             \
   X(bench)             \

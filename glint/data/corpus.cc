@@ -175,14 +175,16 @@ CorpusWriter::CorpusWriter(FileSystem& files, std::string path, size_t vocab,
     starts_file_ = files_.create(starts_path_);
     write(header_of(vocab, tokenizer_hash));
   } catch (...) {
-    files_.remove(temporary_);
+    discard();
     throw;
   }
 }
 
-CorpusWriter::~CorpusWriter() {
+CorpusWriter::~CorpusWriter() { discard(); }
+
+void CorpusWriter::discard() {
+  if (temporary_.empty()) return;  // finished
   for (const std::string& path : {temporary_, starts_path_}) {
-    if (path.empty()) continue;
     try {
       files_.remove(path);
     } catch (...) {  // a file that stays behind is no reason to fail
@@ -226,6 +228,7 @@ std::string CorpusWriter::finish() {
       rest = rest.subspan(n);
     }
   }
+  files_.remove(starts_path_);
   Block64 footer = footer_of(stories_, tokens_);
   hash_.update(std::span(footer).first(kFooterHash));
   const Sha256::Digest digest = hash_.finish();

@@ -71,6 +71,7 @@ class CorpusWriter {
 
  private:
   void write(std::span<const std::byte> bytes);
+  void discard();
 
   FileSystem& files_;
   std::string path_, temporary_, starts_path_;

@@ -10,9 +10,9 @@
 
 namespace glint {
 
-// C[m,n] = A[m,k] B[k,n], or C += with `accumulate`. Row i of register tile t of A is at a + t * a_tile + i *
-// a_row, its k-th element a_k * k further. B is in panels of `nr` columns: panel j holds k rows of nr floats,
-// columns beyond n are zero.
+// C[m,n] = A[m,k] B[k,n], or C += with `accumulate`; k > 0. Row i of register tile t of A is at a + t *
+// a_tile + i * a_row, its k-th element a_k * k further. B is in panels of `nr` columns: panel j holds k rows
+// of nr floats, columns beyond n are zero.
 struct GemmF32 {
   size_t m, n, k;
   const float* a;

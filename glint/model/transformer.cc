@@ -16,6 +16,12 @@ void check_range(const char* option, size_t value, size_t low, size_t high) {
                .expected = "a whole number from " + std::to_string(low) + " to " + std::to_string(high)});
 }
 
+void add(const TextResult& part, TextResult& total) {
+  total.loss += part.loss;
+  total.correct += part.correct;
+  total.tokens += part.tokens;
+}
+
 }  // namespace
 
 void check(const TransformerConfig& c) {
@@ -99,58 +105,64 @@ void TransformerEngine::set_weights(std::span<const float> weights) {
 
 TextResult TransformerEngine::sum_results(size_t lanes) const {
   TextResult total;
-  for (size_t i = 0; i < lanes; i++) {
-    total.loss += lanes_[i].result.loss;
-    total.correct += lanes_[i].result.correct;
-    total.tokens += lanes_[i].result.tokens;
+  for (size_t i = 0; i < lanes; i++) add(lanes_[i].result, total);
+  return total;
+}
+
+size_t TransformerEngine::cut_into_lanes(std::span<const TokenRow> rows) {
+  uint64_t tokens = 0, before = 0;
+  for (const TokenRow& row : rows) tokens += row.input.size();
+  const size_t count = std::min(rows.size(), lanes_.size());
+  size_t next = 0;
+  for (size_t i = 0; i < count; i++) {
+    Lane& lane = lanes_[i];
+    lane.rows = {next, 0};
+    lane.result = {};
+    // A row at least, and one for each lane that follows; otherwise up to the lane's share of the tokens.
+    const size_t last = rows.size() - (count - 1 - i);
+    do before += rows[next++].input.size();
+    while (next < last &&
+           (i + 1 == count || before + rows[next].input.size() / 2 < tokens * (i + 1) / count));
+    lane.rows.count = next - lane.rows.first;
+  }
+  return count;
+}
+
+TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const RowLosses& each) {
+  TextResult total;
+  for (size_t first = 0; first < rows.size(); first += lanes_.size()) {
+    const size_t count = std::min(lanes_.size(), rows.size() - first);
+    compute_.pool.for_tiles(count, [&](size_t i, size_t worker) {
+      const TokenRow& row = rows[first + i];
+      const std::span<float> losses = losses_.view().row(i).first(row.input.size());
+      lanes_[i].result = {.correct = passes_[worker]->forward(row, losses, compute_.scratch[worker]),
+                          .tokens = row.input.size()};
+      lanes_[i].result.loss = compute_.kernels().sum(losses.size(), losses.data());
+    });
+    add(sum_results(count), total);
+    for (size_t i = 0; each && i < count; i++)
+      each(first + i, losses_.view().row(i).first(rows[first + i].input.size()));
   }
   return total;
 }
 
-TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const RowLosses& each) {
-  const size_t lanes = lanes_for(rows.size());
-  for (Lane& lane : lanes_) lane.result = {};
-  for (size_t first = 0; first < rows.size(); first += lanes) {
-    const size_t count = std::min(lanes, rows.size() - first);
-    compute_.pool.for_tiles(count, [&](size_t i, size_t worker) {
-      const TokenRow& row = rows[first + i];
-      const std::span<float> losses = losses_.view().row(i).first(row.input.size());
-      TextResult& result = lanes_[i].result;
-      result.correct += passes_[worker]->forward(row, losses, compute_.scratch[worker]);
-      result.loss += compute_.kernels().sum(losses.size(), losses.data());
-      result.tokens += row.input.size();
-    });
-    for (size_t i = 0; each && i < count; i++)
-      each(first + i, losses_.view().row(i).first(rows[first + i].input.size()));
-  }
-  return sum_results(lanes);
-}
-
-// Tiles are the sequences. They are handed out in order, so that a worker that waits for its lane waits for
-// a sequence that another worker is at.
 TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, std::span<float> gradients) {
   assert(gradients.size() == params_.table.floats());
-  const size_t lanes = lanes_for(rows.size());
   uint64_t tokens = 0;
   for (const TokenRow& row : rows) tokens += row.input.size();
   const float scale = static_cast<float>(1 / static_cast<double>(std::max<uint64_t>(tokens, 1)));
-  for (Lane& lane : lanes_) {
-    lane.result = {};
-    lane.turn.store(0, std::memory_order_relaxed);
-  }
-  compute_.pool.for_tiles(rows.size(), [&](size_t i, size_t worker) {
-    const TokenRow& row = rows[i];
-    Lane& lane = lanes_[i % lanes];
-    const size_t turn = i / lanes;
-    for (size_t now; (now = lane.turn.load(std::memory_order_acquire)) != turn;) lane.turn.wait(now);
-    if (turn == 0) std::fill_n(lane.gradients.data(), lane.gradients.size(), 0.0f);
-    const std::span<float> losses = losses_.view().row(i % lanes).first(row.input.size());
-    lane.result.correct += passes_[worker]->forward_backward(row, scale, losses, lane.gradients.span(),
-                                                             compute_.scratch[worker]);
-    lane.result.loss += compute_.kernels().sum(losses.size(), losses.data());
-    lane.result.tokens += row.input.size();
-    lane.turn.store(turn + 1, std::memory_order_release);
-    lane.turn.notify_all();
+  const size_t lanes = cut_into_lanes(rows);
+  compute_.pool.for_tiles(lanes, [&](size_t i, size_t worker) {
+    Lane& lane = lanes_[i];
+    std::fill_n(lane.gradients.data(), lane.gradients.size(), 0.0f);
+    for (const TokenRow& row : rows.subspan(lane.rows.first, lane.rows.count)) {
+      const std::span<float> losses = losses_.view().row(i).first(row.input.size());
+      TextResult one{.tokens = row.input.size()};
+      one.correct = passes_[worker]->forward_backward(row, scale, losses, lane.gradients.span(),
+                                                      compute_.scratch[worker]);
+      one.loss = compute_.kernels().sum(losses.size(), losses.data());
+      add(one, lane.result);
+    }
   });
   sum_gradients(lanes, gradients);
   return sum_results(lanes);

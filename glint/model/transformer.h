@@ -5,13 +5,13 @@
 //   x += P (gate(L u) * (R u)), u = norm(x)
 //   logits = norm(x) H^T
 //
-// A sequence goes forward and backward through all layers on one thread: nothing is padded and no thread
-// waits for another. `max_rows` sequences are in flight at once, each with a sum of gradients of its own
-// (a lane); sequence i belongs to lane i mod max_rows and the lanes are added in their order, so that the
-// result does not depend on the number of threads.
+// A sequence goes forward and backward through all layers on one thread, and nothing is padded. The rows of a
+// step are cut into at most `max_rows` lanes of about as many tokens, by their lengths alone; the sequences
+// of a lane follow each other and add to the gradients of the lane, and the lanes are added in their order.
+// So the result does not depend on the number of threads, threads do not wait for each other within a step,
+// and memory grows with max_rows.
 #pragma once
 
-#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -92,17 +92,16 @@ class TransformerEngine {
   void logits(const TokenRow& row, MatrixView<float> out);
 
  private:
-  // A sum of gradients and results, to which sequences are added in their order: `turn` counts them.
   struct Lane {
+    Range rows;
     Matrix<float> gradients;
     TextResult result;
-    std::atomic<size_t> turn{0};
   };
   struct PackTask {
     PackedWeights* weights;  // null: the head
     size_t param, piece;
   };
-  size_t lanes_for(size_t rows) const { return std::min(rows, lanes_.size()); }
+  size_t cut_into_lanes(std::span<const TokenRow> rows);  // returns how many are used
   TextResult sum_results(size_t lanes) const;
   void sum_gradients(size_t lanes, std::span<float> gradients);
 

@@ -98,7 +98,8 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
       const size_t rows = std::min(strip_rows_, t - first), seen = first + rows;
       const MatrixView<float> out = y.row_range(first, rows).col_range(h * head_dim_, head_dim_);
       product(kn, rows_of(q.row_range(first, rows)), keys, rows, columns(seen), head_dim_, strip, false);
-      kn.causal_softmax(rows, first + 1, seen, strip.data(), strip.stride(), lse.row_ptr(h) + first, inverse);
+      kn.causal_softmax(rows, first + 1, columns(seen), strip.data(), strip.stride(), lse.row_ptr(h) + first,
+                        inverse);
       product(kn, rows_of(strip), values, rows, head_dim_, seen, out, false);
       for (size_t i = 0; i < rows; i++) inverse[i] *= scale_;
       kn.scale_rows(rows, head_dim_, inverse, out.data(), out.stride(), out.data(), out.stride());
@@ -146,7 +147,8 @@ void Attention::backward(ConstMatrixView<float> qkv, ConstMatrixView<float> y, C
         dots[i] /= scale_;
         shift[i] = lse(h, first + i) - log_scale;
       }
-      kn.causal_softmax_backward(rows, first + 1, seen, shift, dots, p.data(), ds.data(), p.stride());
+      kn.causal_softmax_backward(rows, first + 1, columns(seen), shift, dots, p.data(), ds.data(),
+                                 p.stride());
       product(kn, rows_of(ds), key_rows, rows, head_dim_, seen, dq.row_range(first, rows), false);
       product(kn, columns_of(ds), right(q_rows, strip_panels), seen, head_dim_, rows, dk.row_range(0, seen),
               add);

@@ -29,12 +29,20 @@ GLINT_INLINE float exp_row(size_t n, float* x, float top) {
   });
 }
 
+// The columns to compute so that no scalar loop remains for the last of n: whole vectors where there is room.
+GLINT_INLINE size_t whole(size_t n, size_t width) {
+  const size_t up = (n + kParts - 1) / kParts * kParts;
+  return up < width ? up : n < width ? width : n;
+}
+
 void causal_softmax(size_t rows, size_t visible, size_t width, float* x, size_t stride, float* lse,
                     float* inverse) {
   for (size_t i = 0; i < rows; i++, x += stride) {
-    const size_t n = visible + i < width ? visible + i : width;
-    const float top = row_max(n, x);
-    const float total = exp_row(n, x, top);
+    const size_t n = visible + i < width ? visible + i : width, computed = whole(n, width);
+    // What the row does not see adds exp(-87) to a sum of at least 1: nothing.
+    for (size_t j = n; j < computed; j++) x[j] = -__builtin_inff();
+    const float top = row_max(computed, x);
+    const float total = exp_row(computed, x, top);
     for (size_t j = n; j < width; j++) x[j] = 0;
     lse[i] = top + static_cast<float>(vmath::log(static_cast<double>(total)));
     if (total != total) lse[i] = total;
@@ -45,9 +53,9 @@ void causal_softmax(size_t rows, size_t visible, size_t width, float* x, size_t 
 void causal_softmax_backward(size_t rows, size_t visible, size_t width, const float* lse, const float* dot,
                              float* __restrict x, float* __restrict dp, size_t stride) {
   for (size_t i = 0; i < rows; i++, x += stride, dp += stride) {
-    const size_t n = visible + i < width ? visible + i : width;
+    const size_t n = visible + i < width ? visible + i : width, computed = whole(n, width);
     const float shift = lse[i], mean = dot[i];
-    for (size_t j = 0; j < n; j++) {
+    for (size_t j = 0; j < computed; j++) {
       // Rounding may leave x a little above lse; exp is good for that as well.
       const float p = exp_below_zero(x[j] - shift);
       x[j] = p;
