@@ -8,6 +8,7 @@
   X(train)             \
   X(eval)              \
   X(spectrum)          \
+  X(explain)           \
   X(gates)             \
   X(bench)             \
   X(completion)
