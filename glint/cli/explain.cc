@@ -32,10 +32,10 @@ struct Options {
 // The image and what is known about it.
 struct Input {
   Matrix<uint8_t> pixels;  // [1, height * width]
-  std::string what;        // "test image 7"
-  std::string stem;        // of the figure's name
-  std::string done;        // to a picture of one's own
-  std::optional<size_t> label;
+  std::string what = {};   // "test image 7"
+  std::string stem = {};   // of the figure's name
+  std::string done = {};   // to a picture of one's own
+  std::optional<size_t> label = {};
 };
 
 Input load_input(OpenedRun& run, const Options& o) {
