@@ -51,7 +51,9 @@ TEST_F(Joint, NeverHasALargerErrorThanAffineOnItsData) {
       const double affine = error(layer, calibrated_form(linalg, pool, layer.view(), x, Calibration::affine));
       const double joint = error(layer, joint_form(linalg, pool, layer.view(), head, x));
       EXPECT_LE(joint, affine * (1 + 1e-9)) << "gate " << kind << " bias " << bias;
-      if (static_cast<GateKind>(kind) == GateKind::Relu) EXPECT_LT(joint, 0.9 * affine);
+      if (static_cast<GateKind>(kind) == GateKind::Relu) {
+        EXPECT_LT(joint, 0.9 * affine);
+      }
     }
 }
 
