@@ -35,7 +35,7 @@ bench: ## the kernel benchmarks, then the comparisons with PyTorch
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory build-release
 	@for b in build/release/bench/*_bench; do test ! -x "$$b" || "$$b" || exit 1; done
-	@$(MAKE) --no-print-directory bench-gates bench-step
+	@$(MAKE) --no-print-directory bench-gates bench-step bench-lm
 
 bench-gates: ## the gates of a GLU layer beside PyTorch's
 	@scripts/setup build bench
@@ -47,6 +47,11 @@ bench-step: ## whole training steps, and a whole job, beside PyTorch's
 	@scripts/fetch-data mnist
 	@$(MAKE) --no-print-directory program
 	@/usr/bin/python3 bench/peers/bench_step.py --job --json build/bench-step.json
+
+bench-lm: ## training steps of the language model beside PyTorch's
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory program
+	@/usr/bin/python3 bench/peers/bench_lm.py --json build/bench-lm.json
 
 performance: bench-gates bench-step ## both, then docs/performance.md from what was measured
 	@cp build/bench-gates.json docs/results/gates.json

@@ -9,6 +9,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/report/gate_timing.h"
 #include "glint/report/table.h"
+#include "glint/train/language_timing.h"
 #include "glint/train/step_timing.h"
 
 namespace glint::cli {
@@ -18,7 +19,7 @@ using nlohmann::ordered_json;
 
 struct Options {
   std::string what = "gates", shapes, gates, format = "text";
-  size_t repeats = 0;
+  size_t repeats = 0, rows = 32, micro_batch = 8;
   bool unfused = false;
 };
 
@@ -241,6 +242,59 @@ void run_step(Context& context, const Options& o) {
     context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
 }
 
+// The paper's language model: whole rows, and rows of different lengths.
+void run_lm(Context& context, const Options& o) {
+  const Machine machine(context);
+  const std::vector<Gate> gates = o.gates.empty() ? std::vector<Gate>{Gate{}} : parse_gates(o.gates);
+  LanguageTimingOptions options;
+  options.rows = o.rows;
+  options.micro_batch = o.micro_batch;
+  if (o.repeats) options.repeats = o.repeats;
+  constexpr size_t kShortest[] = {256, 64};
+  Progress progress = context.progress(
+      {.label = "bench lm", .total = std::size(kShortest) * gates.size() * options.repeats, .unit = "steps"});
+  Table table({{.header = "rows", .align = Align::right},
+               {.header = "tokens a row", .align = Align::right, .key = "row_tokens"},
+               {.header = "gate"},
+               {.header = "median ms", .align = Align::right, .key = "median_ms"},
+               {.header = "quartiles", .align = Align::right},
+               {.header = "tokens/s", .align = Align::right, .key = "tokens_per_second"}});
+  ordered_json rows = ordered_json::array();
+  size_t done = 0;
+  for (const size_t shortest : kShortest) {
+    for (const Gate& gate : gates) {
+      options.shortest = shortest;
+      options.model.gate = gate;
+      const LanguageTiming t = time_language_step(
+          machine.compute(), options, [&](size_t, size_t) { progress.update(++done, "language"); });
+      const std::string gate_name(gate_info(gate.kind).text.name);
+      const std::string lengths = (shortest < 256 ? std::to_string(shortest) + " .. " : "") + "256";
+      table.add({std::to_string(options.rows), lengths, gate_name, fixed_text(t.median_ms, 1),
+                 fixed_text(t.low_ms, 1) + " .. " + fixed_text(t.high_ms, 1),
+                 fixed_text(t.tokens_per_second(), 0)});
+      rows.push_back({{"rows", options.rows},
+                      {"micro_batch", options.micro_batch},
+                      {"lengths", timing_lengths(options)},
+                      {"tokens", t.tokens},
+                      {"gate", gate_name},
+                      {"median_ms", t.median_ms},
+                      {"low_ms", t.low_ms},
+                      {"high_ms", t.high_ms},
+                      {"best_ms", t.best_ms},
+                      {"repeats", t.repeats},
+                      {"tokens_per_second", t.tokens_per_second()}});
+    }
+  }
+  progress.finish();
+  if (o.format == "json" || context.shared.json)
+    context.print_json({{"cpu", describe(context.cpu)},
+                        {"precision", name(machine.precision())},
+                        {"threads", machine.compute().pool.size()},
+                        {"rows", rows}});
+  else
+    context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
+}
+
 }  // namespace
 
 void add_bench(Program& program) {
@@ -253,14 +307,15 @@ void add_bench(Program& program) {
            "in the "
            "paper's appendix C. All variants of a shape take turns, so that a drift of the machine hits them "
            "alike. The gate is fused into the pass over the pre-activations; --unfused times it as separate "
-           "passes as well.",
-       .examples = {
-           {"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
-           {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
-           {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"}}});
+           "passes as well. step: whole training steps of the paper's image models. lm: those of its "
+           "language model, on rows of 256 tokens and on rows of 64 to 256.",
+       .examples = {{"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
+                    {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
+                    {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},
+                    {"glint bench lm --threads 1 --repeats 5", "tokens a second of the language model"}}});
   const auto o = std::make_shared<Options>();
-  verb.positional("WHAT", o->what, "What to time: gates (the default) or step",
-                  {.placeholder = "WHAT", .words = {"gates", "step"}, .only_words = true});
+  verb.positional("WHAT", o->what, "What to time: gates (the default), step or lm",
+                  {.placeholder = "WHAT", .words = {"gates", "step", "lm"}, .only_words = true});
   verb.text("--shapes", o->shapes,
             "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given",
             {.placeholder = "LIST"});
@@ -268,6 +323,8 @@ void add_bench(Program& program) {
             {.placeholder = "LIST", .words = gate_names()});
   verb.size("--repeats", o->repeats, 0, 100000,
             "Runs of each variant; 0: about two seconds a shape, 5 to 40 runs");
+  verb.size("--rows", o->rows, 1, 100000, "lm: sequences a step");
+  verb.size("--micro-batch", o->micro_batch, 1, 4096, "lm: sequences at once");
   verb.flag("--unfused", o->unfused, "Also time the gate as passes of its own");
   verb.choice("--format", o->format, {"text", "md", "csv", "json"}, "Form of the table");
   verb.share_precision();
@@ -275,7 +332,11 @@ void add_bench(Program& program) {
   verb.share_isa();
   verb.share_json();
   verb.share_quiet();
-  verb.run([o](Context& context) { o->what == "step" ? run_step(context, *o) : run_gates(context, *o); });
+  verb.run([o](Context& context) {
+    o->what == "lm"     ? run_lm(context, *o)
+    : o->what == "step" ? run_step(context, *o)
+                        : run_gates(context, *o);
+  });
 }
 
 }  // namespace glint::cli

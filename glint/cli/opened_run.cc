@@ -41,25 +41,30 @@ std::string OpenedRun::class_text(size_t c) const {
   return name == number ? number : number + " " + name;
 }
 
-const StoredCalibration& OpenedRun::calibration() {
-  if (calibration_) return *calibration_;
-  const std::string path = run_.directory + "/calibration.safetensors";
-  const std::vector<size_t> hidden(reading_.layers(), run_.model.config.hidden());
+StoredCalibration stored_or_measured(const Context& context, const std::string& directory,
+                                     const std::vector<size_t>& hidden, const std::string& weights_hash,
+                                     const std::function<StoredCalibration()>& measure) {
+  const std::string path = directory + "/calibration.safetensors";
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
     StoredCalibration stored = load_calibration(path, hidden);
-    if (stored.model == reading_.weights_hash()) {
-      calibration_ = std::make_unique<StoredCalibration>(std::move(stored));
-      return *calibration_;
-    }
-    context_.say("note: the calibration belongs to other weights and is measured anew");
+    if (stored.model == weights_hash) return stored;
+    context.say("note: the calibration belongs to other weights and is measured anew");
   }
-  calibration_ = std::make_unique<StoredCalibration>(reading_.calibrate(data_->train, data_->checksum));
+  StoredCalibration measured = measure();
   try {
-    save_calibration(context_.files, path, *calibration_);
+    save_calibration(context.files, path, measured);
   } catch (const Error& e) {
-    context_.say(std::string("note: the calibration could not be stored: ") + e.what());
+    context.say(std::string("note: the calibration could not be stored: ") + e.what());
   }
+  return measured;
+}
+
+const StoredCalibration& OpenedRun::calibration() {
+  if (!calibration_)
+    calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
+        context_, run_.directory, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
+        reading_.weights_hash(), [&] { return reading_.calibrate(data_->train, data_->checksum); }));
   return *calibration_;
 }
 

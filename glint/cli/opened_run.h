@@ -45,6 +45,12 @@ class OpenedRun {
   std::unique_ptr<StoredCalibration> calibration_;
 };
 
+// The calibration stored in a run directory when it is that of the weights, else what `measure` gives, stored
+// there (a note when that cannot be written).
+StoredCalibration stored_or_measured(const Context& context, const std::string& directory,
+                                     const std::vector<size_t>& hidden, const std::string& weights_hash,
+                                     const std::function<StoredCalibration()>& measure);
+
 // The run's files that verbs write beside it: DIR/figures, made when it is not there.
 std::string figures_directory(const Context& context, const std::string& directory);
 

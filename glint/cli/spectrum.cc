@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/cli/language_view.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/unit_words.h"
 #include "glint/cli/verbs.h"
@@ -14,6 +15,7 @@ namespace {
 
 struct Options {
   ReadingOptions reading;
+  LanguageSpectrumOptions language;
   std::string unit = "all", form = "calibrated", via = "1", draw = "auto";
   size_t layer = 0, top = 0, show = 4;
   bool no_figures = false;
@@ -206,7 +208,22 @@ void write_spectra(const Context& context, OpenedRun& run, const Options& o, con
   save_spectra(context.files, path, spectra);
 }
 
+// The options that a language model shares with images are those of Options.
+void spectrum_of_language(Context& context, const Options& o) {
+  LanguageSpectrumOptions l = o.language;
+  l.run = o.reading.run, l.data = o.reading.data, l.form = o.form;
+  l.layer = o.layer, l.top = o.top, l.show = o.show, l.no_figures = o.no_figures;
+  language_spectrum(context, l);
+}
+
 void spectrum(Context& context, const Options& o) {
+  if (model_kind(open_run(o.reading.run).directory) == ModelKind::language)
+    return spectrum_of_language(context, o);
+  if (o.language.scan || o.language.hidden || !o.language.token.empty() || !o.language.direction.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--token, --direction, --hidden and --scan are for language models",
+                 .where = o.reading.run,
+                 .expected = "--unit with a class"});
   const Machine machine(context);
   const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);
   OpenedRun run(context, machine, linalg, o.reading);
@@ -278,7 +295,9 @@ void add_spectrum(Program& program) {
                                 {"glint spectrum runs/sqs --unit 3-5 --form weights",
                                  "class 3 against class 5, weights alone"},
                                 {"glint spectrum runs/deep --layer 1 --via 2 --unit trouser,coat",
-                                 "below the second strongest eigenvector of the layer above"}}});
+                                 "below the second strongest eigenvector of the layer above"},
+                                {"glint spectrum runs/stories --layer 2 --token happy",
+                                 "a language model: eigenvectors as their nearest tokens"}}});
   const auto o = std::make_shared<Options>();
   add_reading_options(verb, o->reading);
   verb.text("--unit", o->unit, "3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
@@ -289,6 +308,14 @@ void add_spectrum(Program& program) {
   verb.text("--via", o->via, "Below the last layer: rank of the eigenvector above, a number a layer",
             {.placeholder = "K[,K]"});
   verb.size("--show", o->show, 1, 32, "How many eigenvectors of each sign the figures draw");
+  verb.text("--token", o->language.token, "Language models: tokens as outputs, with commas between",
+            {.placeholder = "WORDS"});
+  verb.text("--direction", o->language.direction, "Language models: a sum of tokens, \"happy - sad\"",
+            {.placeholder = "WORDS"});
+  verb.size("--hidden", o->language.hidden, 0, 1000000,
+            "Language models: a hidden unit as the output, from 1 on");
+  verb.flag("--scan", o->language.scan, "Language models: every token, the most concentrated spectra first");
+  verb.size("--near", o->language.near, 1, 100, "Language models: how many tokens stand for an eigenvector");
   verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
   verb.flag("--no-figures", o->no_figures, "Write no figures");
   verb.share_out("Folder for spectra.safetensors and figures; default: the run itself");

@@ -5,10 +5,16 @@
 
 #define GLINT_VERBS(X) \
   X(data)              \
+  X(tokenize)          \
   X(train)             \
   X(eval)              \
+  X(generate)          \
   X(spectrum)          \
   X(explain)           \
+  X(compare)           \
+  X(attack)            \
+  X(page)              \
+  X(export)            \
   X(gates)             \
   X(bench)             \
   X(completion)

@@ -13,6 +13,7 @@ using Fill = void (*)(Kernels&);
     void fill_glu(Kernels&);       \
     void fill_rows(Kernels&);      \
     void fill_update(Kernels&);    \
+    void fill_text(Kernels&);      \
   }
 GLINT_DECLARE_LEVEL(baseline)
 #if defined(GLINT_X86_LEVELS)
@@ -29,9 +30,9 @@ Kernels make(Isa isa, std::initializer_list<Fill> fills) {
   return table;
 }
 
-#define GLINT_MAKE_LEVEL(level) \
-  make(Isa::level,              \
-       {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, isa_##level::fill_update})
+#define GLINT_MAKE_LEVEL(level)                                                            \
+  make(Isa::level, {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, \
+                    isa_##level::fill_update, isa_##level::fill_text})
 
 }  // namespace
 

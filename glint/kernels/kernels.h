@@ -10,9 +10,9 @@
 
 namespace glint {
 
-// C[m,n] = A[m,k] B[k,n], or C += with `accumulate`. Row i of register tile t of A is at a + t * a_tile + i *
-// a_row, its k-th element a_k * k further. B is in panels of `nr` columns: panel j holds k rows of nr floats,
-// columns beyond n are zero.
+// C[m,n] = A[m,k] B[k,n], or C += with `accumulate`; k > 0. Row i of register tile t of A is at a + t *
+// a_tile + i * a_row, its k-th element a_k * k further. B is in panels of `nr` columns: panel j holds k rows
+// of nr floats, columns beyond n are zero.
 struct GemmF32 {
   size_t m, n, k;
   const float* a;
@@ -42,8 +42,8 @@ struct Kernels {
   // Products. mr x nr is the register tile; packing is copy with padding.
   size_t mr, nr;
   void (*gemm)(const GemmF32&);
-  // out[k][nr] = src(k, j) for j < cols, 0 beyond; src(k, j) is at src[k * k_stride + j * j_stride].
-  void (*pack_panel)(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out);
+  // A panel of W^T: out[k][nr] = src[k + j * j_stride] for j < cols, 0 beyond.
+  void (*pack_panel)(const float* src, size_t k, size_t cols, size_t j_stride, float* out);
   // Both operands of A^T B, row by row: out[panel][k][nr] = src[k][panel * nr + j], 0 beyond n, and with mr
   // for A.
   void (*pack_panels)(const float* src, size_t k, size_t n, size_t k_stride, float* out);
@@ -77,6 +77,32 @@ struct Kernels {
   void (*column_sums)(size_t rows, size_t n, const float* x, size_t x_stride, float* sums);  // sums += x
   double (*sum)(size_t n, const float* x);
   double (*sum_squares)(size_t n, const float* x);
+
+  // Attention of one head. Rotary positions, half-split: a = x[j], b = x[j + half] of every head become
+  // a cos - b sin and b cos + a sin, where cos and sin are [rows, half]; with back the transpose of that: the
+  // gradient.
+  void (*rotary)(size_t rows, size_t heads, size_t half, const float* cos, const float* sin, bool back,
+                 float* x, size_t stride);
+  // Row i sees its first visible + i columns: there x becomes exp(x - largest x), in the rest of `width` it
+  // becomes 0. lse = log of the sum of exp(x), inverse = 1 / sum of what x became.
+  void (*causal_softmax)(size_t rows, size_t visible, size_t width, float* x, size_t stride, float* lse,
+                         float* inverse);
+  // x becomes p = exp(x - lse), dp becomes p (dp - dot); both become 0 where the row does not see. One
+  // stride.
+  void (*causal_softmax_backward)(size_t rows, size_t visible, size_t width, const float* lse,
+                                  const float* dot, float* x, float* dp, size_t stride);
+  void (*row_dots)(size_t rows, size_t n, const float* a, size_t a_stride, const float* b, size_t b_stride,
+                   float* dots);  // sum over j of a_ij b_ij
+  void (*scale_rows)(size_t rows, size_t n, const float* factor, const float* x, size_t x_stride, float* y,
+                     size_t y_stride);  // y_i = factor_i x_i; y may be x
+
+  // Cross-entropy over a vocabulary, a block of columns at a time: top = largest x of a row, x becomes
+  // exp(x - top), sum = their sum.
+  void (*exp_rows)(size_t rows, size_t n, float* x, size_t stride, float* top, float* sum);
+  // From top and sum [blocks, rows] and the logit of the target: loss = log sum exp - target,
+  // sum becomes exp(top - log sum exp): what a block's exps are to be multiplied by.
+  void (*xent_from_blocks)(size_t rows, size_t blocks, size_t stride, const float* top, float* sum,
+                           const float* target, float* loss);
 
   // m, v, p in place; g is read. Decoupled decay, as PyTorch's AdamW.
   void (*adamw)(const AdamwStep&, size_t n, const float* g, float* m, float* v, float* p);

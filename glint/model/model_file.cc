@@ -1,15 +1,13 @@
 #include "glint/model/model_file.h"
 
 #include <cmath>
-#include <filesystem>
 
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
+#include "glint/model/config_file.h"
 
 namespace glint {
 namespace {
-
-constexpr const char* kFormat = "glint-classifier";
 
 std::vector<size_t> file_shape(const ParamSpec& s) {
   return s.vector ? std::vector<size_t>{s.cols} : std::vector<size_t>{s.rows, s.cols};
@@ -51,19 +49,17 @@ void copy_weights(const SafetensorsView& file, const ParamTable& table, std::spa
 }  // namespace
 
 Json config_to_json(const ClassifierConfig& c) {
-  return {{"format", kFormat},
-          {"inputs", c.inputs},
-          {"classes", c.classes},
-          {"layers", c.layers},
-          {"d_model", c.d_model},
-          {"d_hidden", c.hidden()},
-          {"gate", gate_info(c.gate.kind).text.name},
-          {"c", c.gate.params.c},
-          {"lambda", c.gate.params.lambda},
-          {"p", c.gate.params.p},
-          {"bias", c.bias},
-          {"residual", c.residual},
-          {"norm", c.norm == Norm::rms ? "rms" : "none"}};
+  Json json = {{"format", format_name(ModelKind::image)},
+               {"inputs", c.inputs},
+               {"classes", c.classes},
+               {"layers", c.layers},
+               {"d_model", c.d_model},
+               {"d_hidden", c.hidden()},
+               {"bias", c.bias},
+               {"residual", c.residual},
+               {"norm", c.norm == Norm::rms ? "rms" : "none"}};
+  json.update(gate_to_json(c.gate));
+  return json;
 }
 
 void save_config(FileSystem& files, const std::string& directory, const ImageModel& model) {
@@ -89,47 +85,30 @@ void load_weights(const std::string& path, const ParamTable& table, std::span<fl
   copy_weights(file.view(), table, weights);
 }
 
+Matrix<float> load_weights(const std::string& path, const ParamTable& table) {
+  const SafetensorsFile file(path);
+  check_tensors(file.view(), table);
+  Matrix<float> weights(1, table.floats());
+  copy_weights(file.view(), table, weights.span());
+  return weights;
+}
+
 ImageModel load_image_model(const std::string& directory) {
-  const std::string path = directory + "/config.json";
-  if (!std::filesystem::exists(path))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "no trained model there",
-                 .where = directory,
-                 .expected = "a run directory with config.json and model.safetensors",
-                 .hint = "glint train --data glyphs --out " + directory});
-  const Json json = read_json(path);
-  const JsonFields f(json, path);
-  if (f.required<std::string>("format") != kFormat) f.fail("format", "is unknown", kFormat);
+  const ConfigFile config(directory, ModelKind::image);
+  const JsonFields& f = config.fields();
   ImageModel m;
-  const auto number = [&](const char* key, uint64_t low, uint64_t high) {
-    const uint64_t v = f.required<uint64_t>(key);
-    if (v < low || v > high)
-      f.fail(key, "is out of range", std::to_string(low) + " to " + std::to_string(high));
-    return static_cast<size_t>(v);
-  };
-  m.config.inputs = number("inputs", 1, 1 << 20);
-  m.config.classes = number("classes", 2, 256);
-  m.config.layers = number("layers", 1, 64);
-  m.config.d_model = number("d_model", 1, 16384);
-  m.config.d_hidden = number("d_hidden", 1, 16384);
-  // The same rules as for the command line, but here the file breaks them.
-  const auto checked = [&](const char* key, const auto& body) {
-    try {
-      body();
-    } catch (const Error& e) {
-      f.fail(key, "is refused: " + e.parts().what, e.parts().expected);
-    }
-  };
-  const std::string gate = f.required<std::string>("gate");
-  checked("gate", [&] { m.config.gate.kind = parse_gate(gate); });
-  m.config.gate.params = {f.required<double>("c"), f.required<double>("lambda"), f.required<double>("p")};
+  m.config.inputs = config.number("inputs", 1, 1 << 20);
+  m.config.classes = config.number("classes", 2, 256);
+  m.config.layers = config.number("layers", 1, 64);
+  m.config.d_model = config.number("d_model", 1, 16384);
+  m.config.d_hidden = config.number("d_hidden", 1, 16384);
+  m.config.gate = config.gate();
   m.config.bias = f.required<bool>("bias");
   m.config.residual = f.required<bool>("residual");
   const std::string norm = f.required<std::string>("norm");
   if (norm != "none" && norm != "rms") f.fail("norm", "is unknown", "none or rms");
   m.config.norm = norm == "rms" ? Norm::rms : Norm::none;
-  checked("gate", [&] { check(m.config.gate.params); });
-  checked("residual", [&] { check(m.config); });
+  config.checked("residual", [&] { check(m.config); });
   m.data = f.optional<std::string>("data", "");
   const JsonFields image = f.object("image");
   m.height = static_cast<size_t>(image.required<uint64_t>("height"));
@@ -142,11 +121,7 @@ ImageModel load_image_model(const std::string& directory) {
   }
   if (m.class_names.size() != m.config.classes)
     f.fail("class_names", "has the wrong number of names", std::to_string(m.config.classes));
-  const ClassifierParams params = classifier_params(m.config);
-  const SafetensorsFile file(directory + "/model.safetensors");
-  check_tensors(file.view(), params.table);
-  m.weights = Matrix<float>(1, params.table.floats());
-  copy_weights(file.view(), params.table, m.weights.span());
+  m.weights = load_weights(directory + "/model.safetensors", classifier_params(m.config).table);
   return m;
 }
 

@@ -27,6 +27,7 @@ void save_weights(FileSystem& files, const std::string& path, const ParamTable& 
 // finite.
 ImageModel load_image_model(const std::string& directory);
 void load_weights(const std::string& path, const ParamTable& table, std::span<float> weights);
+Matrix<float> load_weights(const std::string& path, const ParamTable& table);  // [1, floats of the table]
 
 Json config_to_json(const ClassifierConfig& config);
 

@@ -13,11 +13,16 @@ size_t piece_count(const Products& products, size_t n) {
   return (products.panels(n) + kPanelsPerPiece - 1) / kPanelsPerPiece;
 }
 
+// Rows that the product handles in whole register tiles.
+size_t row_unit(const Products& products) {
+  return products.precision() == Precision::bf16 ? kBf16Block : products.kernels().mr;
+}
+
 // Rows of dW a tile. Large ones, because each packs its share of dy; but at least kTiles of them while they
 // keep kLeastRows rows, so that a few threads have an equal share.
 size_t rows_per_tile(const Products& products, size_t n) {
   constexpr size_t kTiles = 6, kLeastRows = 48;
-  const size_t unit = products.precision() == Precision::bf16 ? kBf16Block : products.kernels().mr;
+  const size_t unit = row_unit(products);
   const size_t wanted = std::max(kLeastRows, (n + kTiles - 1) / kTiles);
   return std::min(products.tile_rows(), (wanted + unit - 1) / unit * unit);
 }
@@ -69,6 +74,17 @@ void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, C
   const size_t step = rows_per_tile(products, dw.rows()), i = tile * step;
   const size_t rows = std::min(step, dw.rows() - i);
   products.multiply_tn(dy.col_range(i, rows), x, dw.row_range(i, rows), false, scratch);
+}
+
+void weight_gradient(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
+                     MatrixView<float> dw, bool accumulate, std::span<std::byte> scratch) {
+  const size_t unit = row_unit(products), n = dw.rows();
+  const size_t tiles = (n + products.tile_rows() - 1) / products.tile_rows();
+  const size_t step = ((n + tiles - 1) / tiles + unit - 1) / unit * unit;
+  for (size_t i = 0; i < n; i += step) {
+    const size_t rows = std::min(step, n - i);
+    products.multiply_tn(dy.col_range(i, rows), x, dw.row_range(i, rows), accumulate, scratch);
+  }
 }
 
 }  // namespace glint

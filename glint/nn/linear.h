@@ -43,5 +43,8 @@ void linear_backward(const Products& products, ConstMatrixView<float> dy, const 
 size_t weight_gradient_tiles(const Products& products, size_t n);
 void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t tile, std::span<std::byte> scratch);
+// The same of a chunk of rows on one thread: dW = dy^T x, or += with accumulate.
+void weight_gradient(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
+                     MatrixView<float> dw, bool accumulate, std::span<std::byte> scratch);
 
 }  // namespace glint

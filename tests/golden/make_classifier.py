@@ -52,14 +52,14 @@ def draw(k, seed):
     return model, x, torch.randint(0, CLASSES, (BATCH,), generator=g)
 
 
-def conditioned(history, weight):
-    """Whether three steps turn gradients with an error of ROUNDING into weights within half of TOLERANCE. With
+def conditioned(history, weight, betas=BETAS, tolerance=TOLERANCE):
+    """Whether three steps turn gradients with an error of ROUNDING into weights within half of `tolerance`. With
     u = m / (sqrt(v) + eps), |du/dg_i| <= (a_i + |u| sqrt(b_i)) / sqrt(v), where a_i and b_i are the shares of g_i."""
     error = torch.zeros_like(weight)
     for t in range(1, len(history) + 1):
-        c1, c2 = 1 - BETAS[0]**t, 1 - BETAS[1]**t
-        a = [(1 - BETAS[0]) * BETAS[0]**(t - i) / c1 for i in range(1, t + 1)]
-        b = [(1 - BETAS[1]) * BETAS[1]**(t - i) / c2 for i in range(1, t + 1)]
+        c1, c2 = 1 - betas[0]**t, 1 - betas[1]**t
+        a = [(1 - betas[0]) * betas[0]**(t - i) / c1 for i in range(1, t + 1)]
+        b = [(1 - betas[1]) * betas[1]**(t - i) / c2 for i in range(1, t + 1)]
         m = sum(ai * g for ai, g in zip(a, history))
         s = sum(bi * g * g for bi, g in zip(b, history)).sqrt()
         delta = [ROUNDING * g.abs().max() for g in history[:t]]
@@ -69,7 +69,7 @@ def conditioned(history, weight):
             continue
         slope = sum((ai + (m / (s + EPS)).abs() * bi**0.5) * d for ai, bi, d in zip(a, b, delta))
         error += torch.where(s > 0, slope / (s + EPS), torch.zeros_like(s))
-    return bool((LR * error <= 0.5 * TOLERANCE * weight.abs().max()).all())
+    return bool((LR * error <= 0.5 * tolerance * weight.abs().max()).all())
 
 
 def kink(k, model):

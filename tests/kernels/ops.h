@@ -105,5 +105,6 @@ std::vector<Op> gate_ops();     // ops_gates_test.cc
 std::vector<Op> row_ops();      // ops_rows_test.cc
 std::vector<Op> update_ops();   // ops_update_test.cc
 std::vector<Op> product_ops();  // ops_products_test.cc
+std::vector<Op> text_ops();     // ops_text_test.cc
 
 }  // namespace glint::testing

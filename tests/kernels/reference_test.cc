@@ -3,6 +3,7 @@
 
 #include <functional>
 
+#include "glint/kernels/reference_text.h"
 #include "tests/kernels/testing.h"
 
 namespace glint::testing {
@@ -93,6 +94,27 @@ TEST(ReferenceGradients, RmsNorm) {
   const reference::Norm norm = reference::rmsnorm_forward(x, eps);
   const Matrix<double> dx = reference::rmsnorm_backward(norm.y, norm.inverse, dy);
   expect_gradient([&](const auto& v) { return dot(reference::rmsnorm_forward(v, eps).y, dy); }, x, dx, "dx");
+}
+
+TEST(ReferenceGradients, Attention) {
+  const Matrix<double> q = random_double(1, 5, 4), k = random_double(2, 5, 4), v = random_double(3, 5, 4),
+                       dy = random_double(4, 5, 4);
+  const double s = 0.7;
+  const reference::AttentionGradient g = reference::attention_backward(q, k, v, s, dy);
+  const auto f = [&](const auto& a, const auto& b, const auto& c) {
+    return dot(reference::attention_forward(a, b, c, s), dy);
+  };
+  expect_gradient([&](const auto& x) { return f(x, k, v); }, q, g.dq, "dq");
+  expect_gradient([&](const auto& x) { return f(q, x, v); }, k, g.dk, "dk");
+  expect_gradient([&](const auto& x) { return f(q, k, x); }, v, g.dv, "dv");
+}
+
+// The gradient of a rotation is the rotation back: <R x, y> = <x, R' y>.
+TEST(ReferenceGradients, Rotary) {
+  const Matrix<double> x = random_double(1, 3, 12), y = random_double(2, 3, 12), cos = random_double(3, 3, 2),
+                       sin = random_double(4, 3, 2);
+  EXPECT_NEAR(dot(reference::rotary(x, 3, cos, sin, false), y),
+              dot(x, reference::rotary(y, 3, cos, sin, true)), 1e-12);
 }
 
 // By hand: t = 1, beta 0.9 and 0.99, g = 2 from zero moments. m = 0.2, v = 0.04; corrected 2 and 4: a step of

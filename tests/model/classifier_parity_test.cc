@@ -2,26 +2,19 @@
 // learning rates. The golden values are doubles rounded to float (tests/golden/make_classifier.py).
 #include <cmath>
 
-#include "glint/io/json.h"
-#include "glint/io/safetensors.h"
 #include "glint/model/classifier.h"
 #include "glint/model/model_file.h"
 #include "glint/train/optimizer.h"
 #include "tests/model/model_testing.h"
+#include "tests/model/parity.h"
 
 namespace glint {
 namespace {
 
-using testing::TestMachine;
+using namespace testing;
 
 constexpr double kTolerance = 1e-5;  // relative to the largest magnitude of the tensor
 const std::string kGolden = GLINT_GOLDEN_DIR;
-
-struct Golden {
-  const SafetensorsFile tensors{kGolden + "/classifier.safetensors"};
-  const Json json = read_json(kGolden + "/classifier.json");
-  FloatMatrix get(const std::string& name) const { return tensors->matrix(name, tensors->at(name).shape); }
-};
 
 ClassifierConfig config_from(const Json& k) {
   ClassifierConfig c;
@@ -37,30 +30,6 @@ ClassifierConfig config_from(const Json& k) {
   return c;
 }
 
-void expect_close(std::span<const float> got, std::span<const float> want, const std::string& what) {
-  ASSERT_EQ(got.size(), want.size()) << what;
-  double largest = 0, worst = 0;
-  for (const float v : want) largest = std::max(largest, std::fabs(static_cast<double>(v)));
-  for (size_t i = 0; i < got.size(); i++) {
-    const double error = std::fabs(static_cast<double>(got[i]) - static_cast<double>(want[i]));
-    worst = std::isnan(error) ? HUGE_VAL : std::max(worst, error);
-  }
-  EXPECT_LE(worst, kTolerance * largest) << what << ", largest magnitude " << largest;
-}
-
-// `flat` has the tensors of the table one after another, without gaps.
-void expect_tensors(const ParamTable& table, std::span<const float> got, std::span<const float> flat,
-                    const std::string& what) {
-  ASSERT_EQ(flat.size(), table.parameters());
-  size_t at = 0;
-  for (const ParamSpec& s : table.specs()) {
-    expect_close(got.subspan(s.offset, s.size()), flat.subspan(at, s.size()), what + " " + s.name);
-    at += s.size();
-  }
-}
-
-std::span<const float> flat(const FloatMatrix& m) { return {m.view.data(), m.view.rows() * m.view.cols()}; }
-
 void check_case(const Golden& golden, const Json& c, const TestMachine& machine, const std::string& target) {
   const std::string name = c["name"];
   const auto get = [&](const char* key) { return golden.get(name + "/" + key); };
@@ -73,12 +42,7 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   ClassifierEngine engine(config, machine.compute, batch, true);
   const ParamTable& table = engine.params().table;
   Matrix<float> weights(1, table.floats()), gradients(1, table.floats());
-  ASSERT_EQ(flat(start).size(), table.parameters()) << name;
-  size_t at = 0;
-  for (const ParamSpec& s : table.specs()) {
-    std::copy_n(flat(start).data() + at, s.size(), weights.data() + s.offset);
-    at += s.size();
-  }
+  spread(table, flat(start), weights.span());
   const ClassifierEngine::RowSource rows = [&](size_t row, float* out) {
     std::copy_n(inputs.view.row_ptr(row), inputs.view.cols(), out);
   };
@@ -87,7 +51,8 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   const BatchResult seen = engine.evaluate(batch, rows, labels);
   const FloatMatrix logits = get("logits");
   for (size_t i = 0; i < batch; i++)
-    expect_close(engine.logits().row(i), logits.view.row(i), label + "logits of row " + std::to_string(i));
+    expect_close<float>(engine.logits().row(i), logits.view.row(i), kTolerance,
+                        label + "logits of row " + std::to_string(i));
   const double loss = get("loss").view(0, 0);
   EXPECT_NEAR(seen.loss / static_cast<double>(batch), loss, kTolerance * loss) << label;
 
@@ -98,7 +63,7 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
     if (step == 1) {
       EXPECT_EQ(r.loss, seen.loss) << label;
       EXPECT_EQ(r.correct, seen.correct) << label;
-      expect_tensors(table, gradients.span(), flat(get("gradients")), label + "gradient of");
+      expect_tensors(table, gradients.span(), flat(get("gradients")), kTolerance, label + "gradient of");
     }
     const double norm = adamw.step(machine.compute, step, o["lr"], gradients.span(), weights.span());
     if (step == 1 && c["clip"] > 0) {
@@ -106,15 +71,16 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
       EXPECT_NEAR(norm, want, kTolerance * want) << label;
     }
     engine.set_weights(weights.span());
-    if (step == 1) expect_tensors(table, weights.span(), flat(get("after1")), label + "after one step");
+    if (step == 1)
+      expect_tensors(table, weights.span(), flat(get("after1")), kTolerance, label + "after one step");
   }
-  expect_tensors(table, weights.span(), flat(get("after3")), label + "after three steps");
+  expect_tensors(table, weights.span(), flat(get("after3")), kTolerance, label + "after three steps");
 }
 
 TEST(ClassifierParity, EveryCaseOnEveryLevel) {
-  const Golden golden;
+  const Golden golden("classifier");
   EXPECT_EQ(golden.json["cases"].size(), 25u);
-  for (const Isa isa : runnable_isas(testing::cpu())) {
+  for (const Isa isa : runnable_isas(cpu())) {
     const TestMachine machine(2, isa);
     for (const Json& c : golden.json["cases"]) check_case(golden, c, machine, std::string(name(isa)));
   }
@@ -122,7 +88,7 @@ TEST(ClassifierParity, EveryCaseOnEveryLevel) {
 
 // The clipping case clips: otherwise the comparison says nothing about it.
 TEST(ClassifierParity, TheClippedGradientIsAboveTheBound) {
-  const Golden golden;
+  const Golden golden("classifier");
   size_t clipped = 0;
   for (const Json& c : golden.json["cases"])
     if (c["clip"] > 0)
@@ -132,7 +98,7 @@ TEST(ClassifierParity, TheClippedGradientIsAboveTheBound) {
 
 // PyTorch's scheduler multiplies its way from epoch to epoch: one rounding each.
 TEST(ClassifierParity, CosineSchedule) {
-  const Golden golden;
+  const Golden golden("classifier");
   for (const Json& s : golden.json["schedules"]) {
     const double base = s["base"];
     const uint64_t epochs = s["epochs"], steps = 5;
@@ -165,7 +131,8 @@ TEST(ClassifierParity, AModelMadeByPyTorchLoads) {
       [&](size_t row, float* out) { std::copy_n(inputs.view.row_ptr(row), inputs.view.cols(), out); },
       labels);
   for (size_t i = 0; i < inputs.view.rows(); i++)
-    expect_close(engine.logits().row(i), logits.view.row(i), "logits of row " + std::to_string(i));
+    expect_close<float>(engine.logits().row(i), logits.view.row(i), kTolerance,
+                        "logits of row " + std::to_string(i));
 }
 
 }  // namespace

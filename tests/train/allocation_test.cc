@@ -3,6 +3,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "glint/model/transformer.h"
 #include "glint/train/optimizer.h"
 #include "tests/train/train_testing.h"
 
@@ -126,6 +127,43 @@ TEST(Allocation, NoneInAStepInBf16) {
     TrainOptions o = small_options();
     o.precision = "bf16";
     check_steps(o, machine);
+  }
+}
+
+TEST(Allocation, NoneInALanguageStep) {
+  TransformerConfig config;
+  config.vocab = 200;
+  config.layers = 2;
+  config.d_model = 32;
+  config.heads = 2;
+  config.context = 40;
+  for (const bool bf16 : {false, true}) {
+    for (const size_t threads : {1, 2}) {
+      const auto machine = bf16 ? std::make_unique<TestMachine>(threads, Bf16Unit::emulated)
+                                : std::make_unique<TestMachine>(threads);
+      TransformerEngine engine(config, machine->compute, 3, true);
+      const ParamTable& table = engine.params().table;
+      Adamw adamw(table, {.beta2 = 0.95, .weight_decay = 0.1, .clip = 1});
+      Matrix<float> weights(1, table.floats()), gradients(1, table.floats());
+      table.initialise(weights.span(), 0);
+      engine.set_weights(weights.span());
+      std::vector<uint16_t> ids(41, 3);
+      std::vector<TokenRow> rows;
+      for (const size_t n : {40, 3, 17, 40, 1, 25, 9})
+        rows.push_back({std::span(ids).first(n), std::span(ids).subspan(1, n)});
+      uint64_t done = 0;
+      const auto step = [&] {
+        engine.forward_backward(rows, gradients.span());
+        adamw.step(machine->compute, ++done, 1e-3, gradients.span(), weights.span());
+        engine.set_weights(weights.span());
+        engine.evaluate(rows);
+      };
+      EXPECT_EQ(allocations_of([&] {
+                  for (int i = 0; i < 3; i++) step();
+                }),
+                0u)
+          << threads << " threads" << (bf16 ? ", bf16" : "");
+    }
   }
 }
 

@@ -14,15 +14,18 @@ typedef float LooseVec __attribute__((vector_size(kLanes * sizeof(float)), align
 GLINT_INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
 GLINT_INLINE void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 
-template <size_t rows>
+// Whether C is added to is a matter of two functions: chosen inside, it costs a round trip of all
+// accumulators through the stack.
+template <size_t rows, bool accumulate>
 void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, size_t b_k, float* c,
-          size_t c_row, bool accumulate) {
+          size_t c_row) {
   Vec acc[rows][2];
+#pragma GCC unroll 16
   for (size_t i = 0; i < rows; i++) {
     acc[i][0] = accumulate ? load(c + i * c_row) : Vec{};
     acc[i][1] = accumulate ? load(c + i * c_row + kLanes) : Vec{};
   }
-  for (size_t kk = 0; kk < k; kk++) {
+  do {
     const Vec b0 = load(b), b1 = load(b + kLanes);
 #pragma GCC unroll 16
     for (size_t i = 0; i < rows; i++) {
@@ -32,18 +35,20 @@ void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, si
     }
     a += a_k;
     b += b_k;
-  }
+  } while (--k > 0);
+#pragma GCC unroll 16
   for (size_t i = 0; i < rows; i++) {
     store(c + i * c_row, acc[i][0]);
     store(c + i * c_row + kLanes, acc[i][1]);
   }
 }
 
-using TileFn = void (*)(size_t, const float*, size_t, size_t, const float*, size_t, float*, size_t, bool);
+using TileFn = void (*)(size_t, const float*, size_t, size_t, const float*, size_t, float*, size_t);
 
 template <size_t... i>
 struct Tiles {
-  static constexpr TileFn fn[] = {nullptr, &tile<i + 1>...};
+  static constexpr TileFn fn[2][kMr + 1] = {{nullptr, &tile<i + 1, false>...},
+                                            {nullptr, &tile<i + 1, true>...}};
 };
 template <size_t n, size_t... i>
 struct MakeTiles : MakeTiles<n - 1, n - 1, i...> {};
@@ -61,6 +66,7 @@ GLINT_INLINE void prefetch_panel(const float* next, size_t b_k, size_t k, size_t
 }
 
 void gemm(const GemmF32& g) {
+  const TileFn* const tiles = MakeTiles<kMr>::fn[g.accumulate];
   for (size_t j = 0, panel = 0; j < g.n; j += kNr, panel++) {
     const float* b = g.b + panel * g.b_panel;
     const size_t cols = g.n - j < kNr ? g.n - j : kNr;
@@ -71,28 +77,23 @@ void gemm(const GemmF32& g) {
       const float* a = g.a + i / kMr * g.a_tile;
       float* c = g.c + i * g.c_row + j;
       if (cols == kNr) {
-        MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, g.b_k, c, g.c_row, g.accumulate);
+        tiles[rows](g.k, a, g.a_row, g.a_k, b, g.b_k, c, g.c_row);
         continue;
       }
       float edge[kMr * kNr] = {};  // the last columns: through a whole tile
       if (g.accumulate)
         for (size_t r = 0; r < rows; r++)
           for (size_t s = 0; s < cols; s++) edge[r * kNr + s] = c[r * g.c_row + s];
-      MakeTiles<kMr>::fn[rows](g.k, a, g.a_row, g.a_k, b, g.b_k, edge, kNr, g.accumulate);
+      tiles[rows](g.k, a, g.a_row, g.a_k, b, g.b_k, edge, kNr);
       for (size_t r = 0; r < rows; r++)
         for (size_t s = 0; s < cols; s++) c[r * g.c_row + s] = edge[r * kNr + s];
     }
   }
 }
 
-void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out) {
-  if (j_stride == 1 && cols == kNr) {
-    for (size_t kk = 0; kk < k; kk++)
-      for (size_t h = 0; h < 2; h++)
-        store(out + kk * kNr + h * kLanes, load(src + kk * k_stride + h * kLanes));
-    return;
-  }
-  if (k_stride == 1 && cols == kNr) {  // a transpose, in blocks of four k that share their cache lines
+// A transpose; whole panels in blocks of four k that share their cache lines.
+void pack_panel(const float* src, size_t k, size_t cols, size_t j_stride, float* out) {
+  if (cols == kNr) {
     size_t kk = 0;
     for (; kk + 4 <= k; kk += 4)
       for (size_t j = 0; j < kNr; j++) {
@@ -105,7 +106,7 @@ void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t
     return;
   }
   for (size_t kk = 0; kk < k; kk++) {
-    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk * k_stride + j * j_stride];
+    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk + j * j_stride];
     for (size_t j = cols; j < kNr; j++) out[kk * kNr + j] = 0;
   }
 }

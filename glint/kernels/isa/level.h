@@ -36,5 +36,6 @@ void fill_gemm(Kernels& table);
 void fill_glu(Kernels& table);
 void fill_rows(Kernels& table);
 void fill_update(Kernels& table);
+void fill_text(Kernels& table);
 
 }  // namespace glint::GLINT_ISA

@@ -1,43 +1,8 @@
-// Kernels along rows: softmax with cross-entropy, RMSNorm, sums. Reductions keep kParts partial sums, so that
-// they vectorise without reordering permission from the compiler and give the same bits on every run.
-#include "glint/kernels/isa/level.h"
+// Kernels along rows: softmax with cross-entropy, RMSNorm, sums.
+#include "glint/kernels/isa/reduce.h"
 
 namespace glint::GLINT_ISA {
 namespace {
-
-constexpr size_t kParts = 16;
-
-// Adds the partial sums in a fixed tree.
-template <class T>
-GLINT_INLINE T fold(T (&part)[kParts]) {
-  for (size_t width = kParts / 2; width > 0; width /= 2)
-    for (size_t i = 0; i < width; i++) part[i] += part[i + width];
-  return part[0];
-}
-
-// sum over i < n of term(i), in T.
-template <class T, class Term>
-GLINT_INLINE T reduce(size_t n, const Term& term) {
-  T part[kParts] = {};
-  size_t i = 0;
-  for (; i + kParts <= n; i += kParts)
-    for (size_t j = 0; j < kParts; j++) part[j] += term(i + j);
-  for (size_t j = 0; i < n; i++, j++) part[j] += term(i);
-  return fold(part);
-}
-
-GLINT_INLINE float row_max(size_t n, const float* x) {
-  float part[kParts];
-  for (size_t j = 0; j < kParts; j++) part[j] = x[0];
-  size_t i = 0;
-  for (; i + kParts <= n; i += kParts)
-    for (size_t j = 0; j < kParts; j++) part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
-  for (; i < n; i++) part[0] = x[i] > part[0] ? x[i] : part[0];
-  for (size_t j = 1; j < kParts; j++) part[0] = part[j] > part[0] ? part[j] : part[0];
-  return part[0];
-}
-
-GLINT_INLINE float exp_below_zero(float x) { return vmath::exp(x < -87.0f ? -87.0f : x); }
 
 void softmax_xent(size_t rows, size_t n, const float* logits, size_t stride, const uint8_t* labels,
                   float scale, float* dlogits, size_t d_stride, float* loss, uint8_t* hit) {

@@ -1,0 +1,45 @@
+#include "glint/model/language_file.h"
+
+#include "glint/model/config_file.h"
+#include "glint/model/model_file.h"
+
+namespace glint {
+
+Json config_to_json(const TransformerConfig& c) {
+  Json json = {{"format", format_name(ModelKind::language)},
+               {"vocab", c.vocab},
+               {"layers", c.layers},
+               {"d_model", c.d_model},
+               {"d_hidden", c.hidden()},
+               {"heads", c.heads},
+               {"context", c.context}};
+  json.update(gate_to_json(c.gate));
+  return json;
+}
+
+void save_config(FileSystem& files, const std::string& directory, const LanguageModel& model) {
+  Json json = config_to_json(model.config);
+  json["data"] = model.data;
+  json["tokenizer_hash"] = model.tokenizer_hash;
+  write_atomic(files, directory + "/config.json", json.dump(2) + "\n");
+}
+
+LanguageModel load_language_model(const std::string& directory) {
+  const ConfigFile config(directory, ModelKind::language);
+  LanguageModel m;
+  TransformerConfig& c = m.config;
+  c.vocab = config.number("vocab", 2, 65536);
+  c.layers = config.number("layers", 1, 64);
+  c.d_model = config.number("d_model", 2, 16384);
+  c.d_hidden = config.number("d_hidden", 1, 16384);
+  c.heads = config.number("heads", 1, 1024);
+  c.context = config.number("context", 1, 16384);
+  c.gate = config.gate();
+  config.checked("heads", [&] { check(c); });
+  m.data = config.fields().optional<std::string>("data", "");
+  m.tokenizer_hash = config.fields().optional<std::string>("tokenizer_hash", "");
+  m.weights = load_weights(directory + "/model.safetensors", transformer_params(c).table);
+  return m;
+}
+
+}  // namespace glint

@@ -1,0 +1,29 @@
+// A trained language model on disk: config.json says what it is, model.safetensors holds the weights. The
+// tokenizer lies beside them; its hash is in the config, so that a wrong one is noticed.
+#pragma once
+
+#include <string>
+
+#include "glint/base/file.h"
+#include "glint/io/json.h"
+#include "glint/model/transformer.h"
+
+namespace glint {
+
+struct LanguageModel {
+  TransformerConfig config;
+  std::string data;            // the corpus it was trained on
+  std::string tokenizer_hash;  // of the tokenizer's file
+  Matrix<float> weights;       // [1, floats of the table]
+};
+
+// The weights are written with save_weights (model_file.h).
+void save_config(FileSystem& files, const std::string& directory, const LanguageModel& model);
+
+// From a run directory. Error (bad_file) for missing, extra or misshapen tensors, for values that are not
+// finite, and for a model of another kind.
+LanguageModel load_language_model(const std::string& directory);
+
+Json config_to_json(const TransformerConfig& config);
+
+}  // namespace glint

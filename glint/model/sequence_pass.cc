@@ -1,0 +1,230 @@
+#include "glint/model/sequence_pass.h"
+
+#include <cassert>
+#include <cmath>
+
+#include "glint/nn/embedding.h"
+#include "glint/nn/glu.h"
+
+namespace glint {
+namespace {
+
+constexpr float kNormEps = 1e-8f;
+
+void norm_forward(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float* inverse) {
+  k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
+}
+
+MatrixView<float> cut(const MatrixView<float>& m, Range r) { return m.row_range(r.first, r.count); }
+
+}  // namespace
+
+TransformerWeights::TransformerWeights(const TransformerConfig& c, const Products& products, bool training)
+    : head(products, c.vocab, c.d_model, training),
+      rotary(c.context, c.head_dim()),
+      attention(products.kernels(), c.heads, c.head_dim(), c.context,
+                static_cast<float>(1 / std::sqrt(2.0 * static_cast<double>(c.layers))), training) {
+  const size_t d = c.d_model, h = c.hidden();
+  for (size_t i = 0; i < c.layers; i++)
+    blocks.push_back({PackedWeights(products, 3 * d, d, training), PackedWeights(products, d, d, training),
+                      PackedWeights(products, 2 * h, d, training), PackedWeights(products, d, h, training)});
+}
+
+size_t SequencePass::layer_bytes(const TransformerConfig& c) {
+  const size_t t = c.context, d = c.d_model, h = c.hidden();
+  return 3 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d) +
+         Arena::bytes_for_padded(t, 2 * h) + Arena::bytes_for_padded(t, h) +
+         Arena::bytes_for<float>(c.heads * t) + 2 * Arena::bytes_for<float>(t);
+}
+
+SequencePass::SequencePass(const TransformerConfig& config, const TransformerParams& params,
+                           const TransformerWeights& weights, const Products& products, bool training)
+    : config_(config), params_(params), weights_(weights), products_(products), training_(training) {
+  const size_t t = config.context, d = config.d_model, h = config.hidden(), widest = std::max(d, h);
+  const size_t kept = training ? config.layers : 1, rows = VocabHead::kRows;
+  size_t bytes = Arena::bytes_for_padded(t, d) + kept * layer_bytes(config) +
+                 Arena::bytes_for_padded(rows, d) + Arena::bytes_for_padded(rows, widest) +
+                 Arena::bytes_for<float>(rows) + Arena::bytes_for<uint8_t>(rows) +
+                 VocabScratch::bytes(weights.head) +
+                 Arena::bytes_for<float>(weights.attention.scratch_floats());
+  if (training) bytes += 2 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d);
+  arena_ = Arena(bytes);
+  x_ = arena_.padded(t, d);
+  for (size_t i = 0; i < kept; i++) {
+    Layer l;
+    l.u1 = arena_.padded(t, d);
+    l.qkv = arena_.padded(t, 3 * d);
+    l.a = arena_.padded(t, d);
+    l.u2 = arena_.padded(t, d);
+    l.z = arena_.padded(t, 2 * h);
+    l.y = arena_.padded(t, h);
+    l.lse = arena_.matrix<float>(config.heads, t);
+    l.inverse1 = arena_.alloc<float>(t);
+    l.inverse2 = arena_.alloc<float>(t);
+    layers_.push_back(l);
+  }
+  final_ = arena_.padded(rows, d);
+  temporary_ = arena_.padded(rows, widest);
+  final_inverse_ = arena_.alloc<float>(rows);
+  hits_ = arena_.alloc<uint8_t>(rows);
+  vocab_ = VocabScratch(arena_, weights.head);
+  attention_scratch_ = arena_.alloc<float>(weights.attention.scratch_floats());
+  if (!training) return;
+  dx_ = arena_.padded(t, d);
+  da_ = arena_.padded(t, d);
+  d_qkv_ = arena_.padded(t, 3 * d);
+}
+
+// Chunks of equal size, in whole register tiles.
+size_t SequencePass::chunks() const { return (tokens_ + 131) / 132; }
+Range SequencePass::chunk(size_t index) const {
+  const size_t mr = products_.kernels().mr, each = (tokens_ + chunks() - 1) / chunks();
+  const size_t step = (each + mr - 1) / mr * mr, first = index * step;
+  assert(step <= VocabHead::kRows);
+  return {std::min(first, tokens_), std::min(step, tokens_ - std::min(first, tokens_))};
+}
+
+void SequencePass::embed(std::span<const uint16_t> tokens) {
+  assert(!tokens.empty() && tokens.size() <= config_.context);
+  tokens_ = tokens.size();
+  embedding_forward(tokens, weights_.wte, x_.row_range(0, tokens_));
+}
+
+// x += o(s attn(norm(x))): attention multiplies by s.
+void SequencePass::attention_forward(size_t i, std::span<std::byte> scratch) {
+  const Layer& l = layer(i);
+  const TransformerWeights::Block& w = weights_.blocks[i];
+  for (size_t c = 0; c < chunks(); c++) {
+    const Range r = chunk(c);
+    norm_forward(products_.kernels(), cut(x_, r), cut(l.u1, r), l.inverse1.data() + r.first);
+    linear_forward(products_, cut(l.u1, r), w.qkv, cut(l.qkv, r), scratch);
+    weights_.rotary.forward(products_.kernels(), config_.heads, r.first, cut(l.qkv, r));
+  }
+  weights_.attention.forward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse,
+                             attention_scratch_);
+}
+
+void SequencePass::glu_forward(size_t i, Range r, std::span<std::byte> scratch) {
+  const Layer& l = layer(i);
+  const TransformerWeights::Block& w = weights_.blocks[i];
+  products_.multiply(cut(l.a, r), w.o.forward(), cut(x_, r), true, scratch);
+  norm_forward(products_.kernels(), cut(x_, r), cut(l.u2, r), l.inverse2.data() + r.first);
+  linear_forward(products_, cut(l.u2, r), w.mlp_w, cut(l.z, r), scratch);
+  gate_forward(products_.kernels(), config_.gate, cut(l.z, r), cut(l.y, r));
+  products_.multiply(cut(l.y, r), w.mlp_p.forward(), cut(x_, r), true, scratch);
+}
+
+void SequencePass::block_forward(size_t i, std::span<std::byte> scratch) {
+  attention_forward(i, scratch);
+  for (size_t c = 0; c < chunks(); c++) glu_forward(i, chunk(c), scratch);
+}
+
+// dx += the gradient through u = norm(x); du is overwritten.
+void SequencePass::norm_backward(MatrixView<float> u, std::span<const float> inverse, Range r,
+                                 MatrixView<float> du) {
+  const Kernels& k = products_.kernels();
+  const MatrixView<float> rows = cut(u, r), dx = cut(dx_, r);
+  k.rmsnorm_backward(r.count, u.cols(), rows.data(), rows.stride(), inverse.data() + r.first, du.data(),
+                     du.stride(), du.data(), du.stride());
+  k.add_rows(r.count, u.cols(), du.data(), du.stride(), dx.data(), dx.stride());
+}
+
+void SequencePass::block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch) {
+  const Layer& l = layer(i);
+  const TransformerWeights::Block& w = weights_.blocks[i];
+  const TransformerParams::Block& p = params_.blocks[i];
+  const auto gradient = [&](size_t param) { return params_.table.view(gradients, param); };
+  for (size_t c = 0; c < chunks(); c++) {
+    const Range r = chunk(c);
+    const MatrixView<float> dx = cut(dx_, r), z = cut(l.z, r);
+    const MatrixView<float> dy = temporary_.row_range(0, r.count).col_range(0, config_.hidden());
+    weight_gradient(products_, dx, cut(l.y, r), gradient(p.mlp_p), true, scratch);
+    linear_backward(products_, dx, w.mlp_p, dy, false, scratch);
+    gate_backward(products_.kernels(), config_.gate, z, dy, z);
+    weight_gradient(products_, z, cut(l.u2, r), gradient(p.mlp_w), true, scratch);
+    const MatrixView<float> du = temporary_.row_range(0, r.count).col_range(0, config_.d_model);
+    linear_backward(products_, z, w.mlp_w, du, false, scratch);
+    norm_backward(l.u2, l.inverse2, r, du);
+    weight_gradient(products_, dx, cut(l.a, r), gradient(p.o), true, scratch);
+    linear_backward(products_, dx, w.o, cut(da_, r), false, scratch);
+  }
+  weights_.attention.backward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse,
+                              da_.row_range(0, tokens_), d_qkv_.row_range(0, tokens_), attention_scratch_);
+  for (size_t c = 0; c < chunks(); c++) {
+    const Range r = chunk(c);
+    const MatrixView<float> d = cut(d_qkv_, r);
+    weights_.rotary.backward(products_.kernels(), config_.heads, r.first, d);
+    weight_gradient(products_, d, cut(l.u1, r), gradient(p.qkv), true, scratch);
+    const MatrixView<float> du = temporary_.row_range(0, r.count).col_range(0, config_.d_model);
+    linear_backward(products_, d, w.qkv, du, false, scratch);
+    norm_backward(l.u1, l.inverse1, r, du);
+  }
+}
+
+MatrixView<float> SequencePass::final_norm(Range r) {
+  const MatrixView<float> u = final_.row_range(0, r.count);
+  norm_forward(products_.kernels(), cut(x_, r), u, final_inverse_.data());
+  return u;
+}
+
+// With an empty `gradients` the losses only.
+uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> losses,
+                            std::span<float> gradients, std::span<std::byte> scratch) {
+  assert(row.target.size() == tokens_ && losses.size() == tokens_);
+  uint64_t correct = 0;
+  for (size_t c = 0; c < chunks(); c++) {
+    const Range r = chunk(c);
+    const MatrixView<float> u = final_norm(r);
+    const std::span<const uint16_t> targets = row.target.subspan(r.first, r.count);
+    vocab_loss_forward(products_, weights_.head, u, targets, vocab_, losses.subspan(r.first, r.count),
+                       hits_.first(r.count), scratch);
+    for (size_t j = 0; j < r.count; j++) correct += hits_[j];
+    if (gradients.empty()) continue;
+    const MatrixView<float> du = cut(dx_, r);
+    vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du,
+                        params_.table.view(gradients, params_.head), scratch);
+    products_.kernels().rmsnorm_backward(r.count, u.cols(), u.data(), u.stride(), final_inverse_.data(),
+                                         du.data(), du.stride(), du.data(), du.stride());
+  }
+  return correct;
+}
+
+uint64_t SequencePass::forward(const TokenRow& row, std::span<float> losses, std::span<std::byte> scratch) {
+  embed(row.input);
+  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  return head(row, 1, losses, {}, scratch);
+}
+
+uint64_t SequencePass::forward_backward(const TokenRow& row, float scale, std::span<float> losses,
+                                        std::span<float> gradients, std::span<std::byte> scratch) {
+  assert(training_);
+  embed(row.input);
+  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  const uint64_t correct = head(row, scale, losses, gradients, scratch);
+  for (size_t i = config_.layers; i-- > 0;) block_backward(i, gradients, scratch);
+  embedding_backward(products_.kernels(), row.input, dx_.row_range(0, tokens_),
+                     params_.table.view(gradients, params_.wte));
+  return correct;
+}
+
+void SequencePass::trace(std::span<const uint16_t> tokens, size_t at, MatrixView<float> mlp_input,
+                         std::span<std::byte> scratch) {
+  assert(at < config_.layers && mlp_input.rows() == tokens.size() && mlp_input.cols() == config_.d_model);
+  embed(tokens);
+  for (size_t i = 0; i <= at; i++) block_forward(i, scratch);
+  for (size_t i = 0; i < tokens_; i++)
+    std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
+}
+
+void SequencePass::logits(std::span<const uint16_t> tokens, MatrixView<float> out,
+                          std::span<std::byte> scratch) {
+  assert(out.rows() == tokens.size() && out.cols() == config_.vocab);
+  embed(tokens);
+  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  for (size_t c = 0; c < chunks(); c++) {
+    const Range r = chunk(c);
+    vocab_logits(products_, weights_.head, final_norm(r), cut(out, r), scratch);
+  }
+}
+
+}  // namespace glint

@@ -1,0 +1,80 @@
+// One sequence through the language model, forward and backward, on one thread: what each worker of the
+// engine has. Within a layer, rows go in chunks through norm, products, gate and gradients of the weights
+// while they are in L2; only attention takes the sequence as a whole.
+#pragma once
+
+#include "glint/model/transformer.h"
+#include "glint/nn/attention.h"
+#include "glint/nn/rotary.h"
+#include "glint/nn/vocab_loss.h"
+
+namespace glint {
+
+// The weights as the products want them; shared by all workers.
+struct TransformerWeights {
+  TransformerWeights(const TransformerConfig& config, const Products& products, bool training);
+
+  struct Block {
+    PackedWeights qkv, o, mlp_w, mlp_p;
+  };
+  ConstMatrixView<float> wte;
+  std::vector<Block> blocks;
+  VocabHead head;
+  RotaryTable rotary;
+  Attention attention;
+};
+
+class SequencePass {
+ public:
+  SequencePass(const TransformerConfig& config, const TransformerParams& params,
+               const TransformerWeights& weights, const Products& products, bool training);
+
+  // Losses of the row's tokens, and how many were predicted.
+  uint64_t forward(const TokenRow& row, std::span<float> losses, std::span<std::byte> scratch);
+  // The same, and adds scale times the gradient of the sum of the losses to `gradients`.
+  uint64_t forward_backward(const TokenRow& row, float scale, std::span<float> losses,
+                            std::span<float> gradients, std::span<std::byte> scratch);
+  void trace(std::span<const uint16_t> tokens, size_t layer, MatrixView<float> mlp_input,
+             std::span<std::byte> scratch);
+  void logits(std::span<const uint16_t> tokens, MatrixView<float> out, std::span<std::byte> scratch);
+
+ private:
+  // What the backward pass needs of a layer: [context, ...], inverse and lse [context], [heads, context].
+  struct Layer {
+    MatrixView<float> u1, qkv, a, u2, z, y, lse;
+    std::span<float> inverse1, inverse2;
+  };
+  static size_t layer_bytes(const TransformerConfig& config);
+  Range chunk(size_t index) const;
+  size_t chunks() const;
+  const Layer& layer(size_t i) const { return layers_[training_ ? i : 0]; }
+
+  void embed(std::span<const uint16_t> tokens);
+  void attention_forward(size_t i, std::span<std::byte> scratch);
+  void glu_forward(size_t i, Range rows, std::span<std::byte> scratch);
+  void block_forward(size_t i, std::span<std::byte> scratch);
+  void block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch);
+  MatrixView<float> final_norm(Range rows);
+  uint64_t head(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
+                std::span<std::byte> scratch);
+  void norm_backward(MatrixView<float> u, std::span<const float> inverse, Range rows, MatrixView<float> du);
+
+  const TransformerConfig& config_;
+  const TransformerParams& params_;
+  const TransformerWeights& weights_;
+  const Products& products_;
+  bool training_;
+  size_t tokens_ = 0;  // of the sequence at hand
+
+  Arena arena_;
+  MatrixView<float> x_;  // the residual stream
+  std::vector<Layer> layers_;
+  MatrixView<float> final_, temporary_;  // of a chunk: [kRows, d], [kRows, d or h]
+  std::span<float> final_inverse_;
+  MatrixView<float> dx_, da_, d_qkv_;  // [context, ...]
+  std::span<uint8_t> hits_;            // of a chunk
+  VocabScratch vocab_;
+  std::span<float> attention_scratch_;
+};
+
+}  // namespace glint

@@ -1,0 +1,196 @@
+#include "glint/model/transformer.h"
+
+#include <cassert>
+
+#include "glint/base/error.h"
+#include "glint/model/sequence_pass.h"
+
+namespace glint {
+namespace {
+
+void check_range(const char* option, size_t value, size_t low, size_t high) {
+  if (value >= low && value <= high) return;
+  throw Error({.code = ErrorCode::usage,
+               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
+               .where = option,
+               .expected = "a whole number from " + std::to_string(low) + " to " + std::to_string(high)});
+}
+
+void add(const TextResult& part, TextResult& total) {
+  total.loss += part.loss;
+  total.correct += part.correct;
+  total.tokens += part.tokens;
+}
+
+}  // namespace
+
+void check(const TransformerConfig& c) {
+  check_range("--vocab", c.vocab, 2, 65536);  // ids have 16 bits
+  check_range("--layers", c.layers, 1, 64);
+  check_range("--d-model", c.d_model, 2, 16384);
+  check_range("--d-hidden", c.hidden(), 1, 16384);
+  check_range("--heads", c.heads, 1, 1024);
+  check_range("--context", c.context, 1, 16384);
+  if (c.d_model % (2 * c.heads) != 0)
+    throw Error(
+        {.code = ErrorCode::usage,
+         .what = "--d-model = " + std::to_string(c.d_model) + " cannot be cut into " +
+                 std::to_string(c.heads) + " heads",
+         .where = "--heads",
+         .expected = "--d-model a multiple of twice --heads, because positions turn pairs of numbers"});
+  check(c.gate.params);
+}
+
+TransformerParams transformer_params(const TransformerConfig& c) {
+  TransformerParams p;
+  const auto add = [&](const std::string& name, size_t rows, size_t cols) {
+    return p.table.add({.name = name + ".weight", .rows = rows, .cols = cols, .fan_in = cols});
+  };
+  const size_t d = c.d_model, h = c.hidden();
+  p.wte = p.table.add({.name = "transformer.wte.weight", .rows = c.vocab, .cols = d, .fan_in = 0});
+  for (size_t i = 0; i < c.layers; i++) {
+    const std::string block = "transformer.h." + std::to_string(i);
+    TransformerParams::Block b;
+    b.qkv = add(block + ".attn.qkv", 3 * d, d);
+    b.o = add(block + ".attn.o", d, d);
+    b.mlp_w = add(block + ".mlp.w", 2 * h, d);
+    b.mlp_p = add(block + ".mlp.p", d, h);
+    p.blocks.push_back(b);
+  }
+  p.head = add("lm_head", c.vocab, d);
+  return p;
+}
+
+TransformerEngine::TransformerEngine(const TransformerConfig& config, const Compute& compute, size_t max_rows,
+                                     bool training)
+    : config_((check(config), config)),
+      compute_(compute),
+      params_(transformer_params(config)),
+      weights_(std::make_unique<TransformerWeights>(config, compute.products, training)),
+      lanes_(max_rows),
+      losses_(max_rows, config.context) {
+  assert(max_rows > 0);
+  for (size_t i = 0; i < compute.pool.size(); i++)
+    passes_.push_back(
+        std::make_unique<SequencePass>(config_, params_, *weights_, compute.products, training));
+  if (training)
+    for (Lane& lane : lanes_) lane.gradients = Matrix<float>(1, params_.table.floats());
+  const auto add = [&](PackedWeights* packed, size_t param, size_t pieces) {
+    for (size_t i = 0; i < pieces; i++) tasks_.push_back({packed, param, i});
+  };
+  for (size_t i = 0; i < config.layers; i++) {
+    TransformerWeights::Block& b = weights_->blocks[i];
+    const TransformerParams::Block& p = params_.blocks[i];
+    for (const auto& [packed, param] : {std::pair(&b.qkv, p.qkv), std::pair(&b.o, p.o),
+                                        std::pair(&b.mlp_w, p.mlp_w), std::pair(&b.mlp_p, p.mlp_p)})
+      add(packed, param, packed->pieces());
+  }
+  add(nullptr, params_.head, weights_->head.pieces());
+}
+
+TransformerEngine::~TransformerEngine() = default;
+
+void TransformerEngine::set_weights(std::span<const float> weights) {
+  assert(weights.size() == params_.table.floats());
+  weights_->wte = params_.table.view(weights, params_.wte);
+  compute_.pool.for_tiles(tasks_.size(), [&](size_t i, size_t) {
+    const PackTask& t = tasks_[i];
+    const ConstMatrixView<float> w = params_.table.view(weights, t.param);
+    if (t.weights)
+      t.weights->pack(compute_.products, w, t.piece);
+    else
+      weights_->head.pack(compute_.products, w, t.piece);
+  });
+}
+
+TextResult TransformerEngine::sum_results(size_t lanes) const {
+  TextResult total;
+  for (size_t i = 0; i < lanes; i++) add(lanes_[i].result, total);
+  return total;
+}
+
+size_t TransformerEngine::cut_into_lanes(std::span<const TokenRow> rows) {
+  uint64_t tokens = 0, before = 0;
+  for (const TokenRow& row : rows) tokens += row.input.size();
+  const size_t count = std::min(rows.size(), lanes_.size());
+  size_t next = 0;
+  for (size_t i = 0; i < count; i++) {
+    Lane& lane = lanes_[i];
+    lane.rows = {next, 0};
+    lane.result = {};
+    // A row at least, and one for each lane that follows; otherwise up to the lane's share of the tokens.
+    const size_t last = rows.size() - (count - 1 - i);
+    do before += rows[next++].input.size();
+    while (next < last &&
+           (i + 1 == count || before + rows[next].input.size() / 2 < tokens * (i + 1) / count));
+    lane.rows.count = next - lane.rows.first;
+  }
+  return count;
+}
+
+TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const RowLosses& each) {
+  TextResult total;
+  for (size_t first = 0; first < rows.size(); first += lanes_.size()) {
+    const size_t count = std::min(lanes_.size(), rows.size() - first);
+    compute_.pool.for_tiles(count, [&](size_t i, size_t worker) {
+      const TokenRow& row = rows[first + i];
+      const std::span<float> losses = losses_.view().row(i).first(row.input.size());
+      lanes_[i].result = {.correct = passes_[worker]->forward(row, losses, compute_.scratch[worker]),
+                          .tokens = row.input.size()};
+      lanes_[i].result.loss = compute_.kernels().sum(losses.size(), losses.data());
+    });
+    add(sum_results(count), total);
+    for (size_t i = 0; each && i < count; i++)
+      each(first + i, losses_.view().row(i).first(rows[first + i].input.size()));
+  }
+  return total;
+}
+
+TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, std::span<float> gradients) {
+  assert(gradients.size() == params_.table.floats());
+  uint64_t tokens = 0;
+  for (const TokenRow& row : rows) tokens += row.input.size();
+  const float scale = static_cast<float>(1 / static_cast<double>(std::max<uint64_t>(tokens, 1)));
+  const size_t lanes = cut_into_lanes(rows);
+  compute_.pool.for_tiles(lanes, [&](size_t i, size_t worker) {
+    Lane& lane = lanes_[i];
+    std::fill_n(lane.gradients.data(), lane.gradients.size(), 0.0f);
+    for (const TokenRow& row : rows.subspan(lane.rows.first, lane.rows.count)) {
+      const std::span<float> losses = losses_.view().row(i).first(row.input.size());
+      TextResult one{.tokens = row.input.size()};
+      one.correct = passes_[worker]->forward_backward(row, scale, losses, lane.gradients.span(),
+                                                      compute_.scratch[worker]);
+      one.loss = compute_.kernels().sum(losses.size(), losses.data());
+      add(one, lane.result);
+    }
+  });
+  sum_gradients(lanes, gradients);
+  return sum_results(lanes);
+}
+
+void TransformerEngine::sum_gradients(size_t lanes, std::span<float> gradients) {
+  constexpr size_t kPiece = 4096;  // floats: 16 KB stay in L1 while the lanes are added
+  const size_t n = gradients.size();
+  compute_.pool.for_tiles((n + kPiece - 1) / kPiece, [&](size_t tile, size_t) {
+    const size_t first = tile * kPiece, count = std::min(kPiece, n - first);
+    float* out = gradients.data() + first;
+    if (lanes == 0) std::fill_n(out, count, 0.0f);
+    for (size_t i = 0; i < lanes; i++) {
+      const float* part = lanes_[i].gradients.data() + first;
+      if (i == 0)
+        std::copy_n(part, count, out);
+      else
+        compute_.kernels().add_rows(1, count, part, count, out, count);
+    }
+  });
+}
+
+void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input) {
+  passes_[0]->trace(row.input, layer, mlp_input, compute_.scratch[0]);
+}
+
+void TransformerEngine::logits(const TokenRow& row, MatrixView<float> out) {
+  passes_[0]->logits(row.input, out, compute_.scratch[0]);
+}
+
+}  // namespace glint

@@ -1,0 +1,118 @@
+// The language model: token embedding, n blocks of causal attention and a GLU, norm, head.
+//
+//   x = E[token]
+//   x += s attn(norm(x))                           s = 1 / sqrt(2 n)
+//   x += P (gate(L u) * (R u)), u = norm(x)
+//   logits = norm(x) H^T
+//
+// A sequence goes forward and backward through all layers on one thread, and nothing is padded. The rows of a
+// step are cut into at most `max_rows` lanes of about as many tokens, by their lengths alone; the sequences
+// of a lane follow each other and add to the gradients of the lane, and the lanes are added in their order.
+// So the result does not depend on the number of threads, threads do not wait for each other within a step,
+// and memory grows with max_rows.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/base/arena.h"
+#include "glint/kernels/gates.h"
+#include "glint/model/params.h"
+#include "glint/nn/linear.h"
+
+namespace glint {
+
+struct TransformerConfig {
+  size_t vocab = 4096;
+  size_t layers = 4;
+  size_t d_model = 128;
+  size_t d_hidden = 0;  // width of a GLU; 0: d_model
+  size_t heads = 4;
+  size_t context = 256;  // the most tokens of a sequence
+  Gate gate;
+  size_t hidden() const { return d_hidden ? d_hidden : d_model; }
+  size_t head_dim() const { return d_model / heads; }
+};
+
+// Error (usage) naming the option and its domain.
+void check(const TransformerConfig& config);
+
+// Indices into the table.
+struct TransformerParams {
+  ParamTable table;
+  size_t wte = 0, head = 0;
+  struct Block {
+    size_t qkv, o, mlp_w, mlp_p;
+  };
+  std::vector<Block> blocks;
+};
+// Names: transformer.wte.weight [vocab, d], transformer.h.{i}.attn.qkv.weight [3d, d], .attn.o.weight [d, d],
+// .mlp.w.weight [2h, d] (gated half first), .mlp.p.weight [d, h], lm_head.weight [vocab, d].
+TransformerParams transformer_params(const TransformerConfig& config);
+
+// One sequence: target[i] follows input[i]. Both have the same length, 1 to context; all ids are below vocab.
+struct TokenRow {
+  std::span<const uint16_t> input, target;
+};
+
+struct TextResult {
+  double loss = 0;  // sum over the tokens
+  uint64_t correct = 0, tokens = 0;
+};
+
+class SequencePass;         // sequence_pass.h
+struct TransformerWeights;  // sequence_pass.h
+
+// Computes with one set of weights. Allocates in the constructor only; memory grows with max_rows and with
+// the number of threads.
+class TransformerEngine {
+ public:
+  // Called with the losses of a row's tokens.
+  using RowLosses = std::function<void(size_t row, std::span<const float> losses)>;
+
+  TransformerEngine(const TransformerConfig& config, const Compute& compute, size_t max_rows, bool training);
+  ~TransformerEngine();
+
+  const TransformerParams& params() const { return params_; }
+  size_t max_rows() const { return lanes_.size(); }
+  // To be called after the weights changed, before the next rows. Keeps the pointer.
+  void set_weights(std::span<const float> weights);
+
+  // Any number of rows. `each`, when given, is called for every row in order.
+  TextResult evaluate(std::span<const TokenRow> rows, const RowLosses& each = {});
+  // Overwrites `gradients` with those of the mean loss over all tokens of all rows; gaps become 0.
+  TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients);
+
+  // Of one row, whose targets are not read: the inputs of the GLU of a layer, after its norm [tokens, d]; the
+  // logits [tokens, vocab].
+  void trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input);
+  void logits(const TokenRow& row, MatrixView<float> out);
+
+ private:
+  struct Lane {
+    Range rows;
+    Matrix<float> gradients;
+    TextResult result;
+  };
+  struct PackTask {
+    PackedWeights* weights;  // null: the head
+    size_t param, piece;
+  };
+  size_t cut_into_lanes(std::span<const TokenRow> rows);  // returns how many are used
+  TextResult sum_results(size_t lanes) const;
+  void sum_gradients(size_t lanes, std::span<float> gradients);
+
+  TransformerConfig config_;
+  const Compute& compute_;
+  TransformerParams params_;
+  std::unique_ptr<TransformerWeights> weights_;
+  std::vector<PackTask> tasks_;
+  std::vector<std::unique_ptr<SequencePass>> passes_;  // one a worker
+  std::vector<Lane> lanes_;                            // max_rows of them
+  Matrix<float> losses_;                               // [max_rows, context]
+};
+
+}  // namespace glint

@@ -1,0 +1,95 @@
+// Language models on disk: what was saved comes back; files of another kind and wrong files are refused.
+#include "glint/model/language_file.h"
+
+#include "glint/model/config_file.h"
+#include "glint/model/model_file.h"
+#include "tests/model/model_testing.h"
+
+namespace glint {
+namespace {
+
+using testing::error_of;
+using testing::Folder;
+
+LanguageModel sample() {
+  LanguageModel m;
+  m.config.vocab = 11;
+  m.config.layers = 2;
+  m.config.d_model = 8;
+  m.config.d_hidden = 6;
+  m.config.heads = 2;
+  m.config.context = 5;
+  m.config.gate = {GateKind::Sqs, {0.02, 0.25, 2}};
+  m.data = "tales";
+  m.tokenizer_hash = "0123abcd";
+  const ParamTable table = transformer_params(m.config).table;
+  m.weights = Matrix<float>(1, table.floats());
+  table.initialise(m.weights.span(), 3);
+  return m;
+}
+
+void save(const Folder& folder, const LanguageModel& m) {
+  save_config(real_files(), folder.path(), m);
+  save_weights(real_files(), folder / "model.safetensors", transformer_params(m.config).table,
+               m.weights.span());
+}
+
+TEST(LanguageFile, RoundTrip) {
+  const Folder folder;
+  const LanguageModel m = sample();
+  save(folder, m);
+  EXPECT_EQ(model_kind(folder.path()), ModelKind::language);
+  const LanguageModel back = load_language_model(folder.path());
+  EXPECT_EQ(config_to_json(back.config), config_to_json(m.config));
+  EXPECT_EQ(back.data, m.data);
+  EXPECT_EQ(back.tokenizer_hash, m.tokenizer_hash);
+  ASSERT_EQ(back.weights.size(), m.weights.size());
+  EXPECT_TRUE(std::equal(back.weights.span().begin(), back.weights.span().end(), m.weights.span().begin()));
+}
+
+TEST(LanguageFile, KindsAreNotMixedUp) {
+  const Folder folder;
+  save(folder, sample());
+  const ErrorParts image = error_of([&] { load_image_model(folder.path()); });
+  EXPECT_EQ(image.code, ErrorCode::bad_file);
+  EXPECT_EQ(image.what, "this is a language model, not an image model");
+  EXPECT_EQ(image.expected, "glint-classifier");
+  ImageModel other;
+  other.config.inputs = 4;
+  other.height = other.width = 2;
+  save_config(real_files(), folder.path(), other);
+  EXPECT_EQ(model_kind(folder.path()), ModelKind::image);
+  const ErrorParts language = error_of([&] { load_language_model(folder.path()); });
+  EXPECT_EQ(language.code, ErrorCode::bad_file);
+  EXPECT_EQ(language.what, "this is an image model, not a language model");
+}
+
+TEST(LanguageFile, WrongConfigurationsAreRefused) {
+  const Folder folder;
+  const LanguageModel m = sample();
+  save(folder, m);
+  const auto refused = [&](const std::string& key, const Json& value) {
+    Json json = config_to_json(m.config);
+    if (value.is_null())
+      json.erase(key);
+    else
+      json[key] = value;
+    write_atomic(real_files(), folder / "config.json", json.dump());
+    EXPECT_EQ(error_of([&] { load_language_model(folder.path()); }).code, ErrorCode::bad_file)
+        << key << value;
+  };
+  for (const char* key :
+       {"format", "vocab", "layers", "d_model", "d_hidden", "heads", "context", "gate", "c"})
+    refused(key, nullptr);
+  for (const char* key : {"vocab", "layers", "d_model", "heads", "context"})
+    for (const Json& value : {Json(0), Json(-1), Json(1 << 20), Json("4"), Json(4.5)}) refused(key, value);
+  refused("heads", 3);
+  refused("format", "glint-other");
+  refused("gate", "sq");
+  refused("vocab", 12);  // the tensors have 11 rows
+  refused("d_hidden", 7);
+  EXPECT_EQ(error_of([&] { load_language_model(folder / "nothing"); }).code, ErrorCode::bad_file);
+}
+
+}  // namespace
+}  // namespace glint
