@@ -3,16 +3,10 @@
 // One panel of B (k x kNr, at most 32 KB: callers cut k at kMaxDepth) stays in L1 while the rows of A stream
 // from L2. Every element of C is one chain of fused multiply-adds over k, whatever the tile it lies in, so
 // results do not depend on how callers cut m and n.
-#include "glint/kernels/isa/level.h"
+#include "glint/kernels/isa/vec.h"
 
 namespace glint::GLINT_ISA {
 namespace {
-
-typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float LooseVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float))));
-
-GLINT_INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
-GLINT_INLINE void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 
 // Whether C is added to is a matter of two functions: chosen inside, it costs a round trip of all
 // accumulators through the stack.
