@@ -4,8 +4,8 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-void rotary(size_t rows, size_t heads, size_t half, const float* cos, const float* sin, bool back, float* x,
-            size_t stride) {
+void rotary(size_t rows, size_t heads, size_t half, const float* __restrict cos, const float* __restrict sin,
+            bool back, float* __restrict x, size_t stride) {
   const float sign = back ? -1.0f : 1.0f;
   for (size_t i = 0; i < rows; i++, cos += half, sin += half) {
     for (size_t h = 0; h < heads; h++) {
