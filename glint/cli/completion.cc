@@ -132,7 +132,9 @@ std::string zsh_script(const Program& program) {
     for (const OptionText& o : verb->options()) {
       const std::string name = zsh_text(o.value.placeholder), help = zsh_text(o.option->get_description());
       if (o.flags.empty())
-        out += "        " + quoted(std::to_string(++place) + ":" + name + ":" + zsh_action(o)) + " \\\n";
+        out += "        " +
+               quoted((o.repeats ? "*" : std::to_string(++place)) + ":" + name + ":" + zsh_action(o)) +
+               " \\\n";
       for (const std::string& flag : o.flags)
         out += "        " +
                quoted(flag + (o.takes_value ? "=" : "") + "[" + help + "]" +

@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "glint/base/error.h"
+#include "glint/cli/eval_text.h"
 #include "glint/cli/load_run.h"
 #include "glint/cli/machine.h"
 #include "glint/cli/picture.h"
@@ -24,7 +25,7 @@ using nlohmann::ordered_json;
 constexpr size_t kBatch = 1024;
 
 struct Options {
-  std::string run, data, data_dir, split = "test", logits, sheet, precision, draw = "auto";
+  std::string run, data, data_dir, split = "test", logits, sheet, precision, draw = "auto", text;
   size_t worst = 10;
 };
 
@@ -214,17 +215,6 @@ std::string worst_text(const Result& r, const ImageSet& images, const Drawing& d
   return out + table.terminal();
 }
 
-std::string model_text(const ImageModel& m) {
-  const ClassifierConfig& c = m.config;
-  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
-                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
-  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
-  if (c.bias) text += ", bias";
-  if (c.residual) text += ", residual";
-  if (c.norm == Norm::rms) text += ", norm rms";
-  return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
-}
-
 void report_text(Context& context, const Options& o, const LoadedRun& run, const Dataset& data,
                  const ImageSet& images, const Result& r) {
   const Terminal terminal = detect_terminal(1);
@@ -304,6 +294,20 @@ void write_worst_sheet(Context& context, const std::string& path, const Result& 
 }
 
 void evaluate(Context& context, const Options& o) {
+  if (model_kind(open_run(o.run).directory) == ModelKind::language) {
+    for (const auto& [flag, value] : {std::pair("--sheet", o.sheet), std::pair("--logits", o.logits)})
+      if (!value.empty())
+        throw Error({.code = ErrorCode::usage,
+                     .what = std::string(flag) + " is for image models",
+                     .where = o.run,
+                     .expected = "an image run"});
+    return evaluate_text(context, {o.run, o.data, o.split, o.text, o.precision});
+  }
+  if (!o.text.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--text is for language models",
+                 .where = o.run,
+                 .expected = "a language run"});
   if (!o.sheet.empty()) check_target(o.sheet, ".png", "--sheet", "the sheet");
   if (!o.logits.empty()) check_target(o.logits, ".npy", "--logits", "the array of logits");
   if (!o.sheet.empty() && o.worst == 0)
@@ -339,11 +343,15 @@ void add_eval(Program& program) {
       {.name = "eval",
        .group = Group::train,
        .summary = "how good a trained model is, and where it is wrong",
-       .details = "Loss, accuracy with its standard error, the confusion matrix with recall and precision of "
-                  "each class, and the images with the highest loss. On the data and in the precision of the "
-                  "run the figures are those of its last evaluation.",
+       .details =
+           "Loss, accuracy with its standard error, the confusion matrix with recall and precision of "
+           "each class, and the images with the highest loss. On the data and in the precision of the "
+           "run the figures are those of its last evaluation. For a language model: loss per token, "
+           "perplexity and "
+           "accuracy over the validation stories or over any text, and the loss by position in a story.",
        .examples = {{"glint eval runs/first", "on the test images of the data it was trained on"},
                     {"glint eval runs/sqs --data fashion-mnist --json", "on other data, for a program"},
+                    {"glint eval runs/stories --text letter.txt", "a language model on any text"},
                     {"glint eval runs/sqs --worst 50 --sheet worst.png --logits logits.npy",
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
   const auto o = std::make_shared<Options>();
@@ -352,7 +360,8 @@ void add_eval(Program& program) {
             "Data set or folder of IDX files; when not given, the one that the run was trained on",
             {.placeholder = "NAME|DIR", .words = dataset_names()});
   verb.directory("--data-dir", o->data_dir, "Look for the data here first");
-  verb.choice("--split", o->split, {"test", "train"}, "Which images");
+  verb.choice("--split", o->split, {"test", "train"}, "Which images or stories");
+  verb.file("--text", o->text, "A text for a language model; stories are separated by <|endoftext|>");
   verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show");
   verb.file("--sheet", o->sheet, "Write a .png picture of these images, with TRUE > PREDICTED below each");
   verb.file("--logits", o->logits, "Write the logits of all images to this .npy file, f32 [images, classes]");

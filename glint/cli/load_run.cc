@@ -25,7 +25,9 @@ std::string shell_word(const std::string& text) {
 
 // A recipe is nothing but options, so those of run.json that are not the defaults make the same run.
 std::string resume_command(const std::string& directory, const Json& options) {
-  const Json defaults = options_to_json(TrainOptions{});
+  TrainOptions standard;
+  standard.text = options.contains("context");
+  const Json defaults = options_to_json(standard);
   std::string command = "glint train";
   for (const auto& [key, value] : options.items()) {
     if (key != "data" && defaults.contains(key) && defaults[key] == value) continue;
@@ -58,8 +60,8 @@ std::string size_text(size_t height, size_t width) {
 
 }  // namespace
 
-LoadedRun load_run(const std::string& directory) {
-  LoadedRun run;
+RunInfo open_run(const std::string& directory) {
+  RunInfo run;
   run.directory = directory;
   while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();
   const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
@@ -94,8 +96,43 @@ LoadedRun load_run(const std::string& directory) {
                  .expected = finished ? "model.safetensors" : "model.safetensors, which the last step writes",
                  .hint = finished ? command + " --force trains it anew" : command});
   }
-  run.model = load_image_model(run.directory);
   return run;
+}
+
+LoadedRun load_run(const std::string& directory) {
+  const RunInfo info = open_run(directory);
+  return {info, load_image_model(info.directory)};
+}
+
+LanguageRun load_language_run(const std::string& directory) {
+  const RunInfo info = open_run(directory);
+  LanguageRun run{info, load_language_model(info.directory),
+                  Tokenizer::read(info.directory + "/" + kTokenizerFile)};
+  const bool fits = run.tokenizer.size() == run.model.config.vocab &&
+                    (run.model.tokenizer_hash.empty() || run.model.tokenizer_hash == run.tokenizer.sha256());
+  if (!fits)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the tokenizer is not the one that the model was trained with",
+                 .where = info.directory + "/" + kTokenizerFile,
+                 .expected = "SHA-256 " + run.model.tokenizer_hash + ", " +
+                             std::to_string(run.model.config.vocab) + " pieces",
+                 .hint = "copy tokenizer.model from the corpus of the run"});
+  return run;
+}
+
+TextData load_run_text(const Context& context, const LanguageRun& run, const std::string& name_or_dir) {
+  const bool own = name_or_dir.empty();
+  TextData data = load_text_data(own ? run.model.data : name_or_dir);
+  if (data.tokenizer.sha256() != run.tokenizer.sha256())
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "the corpus was made with another tokenizer than the model's",
+         .where = data.origin,
+         .expected = "ids of " + run.directory + "/" + kTokenizerFile,
+         .hint = "glint tokenize TEXT --tokenizer " + run.directory + "/" + kTokenizerFile + " --out DIR"});
+  if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
+    context.say("note: " + data.name + " is not what it was when the run was trained (other checksum)");
+  return data;
 }
 
 Dataset load_run_data(const Context& context, const LoadedRun& run, const std::string& name_or_dir,
@@ -136,6 +173,17 @@ Dataset load_run_data(const Context& context, const LoadedRun& run, const std::s
   if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
     context.say("note: " + data.name + " is not what it was when the run was trained (other checksum)");
   return data;
+}
+
+std::string model_text(const ImageModel& m) {
+  const ClassifierConfig& c = m.config;
+  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
+                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
+  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
+  if (c.bias) text += ", bias";
+  if (c.residual) text += ", residual";
+  if (c.norm == Norm::rms) text += ", norm rms";
+  return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
 }
 
 std::string printable(std::string text) {

@@ -1,20 +1,13 @@
 // glint train: from a recipe or flags to a run directory, for one seed or several side by side.
-#include <atomic>
 #include <cmath>
-#include <csignal>
-#include <mutex>
 #include <nlohmann/json.hpp>
-#include <sstream>
-#include <thread>
+#include <optional>
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
-#include "glint/cli/machine.h"
+#include "glint/cli/train_jobs.h"
 #include "glint/cli/verbs.h"
-#include "glint/data/dataset.h"
 #include "glint/report/table.h"
-#include "glint/train/image_task.h"
-#include "glint/train/trainer.h"
 
 namespace glint::cli {
 namespace {
@@ -28,189 +21,81 @@ struct Options {
   bool force = false;
 };
 
-std::atomic<bool> stop_requested{false};
-
-// While it lives, Ctrl-C and SIGTERM ask the run to save and stop; a second Ctrl-C ends at once.
-class StopOnSignal {
- public:
-  StopOnSignal() {
-    stop_requested = false;
-    for (const int s : {SIGINT, SIGTERM})
-      std::signal(s, [](int signal) {
-        stop_requested = true;
-        std::signal(signal, SIG_DFL);
-      });
-  }
-  ~StopOnSignal() {
-    for (const int s : {SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
-  }
-};
-
-// "3", "0..4", "0,2,5..7"
-std::vector<uint64_t> parse_seeds(const std::string& text) {
-  std::vector<uint64_t> seeds;
-  const auto refuse = [&]() {
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the seeds '" + text + "'",
-                 .where = "--seeds",
-                 .expected = "numbers and ranges with commas between, at most 1000",
-                 .hint = "--seeds 0..4"});
-  };
-  const auto number = [&](const std::string& word) -> uint64_t {
-    if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != word.npos) refuse();
-    return std::stoull(word);
-  };
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) {
-    const size_t dots = part.find("..");
-    const uint64_t first = number(part.substr(0, dots));
-    const uint64_t last = dots == part.npos ? first : number(part.substr(dots + 2));
-    if (last < first || last - first >= 1000) refuse();
-    for (uint64_t s = first; s <= last; s++)
-      if (std::find(seeds.begin(), seeds.end(), s) == seeds.end()) seeds.push_back(s);
-  }
-  if (seeds.empty() || seeds.size() > 1000) refuse();
-  return seeds;
+std::string metric_text(const Evaluation& e, bool text) {
+  return text ? "  perplexity " + fixed_text(std::exp(e.test_loss), 2)
+              : "  test accuracy " + fixed_text(100 * e.test_accuracy, 2) + " %";
 }
 
-std::vector<std::string> recipe_folders() {
-  std::vector<std::string> folders = {"recipes"};
-  if (const char* home = std::getenv("GLINT_RECIPES")) folders.insert(folders.begin(), home);
-  folders.push_back(GLINT_RECIPE_DIR);
-  return folders;
-}
-
-struct Job {
-  TrainOptions options;
-  std::string out;
-  TrainResult result;
-};
-
-// The display of one or several runs: calls come from their threads.
+// The display of one or several runs.
 class Display {
  public:
-  Display(Context& context, const std::vector<Job>& jobs, uint64_t samples_per_step)
-      : context_(context), several_(jobs.size() > 1), samples_(samples_per_step) {}
+  Display(Context& context, const std::vector<TrainJob>& jobs)
+      : context_(context),
+        jobs_(jobs.size()),
+        samples_(jobs.front().options.batch),
+        text_(jobs.front().options.text),
+        unit_(text_ ? "stories" : "images") {}
 
-  // The total is known when the first task is made.
-  void begin(uint64_t total_steps) {
-    const std::lock_guard lock(mutex_);
-    if (!progress_)
-      progress_.emplace(context_.err, context_.terminal, context_.shared.quiet,
-                        ProgressSetup{.label = "train", .total = total_steps * samples_, .unit = "images"});
-  }
-  void resumed(const Job& job, uint64_t step) {
-    const std::lock_guard lock(mutex_);
-    steps_ += step;
-    progress_->set_start(steps_ * samples_);
-    if (step > 0) progress_->message("note: " + job.out + " goes on after step " + std::to_string(step));
-  }
-  void step(double loss) {
-    const std::lock_guard lock(mutex_);
-    steps_++;
-    loss_ = loss;
-    progress_->update(steps_ * samples_, "loss " + fixed_text(loss_, 4) + note_);
-  }
-  void evaluation(const Job& job, const Evaluation& e) {
-    const std::lock_guard lock(mutex_);
-    note_ = ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
-    if (!e.epoch_end) return;
-    std::string text = several_ ? "seed " + std::to_string(job.options.seed) + "  " : "";
-    text += "epoch " + std::to_string(e.epoch) + "/" + std::to_string(job.options.epochs) + "  train loss " +
-            fixed_text(e.train_loss, 4) + "  test loss " + fixed_text(e.test_loss, 4) + "  test accuracy " +
-            fixed_text(100 * e.test_accuracy, 2) + " %  " + progress_->rate() + " images/s  " +
-            duration_text(e.seconds);
-    progress_->line(text);
-  }
-  void note(const std::string& text) {
-    const std::lock_guard lock(mutex_);
-    progress_->message("note: " + text);
+  JobHooks hooks() {
+    return {.begin = [this](const TrainJob&, uint64_t steps) { begin(steps); },
+            .resumed = [this](const TrainJob& job, uint64_t step) { resumed(job, step); },
+            .step = [this](const TrainJob&, double loss) { step(loss); },
+            .evaluation = [this](const TrainJob& job, const Evaluation& e) { evaluation(job, e); },
+            .note = [this](const TrainJob&, const std::string& text) { progress_->message("note: " + text); },
+            .end = {}};
   }
   void finish() {
     if (progress_) progress_->finish();
   }
 
  private:
+  // The total is known when the first task is made.
+  void begin(uint64_t steps) {
+    if (!progress_)
+      progress_.emplace(context_.err, context_.terminal, context_.shared.quiet,
+                        ProgressSetup{.label = "train", .total = jobs_ * steps * samples_, .unit = unit_});
+  }
+  void resumed(const TrainJob& job, uint64_t step) {
+    steps_ += step;
+    progress_->set_start(steps_ * samples_);
+    if (step > 0) progress_->message("note: " + job.out + " goes on after step " + std::to_string(step));
+  }
+  void step(double loss) {
+    steps_++;
+    progress_->update(steps_ * samples_, "loss " + fixed_text(loss, 4) + note_);
+  }
+  void evaluation(const TrainJob& job, const Evaluation& e) {
+    note_ = text_ ? ", validation " + fixed_text(e.test_loss, 4)
+                  : ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
+    if (!e.epoch_end) return;
+    std::string text = jobs_ > 1 ? "seed " + std::to_string(job.options.seed) + "  " : "";
+    text += "epoch " + std::to_string(e.epoch) + "/" + std::to_string(job.options.epochs) + "  train loss " +
+            fixed_text(e.train_loss, 4) + (text_ ? "  validation loss " : "  test loss ") +
+            fixed_text(e.test_loss, 4) + metric_text(e, text_) + "  " + progress_->rate() + " " + unit_ +
+            "/s  " + duration_text(e.seconds);
+    progress_->line(text);
+  }
+
   Context& context_;
-  const bool several_;
-  const uint64_t samples_;
-  std::mutex mutex_;
+  const uint64_t jobs_, samples_;
+  const bool text_;
+  const std::string unit_;
   std::optional<Progress> progress_;
   uint64_t steps_ = 0;
-  double loss_ = 0;
   std::string note_;
 };
 
-ordered_json machine_json(const Context& context, const Machine& machine) {
-  return {{"version", GLINT_VERSION},          {"cpu", describe(context.cpu)},
-          {"isa", name(context.isa)},          {"precision", name(machine.precision())},
-          {"bf16_unit", name(machine.unit())}, {"threads", machine.compute().pool.size()}};
-}
-
-void run_job(Context& context, const Options& o, const Machine& machine, const Dataset& data, Job& job,
-             Display& display, size_t jobs) {
-  ImageTask task(job.options, data, machine.compute(), context.files);
-  display.begin(jobs * job.options.epochs * task.steps_per_epoch());
-  TrainSetup setup;
-  setup.out = job.out;
-  setup.force = o.force;
-  setup.checkpoint_every = o.checkpoint_every;
-  setup.machine = machine_json(context, machine);
-  TrainHooks hooks;
-  bool first = true;
-  hooks.on_step = [&](uint64_t step, uint64_t, double loss) {
-    if (first) display.resumed(job, step - 1);
-    first = false;
-    display.step(loss);
-  };
-  hooks.on_evaluation = [&](const Evaluation& e) { display.evaluation(job, e); };
-  hooks.on_note = [&](const std::string& text) { display.note(text); };
-  hooks.should_stop = [] { return stop_requested.load(); };
-  job.result = train(job.options, task, machine.compute(), context.files, setup, hooks);
-}
-
-// Several seeds: each on its own threads beside the others, which wastes no time at barriers. The result of a
-// seed does not depend on it.
-void run_jobs(Context& context, const Options& o, const Dataset& data, std::vector<Job>& jobs) {
-  const size_t threads = context.shared.threads ? context.shared.threads : available_threads();
-  const size_t side_by_side = std::min(jobs.size(), threads);
-  Display display(context, jobs, jobs.front().options.batch);
-  std::atomic<size_t> next{0};
-  std::mutex mutex;
-  std::exception_ptr error;
-  const auto work = [&](const Machine& machine) {
-    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop_requested;) {
-      try {
-        run_job(context, o, machine, data, jobs[i], display, jobs.size());
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!error) error = std::current_exception();
-        next = jobs.size();
-      }
-    }
-  };
-  std::vector<std::unique_ptr<Machine>> machines;
-  for (size_t i = 0; i < side_by_side; i++)
-    machines.push_back(std::make_unique<Machine>(context, threads / side_by_side, false));
-  std::vector<std::thread> workers;
-  for (size_t i = 1; i < side_by_side; i++) workers.emplace_back([&, i] { work(*machines[i]); });
-  work(*machines[0]);
-  for (std::thread& t : workers) t.join();
-  display.finish();
-  if (error) std::rethrow_exception(error);
-}
-
-MeanAndSd spread(const std::vector<Job>& jobs, double Evaluation::*member) {
+MeanAndSd spread(const std::vector<TrainJob>& jobs, double Evaluation::*member) {
   std::vector<double> values;
-  for (const Job& j : jobs) values.push_back(j.result.last.*member);
+  for (const TrainJob& j : jobs) values.push_back(j.result.last.*member);
   return mean_and_sd(values);
 }
 
-void report(Context& context, const std::vector<Job>& jobs) {
+void report(Context& context, const std::vector<TrainJob>& jobs) {
   if (context.shared.json) {
     ordered_json j;
     j["runs"] = ordered_json::array();
-    for (const Job& job : jobs) {
+    for (const TrainJob& job : jobs) {
       const Evaluation& e = job.result.last;
       j["runs"].push_back(
           {{"out", job.out},
@@ -235,26 +120,35 @@ void report(Context& context, const std::vector<Job>& jobs) {
     context.print_json(j);
     return;
   }
-  Table table({{.header = "run"},
-               {.header = "seed", .align = Align::right},
-               {.header = "test loss", .align = Align::right},
-               {.header = "test accuracy", .align = Align::right},
-               {.header = "time", .align = Align::right}});
-  for (const Job& job : jobs) {
+  const bool text = jobs.front().options.text;
+  std::vector<Column> columns = {{.header = "run"}, {.header = "seed", .align = Align::right}};
+  for (const char* header : text ? std::vector{"train loss", "validation loss", "perplexity", "time"}
+                                 : std::vector{"test loss", "test accuracy", "time"})
+    columns.push_back({.header = header, .align = Align::right});
+  Table table(columns);
+  for (const TrainJob& job : jobs) {
     const Evaluation& e = job.result.last;
-    table.add({job.out, std::to_string(job.options.seed), fixed_text(e.test_loss, 4),
-               fixed_text(100 * e.test_accuracy, 2) + " %",
-               job.result.state == TrainResult::State::already_finished ? "done before"
-                                                                        : duration_text(e.seconds)});
+    std::vector<std::string> cells = {job.out, std::to_string(job.options.seed)};
+    if (text)
+      for (const double v : {e.train_loss, e.test_loss, std::exp(e.test_loss)})
+        cells.push_back(fixed_text(v, v == e.train_loss || v == e.test_loss ? 4 : 2));
+    else
+      cells.insert(cells.end(), {fixed_text(e.test_loss, 4), fixed_text(100 * e.test_accuracy, 2) + " %"});
+    cells.push_back(job.result.state == TrainResult::State::already_finished ? "done before"
+                                                                             : duration_text(e.seconds));
+    table.add(cells);
   }
   context.out << table.terminal();
-  if (jobs.size() > 1) {
-    const MeanAndSd loss = spread(jobs, &Evaluation::test_loss),
-                    accuracy = spread(jobs, &Evaluation::test_accuracy);
-    context.out << "\nmean of " << jobs.size() << " seeds: test loss " << fixed_text(loss.mean, 4) << " ± "
-                << fixed_text(loss.sd, 4) << ", test accuracy " << fixed_text(100 * accuracy.mean, 2) << " ± "
-                << fixed_text(100 * accuracy.sd, 2) << " %\n";
+  if (jobs.size() == 1) return;
+  const MeanAndSd loss = spread(jobs, &Evaluation::test_loss);
+  context.out << "\nmean of " << jobs.size() << " seeds: " << (text ? "validation" : "test") << " loss "
+              << fixed_text(loss.mean, 4) << " ± " << fixed_text(loss.sd, 4);
+  if (!text) {
+    const MeanAndSd accuracy = spread(jobs, &Evaluation::test_accuracy);
+    context.out << ", test accuracy " << fixed_text(100 * accuracy.mean, 2) << " ± "
+                << fixed_text(100 * accuracy.sd, 2) << " %";
   }
+  context.out << "\n";
 }
 
 void run(Context& context, const Options& o) {
@@ -270,7 +164,16 @@ void run(Context& context, const Options& o) {
   for (const OptionSpec& spec : option_table(options))
     for (const auto& [name, text] : o.given)
       if (name == spec.name) set_option(spec, text, "--" + name);
-  if (label.empty()) label = options.data.find('/') == std::string::npos ? options.data : "images";
+  options.text = is_text_data(options.data);
+  for (const OptionSpec& spec : option_table(options))
+    for (const auto& [name, text] : o.given)
+      if (name == spec.name && !applies(spec, options))
+        throw Error({.code = ErrorCode::usage,
+                     .what = "--" + name + " is for " + (options.text ? "images" : "stories"),
+                     .where = "--data " + options.data,
+                     .expected = options.text ? "options of a language model" : "options of an image model"});
+  if (label.empty())
+    label = options.data.find('/') == std::string::npos ? options.data : options.text ? "stories" : "images";
   if (!o.seeds.empty() &&
       std::any_of(o.given.begin(), o.given.end(), [](const auto& g) { return g.first == "seed"; }))
     throw Error(
@@ -282,9 +185,9 @@ void run(Context& context, const Options& o) {
 
   const std::vector<uint64_t> seeds =
       o.seeds.empty() ? std::vector<uint64_t>{options.seed} : parse_seeds(o.seeds);
-  std::vector<Job> jobs;
+  std::vector<TrainJob> jobs;
   for (const uint64_t seed : seeds) {
-    Job job{options, "", {}};
+    TrainJob job{options, ""};
     job.options.seed = seed;
     const std::string suffix = "seed-" + std::to_string(seed);
     if (context.shared.out.empty())
@@ -293,14 +196,14 @@ void run(Context& context, const Options& o) {
       job.out = seeds.size() == 1 && o.seeds.empty() ? context.shared.out : context.shared.out + "/" + suffix;
     jobs.push_back(job);
   }
-  DataOptions data_options;
-  data_options.paths = data_paths_from_environment(o.data_dir);
-  const Dataset data = load_dataset(options.data, data_options);
+  TrainingData data(o.data_dir);
+  Display display(context, jobs);
   {
     const StopOnSignal guard;
-    run_jobs(context, o, data, jobs);
+    run_jobs(context, data, {o.checkpoint_every, o.force}, jobs, display.hooks());
   }
-  for (const Job& job : jobs)
+  display.finish();
+  for (const TrainJob& job : jobs)
     if (job.result.state == TrainResult::State::interrupted || job.result.step == 0)
       throw Error({.code = ErrorCode::interrupted,
                    .what = job.result.step == 0
@@ -318,16 +221,18 @@ void add_train(Program& program) {
   Verb& verb = program.add(
       {.name = "train",
        .group = Group::train,
-       .summary = "train a GLU on images, from a recipe or from flags",
+       .summary = "train a GLU on images or stories, from a recipe or from flags",
        .details =
            "RECIPE is a file, or the name of one that comes with glint (mnist-4.1, mnist-4.2, fashion-4.1, "
-           "fashion-4.2, quick). Flags override it. The run directory holds the options, the metrics, the "
+           "fashion-4.2, quick; for language models tinystories, tinystories-small, tales). Flags override "
+           "it. The run directory holds the options, the metrics, the "
            "checkpoints and the weights; the same command resumes an interrupted run, and a directory with "
            "another run is never overwritten without --force.",
        .examples = {
            {"glint train quick --out runs/first", "a small model on the built-in digits, half a minute"},
            {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
-           {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"}}});
+           {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"},
+           {"glint train tinystories-small --data corpus --out runs/stories", "a language model"}}});
   const auto o = std::make_shared<Options>();
   verb.positional("RECIPE", o->recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .kind = Value::Kind::file});

@@ -206,6 +206,24 @@ CLI::Option* Verb::positional(const std::string& name, std::string& target, cons
   return text(name, target, description, std::move(value));
 }
 
+CLI::Option* Verb::positionals(const std::string& name, std::vector<std::string>& target,
+                               const std::string& description, Value value) {
+  value.placeholder = name + "...";
+  return texts(name, target, description, std::move(value));
+}
+
+CLI::Option* Verb::texts(const std::string& flags, std::vector<std::string>& target,
+                         const std::string& description, Value value) {
+  OptionText o{.flags = split_flags(flags), .value = std::move(value), .repeats = true};
+  o.option = app_->add_option_function<std::vector<std::string>>(
+      flags, [&target](const std::vector<std::string>& words) { target = words; }, description);
+  // A value a flag; what follows is an argument of its own.
+  if (!o.flags.empty())
+    o.option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  options_.push_back(o);
+  return o.option;
+}
+
 void Verb::share_seed() {
   add("--seed", whole_number<uint64_t>("--seed", shared_.seed, 0, std::numeric_limits<uint64_t>::max()),
       "Seed of everything random; the same seed gives the same bytes", std::to_string(shared_.seed),
@@ -282,7 +300,8 @@ void Verb::parse(std::vector<std::string> arguments) {
     const std::string flag = a.substr(0, equals);
     const OptionText* o = find(flag);
     if (!o) usage("unknown option '" + flag + "'", "glint " + text_.name, suggest(flag, all_flags()), help);
-    if (!seen.insert(o).second && o->takes_value) usage("the option is given twice", flag, "one value", help);
+    if (!seen.insert(o).second && o->takes_value && !o->repeats)
+      usage("the option is given twice", flag, "one value", help);
     if (!o->takes_value) {
       if (equals != a.npos) usage("the option takes no value", flag, "the flag alone", help);
       joined.push_back(a);

@@ -77,6 +77,7 @@ struct OptionText {
   Value value = {};
   bool takes_value = true;
   bool shared = false;
+  bool repeats = false;  // may be given more than once
 };
 
 class Verb {
@@ -111,6 +112,11 @@ class Verb {
   // An argument without a flag: `name` is what help shows.
   CLI::Option* positional(const std::string& name, std::string& target, const std::string& description,
                           Value value = {});
+  // Any number of them; an option `flags` is given once a value.
+  CLI::Option* positionals(const std::string& name, std::vector<std::string>& target,
+                           const std::string& description, Value value = {});
+  CLI::Option* texts(const std::string& flags, std::vector<std::string>& target,
+                     const std::string& description, Value value = {});
 
   void share_seed();
   void share_threads();

@@ -5,8 +5,15 @@
 
 #define GLINT_VERBS(X) \
   X(data)              \
+  X(tokenize)          \
   X(train)             \
   X(eval)              \
+  X(generate)          \
+  X(spectrum)          \
+  X(compare)           \
+  X(attack)            \
+  X(page)              \
+  X(export)            \
   X(gates)             \
   X(bench)             \
   X(completion)

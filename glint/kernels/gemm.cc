@@ -90,7 +90,7 @@ void Products::pack(ConstMatrixView<float> w, Form form, std::span<std::byte> ou
       continue;
     }
     for (size_t j = 0; j < cols; j += nr)
-      kernels_->pack_panel(w.row_ptr(first + j) + k0, depth, std::min(nr, cols - j), k_stride, j_stride,
+      kernels_->pack_panel(w.row_ptr(first + j) + k0, depth, std::min(nr, cols - j), w.stride(),
                            to + j * depth);
   }
 }

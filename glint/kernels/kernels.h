@@ -42,8 +42,8 @@ struct Kernels {
   // Products. mr x nr is the register tile; packing is copy with padding.
   size_t mr, nr;
   void (*gemm)(const GemmF32&);
-  // out[k][nr] = src(k, j) for j < cols, 0 beyond; src(k, j) is at src[k * k_stride + j * j_stride].
-  void (*pack_panel)(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out);
+  // A panel of W^T: out[k][nr] = src[k + j * j_stride] for j < cols, 0 beyond.
+  void (*pack_panel)(const float* src, size_t k, size_t cols, size_t j_stride, float* out);
   // Both operands of A^T B, row by row: out[panel][k][nr] = src[k][panel * nr + j], 0 beyond n, and with mr
   // for A.
   void (*pack_panels)(const float* src, size_t k, size_t n, size_t k_stride, float* out);

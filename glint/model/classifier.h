@@ -77,6 +77,9 @@ class ClassifierEngine {
   // Of the last batch, first `rows` rows: logits (evaluate only: the backward pass overwrites them), losses.
   ConstMatrixView<float> logits() const { return logits_; }
   std::span<const float> losses() const { return losses_; }
+  // Of the last batch: what GLU layer i reads (after its norm), and the state before it.
+  ConstMatrixView<float> layer_input(size_t i) const { return normed_[i]; }
+  ConstMatrixView<float> state(size_t i) const { return states_[i]; }
   std::span<const uint8_t> hits() const { return hits_; }
 
  private:

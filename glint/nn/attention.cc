@@ -74,7 +74,7 @@ Attention::Right Attention::right(ConstMatrixView<float> m, float* buffer) const
 void Attention::pack_transposed(ConstMatrixView<float> m, float* out) const {
   const size_t nr = kernels_->nr;
   for (size_t j = 0; j < m.rows(); j += nr, out += nr * m.cols())
-    kernels_->pack_panel(m.row_ptr(j), m.cols(), std::min(nr, m.rows() - j), 1, m.stride(), out);
+    kernels_->pack_panel(m.row_ptr(j), m.cols(), std::min(nr, m.rows() - j), m.stride(), out);
 }
 
 void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixView<float> lse,

@@ -4,16 +4,18 @@
 #include <array>
 #include <cmath>
 
+#include "glint/report/svg.h"
 #include "glint/report/text.h"
 
 namespace glint {
 namespace {
 
+using svg::attribute, svg::kInk, svg::kLabelFont, svg::kTitleFont, svg::line, svg::px, svg::text,
+    svg::text_width;
+
 constexpr double kFar = 2000;  // in frames
-constexpr double kTickFont = 12, kLabelFont = 14, kTitleFont = 15;
+constexpr double kTickFont = svg::kSmallFont;
 constexpr double kLegendRow = 19, kLegendLine = 28, kLegendPad = 8;
-const char* const kInk = "#222222";
-const char* const kFonts = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 
 // Black and yellow last: the one looks like an axis, the other is faint on white.
 constexpr std::array<const char*, 8> kPalette = {colors::kBlue,   colors::kVermilion, colors::kGreen,
@@ -24,43 +26,8 @@ struct Box {
   double x = 0, y = 0, w = 0, h = 0;
 };
 
-// Pixels to a hundredth, without trailing zeros.
-std::string px(double v) {
-  std::string s = fixed_text(v, 2);
-  s.erase(s.find_last_not_of('0') + 1);
-  if (s.back() == '.') s.pop_back();
-  return s == "-0" ? "0" : s;
-}
-
-std::string attribute(const char* name, double v) { return std::string(" ") + name + "=\"" + px(v) + "\""; }
-
-// An estimate on the wide side (DejaVu Sans), since the reader's font is not known.
-double text_width(std::string_view text, double font) {
-  double em = 0;
-  for (const char c : text) {
-    if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // inside a character
-    const std::string_view narrow = "ijlI|.,:;'!()[]/ ", wide = "mwMW%@";
-    em += narrow.find(c) != narrow.npos ? 0.37
-          : wide.find(c) != wide.npos   ? 0.95
-          : c >= 'A' && c <= 'Z'        ? 0.7
-                                        : 0.62;
-  }
-  return em * font;
-}
-
 double tick_width(const Tick& t) {
   return text_width(t.label, kTickFont) + text_width(t.power, 0.75 * kTickFont);
-}
-
-std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
-  return "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) + attribute("y2", y2) +
-         " " + style + "/>\n";
-}
-
-std::string text(double x, double y, double font, const char* anchor, std::string_view content,
-                 const std::string& more = "") {
-  return "<text" + attribute("x", x) + attribute("y", y) + attribute("font-size", font) + " text-anchor=\"" +
-         anchor + "\"" + more + ">" + xml_escape(content) + "</text>\n";
 }
 
 std::string tick_text(double x, double y, const char* anchor, const Tick& t) {
@@ -267,12 +234,8 @@ class Drawing {
   }
 
   std::string head() const {
-    std::string out = "<svg xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", chart_.width) +
-                      attribute("height", chart_.height) + " viewBox=\"0 0 " + px(chart_.width) + " " +
-                      px(chart_.height) + "\" role=\"img\" font-family=\"" + kFonts + "\" font-size=\"" +
-                      px(kTickFont) + "\" fill=\"" + kInk + "\">\n";
-    const std::string name = chart_.title.empty() ? chart_.y.label : chart_.title;
-    if (!name.empty()) out += "<title>" + xml_escape(name) + "</title>\n";
+    std::string out =
+        svg::open(chart_.width, chart_.height, chart_.title.empty() ? chart_.y.label : chart_.title);
     if (!chart_.background.empty())
       out += "<rect width=\"100%\" height=\"100%\" fill=\"" + paper() + "\"/>\n";
     if (!chart_.title.empty())

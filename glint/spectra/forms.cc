@@ -3,75 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/spectra/tiles.h"
+
 namespace glint {
 namespace {
-
-constexpr size_t kRows = 256;  // rows a tile: fixed, so that sums do not depend on the number of threads
-
-size_t tiles_of(size_t rows) { return (rows + kRows - 1) / kRows; }
-
-// Calls body(g) with g(float l) -> float, the gate as the model's kernels compute it.
-template <class G, class Body>
-void with_gate_kind(const GateParams& params, Body& body) {
-  if constexpr (requires { G::with(params, [](auto) {}); })
-    G::with(params, [&](auto gate) { body([gate](float l) { return gate(l).value; }); });
-  else
-    body([](float l) { return G{}(l).value; });
-}
-
-template <class Body>
-void with_gate(const Gate& gate, Body&& body) {
-  switch (gate.kind) {
-#define GLINT_GATE_CASE(G) \
-  case GateKind::G:        \
-    return with_gate_kind<G>(gate.params, body);
-    GLINT_GATES(GLINT_GATE_CASE)
-#undef GLINT_GATE_CASE
-    case GateKind::count:
-      break;
-  }
-}
-
-// l and r of a tile of inputs, [rows, h] each.
-struct TileMemory {
-  Matrix<float> l, r;
-};
-
-void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView& layer, ConstMatrixView<float> x,
-                          TileMemory& tile) {
-  const size_t h = layer.hidden();
-  if (tile.l.rows() != x.rows() || tile.l.cols() != h)
-    tile.l = Matrix<float>(x.rows(), h), tile.r = Matrix<float>(x.rows(), h);
-  const auto half = [&](ConstMatrixView<float> weight, std::span<const float> bias, Matrix<float>& out) {
-    for (size_t i = 0; i < x.rows() && !bias.empty(); i++)
-      std::copy(bias.begin(), bias.end(), out.view().row_ptr(i));
-    linalg.gemm(Op::plain, Op::transposed, 1.0f, x, weight, bias.empty() ? 0.0f : 1.0f, out);
-  };
-  half(layer.left, layer.bias_left, tile.l);
-  half(layer.right, layer.bias_right, tile.r);
-}
-
-// Sums over rows that decide the line of one hidden unit: r^2 times 1, l, l^2, gate, gate l.
-struct Moments {
-  double one = 0, l = 0, ll = 0, g = 0, gl = 0;
-};
-
-struct Line {
-  double gain = 1, shift = 0;
-};
-
-Line fit(const Moments& m, Calibration calibration) {
-  constexpr double kSpread = 1e-10;  // variance of l over its mean square below which a slope means nothing
-  Line line;
-  if (m.ll > 0) line.gain = m.gl / m.ll;
-  if (calibration == Calibration::gain) return line;
-  const double det = m.one * m.ll - m.l * m.l;
-  if (!(det > kSpread * m.one * m.ll)) return line;
-  // The same expressions as det when the gate is the identity: gain 1 and shift 0 to the last bit.
-  line.gain = (m.one * m.gl - m.l * m.g) / det;
-  line.shift = (m.ll * m.g - m.l * m.gl) / det;
-  return line;
-}
 
 // Hidden activations from l and r, then the outputs of a tile.
 template <class Activate>
@@ -84,7 +19,7 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
   std::vector<TileMemory> memory(pool.size());
   std::vector<Matrix<double>> hidden(pool.size());
   pool.for_tiles(tiles_of(x.rows()), [&](size_t t, size_t worker) {
-    const size_t first = t * kRows, rows = std::min(kRows, x.rows() - first);
+    const size_t first = t * kTileRows, rows = std::min(kTileRows, x.rows() - first);
     tile_pre_activations(linalg, layer, x.row_range(first, rows), memory[worker]);
     Matrix<double>& y = hidden[worker];
     if (y.rows() != rows) y = Matrix<double>(rows, layer.hidden());
@@ -100,48 +35,6 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
 }  // namespace
 
 GateLine weights_form(const GluLayerView& layer) { return {std::vector<double>(layer.hidden(), 1.0), {}}; }
-
-GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         ConstMatrixView<float> x, Calibration calibration) {
-  const size_t h = layer.hidden(), tiles = tiles_of(x.rows());
-  std::vector<TileMemory> memory(pool.size());
-  Matrix<Moments> sums(tiles, h);  // a row a tile, added up in order below
-  pool.for_tiles(tiles, [&](size_t t, size_t worker) {
-    const size_t first = t * kRows, rows = std::min(kRows, x.rows() - first);
-    TileMemory& tile = memory[worker];
-    tile_pre_activations(linalg, layer, x.row_range(first, rows), tile);
-    Moments* row = sums.view().row_ptr(t);
-    with_gate(layer.gate, [&](auto gate) {
-      for (size_t i = 0; i < rows; i++)
-        for (size_t j = 0; j < h; j++) {
-          const double l = tile.l(i, j), r = tile.r(i, j), rr = r * r, g = gate(tile.l(i, j));
-          Moments& m = row[j];
-          m.one += rr;
-          m.l += rr * l;
-          m.ll += rr * l * l;
-          m.g += rr * g;
-          m.gl += rr * l * g;
-        }
-    });
-  });
-  GateLine line{std::vector<double>(h), {}};
-  if (calibration == Calibration::affine) line.shift.resize(h);
-  for (size_t j = 0; j < h; j++) {
-    Moments m;
-    for (size_t t = 0; t < tiles; t++) {
-      const Moments& part = sums(t, j);
-      m.one += part.one, m.l += part.l, m.ll += part.ll, m.g += part.g, m.gl += part.gl;
-    }
-    if (!std::isfinite(m.one + m.l + m.ll + m.g + m.gl))
-      throw Error({.code = ErrorCode::numeric,
-                   .what = "the calibration of hidden unit " + std::to_string(j) + " is not finite",
-                   .expected = "finite weights and inputs"});
-    const Line fitted = fit(m, calibration);
-    line.gain[j] = fitted.gain;
-    if (calibration == Calibration::affine) line.shift[j] = fitted.shift;
-  }
-  return line;
-}
 
 GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
   const GateInfo& gate = gate_info(layer.gate.kind);

@@ -4,10 +4,7 @@
 //   value(x) = x' Q x + w . x + constant,   Q from the weights gain_h q_h,   w = sum_h shift_h q_h R_h
 //
 //   weights     gain 1, shift 0: the paper's form; exact when the gate is the identity
-//   calibrated  the line that is nearest over data, each point weighted by r^2, as its error enters the
-//   output:
-//               `gain`    through 0, gain = E[r^2 gate(l) l] / E[r^2 l^2]
-//               `affine`  with a shift, for gates that are not odd (ReLU, GELU, SiLU)
+//   calibrated  the line that serves best over data: spectra/calibration.h
 //   local       the line through the point of one input: the value at that input is the model's own
 #pragma once
 
@@ -23,14 +20,7 @@ struct GateLine {
   std::vector<double> shift;  // [h], or empty: all 0
 };
 
-enum class Calibration { gain, affine };
-
 GateLine weights_form(const GluLayerView& layer);
-
-// x [n, d]: inputs of the layer. A unit that the data never moves (r l = 0 everywhere) keeps gain 1. The
-// affine line of a unit whose l hardly varies is that of `gain`.
-GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         ConstMatrixView<float> x, Calibration calibration);
 
 // gain = gate(l) / l where that is at most kLocalGain in magnitude; nearer to 0 the gain stays there and the
 // rest is shift, so that the line goes through (l, gate(l)) for every l, also l = 0 (where SQS is -c).

@@ -56,22 +56,28 @@ T parse_number(const OptionSpec& spec, std::string_view text, const std::string&
 
 std::vector<OptionSpec> option_table(TrainOptions& o) {
   constexpr double kMany = 1e9;
+  using For = OptionSpec::For;
   return {
-      {"data", "Data", "mnist, fashion-mnist, glyphs (built in) or a folder of IDX files", &o.data},
+      {"data", "Data",
+       "mnist, fashion-mnist, glyphs (built in), a folder of IDX files; stories: tales (built in) or a "
+       "folder that glint tokenize made",
+       &o.data},
       {"noise-std",
        "Data",
        "standard deviation of the normal noise on pixels (pixels are 0 to 1)",
        &o.noise_std,
        {},
        0,
-       100},
+       100,
+       For::images},
       {"noise-prob",
        "Data",
        "share of the samples that get noise, drawn anew each epoch",
        &o.noise_prob,
        {},
        0,
-       1},
+       1,
+       For::images},
       {"drop-last", "Data", "leave out the last batch of an epoch when it is not full", &o.drop_last},
       {"gate", "Model", "the gate of the GLU layers", &o.gate, gate_names()},
       {"c", "Model", "shift of SQS", &o.c, {}, -1e6, 1e6},
@@ -86,10 +92,27 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
        {},
        0,
        16384},
-      {"bias", "Model", "biases in every layer", &o.bias},
-      {"residual", "Model", "each GLU layer adds to its input", &o.residual},
-      {"norm", "Model", "normalise the input of each GLU layer", &o.norm, {"none", "rms"}},
+      {"bias", "Model", "biases in every layer", &o.bias, {}, 0, 0, For::images},
+      {"residual", "Model", "each GLU layer adds to its input", &o.residual, {}, 0, 0, For::images},
+      {"norm", "Model", "normalise the input of each GLU layer", &o.norm, {"none", "rms"}, 0, 0, For::images},
+      {"heads", "Model", "stories: heads of the attention", &o.heads, {}, 1, 1024, For::text},
+      {"context",
+       "Model",
+       "stories: the most tokens of a story; the rest is cut",
+       &o.context,
+       {},
+       2,
+       65536,
+       For::text},
       {"batch", "Training", "samples a step", &o.batch, {}, 1, 1e6},
+      {"micro-batch",
+       "Training",
+       "stories: how many of a step are in memory at once",
+       &o.micro_batch,
+       {},
+       1,
+       4096,
+       For::text},
       {"epochs", "Training", "passes over the training set", &o.epochs, {}, 1, 1e5},
       {"lr", "Training", "learning rate of AdamW", &o.lr, {}, 0, 10},
       {"beta1", "Training", "decay of the first moment", &o.beta1, {}, 0, 0.999999},
@@ -119,6 +142,10 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
   };
 }
 
+bool applies(const OptionSpec& spec, const TrainOptions& options) {
+  return spec.kind == OptionSpec::For::all || (spec.kind == OptionSpec::For::text) == options.text;
+}
+
 void set_option(const OptionSpec& spec, std::string_view text, const std::string& where) {
   if (std::string* const* s = std::get_if<std::string*>(&spec.value)) {
     std::string word(text);
@@ -143,7 +170,7 @@ Json options_to_json(const TrainOptions& options) {
   TrainOptions copy = options;
   Json json = Json::object();
   for (const OptionSpec& spec : option_table(copy))
-    std::visit([&](const auto* v) { json[spec.name] = *v; }, spec.value);
+    if (applies(spec, options)) std::visit([&](const auto* v) { json[spec.name] = *v; }, spec.value);
   return json;
 }
 
@@ -151,6 +178,7 @@ TrainOptions options_from_json(const Json& json, const std::string& where) {
   TrainOptions options;
   const std::vector<OptionSpec> table = option_table(options);
   const JsonFields fields(json, where, "options");
+  options.text = json.is_object() && json.contains("context");
   std::vector<std::string> names;
   for (const OptionSpec& spec : table) {
     names.push_back(spec.name);
@@ -211,6 +239,18 @@ ClassifierConfig classifier_config(const TrainOptions& o, size_t inputs, size_t 
   c.bias = o.bias;
   c.residual = o.residual;
   c.norm = o.norm == "rms" ? Norm::rms : Norm::none;
+  check(c);
+  return c;
+}
+
+TransformerConfig transformer_config(const TrainOptions& o, size_t vocab) {
+  TransformerConfig c{.vocab = vocab,
+                      .layers = o.layers,
+                      .d_model = o.d_model,
+                      .d_hidden = o.d_hidden,
+                      .heads = o.heads,
+                      .context = o.context,
+                      .gate = {parse_gate(o.gate), {o.c, o.lambda, o.p}}};
   check(c);
   return c;
 }

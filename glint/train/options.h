@@ -11,6 +11,7 @@
 #include "glint/io/json.h"
 #include "glint/kernels/gemm.h"
 #include "glint/model/classifier.h"
+#include "glint/model/transformer.h"
 
 namespace glint {
 
@@ -22,11 +23,12 @@ struct TrainOptions {
   uint64_t layers = 1, d_model = 256, d_hidden = 0;
   bool bias = false, residual = false;
   std::string norm = "none";
+  uint64_t heads = 4, context = 256;
   // optimiser
   uint64_t batch = 2048, epochs = 20;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.1, clip = 0;
   std::string schedule = "cosine-epoch";
-  uint64_t warmup = 0;
+  uint64_t warmup = 0, micro_batch = 16;
   // input
   double noise_std = 1.0, noise_prob = 0.5;
   bool drop_last = true;
@@ -34,6 +36,8 @@ struct TrainOptions {
   uint64_t seed = 0;
   std::string precision = "f32";
   uint64_t eval_steps = 0;
+  // Not an option but what the data make of the run: a language model (TextTask) or a classifier (ImageTask).
+  bool text = false;
 };
 
 // One option: its name (as --name, and as the key of a recipe), where it is kept, and its help.
@@ -42,13 +46,17 @@ struct OptionSpec {
   std::variant<std::string*, double*, uint64_t*, bool*> value;
   std::vector<std::string> choices = {};  // of a string; empty: any
   double low = 0, high = 0;               // of a number, when low < high
+  enum class For { all, images, text } kind = For::all;
 };
+// Whether an option means something for the kind of model.
+bool applies(const OptionSpec& spec, const TrainOptions& options);
 std::vector<OptionSpec> option_table(TrainOptions& options);
 
 // Sets an option from text; Error (usage) with the option, the domain and a suggestion. `where` names the
 // flag or the line of the recipe.
 void set_option(const OptionSpec& spec, std::string_view text, const std::string& where);
 
+// Only the options that apply.
 Json options_to_json(const TrainOptions& options);
 // Unknown keys and values of the wrong type or outside their domain are Errors (bad_file).
 TrainOptions options_from_json(const Json& json, const std::string& where);
@@ -61,5 +69,6 @@ std::string find_recipe(const std::string& name, const std::vector<std::string>&
 // Checks across options, and the parts that the engine wants.
 void check(const TrainOptions& options);
 ClassifierConfig classifier_config(const TrainOptions& options, size_t inputs, size_t classes);
+TransformerConfig transformer_config(const TrainOptions& options, size_t vocab);
 
 }  // namespace glint

@@ -1,5 +1,4 @@
-// What the trainer needs of a model and its data. One for images; language models come behind the same
-// interface.
+// What the trainer needs of a model and its data. Samples are images, or tokens of stories.
 #pragma once
 
 #include <cstdint>
@@ -25,12 +24,14 @@ class Task {
   virtual void set_weights(std::span<const float> weights) = 0;
   // Gradient of the mean loss of batch `index` of an epoch. Allocates only when the epoch changes.
   virtual StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) = 0;
-  // On the clean test set.
+  // On the clean test set, or on the validation stories.
   virtual StepResult evaluate() = 0;
   // config.json and whatever else the run directory needs besides the weights.
   virtual void save_description(const std::string& directory) = 0;
   // Of the data, for run.json.
   virtual Json data_description() const = 0;
+  // A language model: its metrics have a perplexity, and it is evaluated at every quarter of the training.
+  virtual bool text() const { return false; }
 };
 
 }  // namespace glint

@@ -25,16 +25,18 @@ std::string now_text() {
   return text;
 }
 
-Json to_json(const Evaluation& e) {
-  return {{"step", e.step},
-          {"epoch", e.epoch},
-          {"epoch_end", e.epoch_end},
-          {"train_loss", e.train_loss},
-          {"train_accuracy", e.train_accuracy},
-          {"test_loss", e.test_loss},
-          {"test_accuracy", e.test_accuracy},
-          {"lr", e.lr},
-          {"seconds", e.seconds}};
+Json to_json(const Evaluation& e, bool text) {
+  Json j = {{"step", e.step},
+            {"epoch", e.epoch},
+            {"epoch_end", e.epoch_end},
+            {"train_loss", e.train_loss},
+            {"train_accuracy", e.train_accuracy},
+            {"test_loss", e.test_loss},
+            {"test_accuracy", e.test_accuracy},
+            {"lr", e.lr},
+            {"seconds", e.seconds}};
+  if (text) j["test_perplexity"] = std::exp(e.test_loss);
+  return j;
 }
 
 Evaluation evaluation_from(const Json& line) {
@@ -95,7 +97,7 @@ class Run {
         optimizer_(task.params(),
                    {options.beta1, options.beta2, options.eps, options.weight_decay, options.clip}),
         gradients_(1, task.params().floats()),
-        eval_steps_(log_spaced_steps(total_, options.eval_steps)) {
+        eval_steps_(evaluation_steps()) {
     state_.params = Matrix<float>(1, task.params().floats());
   }
 
@@ -135,6 +137,14 @@ class Run {
   }
 
  private:
+  // Ends of epochs apart.
+  std::vector<uint64_t> evaluation_steps() const {
+    std::vector<uint64_t> steps = log_spaced_steps(total_, options_.eval_steps);
+    if (task_.text())
+      for (uint64_t quarter = 1; quarter <= 4; quarter++) steps.push_back((total_ * quarter + 3) / 4);
+    std::sort(steps.begin(), steps.end());
+    return steps;
+  }
   Json make_identity() const { return {{"options", options_to_json(options_)}, {"data", data_identity()}}; }
   // Where the files were found is no part of what the run is.
   Json data_identity() const {
@@ -154,7 +164,7 @@ class Run {
     run["written"] = now_text();
     run["seconds"] = seconds_before_ + since(begin_);
     if (std::string(state) == "finished") {
-      run["result"] = to_json(last_);
+      run["result"] = to_json(last_, task_.text());
       run["first_step_reaching"] = milestones(read_metrics(setup_.out));
     }
     directory_.write_run(run);
@@ -219,7 +229,7 @@ class Run {
     last_.lr = lr_;
     last_.seconds = seconds_before_ + since(begin_);
     check_loss(last_.test_loss, state_.step, lr_, setup_.out);
-    directory_.add_metrics(to_json(last_));
+    directory_.add_metrics(to_json(last_, task_.text()));
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
   }
 

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Writes the seeds of the fuzz targets: make_corpus.py FOLDER. Small files, valid and nearly valid."""
 import gzip
+import hashlib
 import struct
 import sys
 from pathlib import Path
@@ -16,6 +17,37 @@ def header(text, data=b""):
 
 def idx(dimensions, data, kind=8):
     return bytes([0, 0, kind, len(dimensions)]) + struct.pack(f">{len(dimensions)}I", *dimensions) + data
+
+
+def corpus(stories, vocab):
+    ids = b"".join(struct.pack("<%dH" % len(s), *s) for s in stories)
+    starts = [0]
+    for s in stories:
+        starts.append(starts[-1] + len(s))
+    data = b"glinttok" + struct.pack("<II", 1, vocab) + bytes(range(32)) + bytes(16) + ids + bytes(-len(ids) % 8)
+    data += struct.pack("<%dQ" % len(starts), *starts) + struct.pack("<QQQ", len(stories), starts[-1], 0)
+    return data + hashlib.sha256(data).digest() + b"glintend"
+
+
+def field(number, data):
+    size = bytes([len(data) & 0x7f | 0x80, len(data) >> 7]) if len(data) > 0x7f else bytes([len(data)])
+    return bytes([number << 3 | 2]) + size + data
+
+
+def piece(text, kind, score=-1.0):
+    return field(1, field(1, text) + b"\x15" + struct.pack("<f", score) + bytes([3 << 3, kind]))
+
+
+def model(kind, extra=b""):
+    """A SentencePiece model with a table of characters that turns A into a."""
+    units = [0] * 512
+    units[0] = 1 << 10
+    units[1 ^ ord("A")] = ord("A") | 1 << 8 | 256 << 10
+    units[1 ^ ord("A") ^ 256] = 1 << 31
+    table = struct.pack("<I", 4 * len(units)) + struct.pack("<512I", *units) + b"a\0"
+    pieces = [piece(b"<unk>", 2), piece(b"</s>", 3)]
+    pieces += [piece(t, 1, -i) for i, t in enumerate([b"a", b"aa", b"\xe2\x96\x81", b"\xe2\x96\x81a"])]
+    return b"".join(pieces) + field(2, bytes([3 << 3, kind])) + field(3, field(2, table)) + extra
 
 
 def main():
@@ -66,6 +98,17 @@ def main():
     seed("idx", "huge", idx([0xffffffff, 0xffffffff, 0xffffffff], b""))
     seed("idx", "floats", idx([1], bytes(4), kind=0x0D))
     seed("idx", "none", idx([0, 28, 28], b""))
+
+    seed("corpus", "some", corpus([[1, 2, 3], [9], [4] * 5], 10))
+    seed("corpus", "none", corpus([], 1))
+    seed("corpus", "id", corpus([[10]], 10))
+    seed("corpus", "long", corpus([[i % 300] * (1 + i % 7) for i in range(40)], 300))
+
+    seed("tokenizer", "unigram", model(1))
+    seed("tokenizer", "bpe", model(2))
+    seed("tokenizer", "user", model(2, piece(b"once", 4)))
+    seed("tokenizer", "bytes", model(1) + b"".join(piece(b"<0x%02X>" % i, 6) for i in range(256)) +
+         field(2, bytes([0x98, 2, 1])))
 
 
 if __name__ == "__main__":

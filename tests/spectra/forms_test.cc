@@ -1,4 +1,4 @@
-#include "glint/spectra/forms.h"
+#include "glint/spectra/calibration.h"
 
 #include <algorithm>
 

@@ -1,3 +1,4 @@
+#include "glint/spectra/calibration.h"
 #include "glint/spectra/measures.h"
 
 #include <algorithm>

@@ -107,14 +107,9 @@ GLINT_INLINE void transpose4(const float* src, size_t stride, float* out) {
   put(3, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
 }
 
-void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, float* out) {
-  if (j_stride == 1 && cols == kNr) {
-    for (size_t kk = 0; kk < k; kk++)
-      for (size_t h = 0; h < 2; h++)
-        store(out + kk * kNr + h * kLanes, load(src + kk * k_stride + h * kLanes));
-    return;
-  }
-  if (k_stride == 1 && cols == kNr) {  // a transpose, in blocks of 4 x 4
+// A transpose; whole panels in blocks of 4 x 4.
+void pack_panel(const float* src, size_t k, size_t cols, size_t j_stride, float* out) {
+  if (cols == kNr) {
     size_t kk = 0;
     for (; kk + 4 <= k; kk += 4)
       for (size_t j = 0; j < kNr; j += 4) transpose4(src + j * j_stride + kk, j_stride, out + kk * kNr + j);
@@ -123,7 +118,7 @@ void pack_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t
     return;
   }
   for (size_t kk = 0; kk < k; kk++) {
-    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk * k_stride + j * j_stride];
+    for (size_t j = 0; j < cols; j++) out[kk * kNr + j] = src[kk + j * j_stride];
     for (size_t j = cols; j < kNr; j++) out[kk * kNr + j] = 0;
   }
 }

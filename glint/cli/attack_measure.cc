@@ -1,0 +1,120 @@
+#include "glint/cli/attack_measure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/statistics.h"
+#include "glint/cli/run_pairs.h"
+
+namespace glint::cli {
+namespace {
+
+// Enough for a mean that does not move.
+constexpr size_t kMeanImages = 2000;
+
+// Images of the class (`own`) or of all others, at most `most`, evenly spaced.
+std::vector<uint32_t> pick(const ImageSet& images, size_t unit, bool own, size_t most) {
+  std::vector<uint32_t> all, some;
+  for (size_t i = 0; i < images.count(); i++)
+    if ((images.labels[i] == unit) == own) all.push_back(static_cast<uint32_t>(i));
+  const size_t n = std::min(all.size(), most);
+  for (size_t i = 0; i < n; i++) some.push_back(all[i * all.size() / n]);
+  return some;
+}
+
+double mean_length(const ImageSet& images) {
+  double sum = 0;
+  for (size_t i = 0; i < images.count(); i++) {
+    double squares = 0;
+    for (const uint8_t p : images.pixels.view().row(i)) squares += p * p;
+    sum += std::sqrt(squares) / 255;
+  }
+  return sum / static_cast<double>(std::max<size_t>(images.count(), 1));
+}
+
+AttackExample find_example(const ImageReading& reading, const ImageSet& test, std::span<const uint32_t> plain,
+                           size_t unit, std::span<const float> mask, double strength) {
+  std::vector<uint32_t> rows = pick(test, unit, true, test.count());
+  std::erase_if(rows, [&](uint32_t r) { return plain[r] != unit; });
+  if (rows.size() > 200) rows.resize(200);
+  if (rows.empty()) return {};
+  const std::vector<uint32_t> masked =
+      decisions(reading, test.pixels, rows, mask, static_cast<float>(strength));
+  size_t at = 0;
+  for (size_t i = rows.size(); i-- > 0;)
+    if (masked[i] != unit) at = i;
+  return {.found = true, .index = rows[at], .label = unit, .plain = plain[rows[at]], .masked = masked[at]};
+}
+
+}  // namespace
+
+std::string_view name(MaskKind kind) {
+  return kind == MaskKind::eigen ? "eigen" : kind == MaskKind::shuffled ? "shuffled" : "random";
+}
+
+std::string_view name(AttackGoal goal) { return goal == AttackGoal::away ? "away" : "towards"; }
+
+AttackSummary summary(const Attack& attack, AttackGoal goal, MaskKind kind, size_t strength) {
+  std::vector<double> success, accuracy;
+  for (const std::array<AttackResult, 2>& unit : attack.results) {
+    const AttackPoint& p = unit[goal == AttackGoal::away ? 0 : 1].curve[static_cast<size_t>(kind)][strength];
+    if (p.eligible) success.push_back(p.success);
+    if (p.images) accuracy.push_back(p.accuracy);
+  }
+  const MeanAndSd s = mean_and_sd(success), a = mean_and_sd(accuracy);
+  return {.success = s.mean, .success_sd = s.sd, .accuracy = a.mean, .accuracy_sd = a.sd};
+}
+
+Attack measure_attack(OpenedRun& run, const AttackOptions& options, uint64_t seed) {
+  const ImageReading& reading = run.reading();
+  const ImageSet &train = run.data().train, &test = run.data().test;
+  const std::vector<GateLine> lines = run.lines(options.form);
+  const Units classes = reading.classes();
+  Attack attack;
+  attack.units = parse_class_list(options.unit, classes.names);
+  attack.image_length = mean_length(test);
+  attack.fidelity =
+      reading.read(classes, lines[reading.last()], reading.run(test.pixels, reading.last()), labels_of(test))
+          .fidelity;
+  std::vector<uint32_t> all(test.count());
+  for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<uint32_t>(i);
+  const std::vector<uint32_t> plain = decisions(reading, test.pixels, all);
+
+  for (const size_t unit : attack.units) {
+    attack.unit_names.push_back(run.class_text(unit));
+    std::array<AttackResult, 2> both;
+    for (size_t g = 0; g < 2; g++) {
+      const AttackGoal goal = kGoals[g];
+      const bool own = goal == AttackGoal::away;
+      AttackResult& result = both[g];
+      const std::vector<uint32_t> mean_rows = pick(train, unit, own, kMeanImages);
+      const uint64_t mask_seed = seed + 2 * unit + g;
+      result.masks[0] = mean_rows.empty() ? std::vector<float>(test.pixels.cols())
+                                          : class_mask(reading, classes.weights.view().row(unit), lines,
+                                                       layer_means(reading, train.pixels, mean_rows),
+                                                       options.terms, 1.0, own ? -1 : 1);
+      result.masks[1] = shuffled_mask(result.masks[0], mask_seed);
+      result.masks[2] = random_mask(result.masks[0].size(), 1.0, mask_seed);
+      const std::vector<uint32_t> rows = pick(test, unit, own, options.images);
+      std::vector<uint32_t> labels, decided;
+      for (const uint32_t r : rows) labels.push_back(test.labels[r]), decided.push_back(plain[r]);
+      for (size_t k = 0; k < 3; k++)
+        for (const double strength : options.strengths)
+          result.curve[k].push_back(attack_point(
+              labels, decided,
+              decisions(reading, test.pixels, rows, result.masks[k], static_cast<float>(strength)),
+              static_cast<uint32_t>(unit), goal));
+    }
+    attack.results.push_back(std::move(both));
+  }
+  // What is shown: the first strength at which half of the images leave their class.
+  attack.shown = options.strengths.size() - 1;
+  for (size_t s = options.strengths.size(); s-- > 0;)
+    if (summary(attack, AttackGoal::away, MaskKind::eigen, s).success >= 0.5) attack.shown = s;
+  for (size_t u = 0; u < attack.units.size(); u++)
+    attack.examples.push_back(find_example(reading, test, plain, attack.units[u],
+                                           attack.results[u][0].masks[0], options.strengths[attack.shown]));
+  return attack;
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,343 @@
+// glint compare: how alike the eigenvectors of models are, beside a control; the paper's figure 2B.
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+#include "glint/base/statistics.h"
+#include "glint/cli/comparison.h"
+#include "glint/cli/figure_files.h"
+#include "glint/cli/opened_run.h"
+#include "glint/cli/verbs.h"
+#include "glint/report/comparison_figure.h"
+#include "glint/report/panels.h"
+#include "glint/report/table.h"
+
+namespace glint::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options : ComparisonOptions {
+  bool pairs = false, no_figures = false;
+};
+
+constexpr double kClaimTop = 0.95, kClaimFloor = 0.5;  // of the paper, section 4.1
+
+const char* title(Measure m) {
+  return m == Measure::rank_matched   ? "rank-matched"
+         : m == Measure::best_matched ? "best-matched"
+                                      : "top-k subspace";
+}
+
+std::string three(double v) { return fixed_text(v, 3); }
+std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.sd); }
+
+// "sqs", or "sqs and relu"; one word for the models of a side.
+std::string gates_of(const std::vector<ComparedModel>& side) {
+  std::vector<std::string> gates;
+  for (const ComparedModel& m : side)
+    if (std::ranges::count(gates, m.gate) == 0) gates.push_back(m.gate);
+  std::string text;
+  for (const std::string& g : gates) text += (text.empty() ? "" : " and ") + g;
+  return text;
+}
+
+std::string fidelity_text(const std::vector<ComparedModel>& side) {
+  std::vector<double> agreement, r2;
+  for (const ComparedModel& m : side) agreement.push_back(m.agreement), r2.push_back(m.r2);
+  return three(mean_and_sd(agreement).mean) + " of the decisions, R² " + three(mean_and_sd(r2).mean);
+}
+
+std::string rank_table(const Comparison& c) {
+  std::vector<Column> columns = {{.header = "rank", .align = Align::right}};
+  std::vector<std::vector<Spread>> own, control;
+  for (const Measure m : kMeasures) {
+    columns.push_back({.header = title(m), .align = Align::right});
+    columns.push_back({.header = "control", .align = Align::right});
+    own.push_back(by_rank(c.results, m, Side::both));
+    control.push_back(by_rank(c.control, m, Side::both));
+  }
+  Table table(columns);
+  for (size_t r = 0; r < own[0].size(); r++) {
+    std::vector<std::string> cells = {std::to_string(r + 1)};
+    for (size_t m = 0; m < own.size(); m++) {
+      cells.push_back(with_sd(own[m][r]));
+      cells.push_back(r < control[m].size() ? three(control[m][r].mean) : "-");
+    }
+    table.add(cells);
+  }
+  return table.terminal();
+}
+
+// For each class and sign: the first rank, and the subspace of dimension `top`.
+std::string class_table(const Comparison& c, size_t top) {
+  const std::string k = std::to_string(top);
+  std::vector<Column> columns = {{.header = "class"}};
+  for (const char* sign : {"+", "-"})
+    for (const std::string& what :
+         {std::string("1st"), std::string("1st best"), "top " + k, std::string("control")})
+      columns.push_back({.header = sign + std::string(" ") + what, .align = Align::right});
+  Table table(columns);
+  for (size_t u = 0; u < c.units.size(); u++) {
+    std::vector<std::string> cells = {c.unit_names[u]};
+    for (const Side side : {Side::positive, Side::negative}) {
+      const auto cell = [&](const std::vector<PairComparison>& pairs, Measure m, size_t rank) {
+        const std::vector<Spread> s = by_rank(pairs, m, side, u);
+        return rank <= s.size() && rank > 0 ? three(s[rank - 1].mean) : std::string("-");
+      };
+      cells.push_back(cell(c.results, Measure::rank_matched, 1));
+      cells.push_back(cell(c.results, Measure::best_matched, 1));
+      cells.push_back(cell(c.results, Measure::subspace, top));
+      cells.push_back(cell(c.control, Measure::subspace, top));
+    }
+    table.add(cells);
+  }
+  return table.terminal();
+}
+
+std::string pair_table(const Comparison& c, size_t top) {
+  Table table({{.header = "pair"},
+               {.header = "1st", .align = Align::right},
+               {.header = "1st best", .align = Align::right},
+               {.header = "top " + std::to_string(top), .align = Align::right},
+               {.header = "lowest", .align = Align::right}});
+  for (size_t i = 0; i < c.results.size(); i++) {
+    const std::span<const PairComparison> one(&c.results[i], 1);
+    const std::vector<Spread> rank = by_rank(one, Measure::rank_matched, Side::both),
+                              best = by_rank(one, Measure::best_matched, Side::both),
+                              space = by_rank(one, Measure::subspace, Side::both);
+    if (rank.empty()) continue;
+    double lowest = 1;
+    for (const Spread& s : best) lowest = std::min(lowest, s.min);
+    table.add({c.a[i].directory + " " + c.b[i].directory, with_sd(rank[0]), with_sd(best[0]),
+               with_sd(space[std::min(top, space.size()) - 1]), three(lowest)});
+  }
+  return table.terminal();
+}
+
+// What the paper says, and what each measure gives here.
+struct Claim {
+  Measure measure;
+  double top = 0, lowest_mean = 1, lowest = 1;  // top: rank 1, for subspaces the best dimension
+  size_t top_rank = 1, lowest_rank = 1;
+  bool top_holds() const { return top >= kClaimTop; }
+  bool floor_holds() const { return lowest >= kClaimFloor; }
+};
+
+std::vector<Claim> claims(const Comparison& c) {
+  std::vector<Claim> out;
+  for (const Measure m : kMeasures) {
+    Claim claim{.measure = m};
+    const std::vector<Spread> ranks = by_rank(c.results, m, Side::both);
+    for (size_t r = 0; r < ranks.size(); r++) {
+      if (r == 0 || (m == Measure::subspace && ranks[r].mean > claim.top))
+        claim.top = ranks[r].mean, claim.top_rank = r + 1;
+      if (ranks[r].mean < claim.lowest_mean) claim.lowest_mean = ranks[r].mean, claim.lowest_rank = r + 1;
+      claim.lowest = std::min(claim.lowest, ranks[r].min);
+    }
+    if (!ranks.empty()) out.push_back(claim);
+  }
+  return out;
+}
+
+std::string claim_table(const Comparison& c) {
+  Table table({{.header = "measured here"},
+               {.header = "at the top", .align = Align::right},
+               {.header = "lowest mean", .align = Align::right},
+               {.header = "lowest value", .align = Align::right},
+               {.header = "above .95"},
+               {.header = "never below .5"}});
+  for (const Claim& k : claims(c))
+    table.add({title(k.measure), three(k.top) + " (" + std::to_string(k.top_rank) + ")",
+               three(k.lowest_mean) + " (" + std::to_string(k.lowest_rank) + ")", three(k.lowest),
+               k.top_holds() ? "yes" : "no",
+               k.floor_holds()                ? "yes"
+               : k.lowest_mean >= kClaimFloor ? "means only"
+                                              : "no"});
+  return table.terminal();
+}
+
+std::string pair_words(const Comparison& c) {
+  const size_t n = c.results.size();
+  std::string text = gates_of(c.a) + " with " + gates_of(c.b);
+  if (n == 1) return text + ": " + c.a[0].directory + ", " + c.b[0].directory;
+  text += ", " + std::to_string(n) + " pairs";
+  bool same = true;
+  std::string seeds;
+  for (size_t i = 0; i < n; i++) {
+    same = same && c.a[i].seed && c.a[i].seed == c.b[i].seed;
+    seeds += c.a[i].seed ? " " + std::to_string(*c.a[i].seed) : "";
+  }
+  return same ? text + " of the same seed:" + seeds : text;
+}
+
+void report_text(Context& context, const Options& o, const Comparison& c, const std::string& figures) {
+  std::ostream& out = context.out;
+  const size_t top = std::min<size_t>(5, o.top), n = c.results.size();
+  out << "models:   " << pair_words(c) << "\n"
+      << "vectors:  the " << o.top << " strongest of each sign, form " << o.form << ", compared "
+      << (o.space == "pixels" ? "as pictures" : "at the input of the last layer") << "\n"
+      << "fidelity: the form gives " << fidelity_text(c.a) << " (first); " << fidelity_text(c.b)
+      << " (second)\n"
+      << "control:  " << c.control_text << "\n\n"
+      << "Similarity |cos| by rank: mean ± sd over " << c.units.size()
+      << (c.units.size() == 1 ? " class" : " classes") << ", both signs"
+      << (n > 1 ? " and " + std::to_string(n) + " pairs" : "") << ".\n"
+      << rank_table(c) << "\n"
+      << "By class and sign (+ speaks for it, - against): first eigenvector, its best match,\n"
+      << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "")
+      << ".\n"
+      << class_table(c, top) << "\n";
+  if (o.pairs) out << "Every pair, all classes and signs.\n" << pair_table(c, top) << "\n";
+  out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
+      << claim_table(c);
+  out << "In brackets the rank, or the dimension of the subspace.\n";
+  if (!figures.empty()) out << "\nfigures:  " << figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
+}
+
+ordered_json curves_json(const std::vector<PairComparison>& pairs, std::optional<size_t> unit = {}) {
+  ordered_json j;
+  for (const Side side : kSides)
+    for (const Measure m : kMeasures) {
+      ordered_json list = ordered_json::array();
+      for (const Spread& s : by_rank(pairs, m, side, unit))
+        list.push_back({{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"pair_sd", s.pair_sd}, {"n", s.n}});
+      j[std::string(name(side))][std::string(name(m))] = list;
+    }
+  return j;
+}
+
+ordered_json model_json(const ComparedModel& m) {
+  ordered_json j = {{"run", m.directory}, {"gate", m.gate}, {"data", m.data}};
+  j["seed"] = m.seed ? ordered_json(*m.seed) : ordered_json();
+  j["agreement"] = m.agreement;
+  j["r2"] = m.r2;
+  return j;
+}
+
+void report_json(Context& context, const Options& o, const Comparison& c, const std::string& figures) {
+  ordered_json j;
+  j["form"] = o.form;
+  j["space"] = o.space;
+  j["top"] = o.top;
+  j["pairs"] = ordered_json::array();
+  for (size_t i = 0; i < c.results.size(); i++)
+    j["pairs"].push_back(
+        {{"a", model_json(c.a[i])}, {"b", model_json(c.b[i])}, {"by_rank", curves_json({c.results[i]})}});
+  j["by_rank"] = curves_json(c.results);
+  j["control"] = {{"kind", c.random_control ? "random" : "runs"},
+                  {"text", c.control_text},
+                  {"pairs", c.control.size()},
+                  {"by_rank", curves_json(c.control)}};
+  j["classes"] = ordered_json::array();
+  for (size_t u = 0; u < c.units.size(); u++)
+    j["classes"].push_back({{"class", c.units[u]},
+                            {"name", c.unit_names[u]},
+                            {"by_rank", curves_json(c.results, u)},
+                            {"control", curves_json(c.control, u)}});
+  j["claim"] = {{"top", kClaimTop}, {"never_below", kClaimFloor}, {"measured", ordered_json::array()}};
+  for (const Claim& k : claims(c))
+    j["claim"]["measured"].push_back({{"measure", name(k.measure)},
+                                      {"top", k.top},
+                                      {"top_rank", k.top_rank},
+                                      {"lowest_mean", k.lowest_mean},
+                                      {"lowest", k.lowest},
+                                      {"top_holds", k.top_holds()},
+                                      {"never_below_holds", k.floor_holds()}});
+  if (!figures.empty()) j["figures"] = figures;
+  context.print_json(j);
+}
+
+std::vector<FigureFile> draw_figures(const Options& o, const Comparison& c, const std::string& folder) {
+  std::vector<SimilarityLine> lines;
+  const bool several = c.results.size() > 1;
+  for (const Measure m : kMeasures) {
+    SimilarityLine line{.name = title(m), .mean = {}, .spread = {}, .control = {}};
+    for (const Spread& s : by_rank(c.results, m, Side::both)) {
+      line.mean.push_back(s.mean);
+      if (several) line.spread.push_back(s.pair_sd);
+    }
+    for (const Spread& s : by_rank(c.control, m, Side::both)) line.control.push_back(s.mean);
+    lines.push_back(line);
+  }
+  const std::string models = gates_of(c.a) + " with " + gates_of(c.b);
+  const Chart chart =
+      similarity_figure(models + ", " + c.a[0].data + ", form " + o.form +
+                            (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
+                        lines);
+  PanelGrid grid{.title = "|cos| between eigenvectors, " + models,
+                 .notes = {"Rows: " + c.a[0].directory + ", columns: " + c.b[0].directory,
+                           "In each: the top " + std::to_string(c.positive_rows) +
+                               " above 0, then the top below 0, the strongest first; form " + o.form},
+                 .panels = {},
+                 .columns = 5,
+                 .panel_width = 150,
+                 .scale_bar = true};
+  for (size_t u = 0; u < c.units.size(); u++)
+    grid.panels.push_back({.values = c.matrices[u], .caption = {c.unit_names[u]}, .tone = PanelTone::share});
+  return {{folder + "/compare", to_svg(chart), to_csv(chart)},
+          {folder + "/compare-matrix", to_svg(grid), to_csv(grid)}};
+}
+
+void compare(Context& context, const Options& o) {
+  const LinearAlgebra linalg;
+  const Machine machine(context);
+  const Comparison c = compare_runs(context, machine, linalg, o);
+  std::string folder;
+  if (!o.no_figures) {
+    folder = figures_directory(context, context.shared.out.empty() ? o.runs[0] : context.shared.out);
+    write_figures(context, machine.compute().pool, draw_figures(o, c, folder));
+  }
+  context.shared.json ? report_json(context, o, c, folder) : report_text(context, o, c, folder);
+}
+
+}  // namespace
+
+void add_compare(Program& program) {
+  Verb& verb = program.add(
+      {.name = "compare",
+       .group = Group::read,
+       .summary = "how alike the eigenvectors of models are",
+       .details =
+           "Cosine similarity of the eigenvectors of each class: of the same rank, of the best one-to-one "
+           "matching, and between the subspaces of the first k (mean cosine of the principal angles; "
+           "eigenvectors of nearly equal eigenvalues mix, their subspace does not). By class and sign, with "
+           "the spread over pairs.\n\n"
+           "Runs are taken in pairs, A B, C D, ...; two folders that glint train --seeds made are paired "
+           "seed "
+           "by seed. Beside it stands a control: bilinear runs of different seeds, those given or those of "
+           "--control; without any, random directions. Of deeper models the eigenvectors of the last layer "
+           "are compared, as pictures through the layers below.",
+       .examples = {{"glint compare runs/sqs runs/bilinear --control runs/bilinear,runs/bilinear-2",
+                     "two models, and two others as control"},
+                    {"glint compare runs/sqs-seeds runs/bilinear-seeds --form calibrated --pairs",
+                     "all seeds, the gates calibrated, every pair listed"},
+                    {"glint compare runs/a runs/b --unit 3..5 --space input --json",
+                     "three classes, at the input of the layer, for a program"}}});
+  const auto o = std::make_shared<Options>();
+  verb.positionals("RUN", o->runs, "Run directories, or folders with one run a seed; at least two",
+                   {.kind = Value::Kind::directory});
+  verb.text("--control", o->control,
+            "Runs to compare with each other as control, with commas between, or a folder of seeds",
+            {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
+  verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
+  verb.choice("--form", o->form, {"weights", "calibrated"},
+              "How gates are read: as the identity (the paper), or by lines measured on data");
+  verb.choice("--space", o->space, {"pixels", "input"},
+              "Compare pictures of the eigenvectors, or the vectors at the input of the last layer (same "
+              "width; means something when the runs began alike, with the same seed)");
+  verb.size("--top", o->top, 1, 64, "Eigenvectors of each sign");
+  verb.flag("--pairs", o->pairs, "Also a line for every pair");
+  verb.flag("--no-figures", o->no_figures, "Write no figures");
+  verb.text("--data", o->data, "Data set or folder for fidelity and calibration; default: that of the run",
+            {.placeholder = "NAME|DIR", .words = dataset_names()});
+  verb.directory("--data-dir", o->data_dir, "Look for the data here first");
+  verb.share_out("Where the folder figures goes; default: the first run");
+  verb.share_threads();
+  verb.share_isa();
+  verb.share_json();
+  verb.share_quiet();
+  verb.run([o](Context& context) { compare(context, *o); });
+}
+
+}  // namespace glint::cli

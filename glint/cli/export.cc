@@ -1,0 +1,208 @@
+// glint export: a run's weights for other programs, as .npy files or as a folder that PyTorch users expect.
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+#include "glint/base/sha256.h"
+#include "glint/cli/export_folder.h"
+#include "glint/cli/opened_run.h"
+#include "glint/cli/verbs.h"
+#include "glint/io/npy.h"
+#include "glint/io/safetensors.h"
+#include "glint/report/hf_folder.h"
+
+namespace glint::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+struct Options {
+  ReadingOptions reading;
+  std::string npy, hf;
+  bool force = false;
+};
+
+// The run with its data; null, with a note, when the data are not at hand: the weights can go without.
+std::unique_ptr<OpenedRun> open_with_data(const Context& context, const Machine& machine,
+                                          const LinearAlgebra& linalg, const Options& o,
+                                          const std::string& lost) {
+  try {
+    return std::make_unique<OpenedRun>(context, machine, linalg, o.reading);
+  } catch (const Error& e) {
+    if (!o.reading.data.empty()) throw;
+    context.say("note: without " + lost + ", since the data are not at hand: " + e.parts().what);
+    return nullptr;
+  }
+}
+
+// Writes arrays and keeps the list of them.
+class Arrays {
+ public:
+  Arrays(FileSystem& files, const ExportFolder& folder) : files_(files), folder_(folder) {}
+
+  void add(const std::string& name, Dtype dtype, std::vector<size_t> shape,
+           std::span<const std::byte> bytes) {
+    const std::string file = name + ".npy";
+    write_npy(files_, folder_.file(file), dtype, shape, bytes);
+    list_.push_back({{"name", name},
+                     {"file", file},
+                     {"dtype", dtype_name(dtype)},
+                     {"shape", shape},
+                     {"sha256", sha256_hex(bytes)}});
+  }
+  const ordered_json& list() const { return list_; }
+
+ private:
+  FileSystem& files_;
+  const ExportFolder& folder_;
+  ordered_json list_ = ordered_json::array();
+};
+
+bool fits_npy(Dtype d) { return d == Dtype::f32 || d == Dtype::f64 || d == Dtype::u8 || d == Dtype::i32; }
+
+// A tensor's name becomes a file's: nothing in it may lead elsewhere.
+bool fits_file(const std::string& name) {
+  return !name.empty() && name.front() != '.' && name.find('/') == name.npos && printable(name) == name;
+}
+
+void add_spectra(const Context& context, const std::string& path, Arrays& arrays) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return;
+  const SafetensorsFile file(path);
+  for (const TensorInfo& t : file->tensors()) {
+    if (fits_npy(t.dtype) && fits_file(t.name))
+      arrays.add("spectra." + t.name, t.dtype, t.shape, t.bytes);
+    else
+      context.say("note: left out: " + printable(t.name) + " of " + path + ", " + dtype_name(t.dtype));
+  }
+}
+
+ordered_json export_npy(const Context& context, const Options& o, const LoadedRun& run, OpenedRun* opened) {
+  ExportFolder folder(context.files, o.npy, "manifest.json", o.force);
+  Arrays arrays(context.files, folder);
+  const ClassifierParams params = classifier_params(run.model.config);
+  for (const ParamSpec& s : params.table.specs())
+    arrays.add(s.name, Dtype::f32, s.vector ? std::vector{s.cols} : std::vector{s.rows, s.cols},
+               std::as_bytes(run.model.weights.span().subspan(s.offset, s.size())));
+  ordered_json manifest = {{"format", "glint-npy"}, {"version", GLINT_VERSION}, {"run", run.directory}};
+  manifest["config"] = ordered_json(hf_config(run.model));
+  if (opened) {
+    const StoredCalibration& calibration = opened->calibration();
+    ordered_json kinds = ordered_json::array();
+    for (size_t i = 0; i < calibration.lines.size(); i++) {
+      const GateLine& line = calibration.lines[i];
+      std::vector<double> shift = line.shift;
+      shift.resize(line.gain.size());
+      const std::string gates = "gates." + std::to_string(i);
+      arrays.add(gates + ".gain", Dtype::f64, {line.gain.size()}, std::as_bytes(std::span(line.gain)));
+      arrays.add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)));
+      kinds.push_back(name(calibration.kinds[i]));
+    }
+    manifest["calibration"] = {{"inputs", calibration.inputs}, {"data", calibration.data}, {"kinds", kinds}};
+  }
+  add_spectra(context, run.directory + "/spectra.safetensors", arrays);
+  manifest["arrays"] = arrays.list();
+  write_atomic(context.files, folder.file("manifest.json"), manifest.dump(2) + "\n");
+  folder.commit();
+  return {{"out", o.npy}, {"kind", "npy"}, {"arrays", arrays.list()}};
+}
+
+ModelCard model_card(const LoadedRun& run, OpenedRun* opened) {
+  const std::filesystem::path path = run.directory;
+  ModelCard card{.name = printable(path.filename().string()),
+                 .version = GLINT_VERSION,
+                 .options = {},
+                 .result = {},
+                 .fidelity = {}};
+  const std::string info_path = run.directory + "/run.json";
+  std::error_code ignored;
+  if (std::filesystem::exists(info_path, ignored)) {
+    const Json info = read_json(info_path);
+    card.options = info["identity"]["options"];
+    if (info.contains("result")) card.result = info["result"];
+  }
+  if (!opened) return card;
+  const ImageReading& reading = opened->reading();
+  const ImageSet& test = opened->data().test;
+  const ImagePass pass = reading.run(test.pixels, reading.last());
+  for (const char* form : {"weights", "calibrated"}) {
+    const Fidelity f =
+        reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test)).fidelity;
+    card.fidelity.push_back({form, f.agreement, f.r2, f.accuracy_form});
+  }
+  return card;
+}
+
+ordered_json export_hf(const Context& context, const Options& o, const LoadedRun& run, OpenedRun* opened) {
+  ExportFolder folder(context.files, o.hf, "modeling_glint.py", o.force);
+  save_weights(context.files, folder.file("model.safetensors"), classifier_params(run.model.config).table,
+               run.model.weights.span());
+  write_atomic(context.files, folder.file("config.json"), hf_config(run.model).dump(2) + "\n");
+  write_atomic(context.files, folder.file("README.md"), hf_readme(run.model, model_card(run, opened)));
+  write_atomic(context.files, folder.file("modeling_glint.py"), hf_modeling());
+  folder.commit();
+  return {{"out", o.hf},
+          {"kind", "hf"},
+          {"files", {"config.json", "model.safetensors", "modeling_glint.py", "README.md"}}};
+}
+
+void export_run(Context& context, const Options& o) {
+  if (o.npy.empty() && o.hf.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "no kind of export is given",
+                 .where = "glint export",
+                 .expected = "--npy DIR, --hf DIR, or both",
+                 .hint = "glint export --help"});
+  const LoadedRun run = load_run(o.reading.run);
+  const LinearAlgebra linalg;
+  const Machine machine(context);
+  const std::unique_ptr<OpenedRun> opened =
+      open_with_data(context, machine, linalg, o, "the gains of the gates and the fidelity");
+  ordered_json done = ordered_json::array();
+  if (!o.npy.empty()) done.push_back(export_npy(context, o, run, opened.get()));
+  if (!o.hf.empty()) done.push_back(export_hf(context, o, run, opened.get()));
+  if (context.shared.json) {
+    context.print_json({{"run", run.directory}, {"exports", done}});
+    return;
+  }
+  if (!o.npy.empty())
+    context.out << o.npy << ": " << done[0]["arrays"].size() << " arrays and manifest.json\n";
+  if (!o.hf.empty())
+    context.out << o.hf << ": config.json, model.safetensors, modeling_glint.py, README.md\n"
+                << "In Python, in that folder: from modeling_glint import GlintClassifier; "
+                   "GlintClassifier.from_pretrained(\".\")\n";
+}
+
+}  // namespace
+
+void add_export(Program& program) {
+  Verb& verb = program.add(
+      {.name = "export",
+       .group = Group::read,
+       .summary = "weights and spectra for other programs",
+       .details =
+           "--npy writes each tensor as a NumPy file, with the gains and shifts of the calibrated gates, the "
+           "spectra where glint spectrum has stored them, and manifest.json with names, shapes and "
+           "checksums. "
+           "--hf writes a folder as model hubs expect it: config.json, model.safetensors, a model card with "
+           "metrics, fidelity and training options, and modeling_glint.py, a PyTorch class that gives the "
+           "same "
+           "logits. glint eval reads that folder too.\n\n"
+           "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
+           "earlier export and nothing else.",
+       .examples = {
+           {"glint export runs/first --npy arrays", "arrays/embed.weight.npy, ..."},
+           {"glint export runs/first --hf hub/first --force", "for PyTorch, replacing the last export"}}});
+  const auto o = std::make_shared<Options>();
+  add_reading_options(verb, o->reading);
+  verb.directory("--npy", o->npy, "Write .npy files into this new folder");
+  verb.directory("--hf", o->hf, "Write a folder as model hubs expect it");
+  verb.flag("--force", o->force, "Replace an earlier export");
+  verb.share_threads();
+  verb.share_isa();
+  verb.share_json();
+  verb.share_quiet();
+  verb.run([o](Context& context) { export_run(context, *o); });
+}
+
+}  // namespace glint::cli

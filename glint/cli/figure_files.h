@@ -1,0 +1,25 @@
+// The files of a figure: STEM.svg, STEM.csv with its numbers, STEM.png.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/base/threads.h"
+#include "glint/cli/verb.h"
+
+namespace glint::cli {
+
+struct FigureFile {
+  std::string stem;  // path without the ending
+  std::string svg, csv;
+};
+
+// Each file atomically. Where no PNG can be made (librsvg is not installed) a note says so once and the rest
+// is written.
+void write_figure(const Context& context, const std::string& stem, const std::string& svg,
+                  const std::string& csv, bool png = true);
+// The same for several, drawn side by side on the threads of the pool.
+void write_figures(const Context& context, ThreadPool& pool, const std::vector<FigureFile>& figures,
+                   bool png = true);
+
+}  // namespace glint::cli

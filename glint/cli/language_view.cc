@@ -1,0 +1,369 @@
+#include "glint/cli/language_view.h"
+
+#include <algorithm>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+#include "glint/cli/figure_files.h"
+#include "glint/cli/opened_run.h"
+#include "glint/report/spectrum_figure.h"
+#include "glint/report/table.h"
+#include "glint/spectra/spectra_file.h"
+#include "glint/train/text_task.h"
+
+namespace glint::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+constexpr size_t kFidelityTokens = 20000;
+constexpr size_t kScanRows = 20;
+
+// Rows of the first stories of a corpus that hold about so many tokens.
+struct Rows {
+  std::vector<uint16_t> ids;
+  std::vector<TokenRow> rows;
+  Rows(const Corpus& corpus, uint16_t end, size_t context, size_t tokens) {
+    std::vector<size_t> lengths;
+    size_t total = 0;
+    for (size_t i = 0; i < corpus.stories() && total < tokens; i++) {
+      lengths.push_back(text_row_tokens(corpus.story(i).size(), context));
+      total += lengths.back();
+    }
+    for (size_t i = 0; i < lengths.size(); i++) {
+      const std::span<const uint16_t> story = corpus.story(i);
+      ids.push_back(end);
+      ids.insert(ids.end(), story.begin(), story.end());
+      ids.resize(ids.size() - 1 - story.size() + lengths[i]);
+      ids.push_back(lengths[i] == story.size() + 1 ? end : story[lengths[i] - 1]);
+    }
+    size_t first = 0;
+    for (const size_t n : lengths) {
+      rows.push_back({std::span(ids).subspan(first, n), std::span(ids).subspan(first + 1, n)});
+      first += n + 1;
+    }
+  }
+};
+
+struct Direction {
+  std::string name;
+  Matrix<double> weights;  // [1, h]
+};
+
+uint16_t find_token(const OpenedLanguageRun& run, const std::string& word, const std::string& flag) {
+  if (const std::optional<uint16_t> id = run.run().tokenizer.find(word)) return *id;
+  std::string pieces;
+  for (const uint16_t id : run.run().tokenizer.encode(word)) pieces += " " + run.piece(id);
+  throw Error({.code = ErrorCode::usage,
+               .what = "'" + word + "' is not one piece of the tokenizer",
+               .where = flag,
+               .expected = "a word that it has whole",
+               .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
+}
+
+// "happy", "happy - sad", "king + queen - man": tokens with signs.
+Direction parse_direction(const OpenedLanguageRun& run, size_t layer, const std::string& text,
+                          const std::string& flag) {
+  const LanguageReading& reading = run.reading();
+  Matrix<double> sum(1, run.run().model.config.d_model);
+  Direction d;
+  double sign = 1;
+  bool word_expected = true;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find(' ', at), text.size());
+    const std::string word = text.substr(at, end - at);
+    at = end + 1;
+    if (word.empty()) continue;
+    const bool is_sign = word == "-" || word == "+";
+    if (is_sign == word_expected && !(is_sign && d.name.empty()))
+      throw Error({.code = ErrorCode::usage,
+                   .what = "cannot read the direction '" + text + "'",
+                   .where = flag,
+                   .expected = "words with + or - between them, spaces around",
+                   .hint = "--direction \"happy - sad\""});
+    word_expected = is_sign;
+    if (is_sign) {
+      sign = word == "-" ? -1 : 1;
+      continue;
+    }
+    const uint16_t token = find_token(run, word, flag);
+    const Matrix<double> u = reading.token_directions({&token, 1});
+    for (size_t i = 0; i < sum.size(); i++) sum.data()[i] += sign * u.data()[i];
+    d.name += (d.name.empty() ? (sign < 0 ? "- " : "") : sign < 0 ? " - " : " + ") + run.piece(token);
+    sign = 1;
+  }
+  if (d.name.empty() || word_expected)
+    throw Error({.code = ErrorCode::usage, .what = "no word to read", .where = flag, .expected = "a word"});
+  d.weights = reading.hidden(layer, sum);
+  return d;
+}
+
+std::vector<Direction> asked(const OpenedLanguageRun& run, size_t layer, const LanguageSpectrumOptions& o) {
+  std::vector<Direction> out;
+  for (size_t at = 0; at < o.token.size();) {
+    const size_t comma = std::min(o.token.find(',', at), o.token.size());
+    out.push_back(parse_direction(run, layer, o.token.substr(at, comma - at), "--token"));
+    at = comma + 1;
+  }
+  if (!o.direction.empty()) out.push_back(parse_direction(run, layer, o.direction, "--direction"));
+  if (o.hidden) {
+    const size_t h = run.run().model.config.hidden();
+    if (o.hidden > h)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "there is no hidden unit " + std::to_string(o.hidden),
+                   .where = "--hidden",
+                   .expected = "from 1 to " + std::to_string(h)});
+    Direction d{"hidden unit " + std::to_string(o.hidden), Matrix<double>(1, h)};
+    d.weights(0, o.hidden - 1) = 1;
+    out.push_back(std::move(d));
+  }
+  if (out.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a language model has as many outputs as tokens: say which",
+                 .where = o.run,
+                 .expected = "--token WORD, --direction \"WORD - WORD\", --hidden N or --scan",
+                 .hint = "glint spectrum " + o.run + " --token happy"});
+  return out;
+}
+
+std::string token_list(const OpenedLanguageRun& run, const std::vector<LanguageReading::NearToken>& near) {
+  std::string out;
+  for (const LanguageReading::NearToken& n : near) out += (out.empty() ? "" : " ") + run.piece(n.token);
+  return out;
+}
+
+ordered_json token_json(const OpenedLanguageRun& run, const std::vector<LanguageReading::NearToken>& near) {
+  ordered_json out = ordered_json::array();
+  for (const LanguageReading::NearToken& n : near)
+    out.push_back({{"token", run.run().tokenizer.piece(n.token)}, {"id", n.token}, {"cosine", n.cosine}});
+  return out;
+}
+
+// Indices of the shown eigenvectors: the strongest of each sign, positive ones first.
+std::vector<size_t> shown_of(const Spectrum& s, size_t show) {
+  std::vector<size_t> out;
+  for (size_t k = 0; k < std::min(show, s.count()) && s.values[k] > 0; k++) out.push_back(k);
+  for (size_t k = 0; k < std::min(show, s.count()) && s.values[s.count() - 1 - k] < 0; k++)
+    out.push_back(s.count() - 1 - k);
+  return out;
+}
+
+struct View {
+  size_t layer = 0, tokens = 0;
+  std::vector<Direction> directions;
+  LanguageReading::Reading weights, calibrated;
+};
+
+void print_unit(Context& context, const OpenedLanguageRun& run, const LanguageSpectrumOptions& o,
+                const Direction& d, const UnitForm& form, double r2) {
+  const Spectrum& s = form.spectrum;
+  const std::vector<double> energy = energy_curve(s.values);
+  const EffectiveRank rank = effective_rank(s.values);
+  const auto part = [&](size_t k) {
+    return fixed_text(100 * energy[std::min(k, energy.size()) - 1], 0) + " %";
+  };
+  context.out << "\n"
+              << d.name << ": energy of the strongest 1, 5, 20 eigenvectors " << part(1) << ", " << part(5)
+              << ", " << part(20) << "; effective rank " << fixed_text(rank.entropy, 1) << " of " << s.count()
+              << "; R2 " << fixed_text(r2, 3) << "\n";
+  Table table({{.header = "eigenvalue", .align = Align::right},
+               {.header = "tokens along it"},
+               {.header = "tokens against it"}});
+  for (const size_t k : shown_of(s, o.show)) {
+    const LanguageReading::NearTokens near = run.reading().near(s.vectors.view().row(k), o.near);
+    table.add({fixed_text(s.values[k], 3), token_list(run, near.positive), token_list(run, near.negative)});
+  }
+  context.out << table.terminal();
+}
+
+ordered_json fidelity_json(const Fidelity& f) {
+  return {{"correlation", f.correlation}, {"r2", f.r2}, {"tokens", f.inputs}};
+}
+
+void report(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOptions& o, const View& v,
+            const std::string& stored, const std::string& figures) {
+  const LanguageReading::Reading& chosen = o.form == "weights" ? v.weights : v.calibrated;
+  if (context.shared.json) {
+    ordered_json j = {{"run", run.run().directory}, {"layer", v.layer + 1}, {"form", o.form}};
+    j["fidelity"] = {{"weights", fidelity_json(v.weights.fidelity)},
+                     {"calibrated", fidelity_json(v.calibrated.fidelity)}};
+    j["units"] = ordered_json::array();
+    for (size_t u = 0; u < v.directions.size(); u++) {
+      const Spectrum& s = chosen.units[u].spectrum;
+      const EffectiveRank rank = effective_rank(s.values);
+      ordered_json unit = {{"name", v.directions[u].name},
+                           {"r2", chosen.fidelity.unit_r2[u]},
+                           {"effective_rank", rank.entropy},
+                           {"eigenvalues", s.values}};
+      for (const size_t k : shown_of(s, o.show)) {
+        const LanguageReading::NearTokens near = run.reading().near(s.vectors.view().row(k), o.near);
+        unit["vectors"].push_back({{"value", s.values[k]},
+                                   {"along", token_json(run, near.positive)},
+                                   {"against", token_json(run, near.negative)}});
+      }
+      j["units"].push_back(std::move(unit));
+    }
+    j["spectra"] = stored;
+    context.print_json(j);
+    return;
+  }
+  context.out << "run:   " << run.run().directory << "\nlayer: " << v.layer + 1 << " of "
+              << run.reading().layers() << "; outputs of its GLU at " << v.tokens
+              << " tokens of validation stories\n\n";
+  Table table({{.header = "form"},
+               {.header = "correlation", .align = Align::right},
+               {.header = "R2", .align = Align::right}});
+  for (const auto& [name, reading] :
+       {std::pair("weights", &v.weights), std::pair("calibrated", &v.calibrated)})
+    table.add({name, fixed_text(reading->fidelity.correlation, 4), fixed_text(reading->fidelity.r2, 4)});
+  context.out << table.terminal();
+  for (size_t u = 0; u < v.directions.size(); u++)
+    print_unit(context, run, o, v.directions[u], chosen.units[u], chosen.fidelity.unit_r2[u]);
+  context.out << "\nAn eigenvector acts through its square: it speaks for its output (against it, where the "
+                 "eigenvalue is negative) both along and against.\nspectra: "
+              << stored << "\n";
+  if (!figures.empty()) context.out << "figures: " << figures << " (SVG, PNG, CSV)\n";
+}
+
+void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOptions& o, size_t layer,
+          const std::string& directory) {
+  const GateLine line = run.lines(o.form)[layer];
+  Progress progress =
+      context.progress({.label = "scan", .total = run.run().model.config.vocab, .unit = "tokens"});
+  std::vector<LanguageReading::Scanned> all =
+      run.reading().scan(layer, line, [&](size_t done) { progress.update(done); });
+  progress.finish();
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
+  Table table({{.header = "token", .text = true},
+               {.header = "effective rank", .align = Align::right, .key = "participation"},
+               {.header = "entropy rank", .align = Align::right, .key = "entropy"},
+               {.header = "energy of the first", .align = Align::right, .key = "energy"},
+               {.header = "largest", .align = Align::right},
+               {.header = "smallest", .align = Align::right}});
+  const auto row = [&](const LanguageReading::Scanned& s, bool exact) {
+    const auto text = [&](double v, int d) { return exact ? number_text(v) : fixed_text(v, d); };
+    table.add({exact ? run.run().tokenizer.piece(s.token) : run.piece(s.token), text(s.rank.participation, 2),
+               text(s.rank.entropy, 1), exact ? number_text(s.energy) : fixed_text(100 * s.energy, 0) + " %",
+               text(s.top, 3), text(s.bottom, 3)});
+  };
+  const size_t rows = std::min(kScanRows, all.size());
+  for (size_t i = 0; i < rows; i++) row(all[i], false);
+  const std::string shown = table.terminal();
+  Table whole({{.header = "token", .text = true},
+               {.header = "participation"},
+               {.header = "entropy"},
+               {.header = "energy"},
+               {.header = "largest"},
+               {.header = "smallest"}});
+  std::swap(table, whole);
+  for (const LanguageReading::Scanned& s : all) row(s, true);
+  const std::string path = directory + "/scan-layer-" + std::to_string(layer + 1) + ".csv";
+  write_atomic(context.files, path, table.csv());
+  if (context.shared.json) {
+    context.print_json({{"run", run.run().directory},
+                        {"layer", layer + 1},
+                        {"form", o.form},
+                        {"tokens", ordered_json::parse(table.json())}});
+    return;
+  }
+  context.out << "The tokens of layer " << layer + 1 << " whose spectrum is most concentrated (" << o.form
+              << " form), of " << all.size() << ":\n\n"
+              << shown << "\nall tokens: " << path << "\n";
+}
+
+}  // namespace
+
+OpenedLanguageRun::OpenedLanguageRun(const Context& context, const Machine& machine,
+                                     const LinearAlgebra& linalg, const std::string& directory,
+                                     const std::string& data)
+    : context_(context),
+      run_(load_language_run(directory)),
+      reading_(run_.model, machine.compute(), linalg),
+      data_(load_run_text(context, run_, data)) {}
+
+const StoredCalibration& OpenedLanguageRun::calibration() {
+  if (!calibration_)
+    calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
+        context_, run_.directory, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
+        reading_.weights_hash(), [&] {
+          const Rows rows(data_.train, run_.tokenizer.end(), run_.model.config.context,
+                          LanguageReading::kCalibrationTokens);
+          return reading_.calibrate(rows.rows, data_.checksum);
+        }));
+  return *calibration_;
+}
+
+std::vector<GateLine> OpenedLanguageRun::lines(const std::string& form) {
+  if (form != "weights") return calibration().lines;
+  std::vector<GateLine> lines;
+  for (size_t i = 0; i < reading_.layers(); i++) lines.push_back(weights_form(reading_.layer(i)));
+  return lines;
+}
+
+Matrix<float> OpenedLanguageRun::inputs(size_t layer, size_t tokens) const {
+  const Rows rows(data_.valid, run_.tokenizer.end(), run_.model.config.context, tokens);
+  return reading_.inputs(rows.rows, layer, tokens);
+}
+
+std::string OpenedLanguageRun::piece(uint16_t token) const {
+  std::string text = run_.tokenizer.piece(token);
+  constexpr std::string_view kSpace = "\u2581";
+  if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());
+  return printable(text);
+}
+
+void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
+  const Machine machine(context);
+  const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);
+  OpenedLanguageRun run(context, machine, linalg, o.run, o.data);
+  if (o.layer > run.reading().layers())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the model has no layer " + std::to_string(o.layer),
+                 .where = "--layer",
+                 .expected = "from 1 to " + std::to_string(run.reading().layers())});
+  const size_t layer = o.layer ? o.layer - 1 : run.reading().layers() - 1;
+  const std::string directory = context.shared.out.empty() ? run.run().directory : context.shared.out;
+  std::filesystem::create_directories(directory);
+  if (o.scan) return scan(context, run, o, layer, directory);
+
+  View v{.layer = layer, .directions = asked(run, layer, o)};
+  Matrix<double> weights(v.directions.size(), run.run().model.config.hidden());
+  for (size_t u = 0; u < weights.rows(); u++)
+    std::ranges::copy(v.directions[u].weights.view().row(0), weights.view().row_ptr(u));
+  const Matrix<float> x = run.inputs(layer, kFidelityTokens);
+  v.tokens = x.rows();
+  v.weights = run.reading().read(layer, weights, run.lines("weights")[layer], x);
+  v.calibrated = run.reading().read(layer, weights, run.lines("calibrated")[layer], x);
+  const LanguageReading::Reading& chosen = o.form == "weights" ? v.weights : v.calibrated;
+
+  SpectraToWrite spectra{.units = {},
+                         .features = {},
+                         .names = {},
+                         .form = o.form,
+                         .layer = layer,
+                         .model = run.reading().weights_hash()};
+  std::vector<FigureFile> files;
+  const std::string figures = o.no_figures ? "" : figures_directory(context, directory);
+  for (size_t u = 0; u < v.directions.size(); u++) {
+    spectra.units.push_back(o.top ? strongest_terms(chosen.units[u], o.top) : chosen.units[u]);
+    spectra.names.push_back(v.directions[u].name);
+    if (o.no_figures) continue;
+    const Spectrum& s = chosen.units[u].spectrum;
+    const Figure f = spectrum_figure({.title = v.directions[u].name + ", layer " + std::to_string(layer + 1),
+                                      .values = s.values,
+                                      .groups = s.groups,
+                                      .size = {},
+                                      .positive = {},
+                                      .negative = {}});
+    files.push_back({figures + "/spectrum-layer-" + std::to_string(layer + 1) + "-" + std::to_string(u + 1),
+                     f.svg, f.csv});
+  }
+  const std::string stored = directory + "/spectra.safetensors";
+  save_spectra(context.files, stored, spectra);
+  write_figures(context, run.reading().pool(), files);
+  report(context, run, o, v, stored, figures);
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,48 @@
+// The part of `glint spectrum` for language models: the GLU of a layer, with tokens as its outputs.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "glint/cli/load_run.h"
+#include "glint/cli/machine.h"
+#include "glint/spectra/language_reading.h"
+
+namespace glint::cli {
+
+// A language run opened for reading its weights.
+class OpenedLanguageRun {
+ public:
+  OpenedLanguageRun(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
+                    const std::string& directory, const std::string& data);
+  const LanguageRun& run() const { return run_; }
+  const LanguageReading& reading() const { return reading_; }
+  const TextData& data() const { return data_; }
+  // As OpenedRun::calibration, from training stories.
+  const StoredCalibration& calibration();
+  std::vector<GateLine> lines(const std::string& form);
+  // What the GLU of a layer reads on validation stories, about so many tokens.
+  Matrix<float> inputs(size_t layer, size_t tokens) const;
+  // A piece as people read it: "·happy" where a word begins.
+  std::string piece(uint16_t token) const;
+
+ private:
+  const Context& context_;
+  LanguageRun run_;
+  LanguageReading reading_;
+  TextData data_;
+  std::unique_ptr<StoredCalibration> calibration_;
+};
+
+struct LanguageSpectrumOptions {
+  std::string run, data, form = "calibrated";
+  std::string token, direction;
+  size_t hidden = 0;  // a hidden unit, from 1 on; 0: not asked for
+  bool scan = false, no_figures = false;
+  size_t layer = 0;  // from 1 on; 0: the last
+  size_t top = 0, show = 4, near = 8;
+};
+void language_spectrum(Context& context, const LanguageSpectrumOptions& options);
+
+}  // namespace glint::cli

@@ -1,0 +1,87 @@
+#include "glint/cli/opened_run.h"
+
+#include <filesystem>
+
+#include "glint/base/error.h"
+
+namespace glint::cli {
+namespace fs = std::filesystem;
+
+void add_reading_options(Verb& verb, ReadingOptions& options) {
+  verb.positional("RUN", options.run, "the run directory",
+                  {.placeholder = "DIR", .kind = Value::Kind::directory})
+      ->required();
+  verb.text("--data", options.data, "data set or folder to measure on; default: what the run was trained on",
+            {.placeholder = "NAME", .words = dataset_names()});
+  verb.directory("--data-dir", options.data_dir, "folder in which data sets are looked for first");
+}
+
+OpenedRun::OpenedRun(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
+                     const ReadingOptions& options, std::shared_ptr<const Dataset> data)
+    : context_(context),
+      run_(load_run(options.run)),
+      reading_(run_.model, machine.compute(), linalg),
+      data_(std::move(data)) {
+  const bool same = data_ && (options.data.empty() ? run_.model.data : options.data) == data_->name;
+  if (same) return;
+  DataOptions data_options;
+  data_options.paths = data_paths_from_environment(options.data_dir);
+  data_options.pool = &machine.compute().pool;
+  data_ = std::make_shared<Dataset>(load_run_data(context, run_, options.data, data_options));
+}
+
+std::vector<std::string> OpenedRun::class_names() const {
+  std::vector<std::string> names = run_.model.class_names;
+  for (std::string& n : names) n = printable(n);
+  return names;
+}
+
+std::string OpenedRun::class_text(size_t c) const {
+  const std::string number = std::to_string(c), name = printable(run_.model.class_names[c]);
+  return name == number ? number : number + " " + name;
+}
+
+StoredCalibration stored_or_measured(const Context& context, const std::string& directory,
+                                     const std::vector<size_t>& hidden, const std::string& weights_hash,
+                                     const std::function<StoredCalibration()>& measure) {
+  const std::string path = directory + "/calibration.safetensors";
+  std::error_code ignored;
+  if (fs::exists(path, ignored)) {
+    StoredCalibration stored = load_calibration(path, hidden);
+    if (stored.model == weights_hash) return stored;
+    context.say("note: the calibration belongs to other weights and is measured anew");
+  }
+  StoredCalibration measured = measure();
+  try {
+    save_calibration(context.files, path, measured);
+  } catch (const Error& e) {
+    context.say(std::string("note: the calibration could not be stored: ") + e.what());
+  }
+  return measured;
+}
+
+const StoredCalibration& OpenedRun::calibration() {
+  if (!calibration_)
+    calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
+        context_, run_.directory, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
+        reading_.weights_hash(), [&] { return reading_.calibrate(data_->train, data_->checksum); }));
+  return *calibration_;
+}
+
+std::vector<GateLine> OpenedRun::lines(const std::string& form) {
+  return form == "weights" ? weights_lines(reading_) : calibration().lines;
+}
+
+std::string figures_directory(const Context&, const std::string& directory) {
+  const std::string path = directory + "/figures";
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed)
+    throw Error({.what = "cannot make the folder: " + failed.message(),
+                 .where = path,
+                 .expected = "a folder that can be written",
+                 .hint = "--out with another folder"});
+  return path;
+}
+
+}  // namespace glint::cli

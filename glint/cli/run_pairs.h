@@ -1,0 +1,31 @@
+// Which runs a comparison is about: two run directories are a pair; two folders with one run a seed, as
+// glint train --seeds makes them, are a pair for every seed that both have.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glint/cli/verb.h"
+
+namespace glint::cli {
+
+struct RunPair {
+  std::string a, b;
+};
+
+// Consecutive arguments belong together. Error (usage) for fewer than two or an odd number, (bad_file) for
+// what is neither a run nor a folder of runs.
+std::vector<RunPair> run_pairs(const Context& context, const std::vector<std::string>& arguments);
+
+// "A,B,C,...": runs, or one folder with one run a seed.
+std::vector<std::string> listed_runs(const std::string& text);
+
+// From run.json; nothing when the run does not say.
+std::optional<uint64_t> run_seed(const std::string& directory);
+
+// The words of --unit without differences: classes, ascending.
+std::vector<size_t> parse_class_list(const std::string& text, const std::vector<std::string>& class_names);
+
+}  // namespace glint::cli

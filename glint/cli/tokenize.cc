@@ -1,0 +1,198 @@
+// glint tokenize: from text files to a corpus that language models are trained on.
+#include <chrono>
+#include <nlohmann/json.hpp>
+#include <optional>
+
+#include "glint/base/error.h"
+#include "glint/base/threads.h"
+#include "glint/cli/stop.h"
+#include "glint/cli/verbs.h"
+#include "glint/data/corpus_build.h"
+#include "glint/data/text_data.h"
+#include "glint/report/table.h"
+
+namespace glint::cli {
+namespace {
+
+using nlohmann::ordered_json;
+using Stage = BuildProgress::Stage;
+
+struct Options {
+  CorpusBuild build;
+  std::string kind = "bpe";
+  size_t vocab = 4096;
+};
+
+double share(uint64_t part, uint64_t whole) {
+  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
+}
+
+// The three stages on one line of stderr.
+class Reporter {
+ public:
+  explicit Reporter(const Context& context) : context_(context) {}
+
+  bool operator()(const BuildProgress& p) {
+    if (!bar_ || p.stage != stage_) {
+      finish();
+      stage_ = p.stage;
+      if (p.stage == Stage::train)
+        context_.say("training the tokenizer on " + std::to_string(p.stories) + " stories");
+      else
+        bar_.emplace(context_.err, context_.terminal, context_.shared.quiet,
+                     ProgressSetup{.label = p.stage == Stage::sample ? "reading" : "encoding",
+                                   .total = p.total,
+                                   .unit = p.total ? "bytes" : "stories"});
+    }
+    if (bar_) bar_->update(p.total ? p.done : p.stories, std::to_string(p.stories) + " stories");
+    return !stop_requested;
+  }
+  void finish() {
+    if (bar_) bar_->finish();
+    bar_.reset();
+  }
+
+ private:
+  const Context& context_;
+  std::optional<Progress> bar_;
+  Stage stage_ = Stage::sample;
+};
+
+ordered_json part_json(const CorpusPart& p) {
+  return {{"stories", p.stories},
+          {"tokens", p.tokens},
+          {"bytes", p.counts.bytes},
+          {"tokens_per_story_median", p.median},
+          {"tokens_per_story_p95", p.p95},
+          {"share_cut_at_256", share(p.cut, p.stories)},
+          {"bytes_per_token", share(p.counts.bytes, p.tokens)},
+          {"unknown_share", share(p.unknown, p.tokens)},
+          {"byte_piece_share", share(p.byte_pieces, p.tokens)},
+          {"empty_skipped", p.counts.empty},
+          {"invalid_utf8_replaced", p.counts.replaced},
+          {"checksum", p.checksum}};
+}
+
+std::string percent(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
+
+void report_text(Context& context, const std::string& out, const CorpusBuildResult& r, double stories_s,
+                 double bytes_s) {
+  const Tokenizer& t = r.tokenizer;
+  context.out << "corpus:    " << out << "\n";
+  context.out << "tokenizer: " << t.size() << " pieces, " << name(t.kind())
+              << (t.byte_fallback() ? " with bytes" : "");
+  if (r.trained)
+    context.out << ", trained on " << r.sampled << " stories in " << fixed_text(r.train_seconds, 1) << " s";
+  context.out << "\n           SHA-256 " << t.sha256() << "\n\n";
+  Table table({{.header = ""},
+               {.header = "train", .align = Align::right},
+               {.header = "valid", .align = Align::right}});
+  const auto row = [&](const char* what, const auto& cell) {
+    table.add({what, cell(r.train), cell(r.valid)});
+  };
+  const auto whole = [](uint64_t n) { return std::to_string(n); };
+  row("stories", [&](const CorpusPart& p) { return whole(p.stories); });
+  row("tokens", [&](const CorpusPart& p) { return whole(p.tokens); });
+  row("tokens a story, median", [&](const CorpusPart& p) { return whole(p.median); });
+  row("tokens a story, 95 %", [&](const CorpusPart& p) { return whole(p.p95); });
+  row("stories cut at 256", [&](const CorpusPart& p) { return percent(share(p.cut, p.stories)); });
+  row("bytes a token", [&](const CorpusPart& p) { return fixed_text(share(p.counts.bytes, p.tokens), 2); });
+  row("unknown tokens", [&](const CorpusPart& p) { return percent(share(p.unknown, p.tokens)); });
+  if (t.byte_fallback())
+    row("byte tokens", [&](const CorpusPart& p) { return percent(share(p.byte_pieces, p.tokens)); });
+  if (r.train.counts.empty + r.valid.counts.empty > 0)
+    row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
+  if (r.train.counts.replaced + r.valid.counts.replaced > 0)
+    row("invalid UTF-8 replaced", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
+  context.out << table.terminal() << "\nencoded at " << fixed_text(stories_s, 0) << " stories/s, "
+              << fixed_text(bytes_s / 1e6, 1) << " MB/s\n";
+}
+
+void run(Context& context, const Options& o) {
+  CorpusBuild build = o.build;
+  if (build.texts.empty() == (build.tales == 0))
+    throw Error({.code = ErrorCode::usage,
+                 .what = build.tales ? "both text files and --tales are given" : "there is no text",
+                 .where = "glint tokenize",
+                 .expected = "text files, - for stdin, or --tales N",
+                 .hint = "glint tokenize stories.txt --out DIR"});
+  if (context.shared.out.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--out is missing",
+                 .where = "glint tokenize",
+                 .expected = "a folder for the corpus"});
+  build.out = context.shared.out;
+  build.seed = context.shared.seed;
+  build.training.kind = parse_tokenizer_kind(o.kind);
+  build.training.vocab = o.vocab;
+  ThreadPool pool(context.shared.threads);
+  const StopOnSignal guard;
+  Reporter reporter(context);
+  build.report = [&](const BuildProgress& p) { return reporter(p); };
+  const CorpusBuildResult r = build_corpus(context.files, pool, build);
+  reporter.finish();
+  const double stories_s = static_cast<double>(r.train.stories + r.valid.stories) / r.encode_seconds;
+  const double bytes_s = static_cast<double>(r.train.counts.bytes + r.valid.counts.bytes) / r.encode_seconds;
+  if (!context.shared.json) return report_text(context, build.out, r, stories_s, bytes_s);
+  ordered_json j;
+  j["out"] = build.out;
+  j["tokenizer"] = {{"vocab", r.tokenizer.size()},
+                    {"kind", name(r.tokenizer.kind())},
+                    {"byte_fallback", r.tokenizer.byte_fallback()},
+                    {"sha256", r.tokenizer.sha256()},
+                    {"trained", r.trained},
+                    {"sampled_stories", r.sampled},
+                    {"seconds", r.train_seconds}};
+  j["train"] = part_json(r.train);
+  j["valid"] = part_json(r.valid);
+  j["encode_seconds"] = r.encode_seconds;
+  j["stories_per_second"] = stories_s;
+  j["bytes_per_second"] = bytes_s;
+  context.print_json(j);
+}
+
+}  // namespace
+
+void add_tokenize(Program& program) {
+  Verb& verb = program.add(
+      {.name = "tokenize",
+       .group = Group::prepare,
+       .summary = "make a corpus for language models from text",
+       .details =
+           "Stories are separated by lines <|endoftext|>; files may be plain, .gz or .xz and of any size. "
+           "A SentencePiece tokenizer (lower case, NFKC) is trained on a sample of the stories, or given "
+           "with --tokenizer. DIR then holds tokenizer.model, train.bin, valid.bin and corpus.json. Without "
+           "--valid some of the stories, evenly spread, become the validation set. White space of any kind "
+           "counts as one space.",
+       .examples = {
+           {"glint tokenize stories.txt --vocab 4096 --out stories", "a corpus from one file"},
+           {"glint tokenize train.txt.xz --valid valid.txt.xz --out stories", "with its own validation set"},
+           {"glint tokenize new.txt --tokenizer stories/tokenizer.model --out new",
+            "other text for a model that is there"},
+           {"glint tokenize --tales 2000 --vocab 512 --out tales",
+            "from the built-in tales, no files needed"}}});
+  const auto o = std::make_shared<Options>();
+  CorpusBuild& b = o->build;
+  verb.positionals("TEXT", b.texts, "Text files; - reads from stdin", {.kind = Value::Kind::file});
+  verb.texts("--valid", b.valid_texts, "A text file for validation; may be given again",
+             {.placeholder = "FILE", .kind = Value::Kind::file});
+  verb.real("--valid-share", b.valid_share, "Share of the stories for validation when there is no --valid",
+            1e-6, 0.5);
+  verb.size("--tales", b.tales, 0, 10'000'000, "Instead of files: so many built-in tales");
+  verb.size("--vocab", o->vocab, 16, 65536, "Pieces of the tokenizer");
+  verb.choice("--kind", o->kind, {"bpe", "unigram"}, "How the tokenizer is trained");
+  verb.file("--tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one");
+  verb.size("--sample", b.sample, 1, 1'000'000, "Stories that the tokenizer is trained on, at most 128 MB");
+  verb.switches("byte-fallback", b.training.byte_fallback,
+                "256 of the pieces stand for bytes, so that no character is lost",
+                [o](const std::string& word) { o->build.training.byte_fallback = word == "true"; });
+  verb.flag("--force", b.force, "Replace a corpus that is in DIR");
+  verb.share_seed();
+  verb.share_threads();
+  verb.share_out("The folder of the corpus");
+  verb.share_json();
+  verb.share_quiet();
+  verb.run([o](Context& context) { run(context, *o); });
+}
+
+}  // namespace glint::cli

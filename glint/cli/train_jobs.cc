@@ -1,0 +1,155 @@
+#include "glint/cli/train_jobs.h"
+
+#include <algorithm>
+#include <atomic>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <thread>
+
+#include "glint/base/error.h"
+#include "glint/train/image_task.h"
+#include "glint/train/text_task.h"
+
+namespace glint::cli {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json machine_json(const Context& context, const Machine& machine) {
+  return {{"version", GLINT_VERSION},          {"cpu", describe(context.cpu)},
+          {"isa", name(context.isa)},          {"precision", name(machine.precision())},
+          {"bf16_unit", name(machine.unit())}, {"threads", machine.compute().pool.size()}};
+}
+
+// A task that keeps its data alive.
+template <class T, class Data>
+class OwningTask : public T {
+ public:
+  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute,
+             FileSystem& files)
+      : T(options, *data, compute, files), data_(std::move(data)) {}
+
+ private:
+  std::shared_ptr<const Data> data_;
+};
+
+// The data called `name`, loaded by the first caller.
+template <class List, class Load>
+auto once(List& list, std::mutex& mutex, const std::string& name, const Load& load) {
+  const std::lock_guard lock(mutex);
+  for (const auto& [known, data] : list)
+    if (known == name) return data;
+  list.emplace_back(name, std::make_shared<decltype(load())>(load()));
+  return list.back().second;
+}
+
+void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, const Machine& machine,
+             TrainJob& job, const JobHooks& h, std::mutex& mutex) {
+  const std::unique_ptr<Task> task = data.task(job.options, machine.compute(), context.files);
+  const auto tell = [&](const auto& hook, const auto&... arguments) {
+    const std::lock_guard lock(mutex);
+    if (hook) hook(job, arguments...);
+  };
+  tell(h.begin, job.options.epochs * task->steps_per_epoch());
+  TrainSetup setup;
+  setup.out = job.out;
+  setup.force = job_setup.force;
+  setup.checkpoint_every = job_setup.checkpoint_every;
+  setup.machine = machine_json(context, machine);
+  TrainHooks hooks;
+  bool first = true;
+  hooks.on_step = [&](uint64_t step, uint64_t, double loss) {
+    if (first) tell(h.resumed, step - 1);
+    first = false;
+    tell(h.step, loss);
+  };
+  hooks.on_evaluation = [&](const Evaluation& e) { tell(h.evaluation, e); };
+  hooks.on_note = [&](const std::string& text) { tell(h.note, text); };
+  hooks.should_stop = [] { return stop_requested.load(); };
+  job.result = train(job.options, *task, machine.compute(), context.files, setup, hooks);
+  tell(h.end);
+}
+
+}  // namespace
+
+std::shared_ptr<const Dataset> TrainingData::images(const std::string& name) {
+  return once(images_, mutex_, name, [&] {
+    DataOptions options;
+    options.paths = data_paths_from_environment(data_dir_);
+    return load_dataset(name, options);
+  });
+}
+
+std::shared_ptr<const TextData> TrainingData::text(const std::string& name) {
+  return once(texts_, mutex_, name, [&] { return load_text_data(name); });
+}
+
+std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute,
+                                         FileSystem& files) {
+  if (options.text)
+    return std::make_unique<OwningTask<TextTask, TextData>>(options, text(options.data), compute, files);
+  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, images(options.data), compute, files);
+}
+
+void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
+              const JobHooks& hooks) {
+  const size_t threads = context.shared.threads ? context.shared.threads : available_threads();
+  const size_t side_by_side = std::min(jobs.size(), threads);
+  std::atomic<size_t> next{0};
+  std::mutex mutex;
+  std::exception_ptr error;
+  const auto work = [&](const Machine& machine) {
+    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop_requested;) {
+      try {
+        run_job(context, data, setup, machine, jobs[i], hooks, mutex);
+      } catch (...) {
+        const std::lock_guard lock(mutex);
+        if (!error) error = std::current_exception();
+        next = jobs.size();
+      }
+    }
+  };
+  std::vector<std::unique_ptr<Machine>> machines;
+  for (size_t i = 0; i < side_by_side; i++)
+    machines.push_back(std::make_unique<Machine>(context, threads / side_by_side, false));
+  std::vector<std::thread> workers;
+  for (size_t i = 1; i < side_by_side; i++) workers.emplace_back([&, i] { work(*machines[i]); });
+  if (!machines.empty()) work(*machines[0]);
+  for (std::thread& t : workers) t.join();
+  if (error) std::rethrow_exception(error);
+}
+
+std::vector<uint64_t> parse_seeds(const std::string& text) {
+  std::vector<uint64_t> seeds;
+  const auto refuse = [&]() {
+    throw Error({.code = ErrorCode::usage,
+                 .what = "cannot read the seeds '" + text + "'",
+                 .where = "--seeds",
+                 .expected = "numbers and ranges with commas between, at most 1000",
+                 .hint = "--seeds 0..4"});
+  };
+  const auto number = [&](const std::string& word) -> uint64_t {
+    if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != word.npos) refuse();
+    return std::stoull(word);
+  };
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) {
+    const size_t dots = part.find("..");
+    const uint64_t first = number(part.substr(0, dots));
+    const uint64_t last = dots == part.npos ? first : number(part.substr(dots + 2));
+    if (last < first || last - first >= 1000) refuse();
+    for (uint64_t s = first; s <= last; s++)
+      if (std::find(seeds.begin(), seeds.end(), s) == seeds.end()) seeds.push_back(s);
+  }
+  if (seeds.empty() || seeds.size() > 1000) refuse();
+  return seeds;
+}
+
+std::vector<std::string> recipe_folders() {
+  std::vector<std::string> folders = {"recipes"};
+  if (const char* home = std::getenv("GLINT_RECIPES")) folders.insert(folders.begin(), home);
+  folders.push_back(GLINT_RECIPE_DIR);
+  return folders;
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,68 @@
+// Training runs side by side: what the verbs that train share.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "glint/cli/machine.h"
+#include "glint/cli/stop.h"
+#include "glint/data/dataset.h"
+#include "glint/data/text_data.h"
+#include "glint/train/trainer.h"
+
+namespace glint::cli {
+
+// Data sets, each loaded once, by the first job that needs it. Any thread may ask.
+class TrainingData {
+ public:
+  explicit TrainingData(std::string data_dir) : data_dir_(std::move(data_dir)) {}
+  std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute, FileSystem& files);
+  std::shared_ptr<const Dataset> images(const std::string& name);
+  std::shared_ptr<const TextData> text(const std::string& name);
+
+ private:
+  template <class Data>
+  using Loaded = std::vector<std::pair<std::string, std::shared_ptr<const Data>>>;
+  std::string data_dir_;
+  std::mutex mutex_;
+  Loaded<Dataset> images_;
+  Loaded<TextData> texts_;
+};
+
+struct TrainJob {
+  TrainOptions options;
+  std::string out;
+  TrainResult result = {};
+  bool done() const { return result.step > 0 && result.state != TrainResult::State::interrupted; }
+};
+
+struct JobSetup {
+  size_t checkpoint_every = 0;
+  bool force = false;
+};
+
+// One call at a time, from the threads of the jobs.
+struct JobHooks {
+  std::function<void(const TrainJob&, uint64_t total_steps)> begin;
+  std::function<void(const TrainJob&, uint64_t step)> resumed;  // before the first step of this process
+  std::function<void(const TrainJob&, double loss)> step;
+  std::function<void(const TrainJob&, const Evaluation&)> evaluation;
+  std::function<void(const TrainJob&, const std::string&)> note;
+  std::function<void(const TrainJob&)> end;
+};
+
+// Each job on its own threads beside the others, which wastes no time at barriers. The result of a job does
+// not depend on it. Stops at a signal, or at the first error, which it throws when the others have ended.
+void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
+              const JobHooks& hooks);
+
+// "3", "0..4", "0,2,5..7"
+std::vector<uint64_t> parse_seeds(const std::string& text);
+
+// Where recipes are looked for.
+std::vector<std::string> recipe_folders();
+
+}  // namespace glint::cli

@@ -1,0 +1,373 @@
+#include "glint/data/corpus_build.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cmath>
+#include <filesystem>
+#include <memory>
+#include <optional>
+#include <queue>
+
+#include "glint/base/error.h"
+#include "glint/base/rng.h"
+#include "glint/data/corpus.h"
+#include "glint/data/tales.h"
+#include "glint/data/text_data.h"
+#include "glint/io/json.h"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+using Stage = BuildProgress::Stage;
+
+// Stories that are read, encoded and written together; a tile of them is one thread's.
+constexpr size_t kBlockStories = 1024, kBlockBytes = size_t{8} << 20, kTileStories = 16;
+// What the sample may hold, and how much of one story it takes.
+constexpr size_t kSampleBytes = size_t{128} << 20, kSampleStoryBytes = size_t{64} << 10;
+// Longer stories count as that long in the median.
+constexpr size_t kLongest = size_t{1} << 16;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Stdin and pipes can be read once, but a corpus takes two passes: their bytes go to a file that is removed.
+class Spool {
+ public:
+  Spool(FileSystem& files, const std::string& folder, std::vector<std::string>& paths) : files_(files) {
+    for (size_t i = 0; i < paths.size(); i++) {
+      std::error_code ignored;
+      const bool stream =
+          paths[i] == "-" || fs::is_fifo(paths[i], ignored) || fs::is_character_file(paths[i], ignored);
+      if (!stream) continue;
+      const std::string copy =
+          folder + "/text." + std::to_string(::getpid()) + "." + std::to_string(copies_.size()) + ".tmp";
+      TextStream from(paths[i]);
+      const std::unique_ptr<WritableFile> to = files.create(copy);
+      copies_.push_back(copy);
+      std::vector<char> block(size_t{1} << 20);
+      while (const size_t n = from.read(block)) to->write(as_bytes({block.data(), n}));
+      paths[i] = copy;
+    }
+  }
+  ~Spool() {
+    for (const std::string& copy : copies_) {
+      try {
+        files_.remove(copy);
+      } catch (...) {  // a file that stays behind is no reason to fail
+      }
+    }
+  }
+  Spool(const Spool&) = delete;
+  Spool& operator=(const Spool&) = delete;
+
+ private:
+  FileSystem& files_;
+  std::vector<std::string> copies_;
+};
+
+// The stories of several files one after the other, or tales.
+class Stories {
+ public:
+  Stories(const std::vector<std::string>& paths) : paths_(paths) {
+    for (const std::string& p : paths) total_ += repeatable_size(p);
+  }
+  Stories(uint64_t seed, uint64_t tales) : total_(tales), seed_(seed), tales_(true) {}
+
+  bool next(std::string& story) {
+    if (tales_) {
+      if (done_ == total_) return false;
+      story = tale(seed_, done_++);
+      counts_.stories++;
+      counts_.bytes += story.size();
+      return true;
+    }
+    for (;;) {
+      if (!reader_) {
+        if (file_ == paths_.size()) return false;
+        reader_.emplace(paths_[file_++]);
+      }
+      if (reader_->next(story)) return true;
+      counts_ += reader_->counts();
+      done_ += reader_->consumed();
+      reader_.reset();
+    }
+  }
+  StoryCounts counts() const {
+    StoryCounts all = counts_;
+    if (reader_) all += reader_->counts();
+    return all;
+  }
+  uint64_t done() const { return done_ + (reader_ ? reader_->consumed() : 0); }
+  uint64_t total() const { return total_; }
+
+ private:
+  std::vector<std::string> paths_;
+  std::optional<StoryReader> reader_;
+  size_t file_ = 0;
+  StoryCounts counts_;
+  uint64_t done_ = 0, total_ = 0, seed_ = 0;
+  bool tales_ = false;
+};
+
+// Story `i` of the texts is one of the validation stories: evenly spread, `share` of them.
+bool is_valid_story(uint64_t i, double share) {
+  return std::floor(static_cast<double>(i + 1) * share) > std::floor(static_cast<double>(i) * share);
+}
+
+class Builder {
+ public:
+  Builder(FileSystem& files, ThreadPool& pool, CorpusBuild build)
+      : files_(files), pool_(pool), build_(std::move(build)) {}
+
+  CorpusBuildResult run();
+
+ private:
+  Stories open_train() const {
+    return build_.tales ? Stories(build_.seed, build_.tales) : Stories(build_.texts);
+  }
+  bool splits() const { return build_.valid_texts.empty(); }
+  std::string path(const char* file) const { return (fs::path(build_.out) / file).string(); }
+  void report(Stage stage, const Stories& stories, uint64_t done_before = 0, uint64_t total = 0) const;
+  void check_folder() const;
+  std::vector<std::string> draw_sample();
+  void encode(Stories& stories, CorpusWriter& train, CorpusPart& train_part, CorpusWriter* valid,
+              CorpusPart* valid_part, uint64_t done_before, uint64_t total);
+  void write_info() const;
+
+  FileSystem& files_;
+  ThreadPool& pool_;
+  CorpusBuild build_;
+  CorpusBuildResult result_;
+  std::vector<std::string> sources_, valid_sources_;  // as they were given
+};
+
+void Builder::report(Stage stage, const Stories& stories, uint64_t done_before, uint64_t total) const {
+  if (!build_.report) return;
+  const StoryCounts c = stories.counts();
+  if (!build_.report(
+          {stage, c.stories, c.bytes, done_before + stories.done(), total ? total : stories.total()}))
+    throw Error(
+        {.code = ErrorCode::interrupted, .what = "interrupted; no corpus was written", .where = build_.out});
+}
+
+void Builder::check_folder() const {
+  if (!build_.force && is_text_data(build_.out))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "there is a corpus already",
+                 .where = "--out " + build_.out,
+                 .expected = "a new folder",
+                 .hint = "--force replaces it"});
+  std::error_code error;
+  fs::create_directories(build_.out, error);
+  if (error || !fs::is_directory(build_.out))
+    throw Error({.what = "cannot make the folder: " + (error ? error.message() : "it is a file"),
+                 .where = build_.out});
+}
+
+// The stories with the lowest keys; a key is a function of (seed, index), so every story has the same chance.
+std::vector<std::string> Builder::draw_sample() {
+  struct Drawn {
+    uint32_t key;
+    uint64_t index;
+    std::string text;
+    bool operator<(const Drawn& o) const { return std::pair(key, index) < std::pair(o.key, o.index); }
+  };
+  const Rng rng(build_.seed, Stream::sample);
+  std::vector<Drawn> heap;
+  size_t bytes = 0;
+  Stories stories = open_train();
+  std::string story;
+  for (uint64_t i = 0; stories.next(story); i++) {
+    if (i % kBlockStories == 0) report(Stage::sample, stories);
+    if (splits() && is_valid_story(i, build_.valid_share)) continue;
+    Drawn d{rng.bits(i), i, {}};
+    if (heap.size() == build_.sample && !(d < heap.front())) continue;
+    d.text = story.substr(0, kSampleStoryBytes);
+    if (d.text.size() < story.size()) repair_utf8(d.text);  // the cut may be inside a character
+    bytes += d.text.size();
+    heap.push_back(std::move(d));
+    std::push_heap(heap.begin(), heap.end());
+    while (heap.size() > build_.sample || (bytes > kSampleBytes && heap.size() > 1)) {
+      std::pop_heap(heap.begin(), heap.end());
+      bytes -= heap.back().text.size();
+      heap.pop_back();
+    }
+  }
+  report(Stage::sample, stories);
+  std::sort(heap.begin(), heap.end(), [](const Drawn& a, const Drawn& b) { return a.index < b.index; });
+  std::vector<std::string> texts;
+  for (Drawn& d : heap) texts.push_back(std::move(d.text));
+  return texts;
+}
+
+// Lengths of stories, counted exactly up to kLongest.
+class Lengths {
+ public:
+  void add(size_t n) { count_[std::min(n, kLongest)]++, total_++; }
+  size_t quantile(double q) const {
+    const uint64_t rank =
+        std::max<uint64_t>(1, static_cast<uint64_t>(std::ceil(q * static_cast<double>(total_))));
+    uint64_t seen = 0;
+    for (size_t n = 0; n < count_.size(); n++)
+      if ((seen += count_[n]) >= rank) return n;
+    return 0;
+  }
+
+ private:
+  std::vector<uint64_t> count_ = std::vector<uint64_t>(kLongest + 1);
+  uint64_t total_ = 0;
+};
+
+void Builder::encode(Stories& stories, CorpusWriter& train, CorpusPart& train_part, CorpusWriter* valid,
+                     CorpusPart* valid_part, uint64_t done_before, uint64_t total) {
+  const Tokenizer& tokenizer = result_.tokenizer;
+  std::vector<uint8_t> bytes(tokenizer.size());
+  for (size_t i = 0; i < bytes.size(); i++) bytes[i] = tokenizer.is_byte(static_cast<uint16_t>(i));
+  std::vector<TextEncoder> encoders;
+  for (size_t w = 0; w < pool_.size(); w++) encoders.emplace_back(tokenizer);
+  std::array<Lengths, 2> lengths;
+  std::vector<std::string> block(kBlockStories);
+  std::vector<std::vector<uint16_t>> ids(kBlockStories);
+  uint64_t index = 0;
+  for (bool more = true; more;) {
+    size_t n = 0;
+    for (size_t held = 0; n < kBlockStories && held < kBlockBytes; n++) {
+      more = stories.next(block[n]);
+      if (!more) break;
+      held += block[n].size();
+    }
+    pool_.for_tiles((n + kTileStories - 1) / kTileStories, [&](size_t tile, size_t worker) {
+      for (size_t i = tile * kTileStories; i < std::min(n, (tile + 1) * kTileStories); i++) {
+        ids[i].clear();
+        encoders[worker].encode(block[i], ids[i]);
+      }
+    });
+    for (size_t i = 0; i < n; i++, index++) {
+      const bool to_valid = valid && is_valid_story(index, build_.valid_share);
+      CorpusPart& part = to_valid ? *valid_part : train_part;
+      if (ids[i].empty()) {  // nothing but characters that the tokenizer drops
+        part.counts.empty++;
+        continue;
+      }
+      (to_valid ? *valid : train).add(ids[i]);
+      lengths[to_valid].add(ids[i].size());
+      part.counts.stories++;
+      part.counts.bytes += block[i].size();
+      part.cut += ids[i].size() + 1 > kSummaryContext;
+      for (const uint16_t id : ids[i])
+        part.unknown += id == tokenizer.unknown(), part.byte_pieces += bytes[id];
+    }
+    report(Stage::encode, stories, done_before, total);
+  }
+  const StoryCounts read = stories.counts();
+  train_part.counts.empty += read.empty;
+  train_part.counts.replaced += read.replaced;
+  const auto describe = [](CorpusPart& part, const CorpusWriter& writer, const Lengths& l) {
+    part.stories = writer.stories(), part.tokens = writer.tokens();
+    part.median = l.quantile(0.5), part.p95 = l.quantile(0.95);
+  };
+  describe(train_part, train, lengths[0]);
+  if (valid) describe(*valid_part, *valid, lengths[1]);
+}
+
+Json part_json(const CorpusPart& part, const char* file) {
+  return {{"file", file},
+          {"stories", part.stories},
+          {"tokens", part.tokens},
+          {"bytes", part.counts.bytes},
+          {"unknown", part.unknown},
+          {"byte_pieces", part.byte_pieces},
+          {"empty_skipped", part.counts.empty},
+          {"invalid_utf8_replaced", part.counts.replaced},
+          {"tokens_per_story_median", part.median},
+          {"tokens_per_story_p95", part.p95},
+          {"checksum", part.checksum}};
+}
+
+void Builder::write_info() const {
+  const Tokenizer& t = result_.tokenizer;
+  Json j = {{"format", "glint corpus"}, {"version", 1}};
+  j["tokenizer"] = {{"file", kTokenizerFile},
+                    {"sha256", t.sha256()},
+                    {"vocab", t.size()},
+                    {"kind", name(t.kind())},
+                    {"byte_fallback", t.byte_fallback()},
+                    {"end", t.end()}};
+  if (result_.trained) j["tokenizer"]["trained_on_stories"] = result_.sampled;
+  j["train"] = part_json(result_.train, kTrainFile);
+  j["valid"] = part_json(result_.valid, kValidFile);
+  j["options"] = {{"seed", build_.seed}, {"sample", build_.sample}};
+  if (splits()) j["options"]["valid_share"] = build_.valid_share;
+  if (build_.tales) j["options"]["tales"] = build_.tales;
+  j["sources"] = sources_;
+  j["valid_sources"] = valid_sources_;
+  write_atomic(files_, path(kCorpusInfoFile), j.dump(2) + "\n");
+}
+
+CorpusBuildResult Builder::run() {
+  check_folder();
+  sources_ = build_.texts, valid_sources_ = build_.valid_texts;
+  const Spool spool(files_, build_.out, build_.texts), valid_spool(files_, build_.out, build_.valid_texts);
+  if (!build_.tokenizer.empty()) {
+    result_.tokenizer = Tokenizer::read(build_.tokenizer);
+  } else {
+    const std::vector<std::string> sample = draw_sample();
+    if (sample.empty())
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "there are no stories in the text",
+                   .where = sources_.empty() ? "" : sources_[0],
+                   .expected = "text, with a line " + std::string(kEndOfText) + " between stories"});
+    const double start = seconds();
+    if (build_.report) build_.report({Stage::train, sample.size(), 0, 0, 0});
+    size_t next = 0;
+    result_.tokenizer = Tokenizer::train(
+        [&](std::string& text) {
+          if (next == sample.size()) return false;
+          text = sample[next++];
+          return true;
+        },
+        build_.training);
+    result_.trained = true;
+    result_.sampled = sample.size();
+    result_.train_seconds = seconds() - start;
+  }
+
+  const Tokenizer& tokenizer = result_.tokenizer;
+  const double start = seconds();
+  CorpusWriter train(files_, path(kTrainFile), tokenizer.size(), tokenizer.sha256());
+  CorpusWriter valid(files_, path(kValidFile), tokenizer.size(), tokenizer.sha256());
+  Stories stories = open_train();
+  Stories valid_stories(build_.valid_texts);
+  const uint64_t total = stories.total() + valid_stories.total();
+  encode(stories, train, result_.train, splits() ? &valid : nullptr, &result_.valid, 0, total);
+  if (!splits()) encode(valid_stories, valid, result_.valid, nullptr, nullptr, stories.done(), total);
+  for (const auto& [part, what] :
+       {std::pair(&result_.train, "train"), std::pair(&result_.valid, "validation")})
+    if (part->stories == 0)
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = std::string("there are no ") + what + " stories",
+                   .where = sources_.empty() ? "--tales" : sources_[0],
+                   .expected = "at least one train and one validation story",
+                   .hint = splits() ? "a larger --valid-share, or --valid FILE" : ""});
+  // From here on the folder changes: without corpus.json until all is in place.
+  files_.remove(path(kCorpusInfoFile));
+  write_atomic(files_, path(kTokenizerFile), tokenizer.model());
+  result_.train.checksum = train.finish();
+  result_.valid.checksum = valid.finish();
+  write_info();
+  result_.encode_seconds = seconds() - start;
+  return std::move(result_);
+}
+
+}  // namespace
+
+CorpusBuildResult build_corpus(FileSystem& files, ThreadPool& pool, const CorpusBuild& build) {
+  return Builder(files, pool, build).run();
+}
+
+}  // namespace glint

@@ -1,0 +1,45 @@
+// Rows that a language model is trained on: a story a row, begun and ended by the end piece, cut at
+// `context`.
+//
+//   input  = [end, t0, t1, ..., tn]      target = [t0, t1, ..., tn, end]
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "glint/data/corpus.h"
+
+namespace glint {
+
+struct TextRow {
+  std::span<const uint16_t> input, target;  // of the same length, 1 to context
+};
+
+// Tokens of the row of a story of `length` ids: at most context.
+inline size_t text_row_tokens(size_t length, size_t context) {
+  return length + 1 < context ? length + 1 : context;
+}
+
+// The rows of one batch, in a buffer that is used again: batches allocate nothing once it is large enough.
+class TextRows {
+ public:
+  TextRows(uint16_t end, size_t context) : end_(end), context_(context) {}
+
+  // Rows of these stories, in this order; valid until the next call.
+  std::span<const TextRow> fill(const Corpus& corpus, std::span<const uint32_t> stories);
+  // Of the last batch: the sum of the rows' lengths.
+  size_t tokens() const { return tokens_; }
+  size_t context() const { return context_; }
+  // Room for any batch of that many rows.
+  void reserve(size_t rows);
+
+ private:
+  uint16_t end_;
+  size_t context_, tokens_ = 0;
+  std::vector<uint16_t> ids_;  // input and target of a row overlap: end, t0 ... tn, end
+  std::vector<TextRow> rows_;
+};
+
+}  // namespace glint

@@ -1,0 +1,116 @@
+#include "glint/data/text_data.h"
+
+#include <filesystem>
+#include <vector>
+
+#include "glint/base/error.h"
+#include "glint/base/file.h"
+#include "glint/base/sha256.h"
+#include "glint/data/tales.h"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string checksum_of(const TextData& data) {
+  return sha256_hex(
+      as_bytes(data.tokenizer.sha256() + "\n" + data.train.checksum() + "\n" + data.valid.checksum() + "\n"));
+}
+
+Corpus tell(const TextDataOptions& options, TextEncoder& encoder, const Tokenizer& tokenizer, uint64_t first,
+            size_t count) {
+  std::vector<std::vector<uint16_t>> stories(count);
+  for (size_t i = 0; i < count; i++) encoder.encode(tale(options.tale_seed, first + i), stories[i]);
+  return Corpus::parse(corpus_bytes(stories, tokenizer.size(), tokenizer.sha256()), kTales);
+}
+
+TextData make_tales(const TextDataOptions& options) {
+  if (options.tale_train == 0 || options.tale_valid == 0)
+    throw Error({.code = ErrorCode::usage, .what = "cannot tell 0 tales", .expected = "at least 1 of each"});
+  TextData data;
+  data.name = kTales;
+  data.origin = "built in, seed " + std::to_string(options.tale_seed);
+  uint64_t next = 0;
+  // The tales are ASCII: bytes as a last resort would only take pieces away.
+  data.tokenizer = Tokenizer::train(
+      [&](std::string& text) {
+        if (next == options.tale_train) return false;
+        text = tale(options.tale_seed, next++);
+        return true;
+      },
+      {.vocab = options.tale_vocab, .byte_fallback = false, .coverage = 1});
+  TextEncoder encoder(data.tokenizer);
+  data.train = tell(options, encoder, data.tokenizer, 0, options.tale_train);
+  data.valid = tell(options, encoder, data.tokenizer, kTaleValidStart, options.tale_valid);
+  data.checksum = checksum_of(data);
+  return data;
+}
+
+std::string in(const std::string& folder, const char* file) { return (fs::path(folder) / file).string(); }
+
+}  // namespace
+
+void check_fits(const Corpus& corpus, const Tokenizer& tokenizer, const std::string& corpus_path,
+                const std::string& tokenizer_path) {
+  if (corpus.tokenizer_hash() != tokenizer.sha256() || corpus.vocab() != tokenizer.size())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the corpus was made with another tokenizer",
+                 .where = corpus_path,
+                 .expected = "that of " + tokenizer_path + " (SHA-256 " + tokenizer.sha256() + ")",
+                 .hint = "glint tokenize TEXT --tokenizer " + tokenizer_path + " --out DIR"});
+}
+
+bool is_text_data(const std::string& name_or_dir) {
+  if (name_or_dir == kTales) return true;
+  std::error_code ignored;
+  for (const char* file : {kTokenizerFile, kTrainFile, kValidFile, kCorpusInfoFile})
+    if (fs::is_regular_file(fs::path(name_or_dir) / file, ignored)) return true;
+  return false;
+}
+
+TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& options) {
+  if (name_or_dir == kTales) return make_tales(options);
+  std::error_code ignored;
+  if (!fs::is_directory(name_or_dir, ignored)) {
+    const bool path_like = name_or_dir.find('/') != std::string::npos;
+    const bool file = fs::exists(name_or_dir, ignored);
+    throw Error({.code = path_like || file ? ErrorCode::bad_file : ErrorCode::usage,
+                 .what = file        ? "this is a file, not a tokenized corpus"
+                         : path_like ? "no such folder"
+                                     : "no text is called " + name_or_dir,
+                 .where = path_like || file ? name_or_dir : "--data",
+                 .expected = "tales, or a folder that glint tokenize made",
+                 .hint = file ? "glint tokenize " + name_or_dir + " --out DIR, then --data DIR"
+                              : "glint tokenize TEXT --out " + name_or_dir});
+  }
+  std::string missing;
+  for (const char* file : {kTokenizerFile, kTrainFile, kValidFile})
+    if (!fs::is_regular_file(in(name_or_dir, file), ignored))
+      missing += (missing.empty() ? " (no " : ", ") + std::string(file);
+  if (!missing.empty())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the folder is not a tokenized corpus",
+                 .where = name_or_dir + missing + ")",
+                 .expected = "tokenizer.model, train.bin and valid.bin",
+                 .hint = "glint tokenize TEXT --out " + name_or_dir});
+  TextData data;
+  data.name = data.origin = name_or_dir;
+  data.tokenizer = Tokenizer::read(in(name_or_dir, kTokenizerFile));
+  data.train = Corpus::open(in(name_or_dir, kTrainFile), options.check);
+  data.valid = Corpus::open(in(name_or_dir, kValidFile), options.check);
+  for (const auto& [corpus, file] :
+       {std::pair(&data.train, kTrainFile), std::pair(&data.valid, kValidFile)}) {
+    check_fits(*corpus, data.tokenizer, in(name_or_dir, file), in(name_or_dir, kTokenizerFile));
+    if (corpus->stories() == 0)
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "the corpus has no stories",
+                   .where = in(name_or_dir, file),
+                   .expected = "at least one",
+                   .hint = "glint tokenize TEXT --out " + name_or_dir + " --force"});
+  }
+  data.checksum = checksum_of(data);
+  return data;
+}
+
+}  // namespace glint

@@ -1,0 +1,173 @@
+#include "glint/model/generator.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "glint/nn/embedding.h"
+#include "glint/nn/glu.h"
+
+namespace glint {
+namespace {
+
+constexpr float kNormEps = 1e-8f;
+constexpr size_t kVocabBlock = 512;  // 256 KB of weights at d = 128: a piece of L2
+
+void norm(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float* inverse) {
+  k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
+}
+
+MatrixView<float> cut(Matrix<float>& m, Range r) { return m.view().row_range(r.first, r.count); }
+
+}  // namespace
+
+Generator::Generator(const TransformerConfig& config, const Compute& compute, size_t slots)
+    : config_(config),
+      compute_(compute),
+      params_(transformer_params(config)),
+      scale_(static_cast<float>(1 / std::sqrt(2.0 * static_cast<double>(config.layers)))),
+      rotary_(config.context, config.head_dim()),
+      positions_(slots) {
+  check(config);
+  const size_t d = config.d_model, h = config.hidden(), nr = compute.kernels().nr;
+  const Products& p = compute.products;
+  for (size_t i = 0; i < config.layers; i++)
+    blocks_.push_back({PackedWeights(p, 3 * d, d, false), PackedWeights(p, d, d, false),
+                       PackedWeights(p, 2 * h, d, false), PackedWeights(p, d, h, false)});
+  for (size_t first = 0; first < config.vocab; first += kVocabBlock)
+    head_.emplace_back(p, std::min(kVocabBlock, config.vocab - first), d, false);
+  value_stride_ = panels(config.head_dim()) * nr;
+  head_floats_ = panels(config.context) * nr * config.head_dim() + config.context * value_stride_;
+  head_floats_ = (head_floats_ + kLineFloats - 1) / kLineFloats * kLineFloats;
+  cache_ = Matrix<float>(slots, config.layers * config.heads * head_floats_);
+  x_ = Matrix<float>(slots, d);
+  u_ = Matrix<float>(slots, d);
+  qkv_ = Matrix<float>(slots, 3 * d);
+  a_ = Matrix<float>(slots, d);
+  z_ = Matrix<float>(slots, 2 * h);
+  y_ = Matrix<float>(slots, h);
+  logits_ = Matrix<float>(slots, config.vocab);
+  inverse_ = Matrix<float>(1, slots);
+  scores_ = Matrix<float>(compute.pool.size(), panels(config.context) * nr + 2 * kLineFloats);
+}
+
+void Generator::set_weights(std::span<const float> weights) {
+  assert(weights.size() == params_.table.floats());
+  weights_ = weights;
+  const auto view = [&](size_t i) { return params_.table.view(weights, i); };
+  for (size_t i = 0; i < config_.layers; i++) {
+    const TransformerParams::Block& b = params_.blocks[i];
+    blocks_[i].qkv.pack_all(compute_, view(b.qkv));
+    blocks_[i].o.pack_all(compute_, view(b.o));
+    blocks_[i].mlp_w.pack_all(compute_, view(b.mlp_w));
+    blocks_[i].mlp_p.pack_all(compute_, view(b.mlp_p));
+  }
+  for (size_t i = 0; i < head_.size(); i++)
+    head_[i].pack_all(compute_, view(params_.head).row_range(i * kVocabBlock, head_[i].rows()));
+}
+
+float* Generator::keys(size_t slot, size_t layer, size_t head) {
+  return cache_.view().row_ptr(slot) + (layer * config_.heads + head) * head_floats_;
+}
+
+float* Generator::values(size_t slot, size_t layer, size_t head) {
+  return keys(slot, layer, head) + panels(config_.context) * compute_.kernels().nr * config_.head_dim();
+}
+
+void Generator::copy(size_t from, size_t to) {
+  if (from == to) return;
+  positions_[to] = positions_[from];
+  const auto source = cache_.view().row(from);
+  std::copy(source.begin(), source.end(), cache_.view().row(to).begin());
+}
+
+// One token of one story: its key and value go to the cache, then every head looks at all that are there.
+void Generator::attend(size_t row, size_t slot, size_t layer, size_t worker) {
+  const Kernels& k = compute_.kernels();
+  const size_t hd = config_.head_dim(), d = config_.d_model, nr = k.nr, at = positions_[slot], seen = at + 1;
+  const float* qkv = qkv_.view().row_ptr(row);
+  float* scores = scores_.view().row_ptr(worker);
+  for (size_t h = 0; h < config_.heads; h++) {
+    float* keys_h = keys(slot, layer, h);
+    float* values_h = values(slot, layer, h);
+    for (size_t j = 0; j < hd; j++) keys_h[(at / nr * hd + j) * nr + at % nr] = qkv[d + h * hd + j];
+    std::copy_n(qkv + 2 * d + h * hd, hd, values_h + at * value_stride_);
+    k.gemm({.m = 1,
+            .n = panels(seen) * nr,
+            .k = hd,
+            .a = qkv + h * hd,
+            .a_tile = 0,
+            .a_row = 0,
+            .a_k = 1,
+            .b = keys_h,
+            .b_panel = nr * hd,
+            .b_k = nr,
+            .c = scores,
+            .c_row = 0,
+            .accumulate = false});
+    float log_sum = 0, inverse = 0;
+    k.causal_softmax(1, seen, seen, scores, 0, &log_sum, &inverse);
+    float* out = a_.view().row_ptr(row) + h * hd;
+    k.gemm({.m = 1,
+            .n = hd,
+            .k = seen,
+            .a = scores,
+            .a_tile = 0,
+            .a_row = 0,
+            .a_k = 1,
+            .b = values_h,
+            .b_panel = nr,
+            .b_k = value_stride_,
+            .c = out,
+            .c_row = 0,
+            .accumulate = false});
+    inverse *= scale_;
+    k.scale_rows(1, hd, &inverse, out, 0, out, 0);
+  }
+}
+
+void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
+                       size_t worker) {
+  const Products& p = compute_.products;
+  const Kernels& k = compute_.kernels();
+  const std::span<std::byte> scratch = compute_.scratch[worker];
+  const MatrixView<float> x = cut(x_, r), u = cut(u_, r), qkv = cut(qkv_, r), z = cut(z_, r), y = cut(y_, r);
+  float* inverse = inverse_.data() + r.first;
+  embedding_forward(tokens.subspan(r.first, r.count), params_.table.view(weights_, params_.wte), x);
+  for (size_t i = 0; i < config_.layers; i++) {
+    const Block& b = blocks_[i];
+    norm(k, x, u, inverse);
+    linear_forward(p, u, b.qkv, qkv, scratch);
+    for (size_t j = 0; j < r.count; j++) {
+      const size_t slot = slots[r.first + j];
+      rotary_.forward(k, config_.heads, positions_[slot], qkv.row_range(j, 1));
+      attend(r.first + j, slot, i, worker);
+    }
+    p.multiply(cut(a_, r), b.o.forward(), x, true, scratch);
+    norm(k, x, u, inverse);
+    linear_forward(p, u, b.mlp_w, z, scratch);
+    gate_forward(k, config_.gate, z, y);
+    p.multiply(y, b.mlp_p.forward(), x, true, scratch);
+  }
+  norm(k, x, u, inverse);
+}
+
+MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
+                                  bool logits) {
+  assert(slots.size() == tokens.size() && slots.size() <= positions_.size());
+  const size_t n = slots.size(), each = group_rows(), groups = (n + each - 1) / each;
+  const auto rows = [&](size_t group) { return Range{group * each, std::min(each, n - group * each)}; };
+  compute_.pool.for_tiles(groups,
+                          [&](size_t group, size_t worker) { layers(rows(group), slots, tokens, worker); });
+  for (const uint32_t slot : slots) positions_[slot]++;
+  if (!logits) return {};
+  compute_.pool.for_tiles(groups * head_.size(), [&](size_t tile, size_t worker) {
+    const Range r = rows(tile % groups);
+    const PackedWeights& block = head_[tile / groups];
+    const MatrixView<float> out = cut(logits_, r).col_range(tile / groups * kVocabBlock, block.rows());
+    linear_forward(compute_.products, cut(u_, r), block, out, compute_.scratch[worker]);
+  });
+  return logits_.view().row_range(0, n);
+}
+
+}  // namespace glint

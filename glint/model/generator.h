@@ -1,0 +1,67 @@
+// Next-token logits of many stories at once, a token a step, with the keys and values of the tokens before
+// kept (a KV cache). What a story computes does not depend on the other stories, on their number or on the
+// threads: every sum has an order of its own.
+//
+// A slot holds one story: per layer and head the keys as panels [context / nr, head_dim, nr] and the values
+// [context, head_dim], so that scores and sums are products with the cache in place.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "glint/model/transformer.h"
+#include "glint/nn/rotary.h"
+
+namespace glint {
+
+class Generator {
+ public:
+  // Allocates here only: about 8 * layers * context * d_model bytes a slot.
+  Generator(const TransformerConfig& config, const Compute& compute, size_t slots);
+
+  // Packs them; to be called once before the first step. Keeps the pointer.
+  void set_weights(std::span<const float> weights);
+
+  const TransformerConfig& config() const { return config_; }
+  size_t slots() const { return positions_.size(); }
+  size_t position(size_t slot) const { return positions_[slot]; }  // tokens fed so far
+  bool full(size_t slot) const { return positions_[slot] == config_.context; }
+  void clear(size_t slot) { positions_[slot] = 0; }
+  void copy(size_t from, size_t to);
+
+  // Feeds tokens[i] to slot slots[i]; the slots differ and are not full. Gives the logits [tokens, vocab]
+  // that follow, valid and writable until the next call; without `logits` an empty view, and quicker.
+  MatrixView<float> step(std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
+                         bool logits = true);
+
+ private:
+  struct Block {
+    PackedWeights qkv, o, mlp_w, mlp_p;
+  };
+  // Rows that go through all layers on one thread: a register tile of the products.
+  size_t group_rows() const { return compute_.kernels().mr; }
+  size_t panels(size_t columns) const {
+    return (columns + compute_.kernels().nr - 1) / compute_.kernels().nr;
+  }
+  float* keys(size_t slot, size_t layer, size_t head);
+  float* values(size_t slot, size_t layer, size_t head);
+  void layers(Range rows, std::span<const uint32_t> slots, std::span<const uint16_t> tokens, size_t worker);
+  void attend(size_t row, size_t slot, size_t layer, size_t worker);
+
+  TransformerConfig config_;
+  const Compute& compute_;
+  TransformerParams params_;
+  std::span<const float> weights_;
+  float scale_;
+  RotaryTable rotary_;
+  std::vector<Block> blocks_;
+  std::vector<PackedWeights> head_;  // in blocks of the vocabulary, which threads share
+  size_t value_stride_;              // of a head's values: whole panels
+  size_t head_floats_;               // keys and values of a head
+  Matrix<float> cache_;              // [slots, layers * heads * head_floats]
+  std::vector<size_t> positions_;
+  Matrix<float> x_, u_, qkv_, a_, z_, y_, logits_, inverse_;  // [slots, ...]
+  Matrix<float> scores_;                                      // [workers, context]
+};
+
+}  // namespace glint

@@ -1,0 +1,19 @@
+// Figure 2B of the paper: how alike the eigenvectors of two models are, against their rank.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/report/chart.h"
+
+namespace glint {
+
+struct SimilarityLine {
+  std::string name;
+  std::vector<double> mean, spread;  // element r belongs to rank r + 1; spread empty: no band
+  std::vector<double> control;       // the same for the control: dashed, in the same colour
+};
+
+Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines);
+
+}  // namespace glint

@@ -1,0 +1,122 @@
+#include "glint/report/explain_figure.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/report/svg.h"
+#include "glint/report/text.h"
+
+namespace glint {
+namespace {
+
+constexpr double kEdge = 18, kTop = 46, kInput = 168, kTile = 84, kGap = 8, kMiddle = 20;
+constexpr double kLogitRow = 19, kBar = 9;
+
+std::string to_csv(const Explanation& e) {
+  std::string out = "class,side,rank,eigenvalue,projection,contribution\n";
+  for (const ExplainedClass& c : e.classes) {
+    const auto side = [&](const char* name, const std::vector<ExplainedTerm>& terms) {
+      for (const ExplainedTerm& t : terms)
+        out += csv_field(c.name) + "," + name + "," + std::to_string(t.rank) + "," +
+               number_text(t.eigenvalue) + "," + number_text(t.projection) + "," +
+               number_text(t.contribution) + "\n";
+    };
+    side("for", c.forward);
+    side("against", c.against);
+    out += csv_field(c.name) + ",all for,,,," + number_text(c.positive) + "\n";
+    out += csv_field(c.name) + ",all against,,,," + number_text(c.negative) + "\n";
+    out += csv_field(c.name) + ",rest,,,," + number_text(c.rest) + "\n";
+    out += csv_field(c.name) + ",logit,,,," + number_text(c.logit) + "\n";
+  }
+  return out;
+}
+
+std::string faint() { return std::string(" fill=\"") + svg::kFaint + "\""; }
+
+// Bars from a common zero line, with the numbers.
+std::string logit_bars(const Explanation& e, double x, double y, double w) {
+  double low = 0, high = 0, names = 0;
+  for (const double l : e.logits) low = std::min(low, l), high = std::max(high, l);
+  for (const std::string& n : e.class_names) names = std::max(names, svg::text_width(n, svg::kSmallFont));
+  const double span = std::max(high - low, 1e-12), numbers = 84;
+  const double bars = std::max(20.0, w - names - 8 - numbers), zero = x + names + 8 - low / span * bars;
+  const size_t top =
+      static_cast<size_t>(std::max_element(e.logits.begin(), e.logits.end()) - e.logits.begin());
+  std::string out =
+      svg::text(x, y, svg::kSmallFont, "start", "logits and probabilities", " font-weight=\"bold\"");
+  for (size_t c = 0; c < e.logits.size(); c++) {
+    const double row = y + 8 + kLogitRow * static_cast<double>(c), length = e.logits[c] / span * bars;
+    const std::string weight = c == top ? " font-weight=\"bold\"" : "";
+    out += svg::text(x + names, row + 13, svg::kSmallFont, "end", e.class_names[c], weight);
+    out += svg::rect(std::min(zero, zero + length), row + 3, std::fabs(length), kLogitRow - 6,
+                     "fill=\"" + hex_color(diverging_color(length < 0 ? -0.6 : 0.6)) + "\"");
+    out += svg::text(x + w - 36, row + 13, 11, "end", signed_text(e.logits[c]), weight);
+    out += svg::text(x + w, row + 13, 11, "end", fixed_text(100 * e.probabilities[c], 0) + " %", weight);
+  }
+  out += svg::line(zero, y + 8, zero, y + 8 + kLogitRow * static_cast<double>(e.logits.size()),
+                   "stroke=\"#888888\" stroke-width=\"1\"");
+  return out;
+}
+
+}  // namespace
+
+Figure explain_figure(const Explanation& e) {
+  size_t forward = 1, against = 1;
+  double strongest = 0;
+  for (const ExplainedClass& c : e.classes) {
+    forward = std::max(forward, c.forward.size());
+    against = std::max(against, c.against.size());
+    for (const auto* side : {&c.forward, &c.against})
+      for (const ExplainedTerm& t : *side) strongest = std::max(strongest, std::fabs(t.contribution));
+  }
+  const double ratio =
+      e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
+  const double tile_h = kTile * ratio, step = kTile + kGap, row_h = 24 + tile_h + kBar + 42;
+  double names = 0;
+  for (const std::string& n : e.class_names) names = std::max(names, svg::text_width(n, svg::kSmallFont));
+  const double column = std::max(kInput, names + 160), left = kEdge + column + 34;
+  const double right_side = left + static_cast<double>(forward) * step + kMiddle;
+  const double width = std::max(right_side + static_cast<double>(against) * step + kEdge,
+                                svg::text_width(e.title, svg::kTitleFont) + 2 * kEdge);
+  const double logits_end =
+      kTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
+  const double body = std::max(logits_end, kTop + row_h * static_cast<double>(e.classes.size()));
+  const double height = body + kBarHeight + 18;
+
+  std::string out = svg::open(width, height, e.title);
+  out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+  out += svg::text(kEdge, 27, svg::kTitleFont, "start", e.title, " font-weight=\"bold\"");
+  out += gray_image(kEdge, kTop, kInput, kInput * ratio, e.input, e.size);
+  out += logit_bars(e, kEdge, kTop + kInput * ratio + 24, column);
+  double y = kTop;
+  for (const ExplainedClass& c : e.classes) {
+    out += svg::text(left, y + 12, svg::kSmallFont + 1, "start",
+                     c.name + ": logit " + signed_text(c.logit) + "; all for " + signed_text(c.positive) +
+                         ", all against " + signed_text(c.negative) +
+                         (c.rest != 0 ? ", rest " + signed_text(c.rest) : ""),
+                     " font-weight=\"bold\"");
+    const auto side = [&](double x, const std::vector<ExplainedTerm>& terms, double t) {
+      const std::string color = hex_color(diverging_color(t));
+      for (const ExplainedTerm& term : terms) {
+        out += signed_image(x, y + 22, kTile, tile_h, term.pixels, e.size);
+        const double length = strongest > 0 ? std::fabs(term.contribution) / strongest * kTile : 0;
+        out += svg::rect(x, y + 22 + tile_h + 3, length, kBar, "fill=\"" + color + "\"");
+        out += svg::text(x, y + 22 + tile_h + kBar + 16, svg::kSmallFont, "start",
+                         signed_text(term.contribution), " font-weight=\"bold\" fill=\"" + color + "\"");
+        out += svg::text(x, y + 22 + tile_h + kBar + 29, 10, "start",
+                         "\u03bb " + signed_text(term.eigenvalue) + "  v\u00b7x " +
+                             fixed_text(std::fabs(term.projection), 2),
+                         faint());
+        x += step;
+      }
+    };
+    side(left, c.forward, 1);
+    side(right_side, c.against, -1);
+    y += row_h;
+  }
+  out += color_bar(kEdge + 20, body + 8, 110);
+  if (!e.note.empty()) out += svg::text(kEdge + 172, body + 18, 11, "start", e.note, faint());
+  return {out + svg::kClose, to_csv(e)};
+}
+
+}  // namespace glint

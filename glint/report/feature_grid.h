@@ -1,0 +1,25 @@
+// Eigenvectors as pictures in a grid: a row a unit, its strongest with positive eigenvalues on the left (they
+// speak for it), with negative ones on the right (they speak against it).
+#pragma once
+
+#include "glint/report/signed_picture.h"
+
+namespace glint {
+
+struct FeatureRow {
+  std::string name;
+  std::string note = {};                          // small, below the name
+  std::vector<SignedPicture> positive, negative;  // strongest first
+};
+
+struct FeatureGrid {
+  std::string title;
+  std::string note = {};  // a line below
+  PictureSize size;
+  std::vector<FeatureRow> rows;
+};
+
+// The CSV has a line a picture: unit, sign, rank, eigenvalue and the pixels.
+Figure feature_grid(const FeatureGrid& grid);
+
+}  // namespace glint

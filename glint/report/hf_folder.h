@@ -1,0 +1,34 @@
+// A model as a folder of the kind that model hubs and PyTorch users expect: config.json, a model card, and a
+// PyTorch class that computes the same logits. The weights go beside them as model.safetensors.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glint/io/json.h"
+#include "glint/model/model_file.h"
+
+namespace glint {
+
+// How far a quadratic form of the weights is the model, on the test images.
+struct CardFidelity {
+  std::string form;
+  double agreement = 0, r2 = 0, accuracy = 0;
+};
+
+struct ModelCard {
+  std::string name;  // of the run
+  std::string version;
+  Json options, result;  // of run.json; null when the run does not say
+  std::vector<CardFidelity> fidelity;
+};
+
+// The fields of the model's own config.json and those that loaders look for.
+Json hf_config(const ImageModel& model);
+std::string hf_readme(const ImageModel& model, const ModelCard& card);
+// modeling_glint.py: needs torch alone.
+std::string hf_modeling();
+
+}  // namespace glint

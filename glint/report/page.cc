@@ -1,0 +1,200 @@
+#include "glint/report/page.h"
+
+#include <map>
+#include <nlohmann/json.hpp>
+#include <string_view>
+
+#include "glint/base/error.h"
+#include "glint/base/file.h"
+#include "glint/base/sha256.h"
+#include "glint/model/model_file.h"
+#include "glint/report/page_pack.h"
+#include "glint/report/text.h"
+
+namespace glint {
+namespace {
+
+using nlohmann::ordered_json;
+
+ordered_json to_json(PackedArray array) {
+  ordered_json j;
+  j["dtype"] = array.dtype;
+  j["shape"] = array.shape;
+  if (array.deflate) j["deflate"] = true;
+  j["data"] = std::move(array.data);
+  return j;
+}
+
+ordered_json floats(std::span<const double> values, std::vector<size_t> shape) {
+  const std::vector<float> narrow(values.begin(), values.end());
+  return to_json(pack_f32(narrow, std::move(shape)));
+}
+
+ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
+  const size_t width = form.values.cols();
+  ordered_json j;
+  j["name"] = form.name;
+  j["gain"] = floats(form.gain, {form.gain.size()});
+  if (!form.shift.empty()) j["shift"] = floats(form.shift, {form.shift.size()});
+  j["below"] = ordered_json::array();
+  for (const std::vector<double>& gain : form.below) j["below"].push_back(floats(gain, {gain.size()}));
+  j["values"] = floats(form.values.span(), {classes, width});
+  j["vectors"] = to_json(pack_f32(form.vectors.span(), {classes, 2 * strongest, width}));
+  if (!form.pictures.span().empty())
+    j["pictures"] = to_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
+  if (!form.accuracy.empty()) j["accuracy"] = floats(form.accuracy, {form.accuracy.size()});
+  if (!form.agreement.empty()) j["agreement"] = floats(form.agreement, {form.agreement.size()});
+  const PageFidelity& f = form.fidelity;
+  j["fidelity"] = {{"correlation", f.correlation},
+                   {"r2", f.r2},
+                   {"agreement", f.agreement},
+                   {"accuracyModel", f.accuracy_model},
+                   {"accuracyForm", f.accuracy_form},
+                   {"unitR2", f.unit_r2},
+                   {"inputs", f.inputs}};
+  return j;
+}
+
+ordered_json run_json(const PageRun& run, bool half) {
+  const ClassifierParams params = classifier_params(run.config);
+  const GateText& gate = gate_info(run.config.gate.kind).text;
+  ordered_json j;
+  j["name"] = run.name;
+  j["data"] = run.data;
+  j["config"] = ordered_json(config_to_json(run.config));
+  j["gate"] = {
+      {"name", gate.name}, {"title", gate.title}, {"formula", gate.value}, {"hasParams", gate.has_params}};
+  j["parameters"] = params.table.parameters();
+  j["classNames"] = run.class_names;
+  if (half) j["halfDeviation"] = run.half_deviation;
+  ordered_json& tensors = j["tensors"] = ordered_json::object();
+  for (const ParamSpec& spec : params.table.specs()) {
+    const std::span<const float> values = std::span(run.weights).subspan(spec.offset, spec.size());
+    const std::vector<size_t> shape =
+        spec.vector ? std::vector<size_t>{spec.cols} : std::vector<size_t>{spec.rows, spec.cols};
+    tensors[spec.name] = to_json(half ? pack_f16(values, shape) : pack_f32(values, shape));
+  }
+  j["strongest"] = run.strongest;
+  j["forms"] = ordered_json::array();
+  for (const PageForm& form : run.forms)
+    j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
+  j["logits"] = to_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
+  j["run"] = ordered_json(run.run);
+  j["metrics"] = ordered_json(run.metrics);
+  return j;
+}
+
+std::string data_json(const PageData& data, bool half) {
+  const PageImages& images = data.images;
+  const PageRun& first = data.runs.front();
+  ordered_json j;
+  j["kind"] = "image";
+  j["version"] = data.version;
+  j["images"] = {
+      {"what", images.what},
+      {"total", images.total},
+      {"height", first.height},
+      {"width", first.width},
+      {"pixels", to_json(pack_u8(images.pixels.span(), {images.pixels.rows(), images.pixels.cols()}))},
+      {"labels", to_json(pack_u8(images.labels, {images.labels.size()}))}};
+  j["runs"] = ordered_json::array();
+  for (const PageRun& run : data.runs) j["runs"].push_back(run_json(run, half));
+  return j.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
+}
+
+std::string_view web_file(std::string_view name) {
+  const auto [files, count] = web_files();
+  for (size_t i = 0; i < count; i++)
+    if (files[i].name == name) return {reinterpret_cast<const char*>(files[i].bytes), files[i].size};
+  throw Error({.code = ErrorCode::failure, .what = "the program was built without web/" + std::string(name)});
+}
+
+// The source of an inline element for a content security policy.
+std::string hash_source(std::string_view content) {
+  Sha256 hash;
+  hash.update(as_bytes(content));
+  const Sha256::Digest digest = hash.finish();
+  return "'sha256-" + base64(std::as_bytes(std::span(digest))) + "'";
+}
+
+// Bare names for the modules, "glint/model" for web/model.js; each is a data: URL, which works from file://.
+std::string import_map() {
+  ordered_json imports = ordered_json::object();
+  const auto [files, count] = web_files();
+  for (size_t i = 0; i < count; i++) {
+    const std::string_view name = files[i].name;
+    if (!name.ends_with(".js")) continue;
+    const std::string_view source(reinterpret_cast<const char*>(files[i].bytes), files[i].size);
+    imports["glint/" + std::string(name.substr(0, name.size() - 3))] =
+        "data:text/javascript;base64," + base64(as_bytes(source));
+  }
+  return ordered_json{{"imports", imports}}.dump();
+}
+
+// Every {{name}} of the template by its content; what is filled in is not looked at again.
+std::string fill(std::string_view html, const std::map<std::string_view, std::string_view>& places) {
+  std::string out;
+  size_t filled = 0;
+  for (size_t at = 0; at < html.size();) {
+    const size_t open = html.find("{{", at), close = html.find("}}", open);
+    if (close == std::string_view::npos) {
+      out += html.substr(at);
+      break;
+    }
+    const auto place = places.find(html.substr(open + 2, close - open - 2));
+    if (place == places.end())
+      throw Error({.code = ErrorCode::failure, .what = "web/index.html has a place that nothing fills"});
+    out += html.substr(at, open - at);
+    out += place->second;
+    filled++;
+    at = close + 2;
+  }
+  if (filled != places.size())
+    throw Error({.code = ErrorCode::failure, .what = "web/index.html lacks a place that must be filled"});
+  return out;
+}
+
+}  // namespace
+
+std::string page_html(const std::string& title, const std::string& data) {
+  const std::string_view style = web_file("style.css");
+  const std::string modules = import_map();
+  constexpr std::string_view kStart = "import \"glint/app\";";
+  // No connect-src, so nothing can be sent anywhere; trusted types refuse text that would become markup.
+  const std::string policy =
+      "default-src 'none'; script-src " + hash_source(modules) + " " + hash_source(kStart) +
+      " data:; style-src " + hash_source(style) +
+      "; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
+      "trusted-types 'none'";
+  // Inside <script> only "<" can end the text: it is written as an escape of JSON.
+  std::string safe;
+  safe.reserve(data.size() + 64);
+  for (const char c : data) c == '<' ? safe += "\\u003c" : safe += c;
+
+  return fill(web_file("index.html"), {{"policy", policy},
+                                       {"title", xml_escape(title)},
+                                       {"style", style},
+                                       {"modules", modules},
+                                       {"start", kStart},
+                                       {"data", safe}});
+}
+
+Page make_page(const PageData& data, size_t max_bytes) {
+  std::string title = data.runs.front().name;
+  if (data.runs.size() > 1) title += " and " + data.runs[1].name;
+  title += " | glint explorer";
+  Page page;
+  page.html = page_html(title, data_json(data, false));
+  if (page.html.size() <= max_bytes) return page;
+  page.half = true;
+  page.html = page_html(title, data_json(data, true));
+  if (page.html.size() <= max_bytes) return page;
+  throw Error(
+      {.code = ErrorCode::usage,
+       .what = "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
+       .where = data.runs.front().name,
+       .expected = "at most " + std::to_string(max_bytes) + " bytes",
+       .hint = "fewer --images or --vectors, or a larger --limit"});
+}
+
+}  // namespace glint

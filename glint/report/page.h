@@ -1,0 +1,87 @@
+// The explorer: one HTML file that holds a trained image model, what its weights say and the program that
+// shows it, so that it opens from disk without a network. Everything here is plain numbers and text: the
+// command line fills it from a run.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glint/base/matrix.h"
+#include "glint/io/json.h"
+#include "glint/model/classifier.h"
+
+namespace glint {
+
+// How well a form stands for the model over the test images, as in spectra/measures.h.
+struct PageFidelity {
+  double correlation = 0, r2 = 0, agreement = 0, accuracy_model = 0, accuracy_form = 0;
+  std::vector<double> unit_r2;  // [classes]
+  size_t inputs = 0;
+};
+
+// A reading of the last layer as a quadratic form: gate(l) ~ gain l + shift for every hidden unit.
+struct PageForm {
+  std::string name;                        // "weights", "calibrated"
+  std::vector<double> gain;                // [hidden]
+  std::vector<double> shift;               // [hidden], or empty: all 0
+  std::vector<std::vector<double>> below;  // gains of the layers below the last, the first layer first
+  Matrix<double> values;                   // [classes, width], each row descending
+  Matrix<float> vectors;  // [classes * 2 strongest, width]: the first of `values`, then the last
+  // The same as pictures [.., inputs], for models of several layers, whose last layer does not read pixels:
+  // 128 is 0, 1 and 255 are the largest magnitude of each. Empty: the page maps the vectors to pixels itself.
+  Matrix<uint8_t> pictures;
+  std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
+  std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
+  PageFidelity fidelity;
+};
+
+struct PageRun {
+  std::string name;  // what people call it: the directory
+  ClassifierConfig config;
+  std::string data;
+  size_t height = 0, width = 0;
+  std::vector<std::string> class_names;
+  std::vector<float> weights;  // the flat buffer of model/params.h
+  std::vector<PageForm> forms;
+  size_t strongest = 0;       // eigenvectors kept on either side
+  Matrix<float> logits;       // [images, classes], the program's own
+  double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
+  Json run = Json::object();  // run.json
+  std::vector<Json> metrics;  // the lines of metrics.jsonl
+};
+
+struct PageImages {
+  std::string what;        // "the first 1000 test images of mnist"
+  size_t total = 0;        // images of the set they come from
+  Matrix<uint8_t> pixels;  // [images, height * width]
+  std::vector<uint8_t> labels;
+};
+
+struct PageData {
+  std::string version;
+  std::vector<PageRun> runs;  // one or two, of the same image size and number of classes
+  PageImages images;
+};
+
+struct Page {
+  std::string html;
+  bool half = false;  // the weights are f16, because f32 would be over the limit
+};
+
+// Error (usage) when the page is over `max_bytes` even with f16 weights.
+Page make_page(const PageData& data, size_t max_bytes);
+
+// The files of web/, built into the library.
+struct WebFile {
+  const char* name;
+  const unsigned char* bytes;
+  size_t size;
+};
+std::pair<const WebFile*, size_t> web_files();
+
+// The page around a text of data: for make_page, and for tests that give it hostile data.
+std::string page_html(const std::string& title, const std::string& data_json);
+
+}  // namespace glint

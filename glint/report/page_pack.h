@@ -1,0 +1,31 @@
+// How arrays go into the explorer page: base64 of little-endian bytes, deflated where that helps.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace glint {
+
+std::string base64(std::span<const std::byte> bytes);
+
+// zlib format at a fixed level.
+std::string deflated(std::span<const std::byte> bytes);
+
+// IEEE half precision, to nearest, ties to even. Beyond 65504 it becomes infinite.
+uint16_t to_half(float value);
+float from_half(uint16_t bits);
+
+struct PackedArray {
+  std::string dtype;  // "f32", "f16", "u8"
+  std::vector<size_t> shape;
+  bool deflate = false;
+  std::string data;  // base64
+};
+PackedArray pack_f32(std::span<const float> values, std::vector<size_t> shape);
+PackedArray pack_f16(std::span<const float> values, std::vector<size_t> shape);
+PackedArray pack_u8(std::span<const uint8_t> values, std::vector<size_t> shape);
+
+}  // namespace glint

@@ -1,0 +1,123 @@
+#include "glint/report/spectrum_figure.h"
+
+#include <algorithm>
+#include <cassert>
+
+#include "glint/report/svg.h"
+#include "glint/report/text.h"
+
+namespace glint {
+namespace {
+
+constexpr double kPlotWidth = 470, kPlotHeight = 330, kTile = 96, kGap = 10, kTop = 34;
+
+std::vector<size_t> group_sizes(const std::vector<uint32_t>& groups) {
+  std::vector<size_t> sizes(groups.size(), 1);
+  for (size_t i = 0; i < groups.size();) {
+    size_t end = i;
+    while (end < groups.size() && groups[end] == groups[i]) end++;
+    std::fill(sizes.begin() + static_cast<std::ptrdiff_t>(i),
+              sizes.begin() + static_cast<std::ptrdiff_t>(end), end - i);
+    i = end;
+  }
+  return sizes;
+}
+
+Chart eigenvalue_chart(const SpectrumPlot& plot, const std::vector<size_t>& sizes) {
+  Series all{.name = "eigenvalues", .points = {}, .color = "#888888", .stroke = Stroke::solid, .width = 1.6};
+  Series equal{.name = "near-equal: only their subspace counts",
+               .points = {},
+               .color = colors::kOrange,
+               .stroke = Stroke::none,
+               .marker = Marker::diamond};
+  const auto side = [](const char* name, double t) {
+    return Series{.name = name,
+                  .points = {},
+                  .color = hex_color(diverging_color(t)),
+                  .stroke = Stroke::none,
+                  .marker = Marker::circle};
+  };
+  Series positive = side("drawn, for", 0.9), negative = side("drawn, against", -0.9);
+  const size_t n = plot.values.size();
+  for (size_t i = 0; i < n; i++) {
+    const Point p{static_cast<double>(i + 1), plot.values[i]};
+    all.points.push_back(p);
+    if (sizes[i] > 1) equal.points.push_back(p);
+    if (i < plot.positive.size()) positive.points.push_back(p);
+    if (i + plot.negative.size() >= n) negative.points.push_back(p);
+  }
+  Chart chart{.x = {.label = "eigenvalues, sorted"}, .y = {.label = "eigenvalue"}, .series = {all}};
+  for (const Series& s : {equal, positive, negative})
+    if (!s.points.empty()) chart.series.push_back(s);
+  chart.width = kPlotWidth, chart.height = kPlotHeight;
+  chart.legend = Legend::automatic;
+  return chart;
+}
+
+std::string to_csv(const SpectrumPlot& plot, const std::vector<size_t>& sizes) {
+  std::string out = "rank,eigenvalue,group,group_size\n";
+  for (size_t i = 0; i < plot.values.size(); i++)
+    out += std::to_string(i + 1) + "," + number_text(plot.values[i]) + "," + std::to_string(plot.groups[i]) +
+           "," + std::to_string(sizes[i]) + "\n";
+  return out;
+}
+
+}  // namespace
+
+Figure spectrum_figure(const SpectrumPlot& plot) {
+  assert(plot.groups.size() == plot.values.size());
+  const std::vector<size_t> sizes = group_sizes(plot.groups);
+  const size_t columns = std::max<size_t>({plot.positive.size(), plot.negative.size(), 1});
+  const double tile_h =
+      plot.size.width ? kTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
+                      : kTile;
+  const double width = std::max(kPlotWidth + 24 + static_cast<double>(columns) * (kTile + kGap) + 10,
+                                svg::text_width(plot.title, svg::kTitleFont) + 36);
+  const double row_h = tile_h + 48;
+  const double height = kTop + std::max(kPlotHeight, 2 * row_h) + 44;
+  std::string out = svg::open(width, height, plot.title);
+  out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
+  out += svg::text(18, 27, svg::kTitleFont, "start", plot.title, " font-weight=\"bold\"");
+  out += svg::nested(to_svg(eigenvalue_chart(plot, sizes)), 0, kTop);
+  const auto side = [&](double y, const std::vector<SignedPicture>& pictures, const char* words, double t) {
+    double x = kPlotWidth + 18;
+    out += svg::text(x, y + 12, svg::kSmallFont, "start", words,
+                     " font-weight=\"bold\" fill=\"" + hex_color(diverging_color(t)) + "\"");
+    for (const SignedPicture& p : pictures) {
+      out += signed_image(x, y + 20, kTile, tile_h, p.pixels, plot.size);
+      out += svg::text(x + kTile / 2, y + 34 + tile_h, 11, "middle", signed_text(p.value));
+      x += kTile + kGap;
+    }
+  };
+  if (!plot.positive.empty()) side(kTop + 8, plot.positive, "positive: for", 1);
+  if (!plot.negative.empty()) side(kTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (!plot.note.empty())
+    out += svg::text(18, height - 16, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
+  out += color_bar(kPlotWidth + 38, height - 34, 110);
+  return {out + svg::kClose, to_csv(plot, sizes)};
+}
+
+Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
+                        double model_accuracy) {
+  Chart chart{.title = title,
+              .x = {.label = "eigenvectors kept in each unit, k", .scale = Scale::log},
+              .y = {.label = "accuracy, %"},
+              .series = {}};
+  size_t most = 1;
+  for (const TruncationSeries& f : forms) {
+    Series s{.name = f.name, .points = {}};
+    for (size_t k = 1; k < f.accuracy.size(); k++)  // k = 0 has no place on a log axis
+      s.points.push_back({static_cast<double>(k), 100 * f.accuracy[k]});
+    most = std::max(most, f.accuracy.size() - 1);
+    chart.series.push_back(std::move(s));
+  }
+  chart.series.push_back(
+      {.name = "the model itself",
+       .points = {{1, 100 * model_accuracy}, {static_cast<double>(most), 100 * model_accuracy}},
+       .color = colors::kBlack,
+       .stroke = Stroke::dashed,
+       .width = 1.4});
+  return chart;
+}
+
+}  // namespace glint

@@ -1,0 +1,29 @@
+// The eigenvalues of one unit, sorted, with its strongest eigenvectors drawn beside them; and the accuracy
+// that is left when each unit keeps only its first eigenvectors.
+#pragma once
+
+#include "glint/report/chart.h"
+#include "glint/report/signed_picture.h"
+
+namespace glint {
+
+struct SpectrumPlot {
+  std::string title;
+  std::string note = {};         // a line below
+  std::vector<double> values;    // descending
+  std::vector<uint32_t> groups;  // equal for near-equal neighbours, whose vectors are not single directions
+  PictureSize size;
+  std::vector<SignedPicture> positive, negative;  // strongest first
+};
+// The CSV has a line an eigenvalue: rank, eigenvalue, group, and how many share the group.
+Figure spectrum_figure(const SpectrumPlot& plot);
+
+// accuracy[k]: with k terms, from k = 0.
+struct TruncationSeries {
+  std::string name;
+  std::vector<double> accuracy;
+};
+Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
+                        double model_accuracy);
+
+}  // namespace glint

@@ -1,0 +1,114 @@
+#include "glint/spectra/attack.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/spectra/lanczos.h"
+
+namespace glint {
+namespace {
+
+// sum_k values[k] (v_k . (m, 1)) v_k over the chosen rows, without an entry for the bias.
+std::vector<double> truncated_gradient(const Spectrum& s, std::span<const uint32_t> rows,
+                                       std::span<const double> mean) {
+  std::vector<double> g(mean.size());
+  for (const uint32_t k : rows) {
+    const std::span<const double> v = s.vectors.view().row(k);
+    double projection = v.size() > mean.size() ? v[mean.size()] : 0;
+    for (size_t i = 0; i < mean.size(); i++) projection += v[i] * mean[i];
+    for (size_t i = 0; i < mean.size(); i++) g[i] += s.values[k] * projection * v[i];
+  }
+  return g;
+}
+
+std::vector<double> with_gains(std::span<const double> q, const GateLine& line) {
+  std::vector<double> out(q.size());
+  for (size_t h = 0; h < q.size(); h++) out[h] = q[h] * line.gain[h];
+  return out;
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> layer_means(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,
+                                             std::span<const uint32_t> rows) {
+  std::vector<std::vector<double>> means;
+  for (size_t i = 0; i < reading.layers(); i++)
+    means.push_back(mean_of_rows(reading.run(pixels, i, rows).inputs));
+  return means;
+}
+
+std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q,
+                              std::span<const GateLine> lines, std::span<const std::vector<double>> means,
+                              size_t terms, double length, int push) {
+  assert(push == 1 || push == -1);
+  const LinearAlgebra& linalg = reading.linalg();
+  size_t layer = reading.last();
+  Spectrum s = eigh(linalg, interaction(linalg, reading.layer(layer), with_gains(q, lines[layer])));
+  std::vector<uint32_t> rows;
+  for (size_t t = 0; t < std::min(terms, s.count()); t++) {
+    const size_t k = push > 0 ? t : s.count() - 1 - t;
+    if (push * s.values[k] <= 0) break;
+    rows.push_back(static_cast<uint32_t>(k));
+  }
+  std::vector<double> g = truncated_gradient(s, rows, means[layer]);
+  for (double& e : g) e *= push;
+  while (layer-- > 0) {
+    s = top_interaction(linalg, reading.layer(layer), with_gains(g, lines[layer]), terms);
+    rows.resize(s.count());
+    for (size_t k = 0; k < rows.size(); k++) rows[k] = static_cast<uint32_t>(k);
+    std::vector<double> below = truncated_gradient(s, rows, means[layer]);
+    if (reading.model().config.residual)
+      for (size_t i = 0; i < below.size(); i++) below[i] += g[i];
+    g = std::move(below);
+  }
+  const ConstMatrixView<float> embed = reading.input_map().matrix;
+  std::vector<double> picture(embed.cols());
+  for (size_t r = 0; r < embed.rows(); r++)
+    for (size_t i = 0; i < embed.cols(); i++) picture[i] += g[r] * static_cast<double>(embed(r, i));
+  double squares = 0;
+  for (const double e : picture) squares += e * e;
+  std::vector<float> mask(picture.size());
+  if (squares > 0)
+    for (size_t i = 0; i < mask.size(); i++)
+      mask[i] = static_cast<float>(picture[i] * (length / std::sqrt(squares)));
+  return mask;
+}
+
+std::vector<uint32_t> decisions(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,
+                                std::span<const uint32_t> rows, std::span<const float> mask, float strength) {
+  if (rows.empty()) return {};
+  const ImagePass pass = reading.run(
+      rows.size(),
+      [&](size_t row, float* out) {
+        const std::span<const uint8_t> image = pixels.row(rows[row]);
+        for (size_t i = 0; i < image.size(); i++) {
+          const float plain = static_cast<float>(image[i]) / 255.0f;
+          out[i] = mask.empty() ? plain : std::clamp(plain + strength * mask[i], 0.0f, 1.0f);
+        }
+      },
+      reading.last());
+  std::vector<uint32_t> decided(rows.size());
+  for (size_t i = 0; i < rows.size(); i++) {
+    const std::span<const float> logits = pass.logits.view().row(i);
+    decided[i] = static_cast<uint32_t>(std::max_element(logits.begin(), logits.end()) - logits.begin());
+  }
+  return decided;
+}
+
+AttackPoint attack_point(std::span<const uint32_t> labels, std::span<const uint32_t> plain,
+                         std::span<const uint32_t> masked, uint32_t unit, AttackGoal goal) {
+  assert(labels.size() == plain.size() && plain.size() == masked.size());
+  AttackPoint p{.images = labels.size()};
+  size_t correct = 0, moved = 0;
+  for (size_t i = 0; i < labels.size(); i++) {
+    correct += masked[i] == labels[i];
+    if ((plain[i] == unit) != (goal == AttackGoal::away)) continue;
+    p.eligible++;
+    moved += (masked[i] == unit) == (goal == AttackGoal::towards);
+  }
+  if (p.images) p.accuracy = static_cast<double>(correct) / static_cast<double>(p.images);
+  if (p.eligible) p.success = static_cast<double>(moved) / static_cast<double>(p.eligible);
+  return p;
+}
+
+}  // namespace glint

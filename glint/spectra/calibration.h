@@ -1,0 +1,47 @@
+// The lines that stand for the gates of a layer in its calibrated form, measured once on data and stored
+// beside the model.
+//
+//   gain    a unit's own line through 0, each point weighted by r^2, as its error enters the output:
+//           gain = E[r^2 gate(l) l] / E[r^2 l^2]
+//   affine  the same with a shift, for gates that are not odd (ReLU, GELU, SiLU)
+//   joint   gains and shifts of all units together, such that the squared error of the outputs themselves is
+//           smallest: errors of units that an output adds up may cancel. A ridge holds it near `affine`.
+// docs/decisions.md has how well each reads the trained models.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "glint/base/file.h"
+#include "glint/spectra/forms.h"
+
+namespace glint {
+
+enum class Calibration { gain, affine, joint };
+std::string_view name(Calibration calibration);
+
+// x [n, d]: inputs of the layer. A unit that the data never moves (r l = 0 everywhere) keeps gain 1. The
+// affine line of a unit whose l hardly varies is that of `gain`.
+GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                         ConstMatrixView<float> x, Calibration calibration);
+
+// `joint`, for outputs with these hidden weights [units, h].
+GateLine joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                    ConstMatrixView<double> weights, ConstMatrixView<float> x);
+// Beyond this many hidden units the joint fit would take minutes; callers take `affine`.
+inline constexpr size_t kJointUnits = 1024;
+
+// All layers of one model. `model` is the SHA-256 of its weights: the lines of other weights mean nothing.
+struct StoredCalibration {
+  std::string model, data;  // data: checksum of the set that it was measured on
+  uint64_t inputs = 0;      // how many samples
+  std::vector<GateLine> lines;
+  std::vector<Calibration> kinds;
+};
+
+void save_calibration(FileSystem& files, const std::string& path, const StoredCalibration& calibration);
+// Error (bad_file) for what is no calibration of a model with so many hidden units in its layers.
+StoredCalibration load_calibration(const std::string& path, std::span<const size_t> hidden);
+
+}  // namespace glint

@@ -1,0 +1,155 @@
+#include "glint/spectra/language_reading.h"
+
+#include <algorithm>
+#include <cmath>
+#include <mutex>
+#include <numeric>
+
+#include "glint/base/sha256.h"
+
+namespace glint {
+
+LanguageReading::LanguageReading(const LanguageModel& model, const Compute& compute,
+                                 const LinearAlgebra& linalg)
+    : model_(model), compute_(compute), linalg_(linalg), params_(transformer_params(model.config)) {
+  const ConstMatrixView<float> e = input_map().matrix;
+  for (size_t t = 0; t < e.rows(); t++)
+    embedding_norms_.push_back(
+        static_cast<float>(std::sqrt(compute.kernels().sum_squares(e.cols(), e.row_ptr(t)))));
+}
+
+GluLayerView LanguageReading::layer(size_t i) const {
+  const size_t h = model_.config.hidden();
+  const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].mlp_w);
+  return {.left = w.row_range(0, h),
+          .right = w.row_range(h, h),
+          .bias_left = {},
+          .bias_right = {},
+          .gate = model_.config.gate};
+}
+
+ConstMatrixView<float> LanguageReading::projection(size_t i) const {
+  return params_.table.view(model_.weights.span(), params_.blocks[i].mlp_p);
+}
+
+ConstMatrixView<float> LanguageReading::unembedding() const {
+  return params_.table.view(model_.weights.span(), params_.head);
+}
+
+InputMap LanguageReading::input_map() const {
+  return {.matrix = params_.table.view(model_.weights.span(), params_.wte), .row_is_input = true, .bias = {}};
+}
+
+std::string LanguageReading::weights_hash() const { return sha256_hex(std::as_bytes(model_.weights.span())); }
+
+Matrix<double> LanguageReading::hidden(size_t i, ConstMatrixView<double> directions) const {
+  return hidden_weights(linalg_, directions, projection(i));
+}
+
+Matrix<double> LanguageReading::token_directions(std::span<const uint16_t> tokens) const {
+  const ConstMatrixView<float> u = unembedding();
+  Matrix<double> out(tokens.size(), u.cols());
+  for (size_t i = 0; i < tokens.size(); i++) std::ranges::copy(u.row(tokens[i]), out.view().row_ptr(i));
+  return out;
+}
+
+Matrix<float> LanguageReading::inputs(std::span<const TokenRow> rows, size_t i, size_t most) const {
+  TransformerEngine engine(model_.config, compute_, 1, false);
+  engine.set_weights(model_.weights.span());
+  size_t tokens = 0, used = 0;
+  while (used < rows.size() && tokens < most) tokens += rows[used++].input.size();
+  Matrix<float> x(tokens, model_.config.d_model);
+  size_t first = 0;
+  for (const TokenRow& row : rows.first(used)) {
+    engine.trace(row, i, x.view().row_range(first, row.input.size()));
+    first += row.input.size();
+  }
+  return x;
+}
+
+StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
+                                             const std::string& data_checksum) const {
+  StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .lines = {}, .kinds = {}};
+  for (size_t i = 0; i < layers(); i++) {
+    const Matrix<float> x = inputs(rows, i, kCalibrationTokens);
+    stored.inputs = x.rows();
+    stored.kinds.push_back(Calibration::affine);
+    stored.lines.push_back(calibrated_form(linalg_, pool(), layer(i), x, Calibration::affine));
+  }
+  return stored;
+}
+
+LanguageReading::Reading LanguageReading::read(size_t i, ConstMatrixView<double> weights,
+                                               const GateLine& line, ConstMatrixView<float> x) const {
+  const GluLayerView view = layer(i);
+  return {unit_forms(linalg_, pool(), view, line, weights),
+          fidelity(layer_outputs(linalg_, pool(), view, weights, x),
+                   form_outputs(linalg_, pool(), view, line, weights, x))};
+}
+
+LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count) const {
+  const ConstMatrixView<float> e = input_map().matrix;
+  double norm = 0;
+  for (const double v : vector) norm += v * v;
+  norm = std::sqrt(norm);
+  std::vector<double> cosine(e.rows());
+  for (size_t t = 0; t < e.rows(); t++) {
+    double dot = 0;
+    for (size_t j = 0; j < e.cols(); j++) dot += static_cast<double>(e(t, j)) * vector[j];
+    const double length = norm * static_cast<double>(embedding_norms_[t]);
+    cosine[t] = length > 0 ? dot / length : 0;
+  }
+  std::vector<uint16_t> order(e.rows());
+  std::iota(order.begin(), order.end(), uint16_t{0});
+  const size_t n = std::min(count, order.size());
+  const auto pick = [&](double sign) {
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
+                      [&](uint16_t a, uint16_t b) {
+                        return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b);
+                      });
+    std::vector<NearToken> out;
+    for (size_t k = 0; k < n; k++) out.push_back({order[k], cosine[order[k]]});
+    return out;
+  };
+  return {pick(1), pick(-1)};
+}
+
+std::vector<LanguageReading::Scanned> LanguageReading::scan(
+    size_t i, const GateLine& line, const std::function<void(size_t)>& progress) const {
+  const size_t vocab = model_.config.vocab, h = model_.config.hidden();
+  const GluLayerView view = layer(i);
+  std::vector<uint16_t> tokens(vocab);
+  std::iota(tokens.begin(), tokens.end(), uint16_t{0});
+  Matrix<double> weights = hidden(i, token_directions(tokens));
+  for (size_t t = 0; t < vocab; t++)
+    for (size_t j = 0; j < h; j++) weights(t, j) *= line.gain[j];
+  const InteractionBuilder builder(linalg_, view);
+  struct Worker {
+    Matrix<double> q, scratch;
+    std::vector<double> values;
+    EighWorkspace workspace;
+  };
+  std::vector<Worker> workers(pool().size());
+  std::vector<Scanned> out(vocab);
+  std::mutex mutex;
+  size_t done = 0;
+  pool().for_tiles(vocab, [&](size_t t, size_t id) {
+    Worker& w = workers[id];
+    if (w.q.rows() == 0) w.q = Matrix<double>(view.width(), view.width()), w.values.resize(view.width());
+    builder.build(weights.view().row(t), w.q, w.scratch);
+    linalg_.eigh_in_place(w.q, w.values, w.workspace);
+    const std::vector<uint32_t> order = order_by_magnitude(w.values);
+    out[t] = {.token = tokens[t],
+              .rank = effective_rank(w.values),
+              .top = w.values.back(),
+              .bottom = w.values.front(),
+              .energy = energy_curve(w.values).front(),
+              .strongest = order.front()};
+    if (!progress) return;
+    const std::lock_guard lock(mutex);
+    progress(++done);
+  });
+  return out;
+}
+
+}  // namespace glint

@@ -1,0 +1,81 @@
+// A trained language model opened for reading: the GLU of any of its blocks with output directions in the
+// unembedding (a token, one token against another) or in the block's own output, and its eigenvectors seen as
+// tokens.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/model/language_file.h"
+#include "glint/nn/compute.h"
+#include "glint/spectra/calibration.h"
+#include "glint/spectra/measures.h"
+
+namespace glint {
+
+class LanguageReading {
+ public:
+  // Keeps references.
+  LanguageReading(const LanguageModel& model, const Compute& compute, const LinearAlgebra& linalg);
+
+  const LanguageModel& model() const { return model_; }
+  const LinearAlgebra& linalg() const { return linalg_; }
+  ThreadPool& pool() const { return compute_.pool; }
+  size_t layers() const { return model_.config.layers; }
+  GluLayerView layer(size_t i) const;
+  ConstMatrixView<float> projection(size_t i) const;  // P [d, h]
+  ConstMatrixView<float> unembedding() const;         // [vocab, d]
+  InputMap input_map() const;                         // the token embedding, a row a token
+  std::string weights_hash() const;
+
+  // Hidden weights [rows, h] of layer i for directions [rows, d] of the residual stream: u' P.
+  Matrix<double> hidden(size_t layer, ConstMatrixView<double> directions) const;
+  // The direction of a token in the residual stream: its row of the unembedding.
+  Matrix<double> token_directions(std::span<const uint16_t> tokens) const;
+
+  // What the GLU of a layer reads at the first `most` tokens of these rows, [n, d].
+  Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const;
+
+  // Lines of all layers, `affine`, from these rows.
+  StoredCalibration calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const;
+  static constexpr size_t kCalibrationTokens = 20000;
+
+  // Outputs with these hidden weights through a form, and its fidelity against the layer's own outputs at x.
+  struct Reading {
+    std::vector<UnitForm> units;
+    Fidelity fidelity;
+  };
+  Reading read(size_t layer, ConstMatrixView<double> weights, const GateLine& line,
+               ConstMatrixView<float> x) const;
+
+  // Tokens whose embeddings have the largest (first) and smallest (second) cosine with a vector.
+  struct NearToken {
+    uint16_t token = 0;
+    double cosine = 0;
+  };
+  struct NearTokens {
+    std::vector<NearToken> positive, negative;
+  };
+  NearTokens near(std::span<const double> vector, size_t count) const;
+
+  // Every token of the vocabulary as an output direction of a layer: how concentrated its spectrum is. A
+  // token a tile; `progress` is told how many are done, from any thread, one call at a time.
+  struct Scanned {
+    uint16_t token = 0;
+    EffectiveRank rank;
+    double top = 0, bottom = 0;  // the largest and the smallest eigenvalue
+    double energy = 0;           // share of the strongest eigenvalue in the sum of squares
+    size_t strongest = 0;        // its index
+  };
+  std::vector<Scanned> scan(size_t layer, const GateLine& line,
+                            const std::function<void(size_t done)>& progress = {}) const;
+
+ private:
+  const LanguageModel& model_;
+  const Compute& compute_;
+  const LinearAlgebra& linalg_;
+  TransformerParams params_;
+  std::vector<float> embedding_norms_;  // of every token
+};
+
+}  // namespace glint

@@ -1,0 +1,162 @@
+#include "glint/spectra/model_comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/rng.h"
+#include "glint/base/statistics.h"
+
+namespace glint {
+namespace {
+
+constexpr uint32_t kControlStream = 0x636d7000u;  // sub-streams of Stream::sample, one a unit
+
+size_t count_sign(std::span<const double> values, int sign) {
+  return static_cast<size_t>(
+      std::count_if(values.begin(), values.end(), [sign](double v) { return sign * v > 0; }));
+}
+
+// All units' vectors stacked become pictures in one call: deeper models walk down many vectors at once.
+void to_pixels(const ImageReading& reading, std::span<const GateLine> lines, ModelVectors& model) {
+  size_t rows = 0, at = 0;
+  for (const Matrix<double>& m : model.vectors) rows += m.rows();
+  Matrix<double> all(rows, reading.layer(reading.last()).width());
+  for (const Matrix<double>& m : model.vectors) {
+    std::copy_n(m.data(), m.size(), all.view().row_ptr(at));
+    at += m.rows();
+  }
+  const Matrix<double> pictures = reading.pictures(reading.last(), all, lines);
+  at = 0;
+  for (Matrix<double>& m : model.vectors) {
+    Matrix<double> seen(m.rows(), pictures.cols());
+    std::copy_n(pictures.view().row_ptr(at), seen.size(), seen.data());
+    at += m.rows();
+    m = std::move(seen);
+  }
+}
+
+// Rows of independent normal numbers made orthonormal, one after the other; twice, against rounding.
+Matrix<double> random_orthonormal_rows(size_t rows, size_t width, uint64_t seed, uint32_t sub) {
+  const Rng rng(seed, Stream::sample, sub);
+  Matrix<double> m(rows, width);
+  for (size_t i = 0; i < m.size(); i++) m.data()[i] = rng.normal(i);
+  for (size_t r = 0; r < rows; r++) {
+    const std::span<double> row = m.view().row(r);
+    for (int pass = 0; pass < 2; pass++)
+      for (size_t q = 0; q < r; q++) {
+        const std::span<const double> other = std::as_const(m).view().row(q);
+        double product = 0;
+        for (size_t i = 0; i < width; i++) product += row[i] * other[i];
+        for (size_t i = 0; i < width; i++) row[i] -= product * other[i];
+      }
+    double squares = 0;
+    for (const double e : row) squares += e * e;
+    for (double& e : row) e /= std::sqrt(squares);
+  }
+  return m;
+}
+
+const std::vector<double>& values_of(const SideComparison& side, Measure measure) {
+  return measure == Measure::rank_matched   ? side.rank_matched
+         : measure == Measure::best_matched ? side.best_matched
+                                            : side.subspace;
+}
+
+}  // namespace
+
+ModelVectors model_vectors(const ImageReading& reading, const Units& units, std::span<const GateLine> lines,
+                           CompareSpace space, size_t k) {
+  assert(units.layer == reading.last() && lines.size() == reading.layers());
+  const std::vector<UnitForm> forms = unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
+                                                 lines[units.layer], units.weights);
+  ModelVectors model;
+  for (const UnitForm& form : forms) {
+    const Spectrum& s = form.spectrum;
+    const size_t up = std::min(k, count_sign(s.values, 1)), down = std::min(k, count_sign(s.values, -1));
+    std::vector<double> values;
+    Matrix<double> vectors(up + down, s.width());
+    for (size_t i = 0; i < up + down; i++) {
+      const size_t from = i < up ? i : s.count() - down + (i - up);
+      values.push_back(s.values[from]);
+      std::ranges::copy(s.vectors.view().row(from), vectors.view().row_ptr(i));
+    }
+    model.values.push_back(std::move(values));
+    model.vectors.push_back(std::move(vectors));
+  }
+  if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
+  return model;
+}
+
+ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateLine> lines,
+                            CompareSpace space, size_t k, uint64_t seed) {
+  const size_t width = reading.layer(reading.last()).width();
+  const size_t side = std::min(k, width / 2);
+  ModelVectors model;
+  for (size_t u = 0; u < units; u++) {
+    std::vector<double> values;
+    for (size_t i = 0; i < 2 * side; i++)
+      values.push_back(i < side ? static_cast<double>(side - i)
+                                : static_cast<double>(side) - 1 - static_cast<double>(i));
+    model.values.push_back(std::move(values));
+    model.vectors.push_back(
+        random_orthonormal_rows(2 * side, width, seed, kControlStream + static_cast<uint32_t>(u)));
+  }
+  if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
+  return model;
+}
+
+PairComparison compare_models(const LinearAlgebra& linalg, ThreadPool& pool, const ModelVectors& a,
+                              const ModelVectors& b, size_t k) {
+  assert(a.values.size() == b.values.size());
+  PairComparison units(a.values.size());
+  pool.for_tiles(units.size(), [&](size_t u, size_t) {
+    units[u] = compare_units(linalg, {a.values[u], a.vectors[u]}, {b.values[u], b.vectors[u]}, k);
+  });
+  return units;
+}
+
+std::string_view name(Measure measure) {
+  return measure == Measure::rank_matched   ? "rank_matched"
+         : measure == Measure::best_matched ? "best_matched"
+                                            : "subspace";
+}
+
+std::string_view name(Side side) {
+  return side == Side::both ? "both" : side == Side::positive ? "positive" : "negative";
+}
+
+std::vector<Spread> by_rank(std::span<const PairComparison> pairs, Measure measure, Side side,
+                            std::optional<size_t> unit) {
+  std::vector<std::vector<double>> all, pair_means;
+  for (const PairComparison& pair : pairs) {
+    std::vector<std::vector<double>> own;
+    for (size_t u = 0; u < pair.size(); u++) {
+      if (unit && *unit != u) continue;
+      for (const bool positive : {true, false}) {
+        if (side == (positive ? Side::negative : Side::positive)) continue;
+        const std::vector<double>& v = values_of(positive ? pair[u].positive : pair[u].negative, measure);
+        own.resize(std::max(own.size(), v.size()));
+        for (size_t r = 0; r < v.size(); r++) own[r].push_back(v[r]);
+      }
+    }
+    all.resize(std::max(all.size(), own.size()));
+    pair_means.resize(all.size());
+    for (size_t r = 0; r < own.size(); r++) {
+      all[r].insert(all[r].end(), own[r].begin(), own[r].end());
+      pair_means[r].push_back(mean_and_sd(own[r]).mean);
+    }
+  }
+  std::vector<Spread> out;
+  for (size_t r = 0; r < all.size(); r++) {
+    const MeanAndSd m = mean_and_sd(all[r]);
+    out.push_back({.mean = m.mean,
+                   .sd = m.sd,
+                   .min = *std::min_element(all[r].begin(), all[r].end()),
+                   .pair_sd = mean_and_sd(pair_means[r]).sd,
+                   .n = all[r].size(),
+                   .pairs = pair_means[r].size()});
+  }
+  return out;
+}
+
+}  // namespace glint

@@ -1,0 +1,57 @@
+// Inputs of a layer in tiles of rows, and the pre-activations of a tile: what forms and calibration loop
+// over.
+#pragma once
+
+#include <algorithm>
+
+#include "glint/spectra/interaction.h"
+
+namespace glint {
+
+// Rows a tile: fixed, so that sums do not depend on the number of threads.
+inline constexpr size_t kTileRows = 256;
+
+inline size_t tiles_of(size_t rows) { return (rows + kTileRows - 1) / kTileRows; }
+
+// Calls body(g) with g(float l) -> float, the gate as the model's kernels compute it.
+template <class G, class Body>
+void with_gate_kind(const GateParams& params, Body& body) {
+  if constexpr (requires { G::with(params, [](auto) {}); })
+    G::with(params, [&](auto gate) { body([gate](float l) { return gate(l).value; }); });
+  else
+    body([](float l) { return G{}(l).value; });
+}
+
+template <class Body>
+void with_gate(const Gate& gate, Body&& body) {
+  switch (gate.kind) {
+#define GLINT_GATE_CASE(G) \
+  case GateKind::G:        \
+    return with_gate_kind<G>(gate.params, body);
+    GLINT_GATES(GLINT_GATE_CASE)
+#undef GLINT_GATE_CASE
+    case GateKind::count:
+      break;
+  }
+}
+
+// l and r of a tile of inputs, [rows, h] each.
+struct TileMemory {
+  Matrix<float> l, r;
+};
+
+inline void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView& layer,
+                                 ConstMatrixView<float> x, TileMemory& tile) {
+  const size_t h = layer.hidden();
+  if (tile.l.rows() != x.rows() || tile.l.cols() != h)
+    tile.l = Matrix<float>(x.rows(), h), tile.r = Matrix<float>(x.rows(), h);
+  const auto half = [&](ConstMatrixView<float> weight, std::span<const float> bias, Matrix<float>& out) {
+    for (size_t i = 0; i < x.rows() && !bias.empty(); i++)
+      std::copy(bias.begin(), bias.end(), out.view().row_ptr(i));
+    linalg.gemm(Op::plain, Op::transposed, 1.0f, x, weight, bias.empty() ? 0.0f : 1.0f, out);
+  };
+  half(layer.left, layer.bias_left, tile.l);
+  half(layer.right, layer.bias_right, tile.r);
+}
+
+}  // namespace glint

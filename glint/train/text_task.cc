@@ -1,0 +1,100 @@
+#include "glint/train/text_task.h"
+
+#include <numeric>
+
+#include "glint/base/error.h"
+#include "glint/data/batches.h"
+#include "glint/model/language_file.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kEvalStories = 64;
+
+}  // namespace
+
+void token_rows(std::span<const TextRow> text, std::vector<TokenRow>& rows) {
+  rows.clear();
+  for (const TextRow& r : text) rows.push_back({r.input, r.target});
+}
+
+TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, uint16_t end, size_t context,
+                           const std::function<void(std::span<const float>)>& each) {
+  TextRows text(end, context);
+  std::vector<TokenRow> rows;
+  std::vector<uint32_t> stories;
+  TextResult total;
+  for (size_t first = 0; first < corpus.stories(); first += kEvalStories) {
+    stories.resize(std::min(kEvalStories, corpus.stories() - first));
+    std::iota(stories.begin(), stories.end(), static_cast<uint32_t>(first));
+    token_rows(text.fill(corpus, stories), rows);
+    TransformerEngine::RowLosses tell;
+    if (each) tell = [&](size_t, std::span<const float> losses) { each(losses); };
+    const TextResult r = engine.evaluate(rows, tell);
+    total.loss += r.loss;
+    total.correct += r.correct;
+    total.tokens += r.tokens;
+  }
+  return total;
+}
+
+TextTask::TextTask(const TrainOptions& options, const TextData& data, const Compute& compute,
+                   FileSystem& files)
+    : options_(options),
+      data_(data),
+      files_(files),
+      config_(transformer_config(options, data.tokenizer.size())),
+      steps_(batch_count(data.train.stories(), options.batch,
+                         options.drop_last ? LastBatch::drop : LastBatch::keep)),
+      text_rows_(data.tokenizer.end(), options.context) {
+  if (data.valid.stories() == 0)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the corpus has no validation stories",
+                 .where = data.origin,
+                 .expected = "at least one",
+                 .hint = "glint tokenize with --valid FILE or --valid-share 0.02"});
+  engine_ = std::make_unique<TransformerEngine>(config_, compute, options.micro_batch, true);
+  text_rows_.reserve(options.batch);
+  rows_.reserve(options.batch);
+}
+
+std::span<const TokenRow> TextTask::rows_of(const Corpus& corpus, std::span<const uint32_t> stories) {
+  token_rows(text_rows_.fill(corpus, stories), rows_);
+  return rows_;
+}
+
+StepResult TextTask::step(uint64_t epoch, uint64_t index, std::span<float> gradients) {
+  if (epoch != epoch_) {
+    order_ = epoch_order(options_.seed, static_cast<uint32_t>(epoch), data_.train.stories());
+    epoch_ = epoch;
+  }
+  const TextResult r =
+      engine_->forward_backward(rows_of(data_.train, batch_of(order_, options_.batch, index)), gradients);
+  return {r.loss, r.correct, r.tokens};
+}
+
+StepResult TextTask::evaluate() {
+  const TextResult r = evaluate_corpus(*engine_, data_.valid, data_.tokenizer.end(), options_.context);
+  return {r.loss, r.correct, r.tokens};
+}
+
+void TextTask::save_description(const std::string& directory) {
+  save_config(files_, directory,
+              LanguageModel{.config = config_,
+                            .data = options_.data,
+                            .tokenizer_hash = data_.tokenizer.sha256(),
+                            .weights = {}});
+  write_atomic(files_, directory + "/" + kTokenizerFile, data_.tokenizer.model());
+}
+
+Json TextTask::data_description() const {
+  return {{"name", data_.name},
+          {"checksum", data_.checksum},
+          {"origin", data_.origin},
+          {"train", data_.train.stories()},
+          {"train_tokens", data_.train.tokens()},
+          {"test", data_.valid.stories()},
+          {"test_tokens", data_.valid.tokens()}};
+}
+
+}  // namespace glint

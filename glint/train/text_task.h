@@ -1,0 +1,55 @@
+// Training of a language model: shuffled batches of stories, evaluation on the validation stories. Losses are
+// per token.
+#pragma once
+
+#include <memory>
+#include <vector>
+
+#include "glint/base/file.h"
+#include "glint/data/text_batches.h"
+#include "glint/data/text_data.h"
+#include "glint/model/transformer.h"
+#include "glint/train/options.h"
+#include "glint/train/task.h"
+
+namespace glint {
+
+class TextTask : public Task {
+ public:
+  // Keeps references to data, compute and files.
+  TextTask(const TrainOptions& options, const TextData& data, const Compute& compute, FileSystem& files);
+
+  const ParamTable& params() const override { return engine_->params().table; }
+  uint64_t steps_per_epoch() const override { return steps_; }
+  void set_weights(std::span<const float> weights) override { engine_->set_weights(weights); }
+  StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) override;
+  StepResult evaluate() override;
+  void save_description(const std::string& directory) override;
+  Json data_description() const override;
+  bool text() const override { return true; }
+
+ private:
+  std::span<const TokenRow> rows_of(const Corpus& corpus, std::span<const uint32_t> stories);
+
+  const TrainOptions options_;
+  const TextData& data_;
+  FileSystem& files_;
+  TransformerConfig config_;
+  std::unique_ptr<TransformerEngine> engine_;
+  uint64_t steps_ = 0;
+
+  uint64_t epoch_ = ~uint64_t{0};
+  std::vector<uint32_t> order_;  // of the epoch
+  TextRows text_rows_;
+  std::vector<TokenRow> rows_;
+};
+
+// Rows of stories for an engine; `rows` is filled anew.
+void token_rows(std::span<const TextRow> text, std::vector<TokenRow>& rows);
+
+// Loss and hits over a whole corpus, story by story in batches; `each` is told the losses of every story's
+// tokens, in order.
+TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, uint16_t end, size_t context,
+                           const std::function<void(std::span<const float>)>& each = {});
+
+}  // namespace glint

@@ -1,0 +1,79 @@
+// What the tests of the page share: a browser, pages opened from disk that must stay silent, and named checks.
+import { readFileSync, existsSync } from "node:fs";
+import { createRequire } from "node:module";
+
+const require = createRequire(import.meta.url);
+export const SKIPPED = 77;
+
+/** Ends the test as skipped, with the reason. @param {string} reason */
+export function skip(reason) {
+  console.log(`skipped: ${reason}`);
+  process.exit(SKIPPED);
+}
+
+export async function openBrowser() {
+  let playwright;
+  try {
+    playwright = require("playwright-core");
+  } catch {
+    skip("playwright-core is not installed; scripts/setup test installs it with npm");
+  }
+  const executablePath = [process.env.GLINT_CHROMIUM, "/usr/bin/chromium", "/usr/bin/chromium-browser", "/usr/bin/google-chrome"]
+    .find((p) => p && existsSync(p));
+  if (!executablePath) skip("there is no Chromium; scripts/setup test installs it, or GLINT_CHROMIUM names one");
+  try {
+    return await playwright.chromium.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu",
+      "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
+  } catch (error) {
+    return skip(`Chromium does not start: ${String(error).split("\n")[0]}`);
+  }
+}
+
+let failures = 0;
+
+/** @param {string} name @param {() => Promise<string | void>} body */
+export async function check(name, body) {
+  try {
+    const note = await body();
+    console.log(`ok      ${name}${note ? `: ${note}` : ""}`);
+  } catch (error) {
+    failures++;
+    console.log(`FAILED  ${name}: ${error instanceof Error ? error.message.split("\n").slice(0, 6).join("\n        ") : error}`);
+  }
+}
+
+/** @param {boolean} condition @param {string} message */
+export function expect(condition, message) {
+  if (!condition) throw new Error(message);
+}
+
+export function finish() {
+  process.exit(failures ? 1 : 0);
+}
+
+/** A page from disk. Whatever it says on the console, throws, asks for on the network or is refused by its
+ * policy ends up in `trouble`, which must stay empty.
+ * @param {import("playwright-core").Browser} browser @param {string} file @param {string} [hash] @param {object} [options] */
+export async function open(browser, file, hash = "", options = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  const page = await context.newPage();
+  /** @type {string[]} */
+  const trouble = [];
+  page.on("console", (m) => trouble.push(`console ${m.type()}: ${m.text().slice(0, 300)}`));
+  page.on("pageerror", (e) => trouble.push(`error: ${e.message}`));
+  page.on("dialog", (d) => { trouble.push(`dialog: ${d.message()}`); d.dismiss(); });
+  page.on("request", (r) => { if (!/^(file|data|blob):/.test(r.url())) trouble.push(`request: ${r.url()}`); });
+  await page.addInitScript(() => {
+    document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`));
+  });
+  await page.goto(`file://${encodeURI(file).replaceAll("#", "%23").replaceAll("?", "%3F")}${hash}`);
+  await page.waitForFunction(() => performance.getEntriesByName("glint-ready").length > 0, null, { timeout: 30000 });
+  return { page, trouble, close: () => context.close() };
+}
+
+/** @param {string[]} trouble */
+export function expectQuiet(trouble) {
+  expect(trouble.length === 0, `the page is not silent:\n${trouble.slice(0, 5).join("\n")}`);
+}
+
+export const axeSource = () => readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");

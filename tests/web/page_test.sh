@@ -1,0 +1,66 @@
+#!/usr/bin/env bash
+# The explorer page in a real browser: small runs of every gate and option are trained, packed and opened. Skipped
+# where there is no node, no Chromium or no playwright-core.
+glint=$1
+source "$2/tests/cli/check.sh"
+web=$2/tests/web
+cd "$2" || exit 1 # the recipes are there
+
+command -v node >/dev/null || { echo "skipped: node is not installed"; exit 77; }
+[ -d "$web/node_modules/playwright-core" ] ||
+  { echo "skipped: playwright-core is not installed; scripts/setup test installs it with npm"; exit 77; }
+
+# NAME OPTIONS...: trains a run and makes its page.
+made() {
+  local name=$1
+  shift
+  run train quick --out "$work/$name" --quiet "$@"
+  expect_code 0
+  run page "$work/$name" --out "$work/pages/$name.html" --quiet
+  expect_code 0
+}
+mkdir "$work/pages"
+made main
+made identity --gate identity --seed 1 --epochs 3
+made relu --gate relu --layers 2 --bias --epochs 1 --d-model 48
+made gelu --gate gelu --norm rms --epochs 1 --d-model 48
+made silu --gate silu --layers 2 --residual --bias --norm rms --epochs 1 --d-model 48
+made shrunk --gate sqs --p 2.5 --lambda 0.8 --c -0.05 --bias --epochs 1 --d-model 48
+made deep --gate identity --layers 3 --d-hidden 40 --epochs 1 --d-model 48
+run page "$work/main" "$work/identity" --out "$work/pages/both.html" --quiet
+expect_code 0
+run page "$work/main" "$work/main" --out "$work/pages/same.html" --quiet
+expect_code 0
+size=$(stat -c %s "$work/pages/main.html")
+run page "$work/main" --out "$work/pages/half.html" --limit $((size - 1)) --quiet
+expect_code 0
+
+# Names that would be markup, in every place that a run has for them.
+hostile="$work/<img src=x onerror=owned=1>"
+cp -r "$work/main" "$hostile"
+python3 - "$hostile" <<'PYTHON' || fail "cannot make the hostile run"
+import json, sys
+folder = sys.argv[1]
+config = json.load(open(folder + "/config.json"))
+config["class_names"][0] = "</script><script>owned=2</script>"
+config["class_names"][1] = "<img src=x onerror=owned=3>"
+config["class_names"][2] = "a\u2028b"
+config["class_names"][3] = "{{data}}"
+config["class_names"][4] = "<!--<script>"
+json.dump(config, open(folder + "/config.json", "w"))
+run = json.load(open(folder + "/run.json"))
+run["machine"]["cpu"] = "<img src=x onerror=owned=4></dd>"
+json.dump(run, open(folder + "/run.json", "w"))
+PYTHON
+run page "$hostile" "$work/identity" --out "$work/pages/hostile.html" --quiet
+expect_code 0
+[ "$failures" -eq 0 ] || finish
+
+node "$web/page_test.mjs" "$work/pages"
+code=$?
+[ "$code" -eq 77 ] && exit 77
+[ "$code" -eq 0 ] || fail "the page fails in the browser"
+if [ -x "$web/node_modules/.bin/tsc" ]; then
+  "$web/node_modules/.bin/tsc" -p "$2/web/jsconfig.json" || fail "the types of web/ do not fit together"
+fi
+finish

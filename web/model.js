@@ -1,0 +1,290 @@
+// The image model in the page: the forward pass as the program computes it, and the readings of its last layer
+// as quadratic forms.
+//   x_0 = E p (+ b);  x_{i+1} = gate(L u) * (R u) (+ x_i), u = norm(x_i);  logits = H x_n (+ b)
+import { gates } from "glint/gates";
+import { dot, eigenvectorAt, matvec, matvecTransposed, strongestEigenpair } from "glint/linalg";
+
+/** @typedef {import("./data.js").Run} Run @typedef {import("./data.js").Form} Form */
+/** @typedef {{u: Float64Array, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
+/** @typedef {{logits: Float64Array, layers: LayerState[]}} Pass */
+
+const NORM_EPS = 1e-8;
+// As in glint/spectra/forms.h: nearer to 0 than this gain allows, the rest of the line is a shift.
+const LOCAL_GAIN = 16;
+
+export class Model {
+  /** @param {Run} run @param {number} height @param {number} width */
+  constructor(run, height, width) {
+    this.run = run;
+    this.config = run.config;
+    this.height = height;
+    this.width = width;
+    this.gate = gates[run.config.gate];
+    if (!this.gate) throw new Error(`unknown gate ${run.config.gate}`);
+    this.hidden = run.config.d_hidden || run.config.d_model;
+    this.classes = run.config.classes;
+    /** @type {Map<string, any>} */
+    this.cache = new Map();
+  }
+
+  /** @param {string} name */
+  weight(name) {
+    return this.run.tensors[`${name}.weight`].values;
+  }
+
+  /** @param {string} name @returns {Float32Array | undefined} */
+  bias(name) {
+    return this.run.tensors[`${name}.bias`]?.values;
+  }
+
+  /** Width of the input of layer i. @param {number} i */
+  layerWidth(i) {
+    return i === 0 ? this.config.d_model : this.hidden;
+  }
+
+  get last() {
+    return this.config.layers - 1;
+  }
+
+  /** Width of the last layer's form: its input, and 1 for the biases. */
+  get formWidth() {
+    return this.layerWidth(this.last) + (this.config.bias ? 1 : 0);
+  }
+
+  /** The last layer reads the pixels through a linear map (up to the factor of a norm). */
+  get readsPixels() {
+    return this.config.layers === 1;
+  }
+
+  /** @param {ArrayLike<number>} pixels in 0..1 @returns {Pass} */
+  forward(pixels) {
+    const { d_model: d, inputs, layers, norm, residual } = this.config;
+    const h = this.hidden;
+    let x = matvec(this.weight("embed"), d, inputs, pixels, this.bias("embed"));
+    /** @type {LayerState[]} */
+    const states = [];
+    for (let i = 0; i < layers; i++) {
+      let u = x;
+      if (norm === "rms") {
+        const inverse = 1 / Math.sqrt(dot(x, x) / x.length + NORM_EPS);
+        u = x.map((v) => v * inverse);
+      }
+      const z = matvec(this.weight(`blocks.${i}`), 2 * h, this.layerWidth(i), u, this.bias(`blocks.${i}`));
+      const l = z.subarray(0, h);
+      const r = z.subarray(h);
+      const y = new Float64Array(h);
+      for (let k = 0; k < h; k++) y[k] = this.gate(l[k], this.config) * r[k] + (residual ? x[k] : 0);
+      states.push({ u, l, r, x });
+      x = y;
+    }
+    return { logits: matvec(this.weight("head"), this.classes, h, x, this.bias("head")), layers: states };
+  }
+
+  /** What the form leaves to the side: the residual's path and the bias of the head. @param {Pass} pass
+   * @param {number} c */
+  aside(pass, c) {
+    const head = this.weight("head").subarray(c * this.hidden, (c + 1) * this.hidden);
+    const bias = this.bias("head")?.[c] ?? 0;
+    return bias + (this.config.residual ? dot(head, pass.layers[this.last].x) : 0);
+  }
+
+  /** Logits read through a form: gate(l) replaced by gain l + shift. `form` null: the local one, whose lines go
+   * through the points of this very input. @param {Pass} pass @param {Form | null} form */
+  readLogits(pass, form) {
+    const { l, r } = pass.layers[this.last];
+    const h = this.hidden;
+    const y = new Float64Array(h);
+    for (let k = 0; k < h; k++) {
+      let gain = form ? form.gain.values[k] : 0;
+      let shift = form ? (form.shift?.values[k] ?? 0) : 0;
+      if (!form) {
+        const value = this.gate(l[k], this.config);
+        const quotient = l[k] === 0 ? 0 : value / l[k];
+        gain = Math.max(-LOCAL_GAIN, Math.min(LOCAL_GAIN, quotient));
+        shift = value - gain * l[k];
+      }
+      y[k] = (gain * l[k] + shift) * r[k];
+    }
+    const out = matvec(this.weight("head"), this.classes, h, y);
+    for (let c = 0; c < this.classes; c++) out[c] += this.aside(pass, c);
+    return out;
+  }
+
+  /** The input of the form: that of the last layer, and a 1 where there are biases. @param {Pass} pass */
+  formInput(pass) {
+    const u = pass.layers[this.last].u;
+    if (!this.config.bias) return u;
+    const out = new Float64Array(u.length + 1);
+    out.set(u);
+    out[u.length] = 1;
+    return out;
+  }
+
+  /** The part of the quadratic form alone, without shifts: the sum of all eigenvector terms. @param {Pass} pass
+   * @param {Form} form @param {number} c */
+  quadraticPart(pass, form, c) {
+    const { l, r } = pass.layers[this.last];
+    const head = this.weight("head");
+    let sum = 0;
+    for (let k = 0; k < this.hidden; k++) sum += head[c * this.hidden + k] * form.gain.values[k] * l[k] * r[k];
+    return sum;
+  }
+
+  /** Is the eigenvector of this rank (0: the largest value) in the file? @param {number} rank */
+  isStored(rank) {
+    const s = this.run.strongest;
+    return rank < s || rank >= this.formWidth - s;
+  }
+
+  /** The place of a stored eigenvector among those of its class. @param {number} rank */
+  slot(rank) {
+    const s = this.run.strongest;
+    return rank < s ? rank : 2 * s - (this.formWidth - rank);
+  }
+
+  /** Widths up to which a missing eigenvector is computed in the page. */
+  get canCompute() {
+    return this.formWidth <= 600;
+  }
+
+  /** @param {Form} form @param {number} c @param {number} rank @returns {ArrayLike<number> | null} */
+  eigenvector(form, c, rank) {
+    const w = this.formWidth;
+    const s = this.run.strongest;
+    if (this.isStored(rank)) {
+      const at = (c * 2 * s + this.slot(rank)) * w;
+      return form.vectors.values.subarray(at, at + w);
+    }
+    if (!this.canCompute) return null;
+    return this.cached(`vector ${form.name} ${c} ${rank}`, () =>
+      eigenvectorAt(this.interaction(form, c), w, form.values.values[c * w + rank]));
+  }
+
+  /** Q of one class: 1/2 (L' diag(q) R + R' diag(q) L), q_h = gain_h head[c, h]. @param {Form} form
+   * @param {number} c @returns {Float64Array} */
+  interaction(form, c) {
+    return this.cached("interaction " + form.name + " " + c, () => {
+      const w = this.formWidth;
+      const d = this.layerWidth(this.last);
+      const weight = this.weight(`blocks.${this.last}`);
+      const bias = this.bias(`blocks.${this.last}`);
+      const head = this.weight("head");
+      const half = new Float64Array(w * w);
+      const l = new Float64Array(w);
+      const r = new Float64Array(w);
+      for (let k = 0; k < this.hidden; k++) {
+        for (let j = 0; j < d; j++) {
+          l[j] = weight[k * d + j];
+          r[j] = weight[(k + this.hidden) * d + j];
+        }
+        if (bias) [l[d], r[d]] = [bias[k], bias[k + this.hidden]];
+        const q = head[c * this.hidden + k] * form.gain.values[k];
+        for (let i = 0; i < w; i++) {
+          const s = q * l[i];
+          for (let j = 0; j < w; j++) half[i * w + j] += s * r[j];
+        }
+      }
+      const out = new Float64Array(w * w);
+      for (let i = 0; i < w; i++) for (let j = 0; j < w; j++) out[i * w + j] = 0.5 * (half[i * w + j] + half[j * w + i]);
+      return out;
+    }, 2);
+  }
+
+  /** A picture of an eigenvector of a form. @param {Form} form @param {number} c @param {number} rank
+   * @returns {Float64Array | null} */
+  picture(form, c, rank) {
+    const { pictures } = form;
+    const n = this.config.inputs;
+    if (pictures && this.isStored(rank)) {
+      const at = (c * 2 * this.run.strongest + this.slot(rank)) * n;
+      return Float64Array.from(pictures.values.subarray(at, at + n), (v) => (v - 128) / 127);
+    }
+    const vector = this.eigenvector(form, c, rank);
+    return vector && this.cached(`picture ${form.name} ${c} ${rank}`, () => this.inPixels(form, vector));
+  }
+
+  /** A direction of the last layer's input as pixels. With one layer that is E' v. With more, the layer reads no
+   * pixels: the direction becomes the output of the layer below, whose strongest eigenvector is taken, and so on
+   * down. @param {Form} form @param {ArrayLike<number>} vector */
+  inPixels(form, vector) {
+    const { d_model: d, inputs } = this.config;
+    /** @type {Float64Array} */
+    let v = Float64Array.from(Array.prototype.slice.call(vector, 0, this.layerWidth(this.last)));
+    for (let i = this.last - 1; i >= 0; i--) v = this.below(i, v, form.below[i].values);
+    return matvecTransposed(this.weight("embed"), d, inputs, v);
+  }
+
+  /** The linear part of a form with shifts, sum_h shift_h q_h R_h; null where there is none. @param {Form} form
+   * @param {number} c @returns {{vector: Float64Array, picture: Float64Array | null} | null} */
+  linearPart(form, c) {
+    const { shift } = form;
+    if (!shift) return null;
+    return this.cached(`linear ${form.name} ${c}`, () => {
+      const d = this.layerWidth(this.last);
+      const h = this.hidden;
+      const q = Float64Array.from(shift.values, (s, k) => s * this.weight("head")[c * h + k]);
+      const vector = new Float64Array(this.formWidth);
+      vector.set(matvecTransposed(this.weight(`blocks.${this.last}`).subarray(h * d), h, d, q));
+      const bias = this.bias(`blocks.${this.last}`);
+      if (bias) vector[d] = dot(q, bias.subarray(h));
+      return { vector, picture: this.readsPixels ? this.inPixels(form, vector) : null };
+    });
+  }
+
+  /** The strongest eigenvector of layer i for the output direction `direction`, without the entry of a bias.
+   * @param {number} i @param {Float64Array} direction @param {Float32Array} gain */
+  below(i, direction, gain) {
+    const d = this.layerWidth(i);
+    const h = this.hidden;
+    const weight = this.weight(`blocks.${i}`);
+    const bias = this.bias(`blocks.${i}`);
+    const left = weight.subarray(0, h * d);
+    const right = weight.subarray(h * d);
+    const { vector } = strongestEigenpair((x) => {
+      const l = matvec(left, h, d, x);
+      const r = matvec(right, h, d, x);
+      for (let k = 0; k < h; k++) {
+        const q = 0.5 * direction[k] * gain[k];
+        const one = bias ? x[d] : 0;
+        const lk = l[k] + (bias ? bias[k] * one : 0);
+        l[k] = q * (r[k] + (bias ? bias[k + h] * one : 0));
+        r[k] = q * lk;
+      }
+      const y = new Float64Array(x.length);
+      const a = matvecTransposed(left, h, d, l);
+      const b = matvecTransposed(right, h, d, r);
+      for (let j = 0; j < d; j++) y[j] = a[j] + b[j];
+      if (bias) for (let k = 0; k < h; k++) y[d] += bias[k] * l[k] + bias[k + h] * r[k];
+      return y;
+    }, d + (bias ? 1 : 0));
+    return vector.subarray(0, d);
+  }
+
+  /** @template T @param {string} key @param {() => T} make @param {number} [keep] of its kind @returns {T} */
+  cached(key, make, keep = 400) {
+    const found = this.cache.get(key);
+    if (found !== undefined) return found;
+    const kind = key.split(" ")[0];
+    const same = [...this.cache.keys()].filter((k) => k.startsWith(kind + " "));
+    if (same.length >= keep) this.cache.delete(same[0]);
+    const made = make();
+    this.cache.set(key, made);
+    return made;
+  }
+}
+
+/** @param {ArrayLike<number>} logits */
+export function softmax(logits) {
+  const all = Array.from(logits);
+  const top = Math.max(...all);
+  const exps = all.map((x) => Math.exp(x - top));
+  const total = exps.reduce((a, b) => a + b, 0);
+  return exps.map((x) => x / total);
+}
+
+/** @param {ArrayLike<number>} values */
+export function argmax(values) {
+  let best = 0;
+  for (let i = 1; i < values.length; i++) if (values[i] > values[best]) best = i;
+  return best;
+}

@@ -1,0 +1,169 @@
+// Spectra: all eigenvalues of a class, the eigenvector of each, and how many terms the accuracy needs.
+import { append, h, number, percent, s, whole } from "glint/dom";
+import { legend, paintSigned } from "glint/color";
+import { extent, figure, frame, keys, lineChart } from "glint/chart";
+import { classChoice, formChoice, formOf } from "glint/forms";
+import { wholeIn } from "glint/state";
+
+/** @param {import("./app.js").Context} context @returns {import("./app.js").View} */
+function make(context) {
+  const { model } = context;
+  const { run } = model;
+  const w = model.formWidth;
+  const names = run.classNames;
+
+  const chosen = () => wholeIn(context.state.class, 0, model.classes - 1, 0);
+  const rank = () => wholeIn(context.state.rank, 1, w, 1) - 1;
+  const kept = () => wholeIn(context.state.k, 0, w, Math.min(16, w));
+  const values = () => formOf(context).values.values.subarray(chosen() * w, (chosen() + 1) * w);
+
+  const classes = classChoice(context, (c) => context.set({ class: String(c) }));
+  const forms = formChoice(context);
+
+  /** Ranks by magnitude, the order in which terms are kept. */
+  const byMagnitude = () => {
+    const v = values();
+    return Array.from(v.keys()).sort((a, b) => Math.abs(v[b]) - Math.abs(v[a]) || a - b);
+  };
+
+  /** @param {number} to */
+  const go = (to) => context.set({ rank: String(Math.max(0, Math.min(w - 1, to)) + 1) });
+
+  const plot = figure({ title: "Eigenvalues", file: "glint-spectrum",
+    note: "Largest first. Point at one, or focus the plot and use the arrow keys.",
+    csv: () => [["rank", "eigenvalue", "kept"], ...Array.from(values(), (v, i) => [i + 1, v, new Set(byMagnitude().slice(0, kept())).has(i) ? 1 : 0])],
+    draw: (width) => {
+      const v = values();
+      const height = Math.max(220, Math.min(430, width * 0.52));
+      const f = frame({ width, height, label: `Eigenvalues of ${names[chosen()]}`,
+        x: { label: "rank", domain: [0.5, w + 0.5] }, y: { label: "eigenvalue λ", domain: extent(Array.from(v), true) } });
+      const keep = new Set(byMagnitude().slice(0, kept()));
+      const stems = s("g", {});
+      const bar = Math.max(1, Math.min(6, (width - 76) / w - 0.6));
+      v.forEach((value, i) => {
+        const y0 = f.sy(0), y1 = f.sy(value);
+        stems.append(s("rect", { class: `${value < 0 ? "neg" : "pos"}${keep.has(i) ? "" : " faint"}`,
+          x: f.sx(i + 1) - bar / 2, width: bar, y: Math.min(y0, y1), height: Math.max(0.8, Math.abs(y1 - y0)) }));
+      });
+      const i = rank();
+      const x = f.sx(i + 1);
+      f.svg.append(stems,
+        s("line", { class: "mark", x1: x, x2: x, y1: f.margin.top, y2: height - f.margin.bottom }),
+        s("circle", { class: `dot ${v[i] < 0 ? "neg" : "pos"}`, cx: x, cy: f.sy(v[i]), r: 5 }));
+      const at = (/** @type {PointerEvent} */ e) => {
+        const box = f.svg.getBoundingClientRect();
+        const px = ((e.clientX - box.left) / box.width) * width;
+        const share = (px - f.margin.left) / (width - f.margin.left - f.margin.right);
+        const to = Math.max(0, Math.min(w - 1, Math.floor(share * w)));
+        if (to !== rank()) go(to);
+      };
+      const svg = f.svg;
+      svg.setAttribute("role", "slider");
+      svg.setAttribute("tabindex", "0");
+      svg.setAttribute("class", "interactive");
+      svg.setAttribute("aria-label", `Eigenvalues of ${names[chosen()]}, choose one`);
+      svg.setAttribute("aria-valuemin", "1");
+      svg.setAttribute("aria-valuemax", String(w));
+      svg.setAttribute("aria-valuenow", String(i + 1));
+      svg.setAttribute("aria-valuetext", `number ${i + 1}, eigenvalue ${number(v[i])}`);
+      svg.addEventListener("pointermove", at);
+      svg.addEventListener("pointerdown", at);
+      svg.addEventListener("keydown", (e) => {
+        const to = { ArrowRight: i + 1, ArrowUp: i + 1, ArrowLeft: i - 1, ArrowDown: i - 1, PageUp: i + 10, PageDown: i - 10, Home: 0, End: w - 1 }[e.key];
+        if (to === undefined) return;
+        e.preventDefault();
+        go(to);
+      });
+      return svg;
+    } });
+
+  // The eigenvector of the chosen value.
+  const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "big", role: "img" }));
+  const facts = h("dl", { class: "pairs" });
+  const missing = h("p", { class: "muted", hidden: true },
+    "This page keeps the strongest eigenvectors of either sign; at this width it does not compute the others.");
+  const vector = figure({ title: "Its eigenvector", file: "glint-eigenvector",
+    csv: () => {
+      const p = model.picture(formOf(context), chosen(), rank()) ?? [];
+      return [["row", "column", "value"], ...Array.from(p, (x, i) => [Math.floor(i / model.width), i % model.width, x])];
+    },
+    svg: () => s("svg", { viewBox: "0 0 280 280" }, s("image", { width: 280, height: 280, href: canvas.toDataURL(), "image-rendering": "pixelated" })) });
+  append(vector.body, [canvas, missing, legend("negative", "positive", "its sign as a whole means nothing"), facts]);
+
+  function showVector() {
+    const v = model.picture(formOf(context), chosen(), rank());
+    const all = values();
+    missing.hidden = v !== null;
+    canvas.hidden = v === null;
+    if (v) {
+      paintSigned(canvas, v, model.height, model.width);
+      canvas.setAttribute("aria-label", `Eigenvector ${rank() + 1} of ${names[chosen()]} as a picture`);
+    }
+    const energy = all.reduce((a, x) => a + x * x, 0);
+    const place = byMagnitude().indexOf(rank()) + 1;
+    facts.replaceChildren(...[
+      ["Eigenvalue", number(all[rank()], 4)],
+      ["Speaks", all[rank()] < 0 ? `against ${names[chosen()]}` : `for ${names[chosen()]}`],
+      ["Rank by size", `${whole(place)} of ${whole(w)}`],
+      ["Share of Σλ²", percent(energy ? all[rank()] ** 2 / energy : 0, 2)],
+    ].map(([k, t]) => h("div", {}, h("dt", {}, k), h("dd", {}, t))));
+  }
+
+  // How many terms are needed.
+  const slider = /** @type {HTMLInputElement} */ (h("input", { type: "range", id: "keep", min: 0, max: w, step: 1,
+    oninput: () => context.set({ k: slider.value }) }));
+  const said = h("p", { class: "said", "aria-live": "polite" });
+  const curves = () => {
+    const form = formOf(context);
+    /** @type {import("./chart.js").Series[]} */
+    const list = [];
+    const line = (/** @type {string} */ name, /** @type {string} */ tone, /** @type {Float32Array} */ y, dashed = false) =>
+      list.push({ name, tone, dashed, points: Array.from(y, (v, k) => ({ x: k, y: 100 * v })) });
+    if (form.accuracy) line("right on the test set", "ink", form.accuracy.values);
+    if (form.agreement) line("decides as the whole model", "soft", form.agreement.values, true);
+    return list;
+  };
+  const keep = figure({ title: "Keep only the strongest terms", file: "glint-truncation",
+    note: "Every class keeps its k terms of largest |λ|, and what is not squared; all other terms are cut away.",
+    csv: () => {
+      const { accuracy, agreement } = formOf(context);
+      return [["k", "accuracy", "agreement"], ...Array.from({ length: w + 1 }, (_, k) => [k, accuracy?.values[k] ?? "", agreement?.values[k] ?? ""])];
+    },
+    draw: (width) => {
+      const series = curves();
+      return lineChart({ width, height: 220, label: "Accuracy against the number of terms kept", series,
+        x: "terms kept, k (small numbers have more room)", y: "test images, %", yDomain: [0, 100], xDomain: [0, w], early: true, mark: kept() }).svg;
+    },
+    below: () => keys(curves()) });
+
+  const element = h("section", { "aria-labelledby": "spectra-title" },
+    h("h2", { id: "spectra-title" }, "Spectra"),
+    h("p", { class: "lead" }, "Every class is a sum of squared patterns, each with a weight: its eigenvalue. " +
+      "A few large ones do most of the work, and the slider shows how few are enough."),
+    h("div", { class: "card controls" }, classes.element, forms.element),
+    h("div", { class: "spectra-grid" },
+      h("div", { class: "card" }, plot.element), h("div", { class: "card" }, vector.element),
+      h("div", { class: "card span" }, keep.element,
+        h("div", { class: "keep" }, h("label", { for: "keep" }, "Keep the top k terms"), slider, said))),
+    model.readsPixels ? null : h("p", { class: "muted note" },
+      `These are the spectra of layer ${model.config.layers}, which does not read pixels. A picture shows the strongest pattern of the layers below that drives an eigenvector.`));
+
+  return {
+    element,
+    update() {
+      classes.set(String(chosen()));
+      forms.set(formOf(context).name);
+      slider.value = String(kept());
+      plot.refresh();
+      keep.refresh();
+      showVector();
+      const { accuracy, fidelity } = formOf(context);
+      said.replaceChildren(h("strong", {}, `k = ${kept()}`), accuracy
+        ? `: ${percent(accuracy.values[kept()])} of the test images right. All ${w} terms: ${percent(accuracy.values[w])}; the model itself: ${percent(fidelity.accuracyModel)}.`
+        : ".");
+    },
+  };
+}
+
+/** @type {import("./app.js").ViewKind} */
+export const spectraView = { id: "spectra", title: "Spectra", fits: (data) => data.kind === "image", make };

@@ -1,0 +1,71 @@
+// Training: how loss and accuracy went, and everything that is needed to train the same model again.
+import { h, percent, whole } from "glint/dom";
+import { figure, keys, lineChart } from "glint/chart";
+
+/** @param {any} value */
+function shown(value) {
+  if (typeof value === "boolean") return value ? "yes" : "no";
+  if (value === null || value === undefined) return "–";
+  return typeof value === "object" ? JSON.stringify(value) : String(value);
+}
+
+/** @param {string} title @param {[string, any][]} rows @param {string} [layout] */
+function table(title, rows, layout = "") {
+  return h("div", { class: "card" }, h("h3", {}, title), h("dl", { class: `pairs ${layout}` },
+    rows.map(([k, v]) => h("div", {}, h("dt", {}, k), h("dd", {}, shown(v))))));
+}
+
+/** @param {import("./app.js").Context} context @returns {import("./app.js").View} */
+function make(context) {
+  const { data, model } = context;
+  const several = data.runs.length > 1;
+  const { run: info } = model.run;
+  const options = info.identity?.options ?? {};
+  const machine = info.machine ?? {};
+  const result = info.result ?? {};
+
+  /** @param {string} what @param {number} factor @returns {import("./chart.js").Series[]} */
+  const series = (what, factor) => data.runs.flatMap((r, i) => ["train", "test"].map((split) => ({
+    name: `${several ? `${"AB"[i]} ` : ""}${split}`, tone: i === 0 ? "ink" : "accent", dashed: split === "train",
+    points: r.metrics.filter((m) => typeof m[`${split}_${what}`] === "number" && typeof m.step === "number")
+      .map((m) => ({ x: m.step, y: factor * m[`${split}_${what}`] })) }))).filter((r) => r.points.length);
+
+  /** @param {string} title @param {string} what @param {number} factor @param {string} y */
+  const curve = (title, what, factor, y) => {
+    const list = series(what, factor);
+    return figure({ title, file: `glint-${what}`,
+      csv: () => [["series", "step", what], ...list.flatMap((r) => r.points.map((p) => [r.name, p.x, p.y / factor]))],
+      draw: (width) => list.length
+        ? lineChart({ width, height: 260, label: title, series: list, x: "step", y, dots: list[0].points.length < 40 }).svg
+        : lineChart({ width, height: 120, label: `${title}: nothing recorded`, series: [{ name: "", tone: "ink", points: [{ x: 0, y: 0 }, { x: 1, y: 0 }] }], x: "step", y }).svg,
+      below: () => keys(list) });
+  };
+  const loss = curve("Loss", "loss", 1, "cross-entropy");
+  const accuracy = curve("Accuracy", "accuracy", 100, "%");
+
+  const element = h("section", { "aria-labelledby": "training-title" },
+    h("h2", { id: "training-title" }, "Training"),
+    h("p", { class: "lead" }, "How loss and accuracy went while the model learned; the training curves include the noise that was put on the images. " +
+      "With the recipe and the seed below, the program trains exactly the same weights again."),
+    h("div", { class: "pair even" }, h("div", { class: "card" }, loss.element), h("div", { class: "card" }, accuracy.element)),
+    h("div", { class: "tables" }, h("div", { class: "column" },
+      table("Result", [["run", model.run.name], ["test accuracy", typeof result.test_accuracy === "number" ? percent(result.test_accuracy, 2) : null],
+        ["test loss", typeof result.test_loss === "number" ? result.test_loss.toFixed(4) : null],
+        ["parameters", whole(model.run.parameters)], ["steps", info.steps],
+        ["seconds", typeof info.seconds === "number" ? info.seconds.toFixed(1) : null], ["written", info.written]]),
+      table("Seed and machine", [["seed", options.seed], ...Object.entries(machine)])),
+      table("Recipe", Object.entries(options).filter(([k]) => k !== "seed"), "two")),
+    model.run.halfDeviation === undefined ? null : h("p", { class: "muted note" },
+      `To keep this file small its weights are rounded to 16 bits. That changes the logits of the test images in it by at most ${model.run.halfDeviation.toPrecision(2)}.`));
+
+  return {
+    element,
+    update() {
+      loss.refresh();
+      accuracy.refresh();
+    },
+  };
+}
+
+/** @type {import("./app.js").ViewKind} */
+export const trainingView = { id: "training", title: "Training", fits: () => true, make };
