@@ -120,6 +120,19 @@ std::string today() {
   return text;
 }
 
+// "Of 12 claims of the paper 5 hold, ..."
+std::string summary(const Findings& findings) {
+  const auto count = [&](Verdict v) {
+    return std::to_string(std::count_if(findings.begin(), findings.end(),
+                                        [&](const Finding& f) { return f.in_paper && f.verdict == v; }));
+  };
+  const auto all =
+      std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.in_paper; });
+  return "Of " + std::to_string(all) + " claims of the paper **" + count(Verdict::holds) + " hold, " +
+         count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) + " do not hold**, and " +
+         count(Verdict::not_tested) + " were not tested at this scale.";
+}
+
 // Order of the report: what became of the claims first.
 Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& chosen,
                    const std::vector<PlannedRun>& plan, const std::vector<std::string>& notices,
@@ -132,12 +145,13 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
           "folder; every verdict is a rule applied to those numbers."};
   report.facts = {"glint " + std::string(GLINT_VERSION), describe(lab.context.cpu), today(),
                   std::to_string(lab.setup.seeds) + (lab.setup.seeds == 1 ? " seed" : " seeds")};
+  report.notices = notices;
   std::vector<ReportSection> sections;
   Progress progress = lab.context.progress({.label = "read models", .unit = "models"});
   lab.progress = &progress;
   for (const Experiment& e : chosen) {
     progress.update(lab.readings.size(), e.title);
-    ReportSection section{.id = e.name, .title = e.title};
+    ReportSection section{.id = e.name, .title = e.title, .nav = e.name};
     e.write(lab, section);
     if (!section.blocks.empty()) sections.push_back(std::move(section));
   }
@@ -145,7 +159,7 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
   progress.finish();
   findings = judge(lab.measured);
   ReportSection verdicts{.id = "verdicts", .title = "Verdicts"};
-  for (const std::string& n : notices) verdicts.blocks.push_back(Notice{n});
+  verdicts.blocks.push_back(Paragraph{summary(findings)});
   verdicts.blocks.push_back(Paragraph{
       "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
       "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each."});

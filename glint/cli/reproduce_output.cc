@@ -46,7 +46,7 @@ void write_report(const Lab& lab, const Report& report, const std::string& stem)
 }
 
 ReportSection provenance(const Lab& lab, const std::vector<PlannedRun>& plan, const std::string& command) {
-  ReportSection section{.id = "provenance", .title = "Commands, seeds, machines"};
+  ReportSection section{.id = "provenance", .title = "Commands, seeds, machines", .nav = "provenance"};
   Table runs({{.header = "run"},
               {.header = "command"},
               {.header = "seed"},

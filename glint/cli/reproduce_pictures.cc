@@ -128,7 +128,8 @@ void write_similarity(Lab& lab, ReportSection& section, const std::string& data,
   section.blocks.push_back(ReportFigure{
       .name = "figure2b-" + data + "-" + form + "-" + space,
       .caption = std::string(data_title(data)) + ", " + std::to_string(comparison.results.size()) +
-                 " pairs of the same seed, SQS in its " + form + " form, compared " +
+                 (comparison.results.size() == 1 ? " pair" : " pairs") + " of the same seed, SQS in its " +
+                 form + " form, compared " +
                  (space == "pixels" ? "as pictures" : "at the input of the layer") +
                  ": mean and standard deviation over classes, both signs and pairs. Dashed: " +
                  comparison.control_text + ".",

@@ -81,7 +81,9 @@ ReportFigure figure(const std::string& name, const std::string& caption, const C
   return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
 }
 
-std::string counted(size_t n, const char* what) { return std::to_string(n) + " " + what; }
+std::string counted(size_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
 
 }  // namespace
 
@@ -111,10 +113,10 @@ void write_table1(Lab& lab, ReportSection& section) {
   if (tasks.empty()) return;
   for (const TaskRuns& t : tasks)
     section.blocks.push_back(
-        Paragraph{std::string(data_title(t.data)) + ": " +
-                  counted(t.train, t.text ? "training stories, " : "training images, ") +
-                  counted(t.test, t.text ? "for validation; " : "for testing; ") +
-                  counted(t.epochs, "epochs, ") + counted(t.steps, "steps.") +
+        Paragraph{std::string(data_title(t.data)) + ": " + std::to_string(t.train) +
+                  (t.text ? " training stories, " : " training images, ") + std::to_string(t.test) +
+                  (t.text ? " for validation; " : " for testing; ") + counted(t.epochs, "epoch") + ", " +
+                  counted(t.steps, "step") + "." +
                   (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
   section.blocks.push_back(table1(tasks));
   section.blocks.push_back(
@@ -134,7 +136,7 @@ void write_figure3(Lab& lab, ReportSection& section) {
   collect_images(lab);
   for (const TaskRuns& task : image_tasks(lab)) {
     const std::string n =
-        counted(task.gates.front().runs.size(), "seeds: mean, band of one standard deviation.");
+        counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
     section.blocks.push_back(figure("figure3-" + task.data + "-loss",
                                     std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
                                     loss_figure(task)));
@@ -165,7 +167,7 @@ void write_depth(Lab& lab, ReportSection& section) {
   if (lab.measured.depth.empty()) return;
   if (lab.setup.quick) lab.measured.small_depth = "few epochs and one seed";
   section.blocks.push_back(Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
-                                     counted(plan.front().options.epochs, "epochs. ") +
+                                     counted(plan.front().options.epochs, "epoch") + ". " +
                                      "A stack of n bilinear layers is a polynomial of degree 2^n in its "
                                      "input; SQS bounds the gate and with it the "
                                      "growth. No residual, no norm, as in the paper's models."});

@@ -125,11 +125,12 @@ std::string section(const ReportSection& s) {
 }  // namespace
 
 std::string report_html(const Report& report) {
-  std::string nav, body, facts;
+  std::string nav, body, facts, notices;
   for (const ReportSection& s : report.sections) {
-    nav += "<a href=\"#" + xml_escape(s.id) + "\">" + inline_html(s.title) + "</a>";
+    nav += "<a href=\"#" + xml_escape(s.id) + "\">" + inline_html(s.nav.empty() ? s.title : s.nav) + "</a>";
     body += section(s);
   }
+  for (const std::string& n : report.notices) notices += html(Notice{n});
   for (const std::string& f : report.facts) facts += "<li>" + inline_html(f) + "</li>";
   return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
@@ -143,7 +144,7 @@ std::string report_html(const Report& report) {
          "<nav aria-label=\"Sections\">" +
          nav + "</nav></div></header>\n<main>\n<h1>" + inline_html(report.title) +
          "</h1>\n<p class=\"lead\">" + inline_html(report.lead) + "</p>\n<ul class=\"facts\">" + facts +
-         "</ul>\n" + body + "</main>\n</body>\n</html>\n";
+         "</ul>\n" + notices + body + "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace glint

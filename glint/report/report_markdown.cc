@@ -60,6 +60,7 @@ std::string markdown(const Commands& c) {
 
 std::string report_markdown(const Report& report) {
   std::string out = "# " + report.title + "\n\n" + report.lead + "\n\n";
+  for (const std::string& n : report.notices) out += markdown(Notice{n}) + "\n";
   for (const std::string& f : report.facts) out += "- " + f + "\n";
   for (const ReportSection& s : report.sections) {
     out += "\n## " + s.title + "\n";

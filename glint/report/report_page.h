@@ -65,12 +65,14 @@ using Block = std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotati
 
 struct ReportSection {
   std::string id, title;
+  std::string nav = {};  // short, for the bar at the top; the title when empty
   std::vector<Block> blocks = {};
 };
 
 struct Report {
   std::string title, lead;
-  std::vector<std::string> facts = {};  // version, machine, date: one line
+  std::vector<std::string> facts = {};    // version, machine, date: one line
+  std::vector<std::string> notices = {};  // what the reader must know first
   std::vector<ReportSection> sections = {};
 };
 

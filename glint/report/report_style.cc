@@ -31,7 +31,7 @@ header { background: var(--surface); border-bottom: 1px solid var(--line); posit
 .name { font-size: 17px; font-weight: 650; display: flex; align-items: center; gap: 9px; }
 .mark { width: 15px; height: 15px; border-radius: 50%;
   background: linear-gradient(90deg, var(--neg) 50%, var(--pos) 50%); }
-nav { display: flex; gap: 2px; overflow-x: auto; }
+nav { display: flex; gap: 2px; overflow-x: auto; scrollbar-width: thin; }
 nav a { text-decoration: none; padding: 5px 9px; border-radius: 7px; color: var(--muted); font-size: 13px;
   font-weight: 550; white-space: nowrap; }
 nav a:hover { background: var(--hover); color: var(--text); }
@@ -82,6 +82,9 @@ td small { display: block; color: var(--muted); font-size: 11px; line-height: 1.
 .figure [stroke="#e4e4e4"] { stroke: var(--grid); }
 .figure [stroke="#000000"] { stroke: var(--ink); }
 .figure [fill="#000000"] { fill: var(--ink); }
+.figure [fill="#666666"] { fill: var(--muted); }
+.figure text[fill="#940e1e"] { fill: var(--pos); }
+.figure text[fill="#0a3e86"] { fill: var(--neg); }
 .figure circle[fill="#ffffff"] { fill: var(--surface); }
 @media (max-width: 700px) { .top, main { padding-left: 14px; padding-right: 14px; } .card { padding: 12px; } }
 @media print {
