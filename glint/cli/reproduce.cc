@@ -158,13 +158,15 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
   lab.progress = nullptr;
   progress.finish();
   findings = judge(lab.measured);
+  // A part speaks of the claims that it touches.
+  if (o.what != "all") std::erase_if(findings, [](const Finding& f) { return f.measured == kNotRun; });
   ReportSection verdicts{.id = "verdicts", .title = "Verdicts"};
   verdicts.blocks.push_back(Paragraph{summary(findings)});
   verdicts.blocks.push_back(Paragraph{
       "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
       "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each."});
   verdicts.blocks.push_back(findings);
-  report.sections.push_back(std::move(verdicts));
+  if (!findings.empty()) report.sections.push_back(std::move(verdicts));
   for (ReportSection& s : sections) report.sections.push_back(std::move(s));
   report.sections.push_back(provenance(lab, plan, command_text(o, lab.out)));
   return report;
@@ -177,6 +179,10 @@ void print_result(Context& context, const Findings& findings, const std::string&
                       {"report", out + "/" + stem + ".html"},
                       {"verdicts", ordered_json::parse(findings_table(findings).json())}};
     context.print_json(j);
+    return;
+  }
+  if (findings.empty()) {
+    context.out << "report: " << out << "/" << stem << ".html, " << stem << ".md, tables/, figures/\n";
     return;
   }
   Table table({{.header = "claim", .max_width = 50}, {.header = "verdict"}});
@@ -209,9 +215,9 @@ void run(Context& context, const Options& o) {
   const Machine machine(context);
   Lab lab{context, setup, out, data, machine, linalg};
   Findings findings;
-  const std::string stem = o.what == "all" ? "report" : "report-" + o.what;
-  write_report(lab, make_report(lab, o, chosen, plan, notices, findings), stem);
-  print_result(context, findings, out, stem);
+  if (o.what != "all") lab.suffix = "-" + o.what;
+  write_report(lab, make_report(lab, o, chosen, plan, notices, findings));
+  print_result(context, findings, out, "report" + lab.suffix);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ void write_files(const Lab& lab, const ReportFigure& figure) {
 
 void write_files(const Lab& lab, const Findings& findings) {
   const Table table = findings_table(findings);
-  write_atomic(lab.context.files, lab.out + "/tables/verdicts.csv", table.csv());
-  write_atomic(lab.context.files, lab.out + "/tables/verdicts.json", table.json());
+  write_atomic(lab.context.files, lab.out + "/tables/verdicts" + lab.suffix + ".csv", table.csv());
+  write_atomic(lab.context.files, lab.out + "/tables/verdicts" + lab.suffix + ".json", table.json());
 }
 
 void write_files(const Lab&, const auto&) {}
@@ -36,7 +36,8 @@ std::string text_of(const Json& object, const char* key) {
 
 }  // namespace
 
-void write_report(const Lab& lab, const Report& report, const std::string& stem) {
+void write_report(const Lab& lab, const Report& report) {
+  const std::string stem = "report" + lab.suffix;
   make_folders(lab.out + "/tables");
   make_folders(lab.out + "/figures");
   for (const ReportSection& section : report.sections)
@@ -89,7 +90,7 @@ ReportSection provenance(const Lab& lab, const std::vector<PlannedRun>& plan, co
   for (const auto& [machine, n] : machines) lines.push_back(std::to_string(n) + " runs: " + machine);
   section.blocks.push_back(Commands{lines});
   // A line a group; every run is in the file.
-  ReportTable table{.name = "runs",
+  ReportTable table{.name = "runs" + lab.suffix,
                     .caption =
                         "Groups of runs and the command of the first of each; all of them with checksums and "
                         "times are in the files.",

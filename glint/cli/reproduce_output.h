@@ -5,8 +5,8 @@
 
 namespace glint::cli {
 
-// report.html, report.md (`stem` other than "report" for a part), tables/, figures/.
-void write_report(const Lab& lab, const Report& report, const std::string& stem);
+// report.html, report.md (with the suffix of a part), tables/, figures/.
+void write_report(const Lab& lab, const Report& report);
 
 // Machines, versions, times and the command of every run.
 ReportSection provenance(const Lab& lab, const std::vector<PlannedRun>& plan, const std::string& command);

@@ -435,7 +435,7 @@ std::vector<Finding> judge(const Measured& measured) {
   for (const Rule& rule : kRules) {
     Ruling ruling = rule.judge(measured);
     if (ruling.verdict == Verdict::not_tested) {
-      ruling.measured = "not run";
+      ruling.measured = kNotRun;
     } else if (const std::string less = rule.smaller(measured); !less.empty()) {
       ruling.measured +=
           " (" + less + "; by themselves these numbers would say: " + text(name(ruling.verdict)) + ")";

@@ -22,6 +22,9 @@ struct Finding {
   bool in_paper = true;  // false: a question that the paper does not ask
 };
 
+// `measured` of a claim whose experiment was not run.
+inline constexpr const char* kNotRun = "not run";
+
 // Every claim, in the order of the paper. A claim whose experiment was not run, or was smaller than the
 // paper's, is not tested; what the numbers would say by themselves is then in `measured`.
 std::vector<Finding> judge(const Measured& measured);
