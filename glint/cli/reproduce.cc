@@ -85,7 +85,8 @@ PlanSetup make_setup(Context& context, const Options& o, std::vector<std::string
         "This is the quick form: " + std::to_string(setup.seeds) + (setup.seeds == 1 ? " seed" : " seeds") +
             " and a fraction of the epochs. It shows that everything works and how it looks; its numbers "
             "are not those of the paper's experiments. Leave out `--quick` for those.");
-  if (setup.stories == kTales)
+  const bool stories = o.what == "all" || o.what == "table1" || o.what == "stories";
+  if (stories && setup.stories == kTales)
     notices.push_back(
         "No corpus of stories was given (`--stories DIR`): the language models are trained on the "
         "built-in tales, which the paper's numbers do not apply to.");
