@@ -328,7 +328,9 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
   std::filesystem::create_directories(directory);
   if (o.scan) return scan(context, run, o, layer, directory);
 
-  View v{.layer = layer, .directions = asked(run, layer, o)};
+  View v;
+  v.layer = layer;
+  v.directions = asked(run, layer, o);
   Matrix<double> weights(v.directions.size(), run.run().model.config.hidden());
   for (size_t u = 0; u < weights.rows(); u++)
     std::ranges::copy(v.directions[u].weights.view().row(0), weights.view().row_ptr(u));
@@ -352,6 +354,7 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
     if (o.no_figures) continue;
     const Spectrum& s = chosen.units[u].spectrum;
     const Figure f = spectrum_figure({.title = v.directions[u].name + ", layer " + std::to_string(layer + 1),
+                                      .note = {},
                                       .values = s.values,
                                       .groups = s.groups,
                                       .size = {},

@@ -2,6 +2,7 @@
 
 #include <cassert>
 
+#include "glint/report/page_pack.h"
 #include "glint/report/text.h"
 
 namespace glint::svg {
@@ -9,20 +10,6 @@ namespace {
 
 const char* const kFonts = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif";
 constexpr std::string_view kOpening = "<svg ";
-
-std::string base64_text(std::string_view bytes) {
-  static constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string out;
-  uint32_t bits = 0;
-  int count = 0;
-  for (const char c : bytes) {
-    bits = bits << 8 | static_cast<unsigned char>(c);
-    for (count += 8; count >= 6; count -= 6) out += kDigits[bits >> (count - 6) & 63];
-  }
-  if (count > 0) out += kDigits[bits << (6 - count) & 63];
-  out.append((4 - out.size() % 4) % 4, '=');
-  return out;
-}
 
 }  // namespace
 
@@ -81,7 +68,7 @@ std::string nested(std::string_view document, double x, double y) {
 std::string image(double x, double y, double w, double h, std::string_view png) {
   return "<image" + attribute("x", x) + attribute("y", y) + attribute("width", w) + attribute("height", h) +
          " preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" href=\"data:image/png;base64," +
-         base64_text(png) + "\"/>\n";
+         base64(std::as_bytes(std::span(png))) + "\"/>\n";
 }
 
 }  // namespace glint::svg
