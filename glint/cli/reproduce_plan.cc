@@ -79,7 +79,7 @@ std::vector<PlannedRun> runs_42(const PlanSetup& setup) {
   std::vector<PlannedRun> runs;
   for (const std::string& data : setup.images) {
     Changes changes = image_changes(data);
-    changes.emplace_back("eval-steps", "40");
+    changes.emplace_back("eval-steps", setup.quick ? "16" : "40");
     if (setup.quick) changes.emplace_back("epochs", "4");
     add(runs, setup, group_42(data), recipe(data, "4.2"), changes, kAll, setup.seeds);
   }
@@ -90,7 +90,7 @@ std::vector<PlannedRun> runs_41_pairs(const PlanSetup& setup) {
   std::vector<PlannedRun> runs;
   for (const std::string& data : setup.images) {
     Changes changes = image_changes(data);
-    if (setup.quick) changes.emplace_back("epochs", "6");
+    if (setup.quick) changes.emplace_back("epochs", "4");
     add(runs, setup, group_41(data), recipe(data, "4.1"), changes, kPair, setup.seeds);
   }
   return runs;
@@ -100,7 +100,7 @@ std::vector<PlannedRun> runs_41(const PlanSetup& setup) {
   std::vector<PlannedRun> runs = runs_41_pairs(setup);
   for (const std::string& data : setup.images) {
     Changes changes = image_changes(data);
-    if (setup.quick) changes.emplace_back("epochs", "6");
+    if (setup.quick) changes.emplace_back("epochs", "4");
     add(runs, setup, group_41(data), recipe(data, "4.1"), changes, kOthers,
         std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds));
   }
