@@ -161,7 +161,7 @@ void write_fidelity(Lab& lab, ReportSection& section) {
   for (const std::string& data : lab.setup.images) {
     const Chart weights = truncation_chart(lab, data, "weights", &ModelReading::cut_weights),
                 calibrated = truncation_chart(lab, data, "calibrated", &ModelReading::cut_calibrated);
-    for (const auto& [name, chart] : {std::pair{"weights", &weights}, {"calibrated", &calibrated}})
+    for (const auto& [name, chart] : {std::pair{"weights", &weights}, std::pair{"calibrated", &calibrated}})
       section.blocks.push_back(
           ReportFigure{.name = "truncation-" + data + "-" + name,
                        .caption = std::string(data_title(data)) +
