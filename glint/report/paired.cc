@@ -56,8 +56,7 @@ double student_t_cdf(double t, double dof) {
 double student_t_quantile(double p, double dof) {
   assert(p > 0 && p < 1 && dof > 0);
   if (p == 0.5) return 0;
-  if (p < 0.5) return -student_t_quantile(1 - p, dof);
-  const double tail = 1 - p;
+  const double tail = p < 0.5 ? p : 1 - p;  // a small p itself: 1 - p would lose its digits
   double low = 0, high = 1;
   while (upper_tail(high, dof) > tail && high < 1e300) low = high, high *= 2;
   while (high - low > 1e-13 * high) {
@@ -65,7 +64,8 @@ double student_t_quantile(double p, double dof) {
     if (middle <= low || middle >= high) break;
     (upper_tail(middle, dof) > tail ? low : high) = middle;
   }
-  return (low + high) / 2;
+  const double t = (low + high) / 2;
+  return p < 0.5 ? -t : t;
 }
 
 PairedDifference paired_difference(std::span<const double> a, std::span<const double> b, double confidence) {

@@ -171,6 +171,8 @@ double time_of(std::span<const TimedGate> times, size_t batch, size_t width, std
   return NAN;
 }
 
+std::string time_text(double v) { return std::isfinite(v) ? fixed_text(v, 3) : "\xe2\x80\x93"; }
+
 double paper_time(size_t batch, size_t width, std::string_view gate) {
   for (const PaperTiming& t : paper_timing())
     if (t.batch == batch && t.width == width) return t.ms(gate);
@@ -208,20 +210,20 @@ ReportTable timing_table(std::span<const TimedGate> times) {
   for (const auto& [batch, width] : shapes_of(times)) {
     ReportTable::Row row{{{std::to_string(batch)},
                           {std::to_string(width)},
-                          {fixed_text(time_of(times, batch, width, "products"), 3)}},
+                          {time_text(time_of(times, batch, width, "products"))}},
                          width == 256};
     double fastest = INFINITY;
     for (const std::string_view gate : kPaperGates)
       if (const double ms = time_of(times, batch, width, gate); ms < fastest) fastest = ms;
     for (const std::string_view gate : kPaperGates) {
       const double ms = time_of(times, batch, width, gate), theirs = paper_time(batch, width, gate);
-      Cell cell{std::isfinite(ms) ? fixed_text(ms, 3) : "\xe2\x80\x93"};
+      Cell cell{time_text(ms)};
       if (std::isfinite(theirs)) cell.note = fixed_text(theirs, 3);
       cell.strong = ms == fastest;
       row.cells.push_back(cell);
     }
     const double ratio = time_of(times, batch, width, "sqs") / time_of(times, batch, width, "identity");
-    row.cells.push_back({std::isfinite(ratio) ? fixed_text(ratio, 3) : "\xe2\x80\x93"});
+    row.cells.push_back({time_text(ratio)});
     t.rows.push_back(std::move(row));
   }
   for (const TimedGate& g : times) {
