@@ -26,7 +26,7 @@ h1, h2, p, figure, ul, ol, blockquote, pre { margin: 0; padding: 0; }
 h1 { font-size: 28px; font-weight: 650; letter-spacing: -0.02em; line-height: 1.2; }
 h2 { font-size: 20px; font-weight: 650; letter-spacing: -0.01em; margin: 40px 0 12px; }
 header { background: var(--surface); border-bottom: 1px solid var(--line); position: sticky; top: 0; z-index: 1; }
-.top, main { max-width: 1280px; margin: 0 auto; padding-left: 24px; padding-right: 24px; }
+.top, main { max-width: 1360px; margin: 0 auto; padding-left: 24px; padding-right: 24px; }
 .top { display: flex; align-items: center; gap: 20px; padding-top: 8px; padding-bottom: 8px; }
 .name { font-size: 17px; font-weight: 650; display: flex; align-items: center; gap: 9px; }
 .mark { width: 15px; height: 15px; border-radius: 50%;
@@ -51,8 +51,8 @@ figcaption { color: var(--muted); font-size: 13px; margin-top: 8px; max-width: 1
 .files { white-space: nowrap; opacity: 0.75; }
 code { font: 0.92em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 pre { font: 12px/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-x: auto; }
-table { border-collapse: collapse; font-size: 12.5px; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 5px 8px; border-top: 1px solid var(--line); white-space: nowrap;
+table { border-collapse: collapse; font-size: 12px; width: 100%; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: 5px 6px; border-top: 1px solid var(--line); white-space: nowrap;
   vertical-align: top; }
 thead th { color: var(--muted); font-weight: 550; border-top: 0; font-size: 11.5px; }
 thead .group { text-align: center; border-bottom: 1px solid var(--line-strong); color: var(--text); }
