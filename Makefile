@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test test-full build bench bench-gates bench-step performance format asan tsan fuzz install clean program
+.PHONY: help demo test test-full build bench bench-gates bench-step bench-lm performance format asan tsan fuzz install clean program
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)

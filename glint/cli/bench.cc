@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "glint/base/error.h"
+#include "glint/cli/bench_generate.h"
 #include "glint/cli/machine.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/gate_timing.h"
@@ -308,14 +309,15 @@ void add_bench(Program& program) {
            "paper's appendix C. All variants of a shape take turns, so that a drift of the machine hits them "
            "alike. The gate is fused into the pass over the pre-activations; --unfused times it as separate "
            "passes as well. step: whole training steps of the paper's image models. lm: those of its "
-           "language model, on rows of 256 tokens and on rows of 64 to 256.",
+           "language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens a second when "
+           "that model writes 1 and 32 stories of 255 tokens.",
        .examples = {{"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
                     {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
                     {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},
                     {"glint bench lm --threads 1 --repeats 5", "tokens a second of the language model"}}});
   const auto o = std::make_shared<Options>();
-  verb.positional("WHAT", o->what, "What to time: gates (the default), step or lm",
-                  {.placeholder = "WHAT", .words = {"gates", "step", "lm"}, .only_words = true});
+  verb.positional("WHAT", o->what, "What to time: gates (the default), step, lm or generate",
+                  {.placeholder = "WHAT", .words = {"gates", "step", "lm", "generate"}, .only_words = true});
   verb.text("--shapes", o->shapes,
             "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given",
             {.placeholder = "LIST"});
@@ -333,6 +335,8 @@ void add_bench(Program& program) {
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) {
+    if (o->what == "generate")
+      return bench_generate(context, {o->repeats, o->gates.empty() ? "sqs" : o->gates, o->format});
     o->what == "lm"     ? run_lm(context, *o)
     : o->what == "step" ? run_step(context, *o)
                         : run_gates(context, *o);

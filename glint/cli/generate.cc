@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
-#include "glint/cli/language_run.h"
+#include "glint/cli/load_run.h"
 #include "glint/cli/machine.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/story_reader.h"

@@ -64,7 +64,8 @@ Units step_down(const ImageReading& reading, const Units& units, const GateLine&
     const Spectrum& s = forms[u].spectrum;
     const uint32_t k = order_by_magnitude(s.values)[rank - 1];
     std::ranges::copy(s.vectors.view().row(k), vectors.view().row_ptr(u));
-    names.push_back(units.names[u] + " via " + signed_text(s.values[k]));
+    names.push_back(units.names[u] + (units.layer == reading.last() ? " via v" : " v") +
+                    std::to_string(rank));
   }
   return reading.directions(units.layer - 1, vectors, std::move(names));
 }

@@ -40,11 +40,16 @@ class Reporter {
         context_.say("training the tokenizer on " + std::to_string(p.stories) + " stories");
       else
         bar_.emplace(context_.err, context_.terminal, context_.shared.quiet,
-                     ProgressSetup{.label = p.stage == Stage::sample ? "reading" : "encoding",
+                     ProgressSetup{.label = p.stage == Stage::encode   ? "encoding"
+                                            : p.stage == Stage::sample ? "reading"
+                                                                       : "copying",
                                    .total = p.total,
-                                   .unit = p.total ? "bytes" : "stories"});
+                                   .unit = p.total || p.stage == Stage::copy ? "bytes" : "stories"});
     }
-    if (bar_) bar_->update(p.total ? p.done : p.stories, std::to_string(p.stories) + " stories");
+    if (bar_ && p.stage == Stage::copy)
+      bar_->update(p.bytes);
+    else if (bar_)
+      bar_->update(p.total ? p.done : p.stories, std::to_string(p.stories) + " stories");
     return !stop_requested;
   }
   void finish() {

@@ -10,6 +10,7 @@
   X(eval)              \
   X(generate)          \
   X(spectrum)          \
+  X(explain)           \
   X(compare)           \
   X(attack)            \
   X(page)              \

@@ -38,20 +38,23 @@ double seconds() {
 // Stdin and pipes can be read once, but a corpus takes two passes: their bytes go to a file that is removed.
 class Spool {
  public:
-  Spool(FileSystem& files, const std::string& folder, std::vector<std::string>& paths) : files_(files) {
-    for (size_t i = 0; i < paths.size(); i++) {
+  Spool(FileSystem& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
+
+  // `each` is called with the bytes so far.
+  void take(std::vector<std::string>& paths, const std::function<void(uint64_t bytes)>& each) {
+    for (std::string& path : paths) {
       std::error_code ignored;
-      const bool stream =
-          paths[i] == "-" || fs::is_fifo(paths[i], ignored) || fs::is_character_file(paths[i], ignored);
-      if (!stream) continue;
-      const std::string copy =
-          folder + "/text." + std::to_string(::getpid()) + "." + std::to_string(copies_.size()) + ".tmp";
-      TextStream from(paths[i]);
-      const std::unique_ptr<WritableFile> to = files.create(copy);
-      copies_.push_back(copy);
-      std::vector<char> block(size_t{1} << 20);
-      while (const size_t n = from.read(block)) to->write(as_bytes({block.data(), n}));
-      paths[i] = copy;
+      if (path != "-" && !fs::is_fifo(path, ignored) && !fs::is_character_file(path, ignored)) continue;
+      TextStream from(path);
+      copies_.push_back(folder_ + "/text." + std::to_string(::getpid()) + "." +
+                        std::to_string(copies_.size()) + ".tmp");
+      const std::unique_ptr<WritableFile> to = files_.create(copies_.back());
+      std::vector<char> block(size_t{1} << 18);
+      for (uint64_t bytes = 0; const size_t n = from.read(block);) {
+        to->write(as_bytes({block.data(), n}));
+        each(bytes += n);
+      }
+      path = copies_.back();
     }
   }
   ~Spool() {
@@ -67,6 +70,7 @@ class Spool {
 
  private:
   FileSystem& files_;
+  std::string folder_;
   std::vector<std::string> copies_;
 };
 
@@ -132,6 +136,7 @@ class Builder {
   }
   bool splits() const { return build_.valid_texts.empty(); }
   std::string path(const char* file) const { return (fs::path(build_.out) / file).string(); }
+  void report(const BuildProgress& progress) const;
   void report(Stage stage, const Stories& stories, uint64_t done_before = 0, uint64_t total = 0) const;
   void check_folder() const;
   std::vector<std::string> draw_sample();
@@ -146,13 +151,15 @@ class Builder {
   std::vector<std::string> sources_, valid_sources_;  // as they were given
 };
 
-void Builder::report(Stage stage, const Stories& stories, uint64_t done_before, uint64_t total) const {
-  if (!build_.report) return;
-  const StoryCounts c = stories.counts();
-  if (!build_.report(
-          {stage, c.stories, c.bytes, done_before + stories.done(), total ? total : stories.total()}))
+void Builder::report(const BuildProgress& progress) const {
+  if (build_.report && !build_.report(progress))
     throw Error(
         {.code = ErrorCode::interrupted, .what = "interrupted; no corpus was written", .where = build_.out});
+}
+
+void Builder::report(Stage stage, const Stories& stories, uint64_t done_before, uint64_t total) const {
+  const StoryCounts c = stories.counts();
+  report({stage, c.stories, c.bytes, done_before + stories.done(), total ? total : stories.total()});
 }
 
 void Builder::check_folder() const {
@@ -312,7 +319,9 @@ void Builder::write_info() const {
 CorpusBuildResult Builder::run() {
   check_folder();
   sources_ = build_.texts, valid_sources_ = build_.valid_texts;
-  const Spool spool(files_, build_.out, build_.texts), valid_spool(files_, build_.out, build_.valid_texts);
+  Spool spool(files_, build_.out);
+  for (std::vector<std::string>* paths : {&build_.texts, &build_.valid_texts})
+    spool.take(*paths, [&](uint64_t bytes) { report({Stage::copy, 0, bytes, bytes, 0}); });
   if (!build_.tokenizer.empty()) {
     result_.tokenizer = Tokenizer::read(build_.tokenizer);
   } else {
@@ -323,7 +332,7 @@ CorpusBuildResult Builder::run() {
                    .where = sources_.empty() ? "" : sources_[0],
                    .expected = "text, with a line " + std::string(kEndOfText) + " between stories"});
     const double start = seconds();
-    if (build_.report) build_.report({Stage::train, sample.size(), 0, 0, 0});
+    report({Stage::train, sample.size(), 0, 0, 0});
     size_t next = 0;
     result_.tokenizer = Tokenizer::train(
         [&](std::string& text) {

@@ -15,7 +15,7 @@
 namespace glint {
 
 struct BuildProgress {
-  enum class Stage { sample, train, encode };
+  enum class Stage { copy, sample, train, encode };  // copy: what cannot be read twice
   Stage stage = Stage::sample;
   uint64_t stories = 0;
   uint64_t bytes = 0;            // of text

@@ -60,7 +60,8 @@ void on_write(png_structp png, png_bytep bytes, size_t n) {
 void on_flush(png_structp) {}
 
 // The three functions with setjmp. False means that libpng complained; Session::message says why.
-bool encode(Session& s, PngColor color, size_t width, size_t height, const uint8_t* pixels) {
+bool encode(Session& s, PngColor color, size_t width, size_t height, const uint8_t* pixels,
+            PngEffort effort) {
   if (setjmp(png_jmpbuf(s.png))) return false;
   png_set_write_fn(s.png, &s, on_write, on_flush);
   const int type = color == PngColor::gray  ? PNG_COLOR_TYPE_GRAY
@@ -68,6 +69,10 @@ bool encode(Session& s, PngColor color, size_t width, size_t height, const uint8
                                             : PNG_COLOR_TYPE_RGB_ALPHA;
   png_set_IHDR(s.png, s.info, static_cast<png_uint_32>(width), static_cast<png_uint_32>(height), 8, type,
                PNG_INTERLACE_NONE, PNG_COMPRESSION_TYPE_DEFAULT, PNG_FILTER_TYPE_DEFAULT);
+  if (effort == PngEffort::quick) {
+    png_set_compression_level(s.png, 2);
+    png_set_filter(s.png, PNG_FILTER_TYPE_BASE, PNG_FILTER_SUB);
+  }
   png_write_info(s.png, s.info);
   for (size_t y = 0; y < height; y++) png_write_row(s.png, pixels + y * width * static_cast<size_t>(color));
   png_write_end(s.png, nullptr);
@@ -139,14 +144,15 @@ bool decode_rows(Session& s, const Picture& picture, uint8_t background, uint8_t
 
 }  // namespace
 
-std::string encode_png(PngColor color, size_t width, size_t height, std::span<const uint8_t> pixels) {
+std::string encode_png(PngColor color, size_t width, size_t height, std::span<const uint8_t> pixels,
+                       PngEffort effort) {
   assert(pixels.size() == width * height * static_cast<size_t>(color));
   assert(width > 0 && height > 0);
   Session s;
   s.writing = true;
   s.png = png_create_write_struct(PNG_LIBPNG_VER_STRING, &s, on_error, on_warning);
   if (s.png) s.info = png_create_info_struct(s.png);
-  if (!s.info || !encode(s, color, width, height, pixels.data()))
+  if (!s.info || !encode(s, color, width, height, pixels.data(), effort))
     throw Error({.what = std::string("cannot make a PNG: ") + s.message});
   return std::move(s.out);
 }

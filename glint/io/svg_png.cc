@@ -119,14 +119,15 @@ SvgPng svg_to_png(std::string_view svg, double scale) {
   const uint8_t* data = r.surface_data(surface.get());
   if (!data) return failed("no memory for the picture");
   const auto stride = static_cast<size_t>(r.surface_stride(surface.get()));
-  std::vector<uint8_t> rgb;
-  rgb.reserve(static_cast<size_t>(w) * static_cast<size_t>(h) * 3);
-  for (size_t y = 0; y < static_cast<size_t>(h); y++)
-    for (size_t x = 0; x < static_cast<size_t>(w); x++) {
-      const uint8_t* p = data + y * stride + 4 * x;  // little-endian: blue first
-      rgb.insert(rgb.end(), {p[2], p[1], p[0]});
-    }
-  return {encode_png(PngColor::rgb, static_cast<size_t>(w), static_cast<size_t>(h), rgb), {}};
+  std::vector<uint8_t> rgb(static_cast<size_t>(w) * static_cast<size_t>(h) * 3);
+  uint8_t* to = rgb.data();
+  for (size_t y = 0; y < static_cast<size_t>(h); y++) {
+    const uint8_t* from = data + y * stride;  // little-endian: blue first
+    for (size_t x = 0; x < static_cast<size_t>(w); x++, from += 4, to += 3)
+      to[0] = from[2], to[1] = from[1], to[2] = from[0];
+  }
+  return {encode_png(PngColor::rgb, static_cast<size_t>(w), static_cast<size_t>(h), rgb, PngEffort::quick),
+          {}};
 }
 
 }  // namespace glint

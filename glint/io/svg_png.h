@@ -15,6 +15,6 @@ struct SvgPng {
 // `scale`: pixels of the PNG a unit of the SVG. White paper below what is transparent. The SVG must say its
 // size (width and height); a side beyond kMaxPngSide pixels is a problem. Any number of threads may call.
 inline constexpr double kMaxPngSide = 16384;
-SvgPng svg_to_png(std::string_view svg, double scale = 2);
+SvgPng svg_to_png(std::string_view svg, double scale = 1.5);
 
 }  // namespace glint

@@ -26,6 +26,9 @@ constexpr size_t kColumnBlock = 512;
 // columns are enough.
 constexpr size_t kManyColumns = 1024, kFewColumns = 64, kBadStride = 512;
 
+// Up to this depth A^T is read in place: its rows and a panel of B are in L1 together.
+constexpr size_t kShallow = 160;
+
 // Without rows, columns or depth there is no product; without depth C is cleared.
 bool nothing_to_add(size_t k, MatrixView<float> c, bool accumulate) {
   if (k == 0 && !accumulate)
@@ -145,25 +148,28 @@ void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, M
     bf16_->multiply_tn(bf16_args(a, b.data(), b.stride(), c, k, accumulate, scratch));
     return;
   }
-  // A is packed in tiles of mr rows. Of B the whole panels are used in place where their rows spread over the
-  // sets of L1 (an odd number of cache lines apart, see padded_stride); otherwise, and for the last columns,
-  // panels are packed.
+  // A is packed in tiles of mr rows unless it is shallow. Of B the whole panels are used in place where their
+  // rows spread over the sets of L1 (an odd number of cache lines apart, see padded_stride); otherwise, and
+  // for the last columns, panels are packed.
   const size_t mr = kernels_->mr, nr = kernels_->nr, step = depth_step(k);
-  const size_t in_place =
-      b.stride() / kLineFloats % 2 == 1 && b.stride() % kLineFloats == 0 ? n / nr * nr : 0;
+  const auto spread = [](ConstMatrixView<float> x) {
+    return x.stride() / kLineFloats % 2 == 1 && x.stride() % kLineFloats == 0;
+  };
+  const size_t in_place = spread(b) ? n / nr * nr : 0;
+  const bool pack_a = k > kShallow || !spread(a);
   float* packed_a = floats(scratch);
   float* packed_b = packed_a + kMaxDepth * (kMaxTileRows + 16);
   assert((kMaxDepth * (kMaxTileRows + 16) + kMaxDepth * kColumnBlock) * sizeof(float) <= scratch.size());
   for (size_t k0 = 0; k0 < k; k0 += step) {
     const size_t depth = std::min(step, k - k0);
-    kernels_->pack_tiles(a.row_ptr(k0), depth, m, a.stride(), packed_a);
+    if (pack_a) kernels_->pack_tiles(a.row_ptr(k0), depth, m, a.stride(), packed_a);
     GemmF32 g{.m = m,
               .n = in_place,
               .k = depth,
-              .a = packed_a,
-              .a_tile = depth * mr,
+              .a = pack_a ? packed_a : a.row_ptr(k0),
+              .a_tile = pack_a ? depth * mr : mr,
               .a_row = 1,
-              .a_k = mr,
+              .a_k = pack_a ? mr : a.stride(),
               .b = b.row_ptr(k0),
               .b_panel = nr,
               .b_k = b.stride(),

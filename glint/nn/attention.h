@@ -4,7 +4,7 @@
 //   dv_j = s sum_i p_ij dy_i      dq_i = sum_j ds_ij k_j      dk_j = sum_i ds_ij q_i
 //   ds_ij = p_ij (s dy_i . v_j - dy_i . y_i)
 // Scores exist for a strip of a few queries at a time; the backward pass makes them again from the logarithm
-// of each row's sum. Always in f32: a head is too narrow for the bf16 units to be faster.
+// of each row's sum. Always in f32, whatever the precision of the weights.
 #pragma once
 
 #include <span>

@@ -71,7 +71,7 @@ Figure explain_figure(const Explanation& e) {
   }
   const double ratio =
       e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
-  const double tile_h = kTile * ratio, step = kTile + kGap, row_h = 24 + tile_h + kBar + 42;
+  const double tile_h = kTile * ratio, step = kTile + kGap, row_h = 24 + tile_h + kBar + 54;
   double names = 0;
   for (const std::string& n : e.class_names) names = std::max(names, svg::text_width(n, svg::kSmallFont));
   const double column = std::max(kInput, names + 160), left = kEdge + column + 34;
@@ -103,9 +103,9 @@ Figure explain_figure(const Explanation& e) {
         out += svg::rect(x, y + 22 + tile_h + 3, length, kBar, "fill=\"" + color + "\"");
         out += svg::text(x, y + 22 + tile_h + kBar + 16, svg::kSmallFont, "start",
                          signed_text(term.contribution), " font-weight=\"bold\" fill=\"" + color + "\"");
-        out += svg::text(x, y + 22 + tile_h + kBar + 29, 10, "start",
-                         "\u03bb " + signed_text(term.eigenvalue) + "  v\u00b7x " +
-                             fixed_text(std::fabs(term.projection), 2),
+        const double below = y + 22 + tile_h + kBar + 29;
+        out += svg::text(x, below, 10, "start", "\u03bb " + signed_text(term.eigenvalue), faint());
+        out += svg::text(x, below + 12, 10, "start", "v\u00b7x " + fixed_text(std::fabs(term.projection), 2),
                          faint());
         x += step;
       }

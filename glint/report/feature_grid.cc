@@ -47,7 +47,7 @@ Figure feature_grid(const FeatureGrid& grid) {
   const double right_side = left + static_cast<double>(positive) * step + kMiddle;
   const double pictures_end = right_side + static_cast<double>(negative) * step;
   const double text_end = 2 * kEdge + std::max(svg::text_width(grid.title, svg::kTitleFont),
-                                               svg::text_width(grid.note, 11) + 190);
+                                               0.95 * svg::text_width(grid.note, 11) + 172);
   const double width = std::max({pictures_end + kEdge, text_end, 320.0});
   const double bottom = kTop + row_h * static_cast<double>(grid.rows.size());
   const double height = bottom + kBarHeight + 18;

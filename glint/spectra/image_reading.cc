@@ -150,19 +150,25 @@ FormReading ImageReading::read(const Units& units, const GateLine& line, const I
   const GluLayerView view = layer(units.layer);
   FormReading reading;
   reading.units = unit_forms(linalg_, pool(), view, line, units.weights, units.constants);
-  Matrix<double> values =
-      form_outputs(linalg_, pool(), view, line, units.weights, pass.inputs, units.constants);
-  if (!units.decisions) {
-    const Matrix<double> own =
-        layer_outputs(linalg_, pool(), view, units.weights, pass.inputs, units.constants);
-    reading.fidelity = fidelity(own, values);
+  if (units.decisions) {
+    reading.fidelity = trust(line, pass, labels);
     return reading;
   }
+  reading.fidelity =
+      fidelity(layer_outputs(linalg_, pool(), view, units.weights, pass.inputs, units.constants),
+               form_outputs(linalg_, pool(), view, line, units.weights, pass.inputs, units.constants));
+  return reading;
+}
+
+Fidelity ImageReading::trust(const GateLine& line, const ImagePass& pass,
+                             std::span<const uint32_t> labels) const {
+  const Units units = classes();
+  Matrix<double> values =
+      form_outputs(linalg_, pool(), layer(last()), line, units.weights, pass.inputs, units.constants);
   for (size_t i = 0; i < pass.around.size(); i++) values.data()[i] += pass.around.data()[i];
   Matrix<double> logits(pass.logits.rows(), pass.logits.cols());
   std::copy_n(pass.logits.data(), pass.logits.size(), logits.data());
-  reading.fidelity = fidelity(logits, values, labels);
-  return reading;
+  return fidelity(logits, values, labels);
 }
 
 LocalError ImageReading::local_error(const Units& units, const ImagePass& pass, size_t inputs) const {

@@ -84,6 +84,8 @@ class ImageReading {
   // `pass` must be of the units' layer; labels may be empty.
   FormReading read(const Units& units, const GateLine& line, const ImagePass& pass,
                    std::span<const uint32_t> labels = {}) const;
+  // The fidelity of a form of the last layer over all classes, without its spectra.
+  Fidelity trust(const GateLine& line, const ImagePass& pass, std::span<const uint32_t> labels = {}) const;
   // The local forms of the first `inputs` inputs of the pass, each evaluated as the quadratic form that it
   // is.
   LocalError local_error(const Units& units, const ImagePass& pass, size_t inputs) const;

@@ -24,6 +24,15 @@ PY
 "$glint" bench gates --shapes 16x16 --gates sqs --repeats 1 --format md --quiet | grep -q '^| *16 |' || fail "Markdown row"
 GLINT_BF16=emulated "$glint" bench gates --shapes 32x32 --gates sqs --repeats 1 --precision bf16 --json --quiet | grep -q '"precision": "bf16"' || fail "emulated bf16"
 
+json=$("$glint" bench lm --rows 2 --micro-batch 2 --repeats 1 --threads 1 --json --quiet) || fail "bench lm ended with $?"
+python3 - "$json" <<'PY' || fail "the JSON of bench lm is not as documented"
+import json, sys
+whole, ragged = json.loads(sys.argv[1])["rows"]
+assert whole["lengths"] == [256, 256] and whole["tokens"] == 512
+assert all(64 <= n <= 256 for n in ragged["lengths"]) and ragged["tokens"] == sum(ragged["lengths"])
+assert abs(whole["tokens_per_second"] - 512 / whole["median_ms"] * 1e3) < 1e-6 * whole["tokens_per_second"]
+PY
+
 for shapes in 0x4 4 4x4x4x4 axb 99999x4 x4; do refused BATCHxWIDTH bench gates --shapes "$shapes"; done
 refused "did you mean gates?" bench gats
 refused "did you mean sqs?" bench gates --gates sq

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""A run of a small language model with random weights: make_language_run.py TOKENIZER_MODEL DIR. Weights are a function
+"""A run of a small language model with random weights: make_language_run.py TOKENIZER DIR VOCAB. Weights are a function
 of their place, so that the run is the same everywhere."""
 import hashlib
 import json
@@ -23,8 +23,8 @@ def main():
     os.makedirs(folder, exist_ok=True)
     shutil.copy(tokenizer, folder + "/tokenizer.model")
     digest = hashlib.sha256(open(tokenizer, "rb").read()).hexdigest()
-    config = {"format": "glint language model", "vocab": vocab, "layers": layers, "d_model": d, "d_hidden": h, "heads": 2,
-              "context": 64, "gate": "sqs", "c": 0.01, "lambda": 0.5, "p": 1.0, "data": "tales", "tokenizer": digest}
+    config = {"format": "glint-transformer", "vocab": vocab, "layers": layers, "d_model": d, "d_hidden": h, "heads": 2,
+              "context": 64, "gate": "sqs", "c": 0.01, "lambda": 0.5, "p": 1.0, "data": "tales", "tokenizer_hash": digest}
     json.dump(config, open(folder + "/config.json", "w"))
     shapes = {"transformer.wte.weight": (vocab, d), "lm_head.weight": (vocab, d)}
     for i in range(layers):

@@ -13,8 +13,12 @@ struct OneImageModel {
 
   static ImageModel make(uint64_t seed, size_t layers, bool bias, GateKind gate) {
     ImageModel m;
-    m.config = {
-        .inputs = 20, .classes = 3, .layers = layers, .d_model = 12, .gate = {.kind = gate}, .bias = bias};
+    m.config = {.inputs = 20,
+                .classes = 3,
+                .layers = layers,
+                .d_model = 12,
+                .gate = {.kind = gate, .params = {}},
+                .bias = bias};
     m.height = 4, m.width = 5;
     m.class_names = {"0", "1", "2"};
     const ClassifierParams params = classifier_params(m.config);

@@ -3,16 +3,10 @@
 // One panel of B (k x kNr, at most 32 KB: callers cut k at kMaxDepth) stays in L1 while the rows of A stream
 // from L2. Every element of C is one chain of fused multiply-adds over k, whatever the tile it lies in, so
 // results do not depend on how callers cut m and n.
-#include "glint/kernels/isa/level.h"
+#include "glint/kernels/isa/vec.h"
 
 namespace glint::GLINT_ISA {
 namespace {
-
-typedef float Vec __attribute__((vector_size(kLanes * sizeof(float))));
-typedef float LooseVec __attribute__((vector_size(kLanes * sizeof(float)), aligned(alignof(float))));
-
-GLINT_INLINE Vec load(const float* p) { return *reinterpret_cast<const LooseVec*>(p); }
-GLINT_INLINE void store(float* p, Vec v) { *reinterpret_cast<LooseVec*>(p) = v; }
 
 // Whether C is added to is a matter of two functions: chosen inside, it costs a round trip of all
 // accumulators through the stack.
@@ -91,16 +85,34 @@ void gemm(const GemmF32& g) {
   }
 }
 
-// A transpose; whole panels in blocks of four k that share their cache lines.
+typedef float Four __attribute__((vector_size(16)));
+typedef float LooseFour __attribute__((vector_size(16), aligned(alignof(float))));
+
+// out[k][j] = src[j][k] of a 4 x 4 block; rows of out are kNr apart.
+GLINT_INLINE void transpose4(const float* src, size_t stride, float* out) {
+  const Four a = *reinterpret_cast<const LooseFour*>(src),
+             b = *reinterpret_cast<const LooseFour*>(src + stride),
+             c = *reinterpret_cast<const LooseFour*>(src + 2 * stride),
+             d = *reinterpret_cast<const LooseFour*>(src + 3 * stride);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
+             ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
+             cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const auto put = [&](size_t k, Four v) __attribute__((always_inline)) {
+    *reinterpret_cast<LooseFour*>(out + k * kNr) = v;
+  };
+  put(0, __builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5));
+  put(1, __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7));
+  put(2, __builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5));
+  put(3, __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+}
+
+// A transpose; whole panels in blocks of 4 x 4.
 void pack_panel(const float* src, size_t k, size_t cols, size_t j_stride, float* out) {
   if (cols == kNr) {
     size_t kk = 0;
     for (; kk + 4 <= k; kk += 4)
-      for (size_t j = 0; j < kNr; j++) {
-        const float* s = src + j * j_stride + kk;
-        float* o = out + kk * kNr + j;
-        o[0] = s[0], o[kNr] = s[1], o[2 * kNr] = s[2], o[3 * kNr] = s[3];
-      }
+      for (size_t j = 0; j < kNr; j += 4) transpose4(src + j * j_stride + kk, j_stride, out + kk * kNr + j);
     for (; kk < k; kk++)
       for (size_t j = 0; j < kNr; j++) out[kk * kNr + j] = src[j * j_stride + kk];
     return;

@@ -17,8 +17,7 @@
 
 namespace glint::GLINT_ISA {
 
-// Vector of the level's width, for the register tile of the matrix product only; everything else is plain
-// loops.
+// Lanes of a vector (vec.h), and the register tile of the matrix product.
 #if defined(GLINT_ISA_v4)
 inline constexpr size_t kLanes = 16;
 inline constexpr size_t kMr = 14;  // 14 x 2 accumulators + 2 of B + 1 of A of 32 registers

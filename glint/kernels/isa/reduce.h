@@ -2,7 +2,7 @@
 // from the compiler and give the same bits on every run.
 #pragma once
 
-#include "glint/kernels/isa/level.h"
+#include "glint/kernels/isa/vec.h"
 
 namespace glint::GLINT_ISA {
 namespace {
@@ -28,14 +28,23 @@ GLINT_INLINE T reduce(size_t n, const Term& term) {
   return fold(part);
 }
 
+// The largest of a row; NaN where the first is, otherwise NaN is passed over. Compilers leave this one
+// scalar.
 GLINT_INLINE float row_max(size_t n, const float* x) {
-  float part[kParts];
-  for (size_t j = 0; j < kParts; j++) part[j] = x[0];
+  const Vec first = x[0] - Vec{};  // broadcast
+  Vec even = first, odd = first;
   size_t i = 0;
-  for (; i + kParts <= n; i += kParts)
-    for (size_t j = 0; j < kParts; j++) part[j] = x[i + j] > part[j] ? x[i + j] : part[j];
-  for (; i < n; i++) part[0] = x[i] > part[0] ? x[i] : part[0];
-  for (size_t j = 1; j < kParts; j++) part[0] = part[j] > part[0] ? part[j] : part[0];
+  for (; i + 2 * kLanes <= n; i += 2 * kLanes) {
+    const Vec a = load(x + i), b = load(x + i + kLanes);
+    even = a > even ? a : even;
+    odd = b > odd ? b : odd;
+  }
+  even = odd > even ? odd : even;
+  float part[kLanes];
+  store(part, even);
+  for (size_t j = 0; i < n; i++, j = (j + 1) % kLanes) part[j] = x[i] > part[j] ? x[i] : part[j];
+  for (size_t width = kLanes / 2; width > 0; width /= 2)
+    for (size_t j = 0; j < width; j++) part[j] = part[j + width] > part[j] ? part[j + width] : part[j];
   return part[0];
 }
 

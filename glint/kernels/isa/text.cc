@@ -4,8 +4,8 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-void rotary(size_t rows, size_t heads, size_t half, const float* cos, const float* sin, bool back, float* x,
-            size_t stride) {
+void rotary(size_t rows, size_t heads, size_t half, const float* __restrict cos, const float* __restrict sin,
+            bool back, float* __restrict x, size_t stride) {
   const float sign = back ? -1.0f : 1.0f;
   for (size_t i = 0; i < rows; i++, cos += half, sin += half) {
     for (size_t h = 0; h < heads; h++) {
@@ -35,8 +35,8 @@ GLINT_INLINE size_t whole(size_t n, size_t width) {
   return up < width ? up : n < width ? width : n;
 }
 
-void causal_softmax(size_t rows, size_t visible, size_t width, float* x, size_t stride, float* lse,
-                    float* inverse) {
+void causal_softmax(size_t rows, size_t visible, size_t width, float* x, size_t stride, float* __restrict lse,
+                    float* __restrict inverse) {
   for (size_t i = 0; i < rows; i++, x += stride) {
     const size_t n = visible + i < width ? visible + i : width, computed = whole(n, width);
     // What the row does not see adds exp(-87) to a sum of at least 1: nothing.
@@ -44,8 +44,14 @@ void causal_softmax(size_t rows, size_t visible, size_t width, float* x, size_t 
     const float top = row_max(computed, x);
     const float total = exp_row(computed, x, top);
     for (size_t j = n; j < width; j++) x[j] = 0;
-    lse[i] = top + static_cast<float>(vmath::log(static_cast<double>(total)));
-    if (total != total) lse[i] = total;
+    lse[i] = top;
+    inverse[i] = total;
+  }
+  // The rest for all rows at once, as vectors.
+  for (size_t i = 0; i < rows; i++) {
+    const float total = inverse[i];
+    const float log = static_cast<float>(vmath::log(static_cast<double>(total)));
+    lse[i] = total == total ? lse[i] + log : total;
     inverse[i] = 1.0f / total;
   }
 }

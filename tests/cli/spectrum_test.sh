@@ -1,0 +1,120 @@
+# glint spectrum: the same in every form, the same bytes at any number of threads, and clear errors.
+glint=$1
+source "$2/tests/cli/check.sh"
+cd "$2" || exit 1 # the recipes are there
+
+expect_json() {
+  python3 -c "
+import json, math, sys
+j = json.load(open(sys.argv[1]))
+assert $1, j
+" "$work/out" || fail "$command_line: $1"
+}
+
+run train quick --epochs 2 --out "$work/run" --quiet
+expect_code 0
+
+# All classes: tables, spectra, figures with their numbers.
+run spectrum "$work/run"
+expect_code 0
+for words in "weights" "calibrated" "local: exact" "the model" "k = 1" "Directions shared"; do expect_out "$words"; done
+[ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
+for name in features-calibrated shared-calibrated truncation spectrum-0-calibrated spectrum-9-calibrated; do
+  for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
+  [ -s "$work/run/figures/$name.png" ] || grep -q "no PNG" "$work/err" || fail "no $name.png and no note"
+done
+
+# The same bytes at 1, 2 and 3 threads, the calibration made anew each time.
+for threads in 1 2 3; do
+  rm -f "$work/run/calibration.safetensors"
+  run spectrum "$work/run" --threads $threads --out "$work/out-$threads" --json
+  expect_code 0
+  sed "s|$work/out-$threads||g" "$work/out" >"$work/json-$threads"
+done
+for threads in 2 3; do
+  cmp -s "$work/out-1/spectra.safetensors" "$work/out-$threads/spectra.safetensors" || fail "spectra differ at $threads threads"
+  cmp -s "$work/json-1" "$work/json-$threads" || fail "results differ at $threads threads"
+  cmp -s "$work/out-1/figures/features-calibrated.svg" "$work/out-$threads/figures/features-calibrated.svg" || fail "figures differ"
+done
+
+# The numbers hang together: the trace of the energy, the end of the truncation, better calibrated than not.
+expect_json "len(j['units']) == 10 and all(u['eigenvalues'] == sorted(u['eigenvalues'], reverse=True) for u in j['units'])"
+expect_json "all(abs(u['energy'][-1] - 1) < 1e-12 for u in j['units'])"
+expect_json "j['truncation']['calibrated'][-1] == j['fidelity']['calibrated']['accuracy']"
+expect_json "j['fidelity']['calibrated']['r2'] > j['fidelity']['weights']['r2']"
+expect_json "j['fidelity']['calibrated']['agreement'] > 0.9"
+expect_json "j['fidelity']['local']['largest_error'] < 1e-5 * j['fidelity']['local']['largest_value']"
+# What is stored is what is told: Q v = value v is tested in the library; here shapes and eigenvalues.
+python3 - "$work/out-1/spectra.safetensors" "$work/out" <<'PY' || fail "spectra.safetensors does not hold the spectra"
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+told = json.load(open(sys.argv[2]))
+n = struct.unpack("<Q", raw[:8])[0]
+head = json.loads(raw[8:8 + n])
+meta = head.pop("__metadata__")
+assert meta["form"] == "calibrated" and meta["layer"] == "1" and len(json.loads(meta["units"])) == 10, meta
+assert meta["model_sha256"] == told["weights_sha256"]
+units, k, d = head["eigenvectors"]["shape"]
+assert units == 10 and k == d and head["features"]["shape"] == [units, k, 784], head
+begin, end = head["eigenvalues"]["data_offsets"]
+values = struct.unpack("<%dd" % (units * k), raw[8 + n + begin:8 + n + end])
+assert list(values[:k]) == told["units"][0]["eigenvalues"]
+begin, end = head["eigenvectors"]["data_offsets"]
+v = struct.unpack("<%dd" % (2 * d), raw[8 + n + begin:8 + n + begin + 16 * d])
+assert abs(sum(x * x for x in v[:d]) - 1) < 1e-12 and abs(sum(a * b for a, b in zip(v[:d], v[d:]))) < 1e-12
+PY
+
+# Units, and only so many eigenpairs.
+run spectrum "$work/run" --unit 3-5,7..8,7 --form weights --top 6 --no-figures --out "$work/some" --json
+expect_code 0
+expect_json "[u['name'] for u in j['units']] == ['3 - 5', '7', '8'] and j['form'] == 'weights'"
+[ ! -e "$work/some/figures" ] || fail "--no-figures wrote figures"
+run spectrum "$work/run" --unit 3 --draw ascii --no-figures --out "$work/some"
+expect_code 0
+refused "no class '12'" spectrum "$work/run" --unit 12
+refused "runs backwards" spectrum "$work/run" --unit 5..2
+refused "no layer 2" spectrum "$work/run" --layer 2
+refused "not a rank" spectrum "$work/run" --via 0
+refused "--form" spectrum "$work/run" --form best
+
+# A deeper model with everything, and the layer below the last.
+run train quick --epochs 1 --layers 2 --bias --residual --norm rms --gate silu --out "$work/deep" --quiet
+expect_code 0
+run spectrum "$work/deep" --json --no-figures
+expect_code 0
+expect_json "j['layer'] == 2 and j['fidelity']['local']['largest_error'] < 1e-5 * j['fidelity']['local']['largest_value']"
+run spectrum "$work/deep" --layer 1 --via 2 --unit 0,1 --json
+expect_code 0
+expect_json "j['layer'] == 1 and len(j['units']) == 2 and j['units'][0]['name'].startswith('0 via ')"
+[ -s "$work/deep/figures/layer-1-features-calibrated.svg" ] || fail "no figure of the lower layer"
+refused "more layers" spectrum "$work/deep" --layer 1 --via 1,2
+
+# A model that is not what it should be is a bad file.
+broken() { # NAME PYTHON: edits `head` and `data` of the weights
+  rm -rf "$work/broken" && cp -r "$work/run" "$work/broken"
+  python3 - "$work/broken/model.safetensors" "$2" <<'PY'
+import json, struct, sys
+raw = open(sys.argv[1], "rb").read()
+n = struct.unpack("<Q", raw[:8])[0]
+head, data = json.loads(raw[8:8 + n]), bytearray(raw[8 + n:])
+exec(sys.argv[2])
+text = json.dumps(head).encode()
+text += b" " * (-len(text) % 8)
+open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
+PY
+  run spectrum "$work/broken" --no-figures
+  [ "$code" -eq 3 ] || fail "$1: exit code $code: $(cat "$work/err")"
+  expect_no_out
+}
+broken "NaN in the weights" 'data[400:404] = struct.pack("<f", float("nan"))'
+broken "a wrong shape" 'head["head.weight"]["shape"].reverse()'
+broken "a missing tensor" 'begin, end = head.pop("head.weight")["data_offsets"]; assert end == len(data); del data[begin:]'
+broken "an extra tensor" 'head["more"] = {"dtype": "F32", "shape": [1], "data_offsets": [len(data), len(data) + 4]}; data += bytes(4)'
+rm -rf "$work/broken" && cp -r "$work/run" "$work/broken" && echo "junk" >"$work/broken/calibration.safetensors"
+run spectrum "$work/broken" --no-figures
+expect_code 3
+expect_err "calibration.safetensors"
+run spectrum "$work/nothing"
+expect_code 3
+
+finish

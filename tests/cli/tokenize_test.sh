@@ -1,0 +1,114 @@
+# glint tokenize: from text to a corpus; damaged input; the same bytes at any number of threads; Ctrl-C.
+glint=$1
+source "$2/tests/cli/check.sh"
+
+expect_json() {
+  python3 -c "
+import json, sys
+j = json.load(open(sys.argv[1]))
+assert $1, j
+" "$work/out" || fail "$command_line: $1"
+}
+
+# A text from the tales: the program reads back what it wrote.
+run tokenize --tales 400 --vocab 400 --no-byte-fallback --out "$work/tales" --json
+expect_code 0
+expect_json "j['train']['stories'] == 392 and j['valid']['stories'] == 8 and j['tokenizer']['vocab'] == 400"
+expect_json "j['train']['unknown_share'] == 0 and j['stories_per_second'] > 0"
+for file in tokenizer.model train.bin valid.bin corpus.json; do
+  [ -s "$work/tales/$file" ] || fail "no $file"
+done
+[ "$(ls "$work/tales" | wc -l)" = 4 ] || fail "something is left behind: $(ls "$work/tales")"
+python3 - "$work/tales" <<'PY' || fail "corpus.json does not describe the files"
+import hashlib, json, struct, sys
+info = json.load(open(sys.argv[1] + "/corpus.json"))
+model = open(sys.argv[1] + "/" + info["tokenizer"]["file"], "rb").read()
+assert hashlib.sha256(model).hexdigest() == info["tokenizer"]["sha256"]
+for part in ("train", "valid"):
+    data = open(sys.argv[1] + "/" + info[part]["file"], "rb").read()
+    assert data[:8] == b"glinttok" and data[-8:] == b"glintend" and data[16:48].hex() == info["tokenizer"]["sha256"]
+    assert struct.unpack("<QQ", data[-64:-48]) == (info[part]["stories"], info[part]["tokens"])
+    assert hashlib.sha256(data[:-40]).hexdigest() == data[-40:-8].hex() == info[part]["checksum"]
+PY
+
+python3 - "$work" <<'PY'
+import gzip, lzma, random, sys
+random.seed(1)
+words = "the fox saw a little red bird near Old tree and said hello to her mother so they ran home before rain fell".split()
+stories = [" ".join(random.choice(words) for _ in range(random.randint(10, 60))).capitalize() + "." for _ in range(300)]
+text = "".join(s + "\n<|endoftext|>\n" for s in stories).encode()
+open(sys.argv[1] + "/a.txt", "wb").write(text)
+open(sys.argv[1] + "/crlf.txt", "wb").write(text.replace(b"\n", b"\r\n"))
+gzip.open(sys.argv[1] + "/a.txt.gz", "wb").write(text)
+lzma.open(sys.argv[1] + "/a.txt.xz", "wb").write(text)
+open(sys.argv[1] + "/odd.txt", "wb").write(text + b"\n<|endoftext|>\nbad \xff byte\n")
+open(sys.argv[1] + "/empty.txt", "wb").write(b"\n\n<|endoftext|>\n")
+open(sys.argv[1] + "/cut.gz", "wb").write(gzip.compress(text)[:-20])
+PY
+vocab="--vocab 320"
+run tokenize "$work/a.txt" $vocab --out "$work/one" --threads 1
+expect_code 0
+for part in "stories" "bytes a token" "stories cut at 256" "stories/s" "MB/s" "SHA-256"; do expect_out "$part"; done
+for variant in "a.txt --threads 3" a.txt.gz a.txt.xz crlf.txt; do
+  # shellcheck disable=SC2086
+  run tokenize "$work/"$variant $vocab --out "$work/other" --force --quiet
+  expect_code 0
+  for file in tokenizer.model train.bin valid.bin; do
+    cmp -s "$work/one/$file" "$work/other/$file" || fail "$variant gives another $file"
+  done
+done
+"$glint" tokenize - $vocab --out "$work/stdin" --quiet <"$work/a.txt" >/dev/null || fail "stdin ended with $?"
+cmp -s "$work/one/train.bin" "$work/stdin/train.bin" || fail "stdin gives another corpus"
+[ "$(ls "$work/stdin" | wc -l)" = 4 ] || fail "the copy of stdin is left behind: $(ls "$work/stdin")"
+run tokenize "$work/a.txt" $vocab --kind unigram --out "$work/unigram" --valid "$work/a.txt.gz" --valid "$work/a.txt.xz" --json --quiet
+expect_code 0
+expect_json "j['valid']['stories'] == 600 and j['train']['stories'] == 300 and j['tokenizer']['kind'] == 'unigram'"
+
+# Another text with a tokenizer that is there.
+run tokenize "$work/odd.txt" --tokenizer "$work/one/tokenizer.model" --out "$work/odd" --json
+expect_code 0
+expect_json "j['train']['invalid_utf8_replaced'] == 1 and j['train']['empty_skipped'] == 1 and not j['tokenizer']['trained']"
+cmp -s "$work/one/tokenizer.model" "$work/odd/tokenizer.model" || fail "the tokenizer is another one"
+
+# What is refused, and leaves nothing behind.
+refused "there is a corpus already" tokenize "$work/a.txt" $vocab --out "$work/one"
+refused "there is no text" tokenize --out "$work/x"
+refused "--out is missing" tokenize "$work/a.txt"
+refused "both text files and --tales" tokenize "$work/a.txt" --tales 5 --out "$work/x"
+refused "too few different words" tokenize "$work/a.txt" --vocab 60000 --out "$work/x"
+refused "too few for the characters" tokenize "$work/a.txt" --vocab 100 --out "$work/x"
+bad_file() {
+  local expected=$1
+  shift
+  run "$@"
+  expect_code 3
+  expect_no_out
+  expect_err "$expected"
+}
+bad_file "there are no stories" tokenize "$work/empty.txt" --out "$work/x"
+bad_file "ends too early" tokenize "$work/cut.gz" --out "$work/x"
+bad_file "No such file" tokenize "$work/none.txt" --out "$work/x"
+bad_file "not a SentencePiece model" tokenize "$work/a.txt" --tokenizer "$work/a.txt" --out "$work/x"
+head -c 5000 "$work/one/tokenizer.model" >"$work/cut.model"
+bad_file "SentencePiece" tokenize "$work/a.txt" --tokenizer "$work/cut.model" --out "$work/x"
+[ -z "$(ls -A "$work/x" 2>/dev/null)" ] || fail "left behind: $(ls "$work/x")"
+
+# Ctrl-C: no corpus and no rests. The pipe never ends, so the program is in the middle of it.
+mkfifo "$work/pipe"
+"$glint" tokenize "$work/pipe" --tokenizer "$work/one/tokenizer.model" --out "$work/stopped" --quiet >/dev/null 2>"$work/err" &
+pid=$!
+(while cat "$work/a.txt"; do :; done 2>/dev/null >"$work/pipe") &
+writer=$!
+for _ in $(seq 100); do
+  sleep 0.05
+  [ -n "$(ls "$work/stopped" 2>/dev/null)" ] && break
+done
+kill -INT "$pid"
+code=0
+wait "$pid" || code=$?
+kill "$writer" 2>/dev/null
+wait "$writer" 2>/dev/null
+command_line="glint tokenize PIPE, interrupted"
+expect_code 130
+[ -z "$(ls -A "$work/stopped" 2>/dev/null)" ] || fail "left behind: $(ls "$work/stopped")"
+finish

@@ -1,0 +1,137 @@
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <regex>
+
+#include "glint/report/explain_figure.h"
+#include "glint/report/feature_grid.h"
+#include "glint/report/shared_figure.h"
+#include "glint/report/spectrum_figure.h"
+#include "glint/report/svg.h"
+
+namespace glint {
+namespace {
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) n++;
+  return n;
+}
+
+SignedPicture picture(double value) { return {.value = value, .pixels = {-1, 0.5, 0, 0.25, 1, -0.5}}; }
+const PictureSize kSize{2, 3};
+
+void expect_document(const std::string& svg) {
+  EXPECT_TRUE(svg.starts_with("<svg "));
+  EXPECT_TRUE(svg.ends_with("</svg>\n"));
+  EXPECT_EQ(count(svg, "<svg"), count(svg, "</svg>"));
+  EXPECT_EQ(count(svg, "<text"), count(svg, "</text>"));
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+}
+
+double luminance(Rgb8 c) { return 0.2126 * c.r + 0.7152 * c.g + 0.0722 * c.b; }
+
+TEST(DivergingColor, IsWhiteAtZeroAndDarkerOutwards) {
+  EXPECT_EQ(diverging_color(0), (Rgb8{255, 255, 255}));
+  for (int i = 1; i <= 100; i++) {
+    EXPECT_LT(luminance(diverging_color(i / 100.0)), luminance(diverging_color((i - 1) / 100.0)));
+    EXPECT_LT(luminance(diverging_color(-i / 100.0)), luminance(diverging_color(-(i - 1) / 100.0)));
+    EXPECT_GT(diverging_color(i / 100.0).r, diverging_color(i / 100.0).b);
+    EXPECT_LT(diverging_color(-i / 100.0).r, diverging_color(-i / 100.0).b);
+  }
+  EXPECT_EQ(diverging_color(7), diverging_color(1));
+  EXPECT_EQ(diverging_color(std::nan("")), diverging_color(0));
+  EXPECT_EQ(hex_color({1, 171, 255}), "#01abff");
+}
+
+TEST(SignedText, HasThreeDigitsThatCount) {
+  EXPECT_EQ(signed_text(0), "0");
+  EXPECT_EQ(signed_text(3.14159), "+3.14");
+  EXPECT_EQ(signed_text(-314.159), "\u2212314");
+  EXPECT_EQ(signed_text(0.0123), "+0.0123");
+  EXPECT_EQ(signed_text(-7.7e-6), "\u22127.7e-06");
+}
+
+TEST(Svg, EmbedsAPictureWhoseBytesComeBack) {
+  EXPECT_NE(svg::image(0, 0, 1, 1, "any").find("base64,YW55\""), std::string::npos);
+  EXPECT_NE(svg::image(0, 0, 1, 1, "ab").find("base64,YWI=\""), std::string::npos);
+  EXPECT_NE(svg::image(0, 0, 1, 1, "\xff").find("base64,/w==\""), std::string::npos);
+}
+
+TEST(FeatureGrid, DrawsEveryPictureAndListsItsPixels) {
+  const FeatureGrid grid{
+      .title = "T < U",
+      .size = kSize,
+      .rows = {{"3, \"x\"", "note", {picture(2), picture(1)}, {picture(-3)}}, {"5", "", {}, {}}}};
+  const Figure f = feature_grid(grid);
+  expect_document(f.svg);
+  EXPECT_EQ(count(f.svg, "<image"), 3u + 1);  // and the legend
+  EXPECT_NE(f.svg.find("T &lt; U"), std::string::npos);
+  EXPECT_NE(f.svg.find("\u22123.00"), std::string::npos);
+  EXPECT_EQ(count(f.csv, "\n"), 4u);
+  EXPECT_NE(f.csv.find("\"3, \"\"x\"\"\",negative,1,-3,-1,0.5,0,0.25,1,-0.5\n"), std::string::npos) << f.csv;
+}
+
+TEST(FeatureGrid, WithoutRowsIsStillADocument) {
+  expect_document(feature_grid({.title = "", .size = kSize, .rows = {}}).svg);
+}
+
+TEST(SpectrumFigure, MarksNearEqualEigenvalues) {
+  SpectrumPlot plot{.title = "unit",
+                    .values = {3, 2, 2, -1},
+                    .groups = {0, 1, 1, 2},
+                    .size = kSize,
+                    .positive = {picture(3)},
+                    .negative = {picture(-1)}};
+  const Figure f = spectrum_figure(plot);
+  expect_document(f.svg);
+  EXPECT_NE(f.svg.find("near-equal"), std::string::npos);
+  EXPECT_EQ(f.csv, "rank,eigenvalue,group,group_size\n1,3,0,1\n2,2,1,2\n3,2,1,2\n4,-1,2,1\n");
+  plot.groups = {0, 1, 2, 3};
+  EXPECT_EQ(spectrum_figure(plot).svg.find("near-equal"), std::string::npos);
+}
+
+TEST(TruncationFigure, StartsAtOneTermAndHasTheModelAsALine) {
+  const Chart chart =
+      truncation_figure("t", {{"weights", {0.1, 0.5, 0.75}}, {"calibrated", {0.1, 0.6, 0.8}}}, 0.9);
+  ASSERT_EQ(chart.series.size(), 3u);
+  ASSERT_EQ(chart.series[0].points.size(), 2u);
+  EXPECT_EQ(chart.series[0].points[0].x, 1);
+  EXPECT_DOUBLE_EQ(chart.series[0].points[1].y, 75);
+  EXPECT_DOUBLE_EQ(chart.series[2].points[1].y, 90);
+  EXPECT_EQ(chart.series[2].points[1].x, 2);
+}
+
+TEST(SharedFigure, ListsEveryDirectionAndUnit) {
+  SharedPlot plot{.title = "s",
+                  .size = kSize,
+                  .units = {"a", "b"},
+                  .directions = {picture(4)},
+                  .signed_share = Matrix<double>(2, 1)};
+  plot.signed_share(0, 0) = 1.5, plot.signed_share(1, 0) = -0.5;
+  const Figure f = shared_figure(plot);
+  expect_document(f.svg);
+  EXPECT_EQ(f.csv, "direction,singular_value,unit,signed_share\n1,4,a,1.5\n1,4,b,-0.5\n");
+}
+
+TEST(ExplainFigure, HasTheInputTheLogitsAndTheTerms) {
+  const ExplainedTerm term{
+      .rank = 2, .eigenvalue = 3, .projection = -2, .contribution = 12, .pixels = picture(0).pixels};
+  const Explanation e{.title = "image",
+                      .size = kSize,
+                      .input = {0, 0.5, 1, 0, 0, 1},
+                      .class_names = {"cat", "dog"},
+                      .logits = {4, -1},
+                      .probabilities = {0.99, 0.01},
+                      .classes = {{"cat", 4, 12, -9, 1, {term}, {}}}};
+  const Figure f = explain_figure(e);
+  expect_document(f.svg);
+  EXPECT_EQ(count(f.svg, "<image"), 1u + 1 + 1);
+  EXPECT_NE(f.svg.find("+12.0"), std::string::npos);
+  EXPECT_NE(f.csv.find("cat,for,2,3,-2,12\n"), std::string::npos);
+  EXPECT_NE(f.csv.find("cat,rest,,,,1\n"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace glint
