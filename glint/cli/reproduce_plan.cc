@@ -113,7 +113,7 @@ std::vector<PlannedRun> runs_depth(const PlanSetup& setup) {
     for (const uint64_t layers : depths()) {
       Changes changes = image_changes(data);
       changes.emplace_back("layers", std::to_string(layers));
-      changes.emplace_back("epochs", setup.quick ? "2" : "10");
+      changes.emplace_back("epochs", setup.quick ? "2" : "5");
       add(runs, setup, group_depth(data, layers), recipe(data, "4.2"), changes, kPair,
           std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds));
     }
