@@ -140,6 +140,9 @@ function make(context) {
       if (typeof chosen !== "string") {
         direction = chosen;
         map.refresh();
+        // The chosen token's column, where the sentence is wider than the page.
+        const right = 132 + (position() + 1) * CELL;
+        if (right > map.body.scrollLeft + map.body.clientWidth || right - CELL < map.body.scrollLeft) map.body.scrollLeft = right - map.body.clientWidth;
         const logits = pass.logits[position()];
         const sum = chosen.terms.reduce((a, t) => a + t.sign * logits[t.id], 0);
         after.textContent = `After ${label(position())} the logit of ${chosen.name} is ${signed(sum)}` +

@@ -42,7 +42,7 @@ function make(context) {
         list.forEach((t, i) => {
           const y = 24 + i * row;
           const text = tokenizer.shown(t.id);
-          svg.append(s("rect", { class: "whole faint", x, y, width: ((half - 12) * Math.abs(t.cosine)) / top, height: row - 4, rx: 3 }),
+          svg.append(s("rect", { class: "whole faint", x, y, width: ((half - 58) * Math.abs(t.cosine)) / top, height: row - 4, rx: 3 }),
             s("text", { class: "num", x: x + 6, y: y + 13 }, text.length > 14 ? `${text.slice(0, 13)}…` : text),
             s("text", { x: x + half - 16, y: y + 13, "text-anchor": "end" }, signed(t.cosine)));
         });
