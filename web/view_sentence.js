@@ -45,7 +45,9 @@ function make(context) {
   const label = (/** @type {number} */ i) => i === 0 ? "⟨start⟩" : tokenizer.shown(pass.ids[i]);
 
   const input = /** @type {HTMLInputElement} */ (h("input", { type: "text", id: "sentence", class: "sentence-input", maxlength: 2000, autocomplete: "off",
-    spellcheck: "false", oninput: () => context.set({ text: input.value, pos: null }) }));
+    spellcheck: "false",
+    // An address leaves out what is empty: a space stands for no sentence.
+    oninput: () => context.set({ text: input.value || " ", pos: null }) }));
   const chips = h("div", { class: "token-chips", role: "group", "aria-label": "Tokens of the sentence" });
   const said = h("p", { class: "said", "aria-live": "polite" });
 
