@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test test-full build bench bench-gates bench-step bench-lm performance format asan tsan fuzz install clean program
+.PHONY: help demo test test-full build bench bench-gates bench-step bench-lm bench-generate performance format asan tsan fuzz install clean program
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -35,7 +35,7 @@ bench: ## the kernel benchmarks, then the comparisons with PyTorch
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory build-release
 	@for b in build/release/bench/*_bench; do test ! -x "$$b" || "$$b" || exit 1; done
-	@$(MAKE) --no-print-directory bench-gates bench-step bench-lm
+	@$(MAKE) --no-print-directory bench-gates bench-step bench-lm bench-generate
 
 bench-gates: ## the gates of a GLU layer beside PyTorch's
 	@scripts/setup build bench
@@ -52,6 +52,11 @@ bench-lm: ## training steps of the language model beside PyTorch's
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory program
 	@/usr/bin/python3 bench/peers/bench_lm.py --json build/bench-lm.json
+
+bench-generate: ## stories written a second, beside PyTorch with a cache
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory program
+	@/usr/bin/python3 bench/peers/bench_generate.py --json build/bench-generate.json
 
 performance: bench-gates bench-step ## both, then docs/performance.md from what was measured
 	@cp build/bench-gates.json docs/results/gates.json

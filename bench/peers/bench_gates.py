@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """The paper's appendix C with PyTorch beside glint: forward + backward of a one-layer GLU, every shape and gate, both
 programs taking turns in one run, the same precision and threads. Writes a table and JSON."""
-import argparse
 import json
 import math
 import statistics
@@ -10,6 +9,7 @@ import sys
 import time
 
 import tuned
+import turns
 
 GATES = ["sqs", "identity", "relu", "gelu", "silu"]
 
@@ -110,14 +110,9 @@ def summary(rows, torch_precisions):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default="build/release/glint")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--precisions", default="f32,bf16")
+    parser = turns.parser(__doc__, 3)
     parser.add_argument("--gates", default=",".join(GATES))
     parser.add_argument("--shapes", default="", help="256x256,512x1024: batch x width; all sixteen by default")
-    parser.add_argument("--rounds", type=int, default=3, help="how often the two programs take turns")
-    parser.add_argument("--json", default="", help="file for all numbers")
     args = parser.parse_args()
     tuned.reexec()
     args.gates = args.gates.split(",")
@@ -126,32 +121,23 @@ def main():
     else:
         args.shapes = [(b, w) for b in (256, 512, 1024, 2048) for w in (256, 512, 1024, 2048)]
     result = {"machine": tuned.machine(), "rows": [], "summary": [], "skipped": []}
-    for precision in args.precisions.split(","):
-        if precision == "bf16" and not tuned.has_bf16():
-            result["skipped"].append("bf16: this processor has no bf16 instructions")
-            print("bf16: skipped, this processor has no bf16 instructions", file=sys.stderr)
-            continue
-        peers = ["f32"] if precision == "f32" else ["bf16", "f32"]
-        for threads in (int(t) for t in args.threads.split(",")):
-            rows = run(args, precision, threads, peers)
-            result["rows"] += rows
-            lines = summary(rows, peers)
-            result["summary"] += lines
-            print("\n%s, %d thread%s (ms; ratio = PyTorch / glint)" % (precision, threads, "" if threads == 1 else "s"))
-            head = ["batch", "width", "gate", "glint", "products"] + [h for p in peers for h in ("torch " + p, "ratio")]
-            print("  ".join("%9s" % h for h in head))
-            for r in rows:
-                cells = ["%9d" % r["batch"], "%9d" % r["d_in"], "%9s" % r["gate"], "%9.3f" % r["glint_ms"], "%9.3f" % r["products_ms"]]
-                for p in peers:
-                    cells += ["%9.3f" % r["torch_%s_ms" % p], "%9.2f" % r["ratio_%s" % p]]
-                print("  ".join(cells))
-            print("geometric means over %d shapes:" % len(args.shapes))
-            for line in lines:
-                print("  %-9s" % line["gate"] + "  ".join("%s %.3f" % (k, v) for k, v in line.items() if isinstance(v, float)))
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(result, f, indent=1)
-            f.write("\n")
+    for precision, threads, peers, heading in turns.settings(args, result):
+        rows = run(args, precision, threads, peers)
+        result["rows"] += rows
+        lines = summary(rows, peers)
+        result["summary"] += lines
+        print("\n%s (ms; ratio = PyTorch / glint)" % heading)
+        head = ["batch", "width", "gate", "glint", "products"] + [h for p in peers for h in ("torch " + p, "ratio")]
+        print("  ".join("%9s" % h for h in head))
+        for r in rows:
+            cells = ["%9d" % r["batch"], "%9d" % r["d_in"], "%9s" % r["gate"], "%9.3f" % r["glint_ms"], "%9.3f" % r["products_ms"]]
+            for p in peers:
+                cells += ["%9.3f" % r["torch_%s_ms" % p], "%9.2f" % r["ratio_%s" % p]]
+            print("  ".join(cells))
+        print("geometric means over %d shapes:" % len(args.shapes))
+        for line in lines:
+            print("  %-9s" % line["gate"] + "  ".join("%s %.3f" % (k, v) for k, v in line.items() if isinstance(v, float)))
+    turns.save(args, result)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Stories of 255 tokens from the paper's language model, 1 and 32 side by side: glint and tuned PyTorch, both with a KV
 cache, taking turns in one run. Sampling at temperature 0.8 is part of the time in both."""
-import argparse
 import json
 import math
 import statistics
@@ -10,6 +9,7 @@ import sys
 import time
 
 import tuned
+import turns
 
 
 def glint_rows(program, precision, threads, repeats):
@@ -102,33 +102,20 @@ def run(args, precision, threads):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default="build/release/glint")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--precisions", default="f32,bf16")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = turns.parser(__doc__, 5)
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--json", default="", help="file for all numbers")
     args = parser.parse_args()
     tuned.reexec()
     result = {"machine": tuned.machine(), "rows": [], "skipped": []}
-    for precision in args.precisions.split(","):
-        if precision == "bf16" and not tuned.has_bf16():
-            result["skipped"].append("bf16: this processor has no bf16 instructions")
-            print("bf16: skipped, this processor has no bf16 instructions", file=sys.stderr)
-            continue
-        for threads in (int(t) for t in args.threads.split(",")):
-            rows = run(args, precision, threads)
-            result["rows"] += rows
-            print("%s, %d thread%s (tokens a second; ratio = glint / PyTorch)" % (precision, threads, "" if threads == 1 else "s"))
-            print("  ".join("%10s" % h for h in ("stories", "glint", "torch f32", "ratio")))
-            for r in rows:
-                print("  ".join(("%10d" % r["stories"], "%10.0f" % r["glint_tokens_s"], "%10.0f" % r["torch_f32_tokens_s"],
-                                 "%10.2f" % r["ratio_f32"])))
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(result, f, indent=1)
-            f.write("\n")
+    for precision, threads, _, heading in turns.settings(args, result):
+        rows = run(args, precision, threads)
+        result["rows"] += rows
+        print("%s (tokens a second; ratio = glint / PyTorch)" % heading)
+        print("  ".join("%10s" % h for h in ("stories", "glint", "torch f32", "ratio")))
+        for r in rows:
+            print("  ".join(("%10d" % r["stories"], "%10.0f" % r["glint_tokens_s"], "%10.0f" % r["torch_f32_tokens_s"],
+                             "%10.2f" % r["ratio_f32"])))
+    turns.save(args, result)
 
 
 if __name__ == "__main__":

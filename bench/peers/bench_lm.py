@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Whole training steps (forward, backward, clipping, AdamW) of the paper's language model: glint and tuned PyTorch taking
 turns in one run, on the same rows: 256 tokens each, and of 64 to 256 tokens as stories have them (PyTorch pads them)."""
-import argparse
 import json
 import statistics
 import subprocess
@@ -9,6 +8,7 @@ import sys
 import time
 
 import tuned
+import turns
 
 
 def glint_rows(program, precision, threads, args):
@@ -69,44 +69,29 @@ def run(args, precision, threads, peers):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default="build/release/glint")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--precisions", default="f32,bf16")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = turns.parser(__doc__, 5)
     parser.add_argument("--repeats", type=int, default=2)
     parser.add_argument("--rows", type=int, default=32, help="sequences a step")
     parser.add_argument("--micro-batch", type=int, default=8, help="glint's sequences at once")
     parser.add_argument("--torch-micro-batch", type=int, default=8, help="PyTorch's; of 4, 8 and 16 it was the fastest")
-    parser.add_argument("--json", default="", help="file for all numbers")
     args = parser.parse_args()
     tuned.reexec()
     result = {"machine": tuned.machine(), "rows": [], "skipped": []}
-    for precision in args.precisions.split(","):
-        if precision == "bf16" and not tuned.has_bf16():
-            result["skipped"].append("bf16: this processor has no bf16 instructions")
-            print("bf16: skipped, this processor has no bf16 instructions", file=sys.stderr)
-            continue
-        peers = ["f32"] if precision == "f32" else ["bf16", "f32"]
-        for threads in (int(t) for t in args.threads.split(",")):
-            rows = run(args, precision, threads, peers)
-            result["rows"] += rows
-            print("%s, %d thread%s (us a token, median of all steps; ratio = PyTorch / glint; best: of the fastest steps)" %
-                  (precision, threads, "" if threads == 1 else "s"))
-            head = ["tokens", "glint", "tokens/s"] + [h for p in peers for h in ("torch " + p, "ratio", "best ratio")]
-            print("  ".join("%10s" % h for h in head))
-            for r in rows:
-                us = lambda ms: ms / r["tokens"] * 1e3  # noqa: E731
-                cells = ["%10s" % ("%d..256" % r["shortest"] if r["shortest"] < 256 else "256"), "%10.1f" % us(r["glint_ms"]),
-                         "%10.0f" % r["glint_tokens_per_second"]]
-                for p in peers:
-                    cells += ["%10.1f" % us(r["torch_%s_ms" % p]), "%10.2f" % r["ratio_%s" % p],
-                              "%10.2f" % r["best_ratio_%s" % p]]
-                print("  ".join(cells))
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(result, f, indent=1)
-            f.write("\n")
+    for precision, threads, peers, heading in turns.settings(args, result):
+        rows = run(args, precision, threads, peers)
+        result["rows"] += rows
+        print("%s (us a token, median of all steps; ratio = PyTorch / glint; best: of the fastest steps)" % heading)
+        head = ["tokens", "glint", "tokens/s"] + [h for p in peers for h in ("torch " + p, "ratio", "best ratio")]
+        print("  ".join("%10s" % h for h in head))
+        for r in rows:
+            us = lambda ms: ms / r["tokens"] * 1e3  # noqa: E731
+            cells = ["%10s" % ("%d..256" % r["shortest"] if r["shortest"] < 256 else "256"), "%10.1f" % us(r["glint_ms"]),
+                     "%10.0f" % r["glint_tokens_per_second"]]
+            for p in peers:
+                cells += ["%10.1f" % us(r["torch_%s_ms" % p]), "%10.2f" % r["ratio_%s" % p],
+                          "%10.2f" % r["best_ratio_%s" % p]]
+            print("  ".join(cells))
+    turns.save(args, result)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,6 @@
 #!/usr/bin/env python3
 """Whole training steps (noise, forward, backward, AdamW) of the paper's image models: glint and tuned PyTorch taking
 turns in one run. With --job also the whole training of recipe mnist-4.1 in both."""
-import argparse
 import json
 import statistics
 import subprocess
@@ -9,6 +8,7 @@ import sys
 import time
 
 import tuned
+import turns
 
 
 def glint_rows(program, precision, threads, repeats):
@@ -94,44 +94,30 @@ def whole_job(args, precision, threads):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--program", default="build/release/glint")
-    parser.add_argument("--threads", default="1,2")
-    parser.add_argument("--precisions", default="f32,bf16")
-    parser.add_argument("--rounds", type=int, default=5)
+    parser = turns.parser(__doc__, 5)
     parser.add_argument("--repeats", type=int, default=10)
     parser.add_argument("--job", action="store_true", help="also train recipe mnist-4.1 from start to end in both")
-    parser.add_argument("--json", default="", help="file for all numbers")
     args = parser.parse_args()
     tuned.reexec()
     result = {"machine": tuned.machine(), "rows": [], "skipped": []}
-    for precision in args.precisions.split(","):
-        if precision == "bf16" and not tuned.has_bf16():
-            result["skipped"].append("bf16: this processor has no bf16 instructions")
-            print("bf16: skipped, this processor has no bf16 instructions", file=sys.stderr)
-            continue
-        peers = ["f32"] if precision == "f32" else ["bf16", "f32"]
-        for threads in (int(t) for t in args.threads.split(",")):
-            rows = run(args, precision, threads, peers)
-            result["rows"] += rows
-            print("%s, %d thread%s (ms a step; ratio = PyTorch / glint)" % (precision, threads, "" if threads == 1 else "s"))
-            head = ["section", "batch", "width", "glint", "/ products"] + [h for p in peers for h in ("torch " + p, "ratio")]
-            print("  ".join("%10s" % h for h in head))
-            for r in rows:
-                cells = ["%10s" % r["model"], "%10d" % r["batch"], "%10d" % r["width"], "%10.3f" % r["glint_ms"],
-                         "%10.3f" % r["over_products"]]
-                for p in peers:
-                    cells += ["%10.3f" % r["torch_%s_ms" % p], "%10.2f" % r["ratio_%s" % p]]
-                print("  ".join(cells))
+    for precision, threads, peers, heading in turns.settings(args, result):
+        rows = run(args, precision, threads, peers)
+        result["rows"] += rows
+        print("%s (ms a step; ratio = PyTorch / glint)" % heading)
+        head = ["section", "batch", "width", "glint", "/ products"] + [h for p in peers for h in ("torch " + p, "ratio")]
+        print("  ".join("%10s" % h for h in head))
+        for r in rows:
+            cells = ["%10s" % r["model"], "%10d" % r["batch"], "%10d" % r["width"], "%10.3f" % r["glint_ms"],
+                     "%10.3f" % r["over_products"]]
+            for p in peers:
+                cells += ["%10.3f" % r["torch_%s_ms" % p], "%10.2f" % r["ratio_%s" % p]]
+            print("  ".join(cells))
     if args.job:
         precision = "bf16" if tuned.has_bf16() else "f32"
         result["job"] = job = whole_job(args, precision, max(int(t) for t in args.threads.split(",")))
         print("recipe mnist-4.1, SQS, %d threads: glint %s %.1f s (%.2f %%), PyTorch f32 %.1f s (%.2f %%)" %
               (job["threads"], precision, job["glint_s"], 100 * job["glint_accuracy"], job["torch_s"], 100 * job["torch_accuracy"]))
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump(result, f, indent=1)
-            f.write("\n")
+    turns.save(args, result)
 
 
 if __name__ == "__main__":

@@ -102,6 +102,11 @@ void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::
     for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop_requested;) {
       try {
         run_job(context, data, setup, machine, jobs[i], hooks, mutex);
+      } catch (const Error& e) {
+        const std::lock_guard lock(mutex);
+        if (hooks.failed && hooks.failed(jobs[i], e)) continue;
+        if (!error) error = std::current_exception();
+        next = jobs.size();
       } catch (...) {
         const std::lock_guard lock(mutex);
         if (!error) error = std::current_exception();

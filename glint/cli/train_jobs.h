@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/base/error.h"
 #include "glint/cli/machine.h"
 #include "glint/cli/stop.h"
 #include "glint/data/dataset.h"
@@ -52,10 +53,13 @@ struct JobHooks {
   std::function<void(const TrainJob&, const Evaluation&)> evaluation;
   std::function<void(const TrainJob&, const std::string&)> note;
   std::function<void(const TrainJob&)> end;
+  // Whether the others go on; without it the first error ends them all.
+  std::function<bool(const TrainJob&, const Error&)> failed = {};
 };
 
 // Each job on its own threads beside the others, which wastes no time at barriers. The result of a job does
-// not depend on it. Stops at a signal, or at the first error, which it throws when the others have ended.
+// not depend on it. Stops at a signal, or at the first error that the hooks do not take, which it throws when
+// the others have ended.
 void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
               const JobHooks& hooks);
 

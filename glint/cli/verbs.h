@@ -15,6 +15,7 @@
   X(attack)            \
   X(page)              \
   X(export)            \
+  X(reproduce)         \
   X(gates)             \
   X(bench)             \
   X(completion)

@@ -3,7 +3,7 @@ glint=$1
 source "$2/tests/cli/check.sh"
 
 refused "did you mean gates?" gatse
-refused "did you mean completion?" complete
+refused "did you mean completion?" completio
 refused "one of" zzzzzzzzzzzz
 refused "did you mean --version?" --versoin
 refused "did you mean --gate?" gates --gaet sqs

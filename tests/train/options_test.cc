@@ -87,11 +87,24 @@ TEST(Options, JsonRoundTrip) {
   for (const TrainOptions& o : {TrainOptions{}, all_changed()}) {
     const Json json = options_to_json(o);
     TrainOptions copy = o;
-    EXPECT_EQ(json.size(), option_table(copy).size());
+    for (const OptionSpec& spec : option_table(copy))
+      EXPECT_EQ(json.contains(spec.name), applies(spec, o)) << spec.name;
     EXPECT_EQ(options_to_json(options_from_json(parse_json(json.dump(), "text"), "text")), json);
   }
   const Json standard = options_to_json({}), changed = options_to_json(all_changed());
   for (const auto& [key, value] : standard.items()) EXPECT_NE(changed[key], value) << key;
+}
+
+TEST(Options, TextHasItsOwnOptionsInJson) {
+  TrainOptions o;
+  o.text = true;
+  o.heads = 8;
+  const Json json = options_to_json(o);
+  EXPECT_TRUE(json.contains("heads") && json.contains("context") && json.contains("micro-batch"));
+  EXPECT_FALSE(json.contains("noise-std") || json.contains("norm"));
+  const TrainOptions back = options_from_json(json, "text");
+  EXPECT_TRUE(back.text);
+  EXPECT_EQ(back.heads, 8u);
 }
 
 TEST(Options, JsonRefused) {

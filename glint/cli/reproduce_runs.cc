@@ -1,0 +1,179 @@
+// Trains the plan of `glint reproduce`: finished runs are recognised, interrupted ones go on.
+#include <filesystem>
+#include <set>
+
+#include "glint/base/error.h"
+#include "glint/cli/reproduce_lab.h"
+#include "glint/report/text.h"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Beside the run, because only the trainer writes into it.
+std::string failure_file(const std::string& directory) { return directory + ".failed"; }
+
+// Multiply-adds of forward and backward count as 6 operations a weight and sample.
+double run_cost(const TrainOptions& o, TrainingData& data) {
+  const double d = static_cast<double>(o.d_model), h = o.d_hidden ? static_cast<double>(o.d_hidden) : d;
+  const double epochs = static_cast<double>(o.epochs), layers = static_cast<double>(o.layers);
+  if (o.text) {
+    const auto text = data.text(o.data);
+    const double weights = layers * (4 * d * d + 3 * d * h) + d * static_cast<double>(text->tokenizer.size());
+    return 6 * weights * epochs * static_cast<double>(text->train.tokens());
+  }
+  const auto images = data.images(o.data);
+  const double weights =
+      d * static_cast<double>(images->train.pixels.cols() + images->train.classes) + layers * 2 * d * h;
+  return 6 * weights * epochs * static_cast<double>(images->train.count());
+}
+
+// Runs done, running, and the time left by the work that they are.
+class PlanDisplay {
+ public:
+  PlanDisplay(Context& context, size_t runs) : context_(context), runs_(runs) {}
+
+  void add(const std::string& out, double cost) { cost_[out] = cost / 1e9, total_ += cost / 1e9; }
+
+  JobHooks hooks() {
+    JobHooks h;
+    h.begin = [this](const TrainJob& job, uint64_t steps) {
+      steps_[job.out] = steps;
+      running_.insert(name(job));
+    };
+    h.resumed = [this](const TrainJob& job, uint64_t step) { resumed(job, step); };
+    h.step = [this](const TrainJob& job, double) {
+      done_ += per_step(job);
+      update();
+    };
+    h.note = [this](const TrainJob&, const std::string& text) { progress().message("note: " + text); };
+    h.end = [this](const TrainJob& job) { end(job); };
+    h.failed = [this](const TrainJob& job, const Error& e) { return failed(job, e); };
+    return h;
+  }
+  void finish() {
+    if (progress_) progress_->finish();
+  }
+  size_t trained() const { return trained_; }
+
+ private:
+  static std::string name(const TrainJob& job) {
+    const fs::path p(job.out);
+    return (p.parent_path().parent_path().filename() / p.parent_path().filename() / p.filename()).string();
+  }
+  double per_step(const TrainJob& job) {
+    return cost_[job.out] / static_cast<double>(std::max<uint64_t>(1, steps_[job.out]));
+  }
+  Progress& progress() {
+    if (!progress_)
+      progress_.emplace(context_.err, context_.terminal, context_.shared.quiet,
+                        ProgressSetup{.label = "reproduce",
+                                      .total = static_cast<uint64_t>(total_) + 1,
+                                      .unit = "GFLOP",
+                                      .start = static_cast<uint64_t>(done_)});
+    return *progress_;
+  }
+  void update() {
+    std::string names;
+    for (const std::string& n : running_) names += (names.empty() ? "" : ", ") + n;
+    progress().update(static_cast<uint64_t>(done_),
+                      std::to_string(finished_) + "/" + std::to_string(runs_) + " runs, now " + names);
+  }
+  // Work that was done before counts for the bar, not for the rate.
+  void resumed(const TrainJob& job, uint64_t step) {
+    done_ += per_step(job) * static_cast<double>(step);
+    before_ += per_step(job) * static_cast<double>(step);
+    progress().set_start(static_cast<uint64_t>(before_));
+    if (step > 0) progress().message("note: " + name(job) + " goes on after step " + std::to_string(step));
+  }
+  void end(const TrainJob& job) {
+    running_.erase(name(job));
+    if (job.result.state == TrainResult::State::interrupted) return;
+    finished_++;
+    if (job.result.state == TrainResult::State::already_finished) {
+      done_ += cost_[job.out];
+      before_ += cost_[job.out];
+      if (progress_) progress_->set_start(static_cast<uint64_t>(before_));
+      return;
+    }
+    trained_++;
+    const Evaluation& e = job.result.last;
+    progress().line(count() + "  " + name(job) + "  loss " + fixed_text(e.test_loss, 4) + "  accuracy " +
+                    fixed_text(100 * e.test_accuracy, 2) + " %  " + duration_text(e.seconds) + "  " +
+                    fixed_text(100 * done_ / std::max(total_, 1e-9), 0) + " % of the work");
+  }
+  // What the numbers did is a result; anything else is an error.
+  bool failed(const TrainJob& job, const Error& e) {
+    running_.erase(name(job));
+    if (e.code() != ErrorCode::numeric) return false;
+    finished_++;
+    write_atomic(context_.files, failure_file(job.out), std::string(e.what()) + "\n");
+    progress().message("note: " + name(job) + ": " + e.what());
+    return true;
+  }
+  std::string count() const { return std::to_string(finished_) + "/" + std::to_string(runs_) + " runs"; }
+
+  Context& context_;
+  const size_t runs_;
+  std::map<std::string, double> cost_;  // GFLOP, by directory
+  std::map<std::string, uint64_t> steps_;
+  std::set<std::string> running_;
+  double total_ = 0, done_ = 0, before_ = 0;
+  size_t finished_ = 0, trained_ = 0;
+  std::optional<Progress> progress_;
+};
+
+}  // namespace
+
+bool run_failed(const std::string& directory) {
+  std::error_code ignored;
+  return fs::exists(failure_file(directory), ignored);
+}
+
+bool run_finished(const std::string& directory) {
+  std::error_code ignored;
+  if (!fs::exists(directory + "/model.safetensors", ignored) || !fs::exists(directory + "/run.json", ignored))
+    return false;
+  const Json run = read_json(directory + "/run.json");
+  return run.is_object() && run.contains("state") && run["state"] == "finished";
+}
+
+void make_folders(const std::string& path) {
+  std::error_code failed;
+  fs::create_directories(path, failed);
+  if (failed)
+    throw Error({.what = "cannot make the folder: " + failed.message(),
+                 .where = path,
+                 .expected = "a folder that can be written",
+                 .hint = "--out with another folder"});
+}
+
+void train_plan(Context& context, TrainingData& data, const std::string& out,
+                const std::vector<PlannedRun>& plan, Shard shard) {
+  std::vector<TrainJob> jobs;
+  for (size_t i = 0; i < plan.size(); i++) {
+    const std::string directory = out + "/runs/" + plan[i].path();
+    if (i % shard.of == shard.index && !run_failed(directory)) jobs.push_back({plan[i].options, directory});
+  }
+  if (jobs.empty()) return;
+  // Finished ones first: what is left is known at once.
+  std::stable_partition(jobs.begin(), jobs.end(), [](const TrainJob& j) { return run_finished(j.out); });
+  PlanDisplay display(context, jobs.size());
+  for (const TrainJob& job : jobs) {
+    display.add(job.out, run_cost(job.options, data));
+    make_folders(fs::path(job.out).parent_path().string());
+  }
+  run_jobs(context, data, {}, jobs, display.hooks());
+  display.finish();
+  size_t left = 0;
+  for (const TrainJob& job : jobs) left += !job.done() && !run_failed(job.out);
+  if (left > 0)
+    throw Error({.code = ErrorCode::interrupted,
+                 .what = "interrupted; " + std::to_string(left) + " of " + std::to_string(jobs.size()) +
+                         " runs are not finished",
+                 .where = out,
+                 .hint = "the same command goes on from there"});
+}
+
+}  // namespace glint::cli

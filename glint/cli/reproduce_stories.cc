@@ -1,0 +1,60 @@
+// Appendix D: what the language models write.
+#include "glint/cli/load_run.h"
+#include "glint/cli/reproduce_lab.h"
+#include "glint/model/sampling.h"
+#include "glint/report/training_figure.h"
+
+namespace glint::cli {
+namespace {
+
+constexpr const char* kPrompt = "once upon a time";
+constexpr double kTemperature = 0.8;
+
+std::string sample(const Lab& lab, const std::string& directory) {
+  const LanguageRun run = load_language_run(directory);
+  std::vector<uint16_t> prompt = run.tokenizer.encode(kPrompt);
+  prompt.insert(prompt.begin(), run.tokenizer.end());
+  Generator generator(run.model.config, lab.machine.compute(), 2);
+  generator.set_weights(run.model.weights.span());
+  const StoryPlan plan{.prompt = prompt,
+                       .end = run.tokenizer.end(),
+                       .tokens = run.model.config.context - prompt.size(),
+                       .sampling = {.temperature = kTemperature}};
+  std::string text;
+  generate(
+      generator, lab.machine.compute(), plan, [](uint32_t, uint16_t) { return !stop_requested; },
+      [&](const Story& story) {
+        std::vector<uint16_t> ids(prompt.begin() + 1, prompt.end());
+        ids.insert(ids.end(), story.ids.begin(), story.ids.end());
+        text = run.tokenizer.decode(ids) + (story.ended ? "" : " \xe2\x80\xa6");
+      });
+  return text;
+}
+
+}  // namespace
+
+void write_stories(Lab& lab, ReportSection& section) {
+  collect_stories(lab);
+  const TaskRuns* task = lab.measured.task(stories_key(lab.setup));
+  if (!task) return;
+  section.blocks.push_back(Paragraph{"Trained on " + std::to_string(task->train) + " stories" +
+                                     (task->data == kTales ? " of the built-in tales" : "") +
+                                     ", validated on " + std::to_string(task->test) +
+                                     " others; the paper has " + std::to_string(kPaperStories) + "."});
+  const auto figure = [](const char* name, const char* caption, const Chart& chart) {
+    return ReportFigure{.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
+  };
+  section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
+  section.blocks.push_back(
+      figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
+  section.blocks.push_back(Paragraph{"One story of each gate, seed 0, temperature " +
+                                     fixed_text(kTemperature, 1) + ", as it came; the prompt is \"" +
+                                     kPrompt + "\". The paper cleans its samples by hand."});
+  for (const std::string_view gate : kPaperGates)
+    for (const PlannedRun& run : runs_stories(lab.setup))
+      if (run.options.gate == gate && run.options.seed == 0 && run_finished(lab.directory(run)))
+        section.blocks.push_back(
+            Quotation{std::string(gate_title(gate)), printable(sample(lab, lab.directory(run)))});
+}
+
+}  // namespace glint::cli

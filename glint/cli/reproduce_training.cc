@@ -1,0 +1,181 @@
+// Table 1, figure 3, the stories and depth: what the metrics of finished runs say.
+#include <algorithm>
+#include <cmath>
+
+#include "glint/cli/reproduce_lab.h"
+#include "glint/report/reproduction_tables.h"
+#include "glint/report/training_figure.h"
+
+namespace glint::cli {
+namespace {
+
+// Table 1 looks at the first evaluation at or after a quarter of the steps; the trainer has one there.
+RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
+  RunCurve curve{.seed = options.seed};
+  for (const Json& line : read_metrics(directory)) {
+    const double loss = line.value("test_loss", 0.0);
+    curve.points.push_back({line.value("step", uint64_t{0}), loss,
+                            options.text ? std::exp(loss) : line.value("test_accuracy", 0.0)});
+  }
+  if (curve.points.empty()) return curve;
+  const double total = static_cast<double>(curve.points.back().step);
+  for (size_t c = 0; c < kCheckpoints; c++)
+    for (const CurvePoint& p : curve.points)
+      if (static_cast<double>(p.step) >= kCheckpointShares[c] * total) {
+        curve.at[c] = p;
+        break;
+      }
+  for (size_t i = 0; i < kMilestones.size() && !options.text; i++)
+    for (const CurvePoint& p : curve.points)
+      if (p.metric >= kMilestones[i]) {
+        curve.reached[i] = p.step;
+        break;
+      }
+  return curve;
+}
+
+// The finished runs of one group.
+TaskRuns collect(const Lab& lab, const std::vector<PlannedRun>& plan, const std::string& group,
+                 const std::string& data) {
+  TaskRuns task{.data = data};
+  for (const std::string_view gate : kPaperGates) {
+    GateRuns runs{.gate = std::string(gate), .runs = {}};
+    for (const PlannedRun& run : plan) {
+      if (run.group != group || run.options.gate != gate || !run_finished(lab.directory(run))) continue;
+      RunCurve curve = curve_of(lab.directory(run), run.options);
+      if (curve.points.empty()) continue;
+      task.text = run.options.text;
+      task.epochs = run.options.epochs;
+      task.steps = curve.points.back().step;
+      runs.runs.push_back(std::move(curve));
+    }
+    std::sort(runs.runs.begin(), runs.runs.end(),
+              [](const RunCurve& a, const RunCurve& b) { return a.seed < b.seed; });
+    if (!runs.runs.empty()) task.gates.push_back(std::move(runs));
+  }
+  return task;
+}
+
+bool known(const Lab& lab, const std::string& data) { return lab.measured.task(data) != nullptr; }
+
+void collect_images(Lab& lab) {
+  const std::vector<PlannedRun> plan = runs_42(lab.setup);
+  for (const std::string& data : lab.setup.images) {
+    if (known(lab, data)) continue;
+    TaskRuns task = collect(lab, plan, group_42(data), data);
+    const auto images = lab.data.images(data);
+    task.train = images->train.count(), task.test = images->test.count();
+    task.smaller = smaller_images(lab.setup, data);
+    if (!task.gates.empty()) lab.measured.tasks.push_back(std::move(task));
+  }
+}
+
+std::vector<TaskRuns> image_tasks(const Lab& lab) {
+  std::vector<TaskRuns> tasks;
+  for (const TaskRuns& t : lab.measured.tasks)
+    if (!t.text) tasks.push_back(t);
+  return tasks;
+}
+
+ReportFigure figure(const std::string& name, const std::string& caption, const Chart& chart) {
+  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
+}
+
+std::string counted(size_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+}  // namespace
+
+std::string smaller_images(const PlanSetup& setup, const std::string& data) {
+  std::string text;
+  if (data != "mnist" && data != "fashion-mnist") text = "not a data set of the paper";
+  if (setup.quick) text += (text.empty() ? "" : ", ") + std::string("fewer epochs than the paper");
+  return text;
+}
+
+void collect_stories(Lab& lab) {
+  const std::string key = stories_key(lab.setup);
+  if (known(lab, key)) return;
+  TaskRuns task = collect(lab, runs_stories(lab.setup), group_stories(lab.setup), key);
+  if (task.gates.empty()) return;
+  const auto text = lab.data.text(lab.setup.stories);
+  task.train = text->train.stories(), task.test = text->valid.stories();
+  if (lab.setup.quick) task.smaller = "a small model and one epoch";
+  if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
+  lab.measured.tasks.push_back(std::move(task));
+}
+
+void write_table1(Lab& lab, ReportSection& section) {
+  collect_images(lab);
+  collect_stories(lab);
+  const std::vector<TaskRuns>& tasks = lab.measured.tasks;
+  if (tasks.empty()) return;
+  for (const TaskRuns& t : tasks)
+    section.blocks.push_back(
+        Paragraph{std::string(data_title(t.data)) + ": " + std::to_string(t.train) +
+                  (t.text ? " training stories, " : " training images, ") + std::to_string(t.test) +
+                  (t.text ? " for validation; " : " for testing; ") + counted(t.epochs, "epoch") + ", " +
+                  counted(t.steps, "step") + "." +
+                  (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
+  section.blocks.push_back(table1(tasks));
+  section.blocks.push_back(
+      Paragraph{"**Better or worse?** The same seed gives all gates the same start, order and noise, so the "
+                "difference is taken seed by seed."});
+  section.blocks.push_back(paired_table(tasks));
+  if (std::none_of(tasks.begin(), tasks.end(), [](const TaskRuns& t) { return t.text; })) return;
+  const PaperCell theirs = paper_row("stories", "sqs")->at.back();
+  section.blocks.push_back(Paragraph{
+      "Perplexity here is exp(loss), the loss being the mean over tokens. The paper's perplexities are "
+      "not exp of its losses (SQS at the end: exp(" +
+      fixed_text(theirs.loss, 4) + ") = " + fixed_text(std::exp(theirs.loss), 2) + ", the table has " +
+      fixed_text(theirs.metric, 2) + "): it must average otherwise."});
+}
+
+void write_figure3(Lab& lab, ReportSection& section) {
+  collect_images(lab);
+  for (const TaskRuns& task : image_tasks(lab)) {
+    const std::string n =
+        counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
+    section.blocks.push_back(figure("figure3-" + task.data + "-loss",
+                                    std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
+                                    loss_figure(task)));
+    section.blocks.push_back(figure(
+        "figure3-" + task.data + "-accuracy",
+        std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n, metric_figure(task)));
+  }
+  if (!image_tasks(lab).empty()) section.blocks.push_back(milestone_table(image_tasks(lab)));
+}
+
+void write_depth(Lab& lab, ReportSection& section) {
+  const std::vector<PlannedRun> plan = runs_depth(lab.setup);
+  for (const std::string& data : lab.setup.images)
+    for (const char* gate : {"sqs", "identity"})
+      for (const uint64_t layers : depths()) {
+        DepthPoint point{.data = data, .gate = gate, .layers = layers, .accuracy = {}, .loss = {}};
+        for (const PlannedRun& run : plan) {
+          if (run.group != group_depth(data, layers) || run.options.gate != gate) continue;
+          point.failed += run_failed(lab.directory(run));
+          if (!run_finished(lab.directory(run))) continue;
+          const RunCurve curve = curve_of(lab.directory(run), run.options);
+          if (curve.points.empty()) continue;
+          point.accuracy.push_back(curve.points.back().metric);
+          point.loss.push_back(curve.points.back().loss);
+        }
+        if (!point.accuracy.empty() || point.failed) lab.measured.depth.push_back(point);
+      }
+  if (lab.measured.depth.empty()) return;
+  if (lab.setup.quick) lab.measured.small_depth = "few epochs and one seed";
+  section.blocks.push_back(Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
+                                     counted(plan.front().options.epochs, "epoch") + ". " +
+                                     "A stack of n bilinear layers is a polynomial of degree 2^n in its "
+                                     "input; SQS bounds the gate and with it the "
+                                     "growth. No residual, no norm, as in the paper's models."});
+  for (const std::string& data : lab.setup.images)
+    section.blocks.push_back(figure("depth-" + data,
+                                    std::string(data_title(data)) + ": mean and standard deviation.",
+                                    depth_figure(lab.measured.depth, data)));
+  section.blocks.push_back(depth_table(lab.measured.depth));
+}
+
+}  // namespace glint::cli

@@ -1,0 +1,85 @@
+#include "glint/report/report_page.h"
+
+namespace glint {
+namespace {
+
+std::string markdown(const Paragraph& p) { return p.text + "\n"; }
+std::string markdown(const Notice& n) { return "> **Note.** " + n.text + "\n"; }
+
+std::string markdown(const ReportTable& t) {
+  std::vector<Column> columns;
+  for (const ReportTable::Head& h : t.heads)
+    columns.push_back({.header = h.group.empty() ? h.text : h.group + " " + h.text, .align = h.align});
+  Table table(std::move(columns));
+  for (const ReportTable::Row& row : t.rows) {
+    std::vector<std::string> cells;
+    for (const Cell& c : row.cells) {
+      const std::string text = c.strong ? "**" + c.text + "**" : c.text;
+      cells.push_back(c.note.empty() ? text : text + "<br><sub>" + c.note + "</sub>");
+    }
+    table.add(std::move(cells));
+  }
+  return table.markdown() + "\n" + t.caption + " Files: [CSV](tables/" + t.name + ".csv), [JSON](tables/" +
+         t.name + ".json).\n";
+}
+
+// Brackets would end the text of the picture.
+std::string picture_text(const std::string& caption) {
+  std::string out;
+  for (const char c : caption) out += c == '[' ? '(' : c == ']' ? ')' : c;
+  return out;
+}
+
+std::string markdown(const ReportFigure& f) {
+  return "![" + picture_text(f.caption) + "](figures/" + f.name + ".svg)\n\n" + f.caption +
+         " Numbers: [CSV](figures/" + f.name + ".csv).\n";
+}
+
+std::string markdown(const Findings& findings) {
+  Table table({{.header = "claim"}, {.header = "place"}, {.header = "measured"}, {.header = "verdict"}});
+  for (const Finding& f : findings)
+    table.add({f.in_paper ? "\xe2\x80\x9c" + f.quote + "\xe2\x80\x9d" : f.quote, f.place,
+               f.measured + "<br><sub>Holds when: " + f.rule + ".</sub>",
+               "**" + std::string(name(f.verdict)) + "**"});
+  return table.markdown();
+}
+
+std::string markdown(const Quotation& q) {
+  std::string quoted;
+  for (const char c : q.text) quoted += c == '\n' ? std::string("\n> ") : std::string(1, c);
+  return "**" + q.title + "**\n\n> " + quoted + "\n";
+}
+
+std::string markdown(const Commands& c) {
+  std::string out = "```\n";
+  for (const std::string& line : c.lines) out += line + "\n";
+  return out + "```\n";
+}
+
+}  // namespace
+
+std::string report_markdown(const Report& report) {
+  std::string out = "# " + report.title + "\n\n" + report.lead + "\n\n";
+  for (const std::string& n : report.notices) out += markdown(Notice{n}) + "\n";
+  for (const std::string& f : report.facts) out += "- " + f + "\n";
+  for (const ReportSection& s : report.sections) {
+    out += "\n## " + s.title + "\n";
+    for (const Block& block : s.blocks)
+      out += "\n" + std::visit([](const auto& b) { return markdown(b); }, block);
+  }
+  return out;
+}
+
+Table findings_table(const Findings& findings) {
+  Table table({{.header = "id"},
+               {.header = "claim"},
+               {.header = "place"},
+               {.header = "rule"},
+               {.header = "measured", .text = true},
+               {.header = "verdict"}});
+  for (const Finding& f : findings)
+    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict))});
+  return table;
+}
+
+}  // namespace glint

@@ -1,0 +1,88 @@
+// A report as a plain description: sections of text, tables, figures, findings. It becomes one self-contained
+// HTML page in the look of the explorer, or Markdown that points to the files of its figures.
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "glint/report/table.h"
+#include "glint/report/verdicts.h"
+
+namespace glint {
+
+// Plain text; `code` and **strong** as in Markdown.
+struct Paragraph {
+  std::string text;
+};
+
+// Something the reader must know before the numbers.
+struct Notice {
+  std::string text;
+};
+
+struct Cell {
+  std::string text;
+  std::string note = {};  // small, below
+  bool strong = false;
+};
+
+struct ReportTable {
+  std::string name;  // of its files: tables/NAME.csv, tables/NAME.json
+  std::string caption;
+  struct Head {
+    std::string text;
+    std::string group = {};  // neighbours of one group stand under one heading
+    Align align = Align::right;
+  };
+  std::vector<Head> heads = {};
+  struct Row {
+    std::vector<Cell> cells;
+    bool first = false;  // of a block of rows
+  };
+  std::vector<Row> rows = {};
+  Table data;  // the same numbers in long form, for the files
+};
+
+struct ReportFigure {
+  std::string name;  // of its files: figures/NAME.svg, figures/NAME.csv
+  std::string caption;
+  std::string svg, csv;
+  bool wide = false;  // takes the whole width; others stand side by side
+};
+
+// A sample of text that a model wrote.
+struct Quotation {
+  std::string title, text;
+};
+
+struct Commands {
+  std::vector<std::string> lines;
+};
+
+using Findings = std::vector<Finding>;
+using Block = std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotation, Commands, Findings>;
+
+struct ReportSection {
+  std::string id, title;
+  std::string nav = {};  // short, for the bar at the top; the title when empty
+  std::vector<Block> blocks = {};
+};
+
+struct Report {
+  std::string title, lead;
+  std::vector<std::string> facts = {};    // version, machine, date: one line
+  std::vector<std::string> notices = {};  // what the reader must know first
+  std::vector<ReportSection> sections = {};
+};
+
+std::string report_html(const Report& report);
+std::string report_markdown(const Report& report);
+
+// All findings as a table, for files.
+Table findings_table(const Findings& findings);
+
+// The style sheet of the page.
+std::string_view report_style();
+
+}  // namespace glint

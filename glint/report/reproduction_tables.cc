@@ -1,0 +1,240 @@
+#include "glint/report/reproduction_tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/statistics.h"
+
+namespace glint {
+namespace {
+
+std::string signed_text(double v, int decimals) { return (v < 0 ? "" : "+") + fixed_text(v, decimals); }
+std::string plus_minus(const MeanAndSd& m, size_t n, int decimals) {
+  return fixed_text(m.mean, decimals) + (n > 1 ? " \xc2\xb1 " + fixed_text(m.sd, decimals) : "");
+}
+std::string title(std::string_view data) { return std::string(data_title(data)); }
+std::string gate_text(std::string_view gate) { return std::string(gate_title(gate)); }
+std::string percent_name(size_t checkpoint) {
+  return fixed_text(100 * kCheckpointShares[checkpoint], 0) + " %";
+}
+
+struct Best {
+  double loss = INFINITY, metric = INFINITY;  // the metric such that lower is better
+};
+
+double comparable(const TaskRuns& task, double metric) { return task.text ? metric : -metric; }
+
+std::array<Best, kCheckpoints> best_of(const TaskRuns& task) {
+  std::array<Best, kCheckpoints> best;
+  for (const GateRuns& g : task.gates)
+    for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
+      best[c].loss = std::min(best[c].loss, mean_and_sd(g.loss(c)).mean);
+      best[c].metric = std::min(best[c].metric, comparable(task, mean_and_sd(g.metric(c)).mean));
+    }
+  return best;
+}
+
+}  // namespace
+
+ReportTable table1(std::span<const TaskRuns> tasks) {
+  ReportTable t{.name = "table1",
+                .caption =
+                    "Mean \xc2\xb1 standard deviation over n seeds on the test set; below it the "
+                    "paper's value and the deviation from it. The metric is accuracy, for stories "
+                    "perplexity. Best mean of a data set in bold.",
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "share"},
+                               {.header = "step"},
+                               {.header = "quantity"},
+                               {.header = "n"},
+                               {.header = "mean"},
+                               {.header = "sd"},
+                               {.header = "paper"},
+                               {.header = "deviation"},
+                               {.header = "best"}})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
+  for (size_t c = 0; c < kCheckpoints; c++)
+    for (const char* what : {"loss", "metric"}) t.heads.push_back({what, percent_name(c)});
+  for (const TaskRuns& task : tasks) {
+    const std::array<Best, kCheckpoints> best = best_of(task);
+    bool first = true;
+    for (const GateRuns& g : task.gates) {
+      if (g.runs.empty()) continue;
+      const std::optional<PaperRow> paper = paper_row(task.data, g.gate);
+      const size_t n = g.runs.size();
+      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(g.gate)}, {std::to_string(n)}},
+                           first};
+      first = false;
+      for (size_t c = 0; c < kCheckpoints; c++)
+        for (const bool loss : {true, false}) {
+          const MeanAndSd m = mean_and_sd(loss ? g.loss(c) : g.metric(c));
+          const bool strong = loss ? m.mean == best[c].loss : comparable(task, m.mean) == best[c].metric;
+          const double theirs = !paper ? NAN : loss ? paper->at[c].loss : paper->at[c].metric;
+          const int digits = 4;
+          Cell cell{plus_minus(m, n, digits), "", strong};
+          if (paper)
+            cell.note = fixed_text(theirs, digits) + " (" + signed_text(m.mean - theirs, digits) + ")";
+          row.cells.push_back(std::move(cell));
+          t.data.add({task.data, g.gate, number_text(kCheckpointShares[c]),
+                      std::to_string(g.runs.front().at[c].step),
+                      loss        ? "loss"
+                      : task.text ? "perplexity"
+                                  : "accuracy",
+                      std::to_string(n), number_text(m.mean), n > 1 ? number_text(m.sd) : "",
+                      paper ? number_text(theirs) : "", paper ? number_text(m.mean - theirs) : "",
+                      strong ? "true" : "false"});
+        }
+      t.rows.push_back(std::move(row));
+    }
+  }
+  return t;
+}
+
+ReportTable paired_table(std::span<const TaskRuns> tasks) {
+  ReportTable t{.name = "paired",
+                .caption =
+                    "SQS minus its rival at the end of training, over runs of the same seed: mean and 95 % "
+                    "confidence interval (Student's t). Better or worse is said only where the interval "
+                    "leaves out 0; the intervals are not corrected for their number.",
+                .data = Table({{.header = "data"},
+                               {.header = "rival"},
+                               {.header = "quantity"},
+                               {.header = "n"},
+                               {.header = "mean"},
+                               {.header = "low"},
+                               {.header = "high"},
+                               {.header = "sqs_is"}})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "rival", .align = Align::left}, {.text = "n"}};
+  for (const char* what : {"loss", "metric"})
+    for (const char* column : {"difference", "95 % interval", "SQS is"})
+      t.heads.push_back({.text = column, .group = what});
+  for (const TaskRuns& task : tasks) {
+    bool first = true;
+    for (const std::string_view rival : kPaperGates) {
+      if (rival == "sqs" || !task.find(rival) || !task.find("sqs")) continue;
+      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(rival)}}, first};
+      first = false;
+      for (const Quantity q : {Quantity::loss, Quantity::metric}) {
+        const PairedDifference d = paired_at(task, "sqs", rival, q, kCheckpoints - 1);
+        if (q == Quantity::loss) row.cells.push_back({std::to_string(d.n)});
+        const bool lower_is_better = q == Quantity::loss || task.text;
+        const std::string word = d.n < 2     ? "unknown"
+                                 : d.below() ? lower_is_better ? "better" : "worse"
+                                 : d.above() ? lower_is_better ? "worse" : "better"
+                                             : "level";
+        const std::string interval =
+            d.n < 2 ? "\xe2\x80\x93" : signed_text(d.low, 4) + " \xe2\x80\xa6 " + signed_text(d.high, 4);
+        row.cells.push_back({d.n ? signed_text(d.mean, 4) : "\xe2\x80\x93"});
+        row.cells.push_back({interval});
+        row.cells.push_back({.text = word, .strong = word == "better" || word == "worse"});
+        t.data.add({task.data, std::string(rival),
+                    q == Quantity::loss ? "loss"
+                    : task.text         ? "perplexity"
+                                        : "accuracy",
+                    std::to_string(d.n), number_text(d.mean), d.n < 2 ? "" : number_text(d.low),
+                    d.n < 2 ? "" : number_text(d.high), word});
+      }
+      t.rows.push_back(std::move(row));
+    }
+  }
+  return t;
+}
+
+ReportTable milestone_table(std::span<const TaskRuns> tasks) {
+  ReportTable t{.name = "milestones",
+                .caption =
+                    "First evaluated step with at least this test accuracy: mean \xc2\xb1 standard deviation "
+                    "over seeds, and how many seeds came so far. Fewest steps in bold.",
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "accuracy"},
+                               {.header = "n"},
+                               {.header = "reached"},
+                               {.header = "mean_step"},
+                               {.header = "sd"}})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}};
+  for (const double a : kMilestones) t.heads.push_back({.text = fixed_text(100 * a, 0) + " %"});
+  for (const TaskRuns& task : tasks) {
+    if (task.text) continue;
+    const auto steps = [](const GateRuns& g, size_t i) {
+      std::vector<double> v;
+      for (const RunCurve& r : g.runs)
+        if (r.reached[i]) v.push_back(static_cast<double>(r.reached[i]));
+      return v;
+    };
+    std::array<double, kMilestones.size()> fewest;
+    fewest.fill(INFINITY);
+    for (const GateRuns& g : task.gates)
+      for (size_t i = 0; i < kMilestones.size(); i++)
+        if (const auto v = steps(g, i); v.size() == g.runs.size() && !v.empty())
+          fewest[i] = std::min(fewest[i], mean_and_sd(v).mean);
+    bool first = true;
+    for (const GateRuns& g : task.gates) {
+      if (g.runs.empty()) continue;
+      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(g.gate)}}, first};
+      first = false;
+      for (size_t i = 0; i < kMilestones.size(); i++) {
+        const std::vector<double> v = steps(g, i);
+        const MeanAndSd m = mean_and_sd(v);
+        Cell cell{"never"};
+        if (!v.empty()) cell.text = plus_minus(m, v.size(), 0);
+        if (!v.empty() && v.size() < g.runs.size())
+          cell.note = std::to_string(v.size()) + " of " + std::to_string(g.runs.size()) + " seeds";
+        cell.strong = v.size() == g.runs.size() && m.mean == fewest[i];
+        row.cells.push_back(cell);
+        t.data.add({task.data, g.gate, number_text(kMilestones[i]), std::to_string(g.runs.size()),
+                    std::to_string(v.size()), v.empty() ? "" : number_text(m.mean),
+                    v.size() > 1 ? number_text(m.sd) : ""});
+      }
+      t.rows.push_back(std::move(row));
+    }
+  }
+  return t;
+}
+
+ReportTable depth_table(std::span<const DepthPoint> points) {
+  ReportTable t{.name = "depth",
+                .caption =
+                    "Test accuracy and loss at the end of training by number of GLU layers: mean \xc2\xb1 "
+                    "standard deviation over n seeds. Not in the paper.",
+                .heads = {{.text = "data", .align = Align::left},
+                          {.text = "gate", .align = Align::left},
+                          {.text = "layers"},
+                          {.text = "n"},
+                          {.text = "accuracy"},
+                          {.text = "loss"}},
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "layers"},
+                               {.header = "n"},
+                               {.header = "failed"},
+                               {.header = "accuracy"},
+                               {.header = "accuracy_sd"},
+                               {.header = "loss"},
+                               {.header = "loss_sd"}})};
+  std::string data, gate;
+  for (const DepthPoint& p : points) {
+    const size_t n = p.accuracy.size();
+    const MeanAndSd a = mean_and_sd(p.accuracy), l = mean_and_sd(p.loss);
+    const bool new_data = p.data != data, new_gate = new_data || p.gate != gate;
+    Cell accuracy{n ? fixed_text(100 * a.mean, 2) + (n > 1 ? " \xc2\xb1 " + fixed_text(100 * a.sd, 2) : "") +
+                          " %"
+                    : "\xe2\x80\x93"};
+    if (p.failed) accuracy.note = std::to_string(p.failed) + " runs ended in numbers that are not finite";
+    t.rows.push_back({{{new_data ? title(p.data) : ""},
+                       {new_gate ? gate_text(p.gate) : ""},
+                       {std::to_string(p.layers)},
+                       {std::to_string(n)},
+                       accuracy,
+                       {n ? plus_minus(l, n, 4) : "\xe2\x80\x93"}},
+                      new_gate});
+    t.data.add({p.data, p.gate, std::to_string(p.layers), std::to_string(n), std::to_string(p.failed),
+                n ? number_text(a.mean) : "", n > 1 ? number_text(a.sd) : "", n ? number_text(l.mean) : "",
+                n > 1 ? number_text(l.sd) : ""});
+    data = p.data, gate = p.gate;
+  }
+  return t;
+}
+
+}  // namespace glint

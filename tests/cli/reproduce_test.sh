@@ -1,0 +1,90 @@
+#!/usr/bin/env bash
+# glint reproduce: the quick form on the built-in data sets, from nothing to the report; again; interrupted; in
+# shares; refused.
+set -uo pipefail
+glint=$1
+source "$2/tests/cli/check.sh"
+export GLINT_RECIPES=$2/recipes
+cd "$work" || exit 1
+
+refused "tabel1" reproduce tabel1
+refused "--shard" reproduce --shard 3/2
+refused "--shard" reproduce --shard two
+refused "--data" reproduce --data some/folder
+
+# Two shares, as two machines would train them; the second is interrupted and goes on.
+run reproduce --quick --data glyphs --seeds 1 --shard 1/2 --out first --quiet
+expect_code 0
+expect_out "Share 1 of 2 is trained"
+[ ! -e first/report.html ] || fail "a share wrote a report"
+"$glint" reproduce --quick --data glyphs --seeds 1 --shard 2/2 --out second >/dev/null 2>interrupted &
+pid=$!
+for _ in $(seq 600); do
+  [ -n "$(find second -name metrics.jsonl -size +0 2>/dev/null | head -1)" ] && break
+  sleep 0.05
+done
+kill -INT "$pid"
+wait "$pid"
+code=$?
+# A machine may be so fast that nothing was left to interrupt.
+[ "$code" -eq 130 ] || [ "$code" -eq 0 ] || fail "interrupted: exit code $code: $(cat interrupted)"
+[ "$code" -eq 0 ] || grep -q "the same command goes on" interrupted || fail "no word on how to go on"
+run reproduce --quick --data glyphs --seeds 1 --shard 2/2 --out second --quiet
+expect_code 0
+
+# Merged by copying: nothing is left to train.
+cp -r second/runs/. first/runs/
+stamps() { find first/runs -name model.safetensors -printf '%p %T@\n' | sort; }
+before=$(stamps)
+[ "$(echo "$before" | wc -l)" -eq 23 ] || fail "not 23 runs: $before"
+run reproduce --quick --data glyphs --seeds 1 --out first --json
+expect_code 0
+expect_out '"verdict": "not tested at this scale"'
+[ "$before" = "$(stamps)" ] || fail "finished runs were trained again"
+
+# The report and its files.
+for name in report.html report.md timing.json tables/table1.csv tables/table1.json tables/paired.csv \
+  tables/verdicts.json tables/fidelity.csv tables/depth.csv tables/timing.csv tables/runs.csv figures/figure1.svg \
+  figures/figure1.csv figures/figure3-glyphs-loss.svg figures/figure3-glyphs-accuracy.csv figures/figure2a-glyphs.svg \
+  figures/figure2b-glyphs-weights-pixels.csv figures/spectrum-glyphs-5.svg figures/explanation.svg \
+  figures/depth-glyphs.svg figures/truncation-glyphs-weights.svg; do
+  [ -s "first/$name" ] || fail "no $name"
+done
+grep -q "This is the quick form" first/report.html || fail "report.html does not say that it is quick"
+grep -q "This is the quick form" first/report.md || fail "report.md does not say that it is quick"
+grep -q 'src="http' first/report.html && fail "the page fetches something"
+command -v python3 >/dev/null && python3 - <<'EOF' || fail "the tables are not what they should be"
+import json
+t = json.load(open("first/tables/table1.json"))
+image = [r for r in t if r["data"] == "glyphs"]
+tales = [r for r in t if r["data"] == "tales"]
+assert len(image) == len(tales) == 5 * 4 * 2, (len(image), len(tales))
+assert all(r["n"] == 1 and r["paper"] is None for r in t)
+for gate in {r["gate"] for r in t}:
+    steps = [r["step"] for r in image if r["gate"] == gate and r["quantity"] == "loss"]
+    assert steps == sorted(steps) and len(set(steps)) == 4, steps
+for share in (0.25, 1):  # one best loss a checkpoint
+    assert sum(r["best"] == "true" for r in image if r["share"] == share and r["quantity"] == "loss") >= 1
+v = json.load(open("first/tables/verdicts.json"))
+words = {"holds", "holds in part", "does not hold", "not tested at this scale"}
+assert len(v) >= 12 and all(f["verdict"] in words for f in v)
+f = json.load(open("first/tables/fidelity.json"))
+bilinear = [r for r in f if r["gate"] == "identity"]
+assert bilinear and all(r["agreement"] > 0.999 and r["r2"] > 0.999 for r in bilinear), bilinear
+runs = json.load(open("first/tables/runs.json"))
+assert len(runs) == 23 and all(r["state"] == "finished" for r in runs)
+EOF
+
+# A part has a report of its own and leaves the other alone.
+whole=$(sha256sum first/report.html)
+run reproduce fig1 --quick --data glyphs --seeds 1 --out first
+expect_code 0
+expect_out "report-fig1.html"
+[ "$whole" = "$(sha256sum first/report.html)" ] || fail "a part overwrote the whole report"
+
+# A run directory with something else in it is not touched.
+run train quick --epochs 1 --out first/runs/glyphs-4.2/sqs/seed-1 --quiet
+run reproduce table1 --quick --data glyphs --seeds 2 --out first
+expect_code 2
+expect_err "another run"
+finish

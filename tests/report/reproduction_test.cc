@@ -1,0 +1,170 @@
+// The tables of the reproduction and the two faces of a report.
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "glint/io/json.h"
+#include "glint/report/reproduction_tables.h"
+#include "glint/report/training_figure.h"
+
+namespace glint {
+namespace {
+
+size_t count(const std::string& text, const std::string& part) {
+  size_t n = 0;
+  for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + part.size())) n++;
+  return n;
+}
+
+TaskRuns mnist() {
+  TaskRuns t{.data = "mnist", .train = 60000, .test = 10000, .steps = 40, .epochs = 4};
+  double loss = 0.2;
+  for (const std::string_view gate : kPaperGates) {
+    GateRuns g{std::string(gate), {}};
+    for (uint64_t seed = 0; seed < 2; seed++) {
+      RunCurve r{.seed = seed, .points = {}};
+      for (size_t c = 0; c < kCheckpoints; c++) {
+        r.at[c] = {10 * (c + 1), loss + 0.02 * static_cast<double>(seed), 0.9 + loss / 10};
+        r.points.push_back(r.at[c]);
+      }
+      r.reached = {10, 20, seed == 0 ? uint64_t{30} : 0};
+      g.runs.push_back(r);
+    }
+    t.gates.push_back(g);
+    loss -= 0.02;
+  }
+  return t;
+}
+
+TEST(PaperValues, FifteenRowsAndSixteenShapes) {
+  EXPECT_EQ(paper_table1().size(), 15u);
+  EXPECT_EQ(paper_timing().size(), 16u);
+  EXPECT_EQ(paper_row("mnist", "sqs")->at[3].loss, .0834);
+  EXPECT_EQ(paper_row("stories", "identity")->at[0].metric, 9.5730);
+  EXPECT_FALSE(paper_row("glyphs", "sqs"));
+  EXPECT_TRUE(std::isnan(paper_timing()[0].ms("tanh")));
+  for (const PaperRow& row : paper_table1())  // every loss falls over training
+    for (size_t c = 1; c < kCheckpoints; c++)
+      EXPECT_LT(row.at[c].loss, row.at[c - 1].loss) << row.data << row.gate;
+}
+
+TEST(Table1, MeanSpreadPaperDeviationAndBest) {
+  const TaskRuns task = mnist();
+  const ReportTable t = table1({&task, 1});
+  ASSERT_EQ(t.rows.size(), 5u);
+  const ReportTable::Row& relu = t.rows[0];
+  EXPECT_EQ(relu.cells[0].text, "MNIST");
+  EXPECT_EQ(relu.cells[2].text, "2");
+  EXPECT_EQ(relu.cells[3].text, "0.2100 \xc2\xb1 0.0141");
+  EXPECT_EQ(relu.cells[3].note, "0.2703 (-0.0603)");
+  EXPECT_FALSE(relu.cells[3].strong);
+  EXPECT_TRUE(relu.cells[4].strong);  // the highest accuracy
+  EXPECT_TRUE(t.rows[4].cells[3].strong);
+  const Json data = Json::parse(t.data.json());
+  ASSERT_EQ(data.size(), 5u * kCheckpoints * 2);
+  EXPECT_EQ(data[0]["n"], 2);
+  EXPECT_NEAR(data[0]["deviation"].get<double>(), 0.21 - 0.2703, 1e-12);
+}
+
+TEST(Table1, NoPaperValueForOtherData) {
+  TaskRuns task = mnist();
+  task.data = "glyphs";
+  const ReportTable t = table1({&task, 1});
+  EXPECT_EQ(t.rows[0].cells[3].note, "");
+  EXPECT_TRUE(Json::parse(t.data.json())[0]["paper"].is_null());
+}
+
+TEST(PairedTable, WordsFollowTheInterval) {
+  const TaskRuns task = mnist();
+  const ReportTable t = paired_table({&task, 1});
+  ASSERT_EQ(t.rows.size(), 4u);
+  // Equal differences over both seeds: the interval is a point below 0.
+  EXPECT_EQ(t.rows[0].cells[5].text, "better");
+  EXPECT_EQ(t.rows[0].cells[8].text, "worse");
+}
+
+TEST(Milestones, NotAllSeedsIsSaid) {
+  const TaskRuns task = mnist();
+  const ReportTable t = milestone_table({&task, 1});
+  EXPECT_EQ(t.rows[0].cells[4].note, "1 of 2 seeds");
+  EXPECT_FALSE(t.rows[0].cells[4].strong);
+}
+
+TEST(Timing, RatiosAreGeometricMeans) {
+  std::vector<TimedGate> times;
+  for (const size_t width : {256, 512})
+    for (const std::string_view gate : kPaperGates)
+      times.push_back(
+          {256, width, std::string(gate), gate == "sqs" ? (width == 256 ? 2.0 : 0.5) : 1.0, 0, 0, 5});
+  const TimingNumbers n = timing_numbers(times);
+  EXPECT_EQ(n.shapes, 2u);
+  EXPECT_EQ(n.fastest, 1u);
+  ASSERT_EQ(n.over.size(), 4u);
+  for (const auto& [gate, ratio] : n.over) EXPECT_NEAR(ratio, 1, 1e-12) << gate;
+  EXPECT_EQ(timing_table(times).rows.size(), 2u);
+}
+
+TEST(TrainingFigure, OnlyStepsThatAllSeedsHave) {
+  TaskRuns task = mnist();
+  task.gates.resize(1);
+  task.gates[0].runs[0].points.push_back({35, 1, 1});
+  std::sort(task.gates[0].runs[0].points.begin(), task.gates[0].runs[0].points.end(),
+            [](const CurvePoint& a, const CurvePoint& b) { return a.step < b.step; });
+  const Chart chart = metric_figure(task);
+  ASSERT_EQ(chart.series.size(), 1u);
+  EXPECT_EQ(chart.series[0].points.size(), kCheckpoints);
+}
+
+Report small_report() {
+  const TaskRuns task = mnist();
+  Report r{.title = "A <report>", .lead = "With `code` and **weight**."};
+  r.facts = {"one & two"};
+  ReportSection s{.id = "first", .title = "First"};
+  s.blocks.push_back(Notice{"quick & small"});
+  s.blocks.push_back(table1({&task, 1}));
+  const Chart chart = loss_figure(task);
+  s.blocks.push_back(
+      ReportFigure{.name = "loss", .caption = "The loss.", .svg = to_svg(chart), .csv = to_csv(chart)});
+  s.blocks.push_back(
+      ReportFigure{.name = "again", .caption = "Again.", .svg = to_svg(chart), .csv = to_csv(chart)});
+  s.blocks.push_back(Quotation{"sqs", "once upon <a> time"});
+  s.blocks.push_back(Findings{{.id = "x",
+                               .quote = "a | b",
+                               .place = "here",
+                               .rule = "r",
+                               .measured = "1 < 2",
+                               .verdict = Verdict::in_part}});
+  r.sections.push_back(s);
+  return r;
+}
+
+TEST(ReportPage, HtmlIsWholeAndEscaped) {
+  const std::string html = report_html(small_report());
+  EXPECT_NE(html.find("<h1>A &lt;report&gt;</h1>"), std::string::npos);
+  EXPECT_NE(html.find("<code>code</code>"), std::string::npos);
+  EXPECT_NE(html.find("<strong>weight</strong>"), std::string::npos);
+  EXPECT_NE(html.find("once upon &lt;a&gt; time"), std::string::npos);
+  EXPECT_NE(html.find("badge part\">holds in part"), std::string::npos);
+  EXPECT_EQ(count(html, "<div class=\"row\">"), 1u);  // the two figures stand side by side
+  for (const char* tag : {"section", "table", "div", "figure", "svg", "ol", "li", "span"})
+    EXPECT_EQ(count(html, std::string("<") + tag + " ") + count(html, std::string("<") + tag + ">"),
+              count(html, std::string("</") + tag + ">"))
+        << tag;
+  // Nothing is fetched from anywhere.
+  EXPECT_EQ(html.find("src=\"http"), std::string::npos);
+  EXPECT_EQ(html.find("@import"), std::string::npos);
+  EXPECT_EQ(html.find("<script"), std::string::npos);
+}
+
+TEST(ReportPage, MarkdownPointsToTheFiles) {
+  const std::string md = report_markdown(small_report());
+  EXPECT_NE(md.find("> **Note.** quick & small"), std::string::npos);
+  EXPECT_NE(md.find("](figures/loss.svg)"), std::string::npos);
+  EXPECT_NE(md.find("(tables/table1.csv)"), std::string::npos);
+  EXPECT_NE(md.find("a \\| b"), std::string::npos);
+  EXPECT_NE(md.find("<br><sub>0.2703 (-0.0603)</sub>"), std::string::npos);
+  EXPECT_NE(md.find("**holds in part**"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace glint
