@@ -108,6 +108,12 @@ std::string sample(const OpenedLanguageRun& run) {
   return text;
 }
 
+// Folders of this machine are nothing for a reader of the page: of a path its last name is kept.
+std::string last_name(const std::string& text) {
+  const std::string last = fs::path(text).filename().string();
+  return text.find('/') == text.npos || last.empty() ? text : last;
+}
+
 }  // namespace
 
 std::string short_run_name(const std::string& directory) {
@@ -124,6 +130,14 @@ Json page_run_info(const std::string& directory) {
   if (!fs::exists(path)) return Json::object();
   Json info = read_json(path);
   if (info.contains("data") && info["data"].is_object()) info["data"].erase("origin");
+  const auto shorten = [](Json& value) {
+    if (value.is_string()) value = last_name(value.get<std::string>());
+  };
+  const Json::json_pointer options("/identity/options");
+  if (info.contains(options) && info[options].is_object())
+    for (Json& value : info[options]) shorten(value);
+  for (const char* place : {"/data/name", "/identity/data/name"})
+    if (const Json::json_pointer at(place); info.contains(at)) shorten(info[at]);
   return info;
 }
 
@@ -142,7 +156,7 @@ void language_page(Context& context, const LanguagePageOptions& o) {
   LanguagePageData data;
   data.version = GLINT_VERSION;
   data.name = short_run_name(directory);
-  data.data = model.data;
+  data.data = last_name(model.data);
   data.config = model.config;
   data.weights.assign(model.weights.span().begin(), model.weights.span().end());
   data.tokenizer_model = run.run().tokenizer.model();
