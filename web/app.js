@@ -9,6 +9,9 @@ import { spectraView } from "glint/view_spectra";
 import { compareView } from "glint/view_compare";
 import { trainingView } from "glint/view_training";
 import { mathView } from "glint/view_math";
+import { tokensView } from "glint/view_tokens";
+import { sentenceView } from "glint/view_sentence";
+import { LanguageModel } from "glint/language";
 
 /**
  * @typedef {import("./state.js").State} State
@@ -21,14 +24,14 @@ import { mathView } from "glint/view_math";
  */
 
 /** Every view, in the order of the menu. One for another kind of run is one more line. @type {ViewKind[]} */
-const VIEWS = [drawView, spectraView, compareView, trainingView, mathView];
+const VIEWS = [drawView, spectraView, compareView, tokensView, sentenceView, trainingView, mathView];
 
-/** @param {Model} model */
+/** @param {Model | LanguageModel} model */
 function summary(model) {
   const { config, run } = model;
   const result = run.run.result;
   const accuracy = result && typeof result.test_accuracy === "number"
-    ? ` · ${percent(result.test_accuracy, 2)} of the test images right` : "";
+    ? ` · ${percent(result.test_accuracy, 2)} of the ${model instanceof LanguageModel ? "next tokens" : "test images"} right` : "";
   return `${run.gate.title} gate · ${config.layers} ${config.layers === 1 ? "layer" : "layers"} · width ${model.hidden} · ` +
     `${whole(run.parameters)} parameters · trained on ${run.data || "unnamed data"}${accuracy}` +
     (run.halfDeviation === undefined ? "" : " · weights rounded to 16 bits");
@@ -36,7 +39,10 @@ function summary(model) {
 
 /** @param {import("./data.js").PageData} data */
 function start(data) {
-  const models = data.runs.map((run) => new Model(run, data.images.height, data.images.width));
+  // A page has runs of one kind, and its views are made for that kind: theirs is the type of the models.
+  const models = data.kind === "language"
+    ? /** @type {Model[]} */ (/** @type {unknown} */ ([new LanguageModel(/** @type {any} */ (data.runs[0]))]))
+    : data.runs.map((run) => new Model(run, data.images.height, data.images.width));
   const kinds = VIEWS.filter((v) => v.fits(data));
   const main = /** @type {HTMLElement} */ (document.getElementById("main"));
   const nav = /** @type {HTMLElement} */ (document.getElementById("nav"));

@@ -14,6 +14,12 @@
  *   gate: {name: string, title: string, formula: string, hasParams: boolean}, halfDeviation?: number,
  *   tensors: Record<string, Tensor>, strongest: number, forms: Form[], logits: Tensor,
  *   run: Record<string, any>, metrics: Record<string, any>[]}} Run
+ * @typedef {{gain: Tensor, shift?: Tensor, tokenR2: Tensor, fidelity: {correlation: number, r2: number, inputs: number}}} GateLine
+ * @typedef {{name: string, lines: GateLine[]}} LanguageForm one line a layer
+ * @typedef {{name: string, data: string, parameters: number, gate: Run["gate"], halfDeviation?: number,
+ *   config: {layers: number, d_model: number, d_hidden: number, heads: number, context: number, vocab: number, gate: string,
+ *     c: number, lambda: number, p: number}, tensors: Record<string, Tensor>, tokenizer: {values: Uint8Array, shape: number[]},
+ *   sample: string, forms: LanguageForm[], run: Record<string, any>, metrics: Record<string, any>[]}} LanguageRun
  * @typedef {{what: string, total: number, height: number, width: number,
  *   pixels: {values: Uint8Array, shape: number[]}, labels: {values: Uint8Array, shape: number[]}}} Images
  * @typedef {{kind: string, version: string, images: Images, runs: Run[]}} PageData

@@ -4,7 +4,7 @@ import { h } from "glint/dom";
 /** @param {import("./app.js").Context} context @returns {import("./app.js").View} */
 function make(context) {
   const { model } = context;
-  const template = /** @type {HTMLTemplateElement} */ (document.getElementById("math"));
+  const template = /** @type {HTMLTemplateElement} */ (document.getElementById(context.data.kind === "language" ? "math-language" : "math"));
   const element = h("section", { "aria-labelledby": "math-title", class: "prose" });
   element.append(template.content.cloneNode(true));
   const put = (/** @type {string} */ name, /** @type {string} */ text) => {
@@ -22,4 +22,4 @@ function make(context) {
 }
 
 /** @type {import("./app.js").ViewKind} */
-export const mathView = { id: "math", title: "What am I looking at?", fits: (data) => data.kind === "image", make };
+export const mathView = { id: "math", title: "What am I looking at?", fits: () => true, make };

@@ -1,7 +1,8 @@
 // Spectra: all eigenvalues of a class, the eigenvector of each, and how many terms the accuracy needs.
 import { append, h, number, percent, s, whole } from "glint/dom";
 import { legend, paintSigned } from "glint/color";
-import { extent, figure, frame, keys, lineChart } from "glint/chart";
+import { figure, keys, lineChart } from "glint/chart";
+import { spectrumPlot } from "glint/spectrum_plot";
 import { classChoice, formChoice, formOf } from "glint/forms";
 import { wholeIn } from "glint/state";
 
@@ -26,56 +27,8 @@ function make(context) {
     return Array.from(v.keys()).sort((a, b) => Math.abs(v[b]) - Math.abs(v[a]) || a - b);
   };
 
-  /** @param {number} to */
-  const go = (to) => context.set({ rank: String(Math.max(0, Math.min(w - 1, to)) + 1) });
-
-  const plot = figure({ title: "Eigenvalues", file: "glint-spectrum",
-    note: "Largest first. Point at one, or focus the plot and use the arrow keys.",
-    csv: () => [["rank", "eigenvalue", "kept"], ...Array.from(values(), (v, i) => [i + 1, v, new Set(byMagnitude().slice(0, kept())).has(i) ? 1 : 0])],
-    draw: (width) => {
-      const v = values();
-      const height = Math.max(220, Math.min(430, width * 0.52));
-      const f = frame({ width, height, label: `Eigenvalues of ${names[chosen()]}`,
-        x: { label: "rank", domain: [0.5, w + 0.5] }, y: { label: "eigenvalue λ", domain: extent(Array.from(v), true) } });
-      const keep = new Set(byMagnitude().slice(0, kept()));
-      const stems = s("g", {});
-      const bar = Math.max(1, Math.min(6, (width - 76) / w - 0.6));
-      v.forEach((value, i) => {
-        const y0 = f.sy(0), y1 = f.sy(value);
-        stems.append(s("rect", { class: `${value < 0 ? "neg" : "pos"}${keep.has(i) ? "" : " faint"}`,
-          x: f.sx(i + 1) - bar / 2, width: bar, y: Math.min(y0, y1), height: Math.max(0.8, Math.abs(y1 - y0)) }));
-      });
-      const i = rank();
-      const x = f.sx(i + 1);
-      f.svg.append(stems,
-        s("line", { class: "mark", x1: x, x2: x, y1: f.margin.top, y2: height - f.margin.bottom }),
-        s("circle", { class: `dot ${v[i] < 0 ? "neg" : "pos"}`, cx: x, cy: f.sy(v[i]), r: 5 }));
-      const at = (/** @type {PointerEvent} */ e) => {
-        const box = f.svg.getBoundingClientRect();
-        const px = ((e.clientX - box.left) / box.width) * width;
-        const share = (px - f.margin.left) / (width - f.margin.left - f.margin.right);
-        const to = Math.max(0, Math.min(w - 1, Math.floor(share * w)));
-        if (to !== rank()) go(to);
-      };
-      const svg = f.svg;
-      svg.setAttribute("role", "slider");
-      svg.setAttribute("tabindex", "0");
-      svg.setAttribute("class", "interactive");
-      svg.setAttribute("aria-label", `Eigenvalues of ${names[chosen()]}, choose one`);
-      svg.setAttribute("aria-valuemin", "1");
-      svg.setAttribute("aria-valuemax", String(w));
-      svg.setAttribute("aria-valuenow", String(i + 1));
-      svg.setAttribute("aria-valuetext", `number ${i + 1}, eigenvalue ${number(v[i])}`);
-      svg.addEventListener("pointermove", at);
-      svg.addEventListener("pointerdown", at);
-      svg.addEventListener("keydown", (e) => {
-        const to = { ArrowRight: i + 1, ArrowUp: i + 1, ArrowLeft: i - 1, ArrowDown: i - 1, PageUp: i + 10, PageDown: i - 10, Home: 0, End: w - 1 }[e.key];
-        if (to === undefined) return;
-        e.preventDefault();
-        go(to);
-      });
-      return svg;
-    } });
+  const plot = spectrumPlot({ file: "glint-spectrum", name: () => names[chosen()], values, rank,
+    go: (to) => context.set({ rank: String(to + 1) }), kept: () => new Set(byMagnitude().slice(0, kept())) });
 
   // The eigenvector of the chosen value.
   const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "big", role: "img" }));

@@ -45,7 +45,8 @@ function make(context) {
 
   const element = h("section", { "aria-labelledby": "training-title" },
     h("h2", { id: "training-title" }, "Training"),
-    h("p", { class: "lead" }, "How loss and accuracy went while the model learned; the training curves include the noise that was put on the images. " +
+    h("p", { class: "lead" }, "How loss and accuracy went while the model learned" +
+      (data.kind === "image" ? "; the training curves include the noise that was put on the images. " : ". Accuracy is the share of next tokens that the model has first. ") +
       "With the recipe and the seed below, the program trains exactly the same weights again."),
     h("div", { class: "pair even" }, h("div", { class: "card" }, loss.element), h("div", { class: "card" }, accuracy.element)),
     h("div", { class: "tables" }, h("div", { class: "column" },
@@ -56,7 +57,7 @@ function make(context) {
       table("Seed and machine", [["seed", options.seed], ...Object.entries(machine)])),
       table("Recipe", Object.entries(options).filter(([k]) => k !== "seed"), "two")),
     model.run.halfDeviation === undefined ? null : h("p", { class: "muted note" },
-      `To keep this file small its weights are rounded to 16 bits. That changes the logits of the test images in it by at most ${model.run.halfDeviation.toPrecision(2)}.`));
+      `To keep this file small its weights are rounded to 16 bits. That changes the logits ${data.kind === "image" ? "of the test images in it" : "at the first validation stories"} by at most ${model.run.halfDeviation.toPrecision(2)}.`));
 
   return {
     element,

@@ -1,22 +1,20 @@
 // glint page: one HTML file in which a person sees why a model decides as it does.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
 #include "glint/cli/opened_run.h"
+#include "glint/cli/page_language.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
 #include "glint/report/text.h"
-#include "glint/train/run_dir.h"
 
 namespace glint::cli {
 namespace {
 
-namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
 struct Options {
@@ -24,16 +22,6 @@ struct Options {
   std::string second, out;
   size_t images = 1000, vectors = 8, limit = 5000000;
 };
-
-// What a reader of the page should call the run: without the folders of this machine.
-std::string short_name(const std::string& directory) {
-  std::error_code failed;
-  const fs::path path = fs::weakly_canonical(directory, failed);
-  if (failed || path.filename().empty()) return directory;
-  const std::string last = path.filename().string();
-  // Several seeds of one experiment lie side by side: seed-0, seed-1, ...
-  return last.starts_with("seed-") ? path.parent_path().filename().string() + "/" + last : last;
-}
 
 // Signed pictures on 255 levels, each on its own scale: 128 is 0.
 Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
@@ -108,7 +96,7 @@ PageRun read_run(OpenedRun& run, const Options& o, const Machine& machine, const
                  const ImageSet& test, ConstMatrixView<uint8_t> shown) {
   const ImageModel& model = run.model();
   PageRun page;
-  page.name = short_name(run.run().directory);
+  page.name = short_run_name(run.run().directory);
   page.config = model.config;
   page.data = model.data;
   page.height = model.height;
@@ -129,12 +117,8 @@ PageRun read_run(OpenedRun& run, const Options& o, const Machine& machine, const
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
   page.half_deviation = half_deviation(model, machine, linalg, shown, page.logits);
 
-  const std::string info = run.run().directory + "/run.json";
-  if (fs::exists(info)) {
-    page.run = read_json(info);
-    if (page.run.contains("data") && page.run["data"].is_object()) page.run["data"].erase("origin");
-  }
-  if (fs::exists(run.run().directory + "/metrics.jsonl")) page.metrics = read_metrics(run.run().directory);
+  page.run = page_run_info(run.run().directory);
+  page.metrics = page_metrics(run.run().directory);
   return page;
 }
 
@@ -152,6 +136,15 @@ void check_pair(const ImageModel& a, const ImageModel& b, const std::string& whe
 
 void make(Context& context, const Options& o) {
   if (!o.out.empty()) check_target(o.out, ".html", "--out", "the page");
+  if (model_kind(open_run(o.first.run).directory) == ModelKind::language) {
+    if (!o.second.empty())
+      throw Error({.code = ErrorCode::usage,
+                   .what = "the page of a language run shows one run",
+                   .where = o.second,
+                   .expected = "no second run",
+                   .hint = "make a page of each"});
+    return language_page(context, {o.first.run, o.first.data, o.out, o.limit});
+  }
   const Machine machine(context);
   const LinearAlgebra linalg;
   OpenedRun first(context, machine, linalg, o.first);
@@ -221,16 +214,20 @@ void add_page(Program& program) {
        .summary = "one HTML file in which a person sees why",
        .details = "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for "
                   "which class, and how far to trust that; the spectra; the training. With a second run, "
-                  "both side by side. The file holds everything and needs no network.",
+                  "both side by side. Of a language run: choose a layer and a token and see the spectrum and "
+                  "the tokens of its eigenvectors; type a sentence and see which of them fire at each "
+                  "word. The file holds everything and needs no network.",
        .examples = {{"glint page runs/first", "writes runs/first/explorer.html"},
-                    {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"}}});
+                    {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"},
+                    {"glint page runs/tales --out tales.html", "a language run"}}});
   const auto o = std::make_shared<Options>();
   add_reading_options(verb, o->first);
   verb.positional("RUN_B", o->second, "a second run to compare with",
                   {.placeholder = "DIR", .kind = Value::Kind::directory});
   verb.file("--out", o->out, "Where to write the page; when not given, explorer.html in the run");
-  verb.size("--images", o->images, 1, 60000, "How many test images the page holds");
-  verb.size("--vectors", o->vectors, 1, 64, "How many eigenvectors of either sign it holds for every class");
+  verb.size("--images", o->images, 1, 60000, "How many test images the page of an image run holds");
+  verb.size("--vectors", o->vectors, 1, 64,
+            "How many eigenvectors of either sign that page holds for every class");
   verb.size("--limit", o->limit, 100000, 500000000, "Largest size of the page in bytes");
   verb.share_threads();
   verb.share_isa();

@@ -16,34 +16,21 @@ namespace {
 
 using nlohmann::ordered_json;
 
-ordered_json to_json(PackedArray array) {
-  ordered_json j;
-  j["dtype"] = array.dtype;
-  j["shape"] = array.shape;
-  if (array.deflate) j["deflate"] = true;
-  j["data"] = std::move(array.data);
-  return j;
-}
-
-ordered_json floats(std::span<const double> values, std::vector<size_t> shape) {
-  const std::vector<float> narrow(values.begin(), values.end());
-  return to_json(pack_f32(narrow, std::move(shape)));
-}
-
 ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   const size_t width = form.values.cols();
   ordered_json j;
   j["name"] = form.name;
-  j["gain"] = floats(form.gain, {form.gain.size()});
-  if (!form.shift.empty()) j["shift"] = floats(form.shift, {form.shift.size()});
+  j["gain"] = packed_floats(form.gain, {form.gain.size()});
+  if (!form.shift.empty()) j["shift"] = packed_floats(form.shift, {form.shift.size()});
   j["below"] = ordered_json::array();
-  for (const std::vector<double>& gain : form.below) j["below"].push_back(floats(gain, {gain.size()}));
-  j["values"] = floats(form.values.span(), {classes, width});
-  j["vectors"] = to_json(pack_f32(form.vectors.span(), {classes, 2 * strongest, width}));
+  for (const std::vector<double>& gain : form.below) j["below"].push_back(packed_floats(gain, {gain.size()}));
+  j["values"] = packed_floats(form.values.span(), {classes, width});
+  j["vectors"] = packed_json(pack_f32(form.vectors.span(), {classes, 2 * strongest, width}));
   if (!form.pictures.span().empty())
-    j["pictures"] = to_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
-  if (!form.accuracy.empty()) j["accuracy"] = floats(form.accuracy, {form.accuracy.size()});
-  if (!form.agreement.empty()) j["agreement"] = floats(form.agreement, {form.agreement.size()});
+    j["pictures"] =
+        packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
+  if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
+  if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
   const PageFidelity& f = form.fidelity;
   j["fidelity"] = {{"correlation", f.correlation},
                    {"r2", f.r2},
@@ -57,28 +44,20 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
 
 ordered_json run_json(const PageRun& run, bool half) {
   const ClassifierParams params = classifier_params(run.config);
-  const GateText& gate = gate_info(run.config.gate.kind).text;
   ordered_json j;
   j["name"] = run.name;
   j["data"] = run.data;
   j["config"] = ordered_json(config_to_json(run.config));
-  j["gate"] = {
-      {"name", gate.name}, {"title", gate.title}, {"formula", gate.value}, {"hasParams", gate.has_params}};
+  j["gate"] = gate_json(run.config.gate);
   j["parameters"] = params.table.parameters();
   j["classNames"] = run.class_names;
   if (half) j["halfDeviation"] = run.half_deviation;
-  ordered_json& tensors = j["tensors"] = ordered_json::object();
-  for (const ParamSpec& spec : params.table.specs()) {
-    const std::span<const float> values = std::span(run.weights).subspan(spec.offset, spec.size());
-    const std::vector<size_t> shape =
-        spec.vector ? std::vector<size_t>{spec.cols} : std::vector<size_t>{spec.rows, spec.cols};
-    tensors[spec.name] = to_json(half ? pack_f16(values, shape) : pack_f32(values, shape));
-  }
+  j["tensors"] = tensors_json(params.table, run.weights, half);
   j["strongest"] = run.strongest;
   j["forms"] = ordered_json::array();
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
-  j["logits"] = to_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
+  j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);
   return j;
@@ -95,8 +74,8 @@ std::string data_json(const PageData& data, bool half) {
       {"total", images.total},
       {"height", first.height},
       {"width", first.width},
-      {"pixels", to_json(pack_u8(images.pixels.span(), {images.pixels.rows(), images.pixels.cols()}))},
-      {"labels", to_json(pack_u8(images.labels, {images.labels.size()}))}};
+      {"pixels", packed_json(pack_u8(images.pixels.span(), {images.pixels.rows(), images.pixels.cols()}))},
+      {"labels", packed_json(pack_u8(images.labels, {images.labels.size()}))}};
   j["runs"] = ordered_json::array();
   for (const PageRun& run : data.runs) j["runs"].push_back(run_json(run, half));
   return j.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
@@ -179,22 +158,28 @@ std::string page_html(const std::string& title, const std::string& data) {
                                        {"data", safe}});
 }
 
-Page make_page(const PageData& data, size_t max_bytes) {
-  std::string title = data.runs.front().name;
-  if (data.runs.size() > 1) title += " and " + data.runs[1].name;
-  title += " | glint explorer";
+Page page_within(size_t max_bytes, const std::string& name, const std::string& hint,
+                 const std::function<std::string(bool half)>& data_json) {
+  const std::string title = name + " | glint explorer";
   Page page;
-  page.html = page_html(title, data_json(data, false));
+  page.html = page_html(title, data_json(false));
   if (page.html.size() <= max_bytes) return page;
   page.half = true;
-  page.html = page_html(title, data_json(data, true));
+  page.html = page_html(title, data_json(true));
   if (page.html.size() <= max_bytes) return page;
   throw Error(
       {.code = ErrorCode::usage,
        .what = "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
-       .where = data.runs.front().name,
+       .where = name,
        .expected = "at most " + std::to_string(max_bytes) + " bytes",
-       .hint = "fewer --images or --vectors, or a larger --limit"});
+       .hint = hint});
+}
+
+Page make_page(const PageData& data, size_t max_bytes) {
+  std::string name = data.runs.front().name;
+  if (data.runs.size() > 1) name += " and " + data.runs[1].name;
+  return page_within(max_bytes, name, "fewer --images or --vectors, or a larger --limit",
+                     [&](bool half) { return data_json(data, half); });
 }
 
 }  // namespace glint

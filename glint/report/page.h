@@ -1,9 +1,10 @@
 // The explorer: one HTML file that holds a trained image model, what its weights say and the program that
 // shows it, so that it opens from disk without a network. Everything here is plain numbers and text: the
-// command line fills it from a run.
+// command line fills it from a run. language_page.h is the same for language models.
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -83,5 +84,10 @@ std::pair<const WebFile*, size_t> web_files();
 
 // The page around a text of data: for make_page, and for tests that give it hostile data.
 std::string page_html(const std::string& title, const std::string& data_json);
+
+// The page of a text of data that can be had with f32 or (true) with f16 weights: f32 where that is within
+// the limit. Error (usage) with the hint when neither is.
+Page page_within(size_t max_bytes, const std::string& name, const std::string& hint,
+                 const std::function<std::string(bool half)>& data_json);
 
 }  // namespace glint

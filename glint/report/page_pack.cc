@@ -8,6 +8,9 @@
 #include "glint/base/error.h"
 
 namespace glint {
+
+using nlohmann::ordered_json;
+
 namespace {
 
 PackedArray pack(std::string dtype, std::span<const std::byte> bytes, std::vector<size_t> shape) {
@@ -90,6 +93,37 @@ PackedArray pack_f16(std::span<const float> values, std::vector<size_t> shape) {
 
 PackedArray pack_u8(std::span<const uint8_t> values, std::vector<size_t> shape) {
   return pack("u8", std::as_bytes(values), std::move(shape));
+}
+
+ordered_json packed_json(PackedArray array) {
+  ordered_json j;
+  j["dtype"] = array.dtype;
+  j["shape"] = array.shape;
+  if (array.deflate) j["deflate"] = true;
+  j["data"] = std::move(array.data);
+  return j;
+}
+
+ordered_json packed_floats(std::span<const double> values, std::vector<size_t> shape) {
+  const std::vector<float> narrow(values.begin(), values.end());
+  return packed_json(pack_f32(narrow, std::move(shape)));
+}
+
+ordered_json tensors_json(const ParamTable& table, std::span<const float> weights, bool half) {
+  ordered_json j = ordered_json::object();
+  for (const ParamSpec& spec : table.specs()) {
+    const std::span<const float> values = weights.subspan(spec.offset, spec.size());
+    const std::vector<size_t> shape =
+        spec.vector ? std::vector<size_t>{spec.cols} : std::vector<size_t>{spec.rows, spec.cols};
+    j[spec.name] = packed_json(half ? pack_f16(values, shape) : pack_f32(values, shape));
+  }
+  return j;
+}
+
+ordered_json gate_json(const Gate& gate) {
+  const GateText& text = gate_info(gate.kind).text;
+  return {
+      {"name", text.name}, {"title", text.title}, {"formula", text.value}, {"hasParams", text.has_params}};
 }
 
 }  // namespace glint

@@ -1,11 +1,16 @@
-// How arrays go into the explorer page: base64 of little-endian bytes, deflated where that helps.
+// How arrays go into the explorer page: base64 of little-endian bytes, deflated where that helps. And what
+// the data of every kind of page have in common.
 #pragma once
 
 #include <cstdint>
+#include <nlohmann/json.hpp>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
+
+#include "glint/kernels/gates.h"
+#include "glint/model/params.h"
 
 namespace glint {
 
@@ -27,5 +32,11 @@ struct PackedArray {
 PackedArray pack_f32(std::span<const float> values, std::vector<size_t> shape);
 PackedArray pack_f16(std::span<const float> values, std::vector<size_t> shape);
 PackedArray pack_u8(std::span<const uint8_t> values, std::vector<size_t> shape);
+
+nlohmann::ordered_json packed_json(PackedArray array);
+nlohmann::ordered_json packed_floats(std::span<const double> values, std::vector<size_t> shape);  // as f32
+// Every tensor of the table by its name.
+nlohmann::ordered_json tensors_json(const ParamTable& table, std::span<const float> weights, bool half);
+nlohmann::ordered_json gate_json(const Gate& gate);
 
 }  // namespace glint

@@ -70,4 +70,31 @@ expect_code 3
 run train quick --epochs 1 --d-model 32 --layers 2 --out "$work/c" --quiet
 run page "$work/c" --images 50 --vectors 3 --out "$work/c.html"
 expect_code 0
+
+# A language run: one page, the same at any number of threads, with R2 of every layer and form.
+run tokenize --tales 200 --vocab 400 --out "$work/corpus" --quiet
+run train tales --data "$work/corpus" --epochs 1 --layers 2 --d-model 32 --out "$work/tales" --quiet
+expect_code 0
+run page "$work/tales"
+expect_code 0
+expect_out "tales, calibrated: R2"
+page=$work/tales/explorer.html
+for threads in 1 3; do
+  run page "$work/tales" --out "$work/tales-$threads.html" --threads $threads --json
+  expect_code 0
+  cmp -s "$page" "$work/tales-$threads.html" || fail "the language page depends on the number of threads"
+done
+python3 - "$work/out" "$page" <<'PYTHON' || fail "$command_line: the report is wrong"
+import json, os, re, sys
+j = json.load(open(sys.argv[1]))
+forms = j["runs"][0]["forms"]
+assert j["bytes"] == os.path.getsize(sys.argv[2]) and j["weights"] == "f32", j
+assert [len(forms[f]) for f in ["weights", "calibrated"]] == [2, 2], j
+# The calibration is fitted on other stories, and its family of lines holds the plain one.
+assert all(c["r2"] > w["r2"] for w, c in zip(forms["weights"], forms["calibrated"])), forms
+data = json.loads(re.search(r'id="glint-data">(.*?)</script>', open(sys.argv[2]).read(), re.S)[1])
+assert data["kind"] == "language" and data["runs"][0]["tensors"]["lm_head.weight"]["shape"] == [400, 32]
+PYTHON
+grep -qF "$work" "$page" && fail "the language page names a folder of this machine"
+refused "one run" page "$work/tales" "$work/a"
 finish

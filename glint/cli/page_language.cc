@@ -1,0 +1,208 @@
+#include "glint/cli/page_language.h"
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "glint/cli/language_view.h"
+#include "glint/cli/target.h"
+#include "glint/report/language_page.h"
+#include "glint/report/page_pack.h"
+#include "glint/report/text.h"
+#include "glint/train/run_dir.h"
+
+namespace glint::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using nlohmann::ordered_json;
+
+constexpr size_t kFidelityTokens = 20000, kDeviationStories = 16, kSampleTokens = 24;
+
+// Second moments of columns: centred where `mean` is taken off. [d, d]
+Matrix<double> moments(const LinearAlgebra& linalg, ConstMatrixView<double> values, bool centred) {
+  const size_t n = values.rows(), d = values.cols();
+  Matrix<double> copy(n, d);
+  std::copy_n(values.data(), n * d, copy.data());
+  if (centred) {
+    std::vector<double> mean(d);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < d; j++) mean[j] += copy(i, j);
+    for (size_t i = 0; i < n; i++)
+      for (size_t j = 0; j < d; j++) copy(i, j) -= mean[j] / static_cast<double>(n);
+  }
+  Matrix<double> out(d, d);
+  linalg.gemm(Op::transposed, Op::plain, 1, copy, copy, 0, out);
+  return out;
+}
+
+// u' M u of every row u. [rows]
+std::vector<double> squares(const LinearAlgebra& linalg, ConstMatrixView<double> rows,
+                            ConstMatrixView<double> m) {
+  Matrix<double> product(rows.rows(), m.cols());
+  linalg.gemm(Op::plain, Op::plain, 1, rows, m, 0, product);
+  std::vector<double> out(rows.rows());
+  for (size_t t = 0; t < rows.rows(); t++)
+    for (size_t j = 0; j < m.cols(); j++) out[t] += product(t, j) * rows(t, j);
+  return out;
+}
+
+LanguagePageLine read_line(const LanguageReading& reading, size_t layer, const GateLine& line,
+                           ConstMatrixView<float> x, ConstMatrixView<double> tokens) {
+  const LinearAlgebra& linalg = reading.linalg();
+  // The rows of P: every direction of the residual stream by itself.
+  const ConstMatrixView<float> p = reading.projection(layer);
+  Matrix<double> weights(p.rows(), p.cols());
+  for (size_t i = 0; i < p.rows(); i++) std::ranges::copy(p.row(i), weights.view().row_ptr(i));
+  const GluLayerView view = reading.layer(layer);
+  const Matrix<double> model = layer_outputs(linalg, reading.pool(), view, weights, x);
+  Matrix<double> form = form_outputs(linalg, reading.pool(), view, line, weights, x);
+  const Fidelity f = fidelity(model, form);
+  LanguagePageLine out{.gain = line.gain,
+                       .shift = line.shift,
+                       .correlation = f.correlation,
+                       .r2 = f.r2,
+                       .token_r2 = {},
+                       .inputs = f.inputs};
+  // The output along a token is linear in these, so its variance and its error are squares of their moments.
+  for (size_t i = 0; i < form.size(); i++) form.data()[i] -= model.data()[i];
+  const std::vector<double> all = squares(linalg, tokens, moments(linalg, model, true));
+  const std::vector<double> error = squares(linalg, tokens, moments(linalg, form, false));
+  for (size_t t = 0; t < all.size(); t++)
+    out.token_r2.push_back(all[t] > 0 ? static_cast<float>(1 - error[t] / all[t]) : 0.0f);
+  return out;
+}
+
+// The rows of the first stories that the page's f16 weights are tried on.
+double half_deviation(const OpenedLanguageRun& run, const Machine& machine) {
+  const LanguageModel& model = run.run().model;
+  std::vector<float> rounded(model.weights.span().begin(), model.weights.span().end());
+  for (float& w : rounded) w = from_half(to_half(w));
+  TransformerEngine exact(model.config, machine.compute(), 1, false);
+  TransformerEngine half(model.config, machine.compute(), 1, false);
+  exact.set_weights(model.weights.span());
+  half.set_weights(rounded);
+  double most = 0;
+  for (size_t i = 0; i < std::min(kDeviationStories, run.data().valid.stories()); i++) {
+    const std::span<const uint16_t> story = run.data().valid.story(i);
+    std::vector<uint16_t> ids(1, run.run().tokenizer.end());
+    ids.insert(ids.end(), story.begin(), story.end());
+    ids.resize(std::min(ids.size(), model.config.context));
+    Matrix<float> a(ids.size(), model.config.vocab), b(ids.size(), model.config.vocab);
+    exact.logits({ids, ids}, a);
+    half.logits({ids, ids}, b);
+    for (size_t k = 0; k < a.size(); k++)
+      most = std::max(most, std::fabs(static_cast<double>(a.data()[k]) - static_cast<double>(b.data()[k])));
+  }
+  return most;
+}
+
+// The first words of a story: up to its first full stop when that comes soon.
+std::string sample(const OpenedLanguageRun& run) {
+  if (run.data().valid.stories() == 0) return "";
+  const std::span<const uint16_t> story = run.data().valid.story(0);
+  std::string text = run.run().tokenizer.decode(story.first(std::min(story.size(), kSampleTokens)));
+  const size_t stop = text.rfind('.');
+  if (stop != text.npos && stop > 20) text.resize(stop + 1);
+  return text;
+}
+
+// Folders of this machine are nothing for a reader of the page: of a path its last name is kept.
+std::string last_name(const std::string& text) {
+  const std::string last = fs::path(text).filename().string();
+  return text.find('/') == text.npos || last.empty() ? text : last;
+}
+
+}  // namespace
+
+std::string short_run_name(const std::string& directory) {
+  std::error_code failed;
+  const fs::path path = fs::weakly_canonical(directory, failed);
+  if (failed || path.filename().empty()) return directory;
+  const std::string last = path.filename().string();
+  // Several seeds of one experiment lie side by side: seed-0, seed-1, ...
+  return last.starts_with("seed-") ? path.parent_path().filename().string() + "/" + last : last;
+}
+
+Json page_run_info(const std::string& directory) {
+  const std::string path = directory + "/run.json";
+  if (!fs::exists(path)) return Json::object();
+  Json info = read_json(path);
+  if (info.contains("data") && info["data"].is_object()) info["data"].erase("origin");
+  const auto shorten = [](Json& value) {
+    if (value.is_string()) value = last_name(value.get<std::string>());
+  };
+  const Json::json_pointer options("/identity/options");
+  if (info.contains(options) && info[options].is_object())
+    for (Json& value : info[options]) shorten(value);
+  for (const char* place : {"/data/name", "/identity/data/name"})
+    if (const Json::json_pointer at(place); info.contains(at)) shorten(info[at]);
+  return info;
+}
+
+std::vector<Json> page_metrics(const std::string& directory) {
+  return fs::exists(directory + "/metrics.jsonl") ? read_metrics(directory) : std::vector<Json>();
+}
+
+void language_page(Context& context, const LanguagePageOptions& o) {
+  const Machine machine(context);
+  const LinearAlgebra linalg;
+  OpenedLanguageRun run(context, machine, linalg, o.run, o.data);
+  const LanguageModel& model = run.run().model;
+  const std::string& directory = run.run().directory;
+  const std::string out = o.out.empty() ? directory + "/explorer.html" : o.out;
+
+  LanguagePageData data;
+  data.version = GLINT_VERSION;
+  data.name = short_run_name(directory);
+  data.data = last_name(model.data);
+  data.config = model.config;
+  data.weights.assign(model.weights.span().begin(), model.weights.span().end());
+  data.tokenizer_model = run.run().tokenizer.model();
+  data.sample = sample(run);
+  data.forms.push_back({"weights", {}});
+  // A line through the identity is the identity.
+  if (model.config.gate.kind != GateKind::Identity) data.forms.push_back({"calibrated", {}});
+
+  std::vector<uint16_t> vocabulary(model.config.vocab);
+  for (size_t t = 0; t < vocabulary.size(); t++) vocabulary[t] = static_cast<uint16_t>(t);
+  const Matrix<double> tokens = run.reading().token_directions(vocabulary);
+  for (size_t i = 0; i < run.reading().layers(); i++) {
+    const Matrix<float> x = run.inputs(i, kFidelityTokens);
+    for (LanguagePageForm& form : data.forms)
+      form.lines.push_back(read_line(run.reading(), i, run.lines(form.name)[i], x, tokens));
+  }
+  data.half_deviation = half_deviation(run, machine);
+  data.run = page_run_info(directory);
+  data.metrics = page_metrics(directory);
+
+  const Page page = make_language_page(data, o.limit);
+  write_atomic(context.files, out, page.html);
+  if (context.shared.json) {
+    ordered_json j;
+    j["page"] = out;
+    j["bytes"] = page.html.size();
+    j["weights"] = page.half ? "f16" : "f32";
+    if (page.half) j["logit_deviation"] = data.half_deviation;
+    j["runs"] = ordered_json::array({{{"name", data.name}, {"forms", ordered_json::object()}}});
+    for (const LanguagePageForm& form : data.forms)
+      for (const LanguagePageLine& line : form.lines)
+        j["runs"][0]["forms"][form.name].push_back({{"r2", line.r2}, {"correlation", line.correlation}});
+    context.print_json(j);
+    return;
+  }
+  context.out << "page:     " << out << " (" << fixed_text(static_cast<double>(page.html.size()) / 1e6, 1)
+              << " MB; open it in a browser)\n";
+  for (const LanguagePageForm& form : data.forms) {
+    context.out << "reading:  " << printable(data.name) << ", " << form.name << ": R2";
+    for (size_t i = 0; i < form.lines.size(); i++)
+      context.out << (i ? ", " : " ") << fixed_text(form.lines[i].r2, 3) << " in layer " << i + 1;
+    context.out << "\n";
+  }
+  if (page.half)
+    context.out << "weights:  f16, so that the page is not too large; logits change by at most "
+                << fixed_text(data.half_deviation, 4) << "\n";
+}
+
+}  // namespace glint::cli

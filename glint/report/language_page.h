@@ -1,0 +1,44 @@
+// The explorer of a language run: the weights, the tokenizer and the gate lines of every layer; the page
+// splits sentences, runs the model and decomposes its layers itself.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/model/transformer.h"
+#include "glint/report/page.h"
+
+namespace glint {
+
+// gate(l) ~ gain l + shift for every hidden unit of one layer, and how well that stands for what the layer
+// adds to the residual stream.
+struct LanguagePageLine {
+  std::vector<double> gain, shift;  // [hidden]; shift may be empty: all 0
+  double correlation = 0, r2 = 0;   // all directions of the residual stream together
+  std::vector<float> token_r2;      // [vocab]: of the layer's output along a token's unembedding
+  size_t inputs = 0;                // tokens it was measured at
+};
+
+struct LanguagePageForm {
+  std::string name;                     // "weights", "calibrated"
+  std::vector<LanguagePageLine> lines;  // one a layer
+};
+
+struct LanguagePageData {
+  std::string version;
+  std::string name;  // what people call the run: the directory
+  std::string data;
+  TransformerConfig config;
+  std::vector<float> weights;   // the flat buffer of model/params.h
+  std::string tokenizer_model;  // the bytes of the file
+  std::string sample;           // a sentence to begin with
+  std::vector<LanguagePageForm> forms;
+  double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
+  Json run = Json::object();  // run.json
+  std::vector<Json> metrics;  // the lines of metrics.jsonl
+};
+
+// Error (usage) when the page is over `max_bytes` even with f16 weights.
+Page make_language_page(const LanguagePageData& data, size_t max_bytes);
+
+}  // namespace glint
