@@ -2,6 +2,7 @@
 # Language models from training to reading: the same bytes at any thread count and across a stop, evaluation, spectra of tokens.
 set -uo pipefail
 glint=$1
+export GLINT_RECIPES=$2/recipes
 source "$(dirname "$0")/check.sh"
 
 small=(--layers 2 --d-model 32 --d-hidden 32 --heads 2 --context 48 --batch 64 --epochs 1 --lr 3e-3)
