@@ -286,7 +286,7 @@ OpenedLanguageRun::OpenedLanguageRun(const Context& context, const Machine& mach
 const StoredCalibration& OpenedLanguageRun::calibration() {
   if (!calibration_)
     calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
-        context_, run_.directory, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
+        context_, run_, data_.checksum, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
         reading_.weights_hash(), [&] {
           const Rows rows(data_.train, run_.tokenizer.end(), run_.model.config.context,
                           LanguageReading::kCalibrationTokens);

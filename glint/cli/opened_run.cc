@@ -41,10 +41,11 @@ std::string OpenedRun::class_text(size_t c) const {
   return name == number ? number : number + " " + name;
 }
 
-StoredCalibration stored_or_measured(const Context& context, const std::string& directory,
-                                     const std::vector<size_t>& hidden, const std::string& weights_hash,
+StoredCalibration stored_or_measured(const Context& context, const RunInfo& run,
+                                     const std::string& data_checksum, const std::vector<size_t>& hidden,
+                                     const std::string& weights_hash,
                                      const std::function<StoredCalibration()>& measure) {
-  const std::string path = directory + "/calibration.safetensors";
+  const std::string path = run.directory + "/calibration.safetensors";
   std::error_code ignored;
   if (fs::exists(path, ignored)) {
     StoredCalibration stored = load_calibration(path, hidden);
@@ -52,6 +53,10 @@ StoredCalibration stored_or_measured(const Context& context, const std::string& 
     context.say("note: the calibration belongs to other weights and is measured anew");
   }
   StoredCalibration measured = measure();
+  if (!run.data_checksum.empty() && run.data_checksum != data_checksum) {
+    context.say("note: the calibration is measured on other data than the run's and is not stored");
+    return measured;
+  }
   try {
     save_calibration(context.files, path, measured);
   } catch (const Error& e) {
@@ -63,7 +68,7 @@ StoredCalibration stored_or_measured(const Context& context, const std::string& 
 const StoredCalibration& OpenedRun::calibration() {
   if (!calibration_)
     calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
-        context_, run_.directory, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
+        context_, run_, data_->checksum, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
         reading_.weights_hash(), [&] { return reading_.calibrate(data_->train, data_->checksum); }));
   return *calibration_;
 }

@@ -45,10 +45,12 @@ class OpenedRun {
   std::unique_ptr<StoredCalibration> calibration_;
 };
 
-// The calibration stored in a run directory when it is that of the weights, else what `measure` gives, stored
-// there (a note when that cannot be written).
-StoredCalibration stored_or_measured(const Context& context, const std::string& directory,
-                                     const std::vector<size_t>& hidden, const std::string& weights_hash,
+// The calibration stored in a run directory when it is that of the weights, else what `measure` gives. That
+// is stored when `data_checksum` is the data that the run was trained on; otherwise, and when it cannot be
+// written, a note.
+StoredCalibration stored_or_measured(const Context& context, const RunInfo& run,
+                                     const std::string& data_checksum, const std::vector<size_t>& hidden,
+                                     const std::string& weights_hash,
                                      const std::function<StoredCalibration()>& measure);
 
 // The run's files that verbs write beside it: DIR/figures, made when it is not there.

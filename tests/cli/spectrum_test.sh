@@ -64,6 +64,27 @@ v = struct.unpack("<%dd" % (2 * d), raw[8 + n + begin:8 + n + begin + 16 * d])
 assert abs(sum(x * x for x in v[:d]) - 1) < 1e-12 and abs(sum(a * b for a, b in zip(v[:d], v[d:]))) < 1e-12
 PY
 
+# A calibration measured on other data than the run's does not stay with the run.
+cp -r "$work/run" "$work/elsewhere"
+rm -f "$work/elsewhere/calibration.safetensors"
+python3 - "$work/other" <<'PY' || fail "cannot make a data set"
+import os, random, struct, sys
+os.mkdir(sys.argv[1])
+random.seed(1)
+for name, count in (("train", 60), ("t10k", 20)):
+    with open(f"{sys.argv[1]}/{name}-images-idx3-ubyte", "wb") as f:
+        f.write(struct.pack(">4I", 0x803, count, 28, 28) + random.randbytes(count * 784))
+    with open(f"{sys.argv[1]}/{name}-labels-idx1-ubyte", "wb") as f:
+        f.write(struct.pack(">2I", 0x801, count) + bytes(i % 10 for i in range(count)))
+PY
+run spectrum "$work/elsewhere" --data "$work/other" --no-figures
+expect_code 0
+expect_err "is not stored"
+[ ! -e "$work/elsewhere/calibration.safetensors" ] || fail "a calibration from other data was stored"
+run spectrum "$work/elsewhere" --no-figures
+cmp -s "$work/run/calibration.safetensors" "$work/elsewhere/calibration.safetensors" ||
+  fail "the calibration on the run's own data differs"
+
 # Units, and only so many eigenpairs.
 run spectrum "$work/run" --unit 3-5,7..8,7 --form weights --top 6 --no-figures --out "$work/some" --json
 expect_code 0

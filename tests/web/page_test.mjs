@@ -238,8 +238,7 @@ for (const name of pages) {
     });
     for (const r of result) {
       expect(r.count === 1000, `${r.count} images, not 1000`);
-      // Beyond 50 the rounding of f32 itself, a few units of 6e-8 of the logit, comes near to 1e-4.
-      if (r.half === undefined) expect(r.most <= 1e-4 * Math.max(1, r.top / 50), `a logit differs by ${r.most} (largest logit ${r.top})`);
+      if (r.half === undefined) expect(r.most <= 1e-4, `a logit differs by ${r.most} (largest logit ${r.top})`);
       // f16 weights: the page states how far its logits are off, and they are.
       else expect(r.half > 1e-4 && Math.abs(r.most - r.half) <= 1e-4, `states ${r.half}, is ${r.most}`);
     }
