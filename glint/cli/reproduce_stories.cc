@@ -1,7 +1,11 @@
-// Appendix D: what the language models write.
+// Appendix D: the losses of the language models, and what they write.
+#include <algorithm>
+#include <cmath>
+
 #include "glint/cli/load_run.h"
 #include "glint/cli/reproduce_lab.h"
 #include "glint/model/sampling.h"
+#include "glint/report/reproduction_tables.h"
 #include "glint/report/training_figure.h"
 
 namespace glint::cli {
@@ -31,6 +35,21 @@ std::string sample(const Lab& lab, const std::string& directory) {
   return text;
 }
 
+// What the paper's two columns cannot be.
+std::string paper_columns() {
+  double low = INFINITY, high = -INFINITY;
+  for (const PaperRow& row : paper_table1())
+    if (row.data == "stories")
+      for (const PaperCell& cell : row.at) {
+        const double gap = std::log(cell.metric) - cell.loss;
+        low = std::min(low, gap), high = std::max(high, gap);
+      }
+  return "The paper's perplexities are not exp of its losses: the logarithm of a perplexity lies " +
+         fixed_text(low, 2) + " to " + fixed_text(high, 2) +
+         " above the loss beside it. Most likely its losses are those of training and its perplexities those "
+         "of validation.";
+}
+
 }  // namespace
 
 void write_stories(Lab& lab, ReportSection& section) {
@@ -41,6 +60,8 @@ void write_stories(Lab& lab, ReportSection& section) {
                                      (task->data == kTales ? " of the built-in tales" : "") +
                                      ", validated on " + std::to_string(task->test) +
                                      " others; the paper has " + std::to_string(kPaperStories) + "."});
+  section.blocks.push_back(story_table(*task));
+  if (paper_row(task->data, "sqs")) section.blocks.push_back(Paragraph{paper_columns()});
   const auto figure = [](const char* name, const char* caption, const Chart& chart) {
     return ReportFigure{.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
   };

@@ -15,7 +15,8 @@ RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
   for (const Json& line : read_metrics(directory)) {
     const double loss = line.value("test_loss", 0.0);
     curve.points.push_back({line.value("step", uint64_t{0}), loss,
-                            options.text ? std::exp(loss) : line.value("test_accuracy", 0.0)});
+                            options.text ? std::exp(loss) : line.value("test_accuracy", 0.0),
+                            line.value("train_loss", 0.0)});
   }
   if (curve.points.empty()) return curve;
   const double total = static_cast<double>(curve.points.back().step);
@@ -123,13 +124,6 @@ void write_table1(Lab& lab, ReportSection& section) {
       Paragraph{"**Better or worse?** The same seed gives all gates the same start, order and noise, so the "
                 "difference is taken seed by seed."});
   section.blocks.push_back(paired_table(tasks));
-  if (std::none_of(tasks.begin(), tasks.end(), [](const TaskRuns& t) { return t.text; })) return;
-  const PaperCell theirs = paper_row("stories", "sqs")->at.back();
-  section.blocks.push_back(Paragraph{
-      "Perplexity here is exp(loss), the loss being the mean over tokens. The paper's perplexities are "
-      "not exp of its losses (SQS at the end: exp(" +
-      fixed_text(theirs.loss, 4) + ") = " + fixed_text(std::exp(theirs.loss), 2) + ", the table has " +
-      fixed_text(theirs.metric, 2) + "): it must average otherwise."});
 }
 
 void write_figure3(Lab& lab, ReportSection& section) {

@@ -242,9 +242,10 @@ void add_train(Program& program) {
     if (std::holds_alternative<bool*>(spec.value)) {
       verb.switches(spec.name, *std::get<bool*>(spec.value), spec.help, take);
     } else {
-      const std::string standard = options_to_json(defaults)[spec.name].is_string()
-                                       ? options_to_json(defaults)[spec.name].get<std::string>()
-                                       : options_to_json(defaults)[spec.name].dump();
+      // Options that images do not have are null in the defaults of an image run.
+      defaults.text = spec.kind == OptionSpec::For::text;
+      const Json value = options_to_json(defaults)[spec.name];
+      const std::string standard = value.is_string() ? value.get<std::string>() : value.dump();
       std::string placeholder = std::holds_alternative<std::string*>(spec.value) ? "WORD" : "N";
       for (size_t i = 0; i < spec.choices.size(); i++)
         placeholder = (i == 0 ? "" : placeholder + "|") + spec.choices[i];

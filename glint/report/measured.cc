@@ -19,6 +19,10 @@ std::vector<double> GateRuns::metric(size_t checkpoint) const {
   return values(runs, checkpoint, &CurvePoint::metric);
 }
 
+std::vector<double> GateRuns::train_loss(size_t checkpoint) const {
+  return values(runs, checkpoint, &CurvePoint::train_loss);
+}
+
 const GateRuns* TaskRuns::find(std::string_view gate) const {
   for (const GateRuns& g : gates)
     if (g.gate == gate) return &g;

@@ -20,6 +20,7 @@ inline constexpr std::array<double, 3> kMilestones = {0.80, 0.85, 0.90};
 struct CurvePoint {
   uint64_t step = 0;
   double loss = 0, metric = 0;  // on the test set; metric as in table 1
+  double train_loss = 0;        // mean over the epoch so far
 };
 
 // One finished training run.
@@ -35,6 +36,7 @@ struct GateRuns {
   std::vector<RunCurve> runs = {};  // one a seed, ascending
   std::vector<double> loss(size_t checkpoint) const;
   std::vector<double> metric(size_t checkpoint) const;
+  std::vector<double> train_loss(size_t checkpoint) const;
 };
 
 // All gates on one data set.

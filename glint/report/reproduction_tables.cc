@@ -91,6 +91,55 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
   return t;
 }
 
+ReportTable story_table(const TaskRuns& task) {
+  ReportTable t{
+      .name = "stories",
+      .caption =
+          "Mean \xc2\xb1 standard deviation over n seeds. Training loss: mean over the tokens of the "
+          "epoch so far; validation loss: mean over the tokens of the validation stories; "
+          "perplexity: its exponential. Lowest mean of a checkpoint in bold.",
+      .data = Table({{.header = "data"},
+                     {.header = "gate"},
+                     {.header = "share"},
+                     {.header = "step"},
+                     {.header = "quantity"},
+                     {.header = "n"},
+                     {.header = "mean"},
+                     {.header = "sd"}})};
+  t.heads = {{.text = "gate", .align = Align::left}, {.text = "n"}, {.text = "trained"}};
+  const std::array<std::pair<const char*, int>, 3> columns = {
+      {{"training loss", 4}, {"validation loss", 4}, {"perplexity", 2}}};
+  const auto values = [](const GateRuns& g, size_t column, size_t c) {
+    return column == 0 ? g.train_loss(c) : column == 1 ? g.loss(c) : g.metric(c);
+  };
+  for (const auto& [name, digits] : columns) t.heads.push_back({name});
+  const bool paper = paper_row(task.data, "sqs").has_value();
+  if (paper)
+    for (const char* what : {"loss", "perplexity"}) t.heads.push_back({what, "the paper's"});
+  for (const GateRuns& g : task.gates)
+    for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
+      const size_t n = g.runs.size();
+      ReportTable::Row row{
+          {{c == 0 ? gate_text(g.gate) : ""}, {c == 0 ? std::to_string(n) : ""}, {percent_name(c)}}, c == 0};
+      for (size_t i = 0; i < columns.size(); i++) {
+        const MeanAndSd m = mean_and_sd(values(g, i, c));
+        const bool lowest = std::ranges::all_of(task.gates, [&](const GateRuns& other) {
+          return other.runs.empty() || m.mean <= mean_and_sd(values(other, i, c)).mean;
+        });
+        row.cells.push_back({.text = plus_minus(m, n, columns[i].second), .strong = lowest});
+        t.data.add({task.data, g.gate, number_text(kCheckpointShares[c]),
+                    std::to_string(g.runs.front().at[c].step), columns[i].first, std::to_string(n),
+                    number_text(m.mean), n > 1 ? number_text(m.sd) : ""});
+      }
+      if (const std::optional<PaperRow> theirs = paper_row(task.data, g.gate)) {
+        row.cells.push_back({fixed_text(theirs->at[c].loss, 4)});
+        row.cells.push_back({fixed_text(theirs->at[c].metric, 2)});
+      }
+      t.rows.push_back(std::move(row));
+    }
+  return t;
+}
+
 ReportTable paired_table(std::span<const TaskRuns> tasks) {
   ReportTable t{.name = "paired",
                 .caption =

@@ -17,6 +17,10 @@ ReportTable table1(std::span<const TaskRuns> tasks);
 // SQS minus each rival at the end of training, with confidence intervals over seeds.
 ReportTable paired_table(std::span<const TaskRuns> tasks);
 
+// Language models at the four checkpoints: training loss, validation loss and perplexity apart, beside the
+// paper's two columns.
+ReportTable story_table(const TaskRuns& task);
+
 // First steps at which a test accuracy was reached.
 ReportTable milestone_table(std::span<const TaskRuns> tasks);
 

@@ -46,15 +46,16 @@ Series gate_series(std::string_view gate) {
 Chart loss_figure(const TaskRuns& task) {
   // The first steps are the same steep fall for all gates and would flatten the rest.
   Chart chart = chart_of(task, &CurvePoint::loss, task.steps / 40);
-  chart.title = std::string(data_title(task.data)) + ": test loss";
+  const char* what = task.text ? "validation loss" : "test loss";
+  chart.title = std::string(data_title(task.data)) + ": " + what;
   chart.x = {.label = "step"};
-  chart.y = {.label = "test loss", .scale = Scale::log};
+  chart.y = {.label = what, .scale = Scale::log};
   return chart;
 }
 
 Chart metric_figure(const TaskRuns& task) {
   Chart chart = chart_of(task, &CurvePoint::metric, 1);
-  const char* what = task.text ? "perplexity" : "test accuracy";
+  const char* what = task.text ? "validation perplexity" : "test accuracy";
   chart.title = std::string(data_title(task.data)) + ": " + what;
   chart.x = {.label = "step", .scale = Scale::log};
   chart.y = {.label = what, .scale = task.text ? Scale::log : Scale::linear};

@@ -24,6 +24,7 @@ for verb in $(verbs); do
   [ "$examples" -ge 2 ] || fail "$verb --help has $examples examples, expected two"
   widest=$(sed '/^Examples:/,$d' "$work/out" | awk '{ if (length($0) > n) n = length($0) } END { print n }')
   [ "$widest" -le 80 ] || fail "$verb --help has a line of $widest columns"
+  grep -q "default: null" "$work/out" && fail "$verb --help has an option with the default null"
   cp "$work/out" "$work/long"
   run "$verb" -h
   cmp -s "$work/long" "$work/out" || fail "$verb -h and --help differ"

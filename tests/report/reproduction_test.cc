@@ -74,6 +74,36 @@ TEST(Table1, NoPaperValueForOtherData) {
   EXPECT_TRUE(Json::parse(t.data.json())[0]["paper"].is_null());
 }
 
+TEST(StoryTable, ThreeQuantitiesApartBesideThePaper) {
+  TaskRuns task{.data = "stories", .text = true};
+  for (const char* gate : {"relu", "sqs"}) {
+    GateRuns g{.gate = gate, .runs = {}};
+    for (uint64_t seed = 0; seed < 2; seed++) {
+      RunCurve run{.seed = seed};
+      for (size_t c = 0; c < kCheckpoints; c++) {
+        const double loss = (g.gate == "sqs" ? 2.0 : 2.5) - 0.1 * static_cast<double>(c);
+        run.at[c] = {.step = 10 * (c + 1), .loss = loss, .metric = std::exp(loss), .train_loss = loss + 0.3};
+      }
+      g.runs.push_back(run);
+    }
+    task.gates.push_back(g);
+  }
+  const ReportTable t = story_table(task);
+  ASSERT_EQ(t.heads.size(), 8u);
+  ASSERT_EQ(t.rows.size(), 2 * kCheckpoints);
+  const ReportTable::Row& last = t.rows.back();  // SQS at the end
+  EXPECT_TRUE(last.cells[3].text.starts_with("2.0000"));
+  EXPECT_TRUE(last.cells[4].text.starts_with("1.7000"));
+  EXPECT_TRUE(last.cells[5].text.starts_with("5.47"));
+  EXPECT_TRUE(last.cells[4].strong);
+  EXPECT_FALSE(t.rows[3].cells[4].strong);
+  EXPECT_EQ(last.cells[6].text, "1.9020");
+  EXPECT_EQ(last.cells[7].text, "7.63");
+  EXPECT_EQ(Json::parse(t.data.json()).size(), 2 * kCheckpoints * 3);
+  task.data = "tales";  // the paper has no such row
+  EXPECT_EQ(story_table(task).heads.size(), 6u);
+}
+
 TEST(PairedTable, WordsFollowTheInterval) {
   const TaskRuns task = mnist();
   const ReportTable t = paired_table({&task, 1});
