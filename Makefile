@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test test-full build bench bench-gates bench-step bench-lm bench-generate performance format asan tsan fuzz install clean program
+.PHONY: help demo test test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen performance format asan tsan fuzz install clean program
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -9,7 +9,7 @@ FUZZ_SECONDS ?= 30
 GLINT := build/release/glint
 
 help: ## list the targets
-	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r t d; do printf '  make %-12s %s\n' "$$t" "$$d"; done
+	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r t d; do printf '  make %-14s %s\n' "$$t" "$$d"; done
 
 demo: ## build, get data, train an SQS model and look at it; leaves its files in demo/
 	@scripts/setup build demo
@@ -35,7 +35,7 @@ bench: ## the kernel benchmarks, then the comparisons with PyTorch
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory build-release
 	@for b in build/release/bench/*_bench; do test ! -x "$$b" || "$$b" || exit 1; done
-	@$(MAKE) --no-print-directory bench-gates bench-step bench-lm bench-generate
+	@$(MAKE) --no-print-directory bench-gates bench-step bench-lm bench-generate bench-eigen
 
 bench-gates: ## the gates of a GLU layer beside PyTorch's
 	@scripts/setup build bench
@@ -58,9 +58,13 @@ bench-generate: ## stories written a second, beside PyTorch with a cache
 	@$(MAKE) --no-print-directory program
 	@/usr/bin/python3 bench/peers/bench_generate.py --json build/bench-generate.json
 
-performance: bench-gates bench-step ## both, then docs/performance.md from what was measured
-	@cp build/bench-gates.json docs/results/gates.json
-	@cp build/bench-step.json docs/results/step.json
+bench-eigen: ## eigenpairs of ten matrices beside PyTorch's
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory build-release
+	@/usr/bin/python3 bench/peers/bench_eigen.py build/release/bench/eigen_bench --json build/bench-eigen.json
+
+performance: bench-gates bench-step bench-lm bench-generate bench-eigen ## all, then docs/performance.md from what was measured
+	@for b in gates step lm generate eigen; do cp build/bench-$$b.json docs/results/$$b.json; done
 	@python3 bench/write_performance.py
 
 format: ## clang-format over the C++ sources

@@ -119,6 +119,62 @@ def step_section(data):
     return text
 
 
+STORIES, TOKENS_A_STORY, PAPER_EPOCHS = 2120000, 190, 3  # of TinyStories, cut at 256 tokens
+
+
+def lm_section(data):
+    text = ["## A training step of the language model\n",
+            "`make bench-lm`. The paper's model (4 layers, width 128, 4 heads, vocabulary 4096): forward, backward, clipping and "
+            "AdamW on stories of 256 tokens and of mixed lengths (which PyTorch pads, sorted by length; glint does not pad), "
+            "glint and PyTorch taking turns. Products: the bare matrix products of the linear layers of the same step, without "
+            "attention, in the same run: no step in this precision is faster.\n", machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows = []
+    for r in data["rows"]:
+        us = lambda ms: "%.1f" % (ms / r["tokens"] * 1e3)  # noqa: E731
+        length = "256" if r["shortest"] >= 256 else "%d to 256" % r["shortest"]
+        cells = [length, r["precision"], str(r["threads"]), us(r["glint_ms"]), "%.2f" % (r["glint_ms"] / r["products_ms"]),
+                 "%.0f" % r["glint_tokens_per_second"], us(r["torch_f32_ms"]), "%.2f" % r["ratio_f32"],
+                 "%.2f" % (r["torch_f32_ms"] / r["products_ms"])]
+        if r["shortest"] < 256:
+            cells.append("")
+        elif r["precision"] == "f32":
+            cells.append(verdict(r["ratio_f32"], 2, False))
+        else:
+            cells.append("%s; PyTorch bf16 / glint %.2f, %s" % (verdict(r["ratio_f32"], 6, False), r["ratio_bf16"],
+                                                                verdict(r["ratio_bf16"], 3.5, False)))
+        rows.append(cells)
+    text.append(table(["tokens a story", "precision", "threads", "glint µs a token", "/ products", "tokens a second",
+                       "PyTorch f32 µs", "PyTorch f32 / glint", "PyTorch f32 / products", "goal"], rows))
+    text.append("Peak memory of `glint bench lm` with %d stories a step, one thread: %s. It grows with the micro-batch (each of "
+                "its stories has gradients of its own) and not with the corpus, which is mapped.\n" %
+                (data["memory"][0]["rows"], ", ".join("%.0f MB at micro-batch %d" % (m["mb"], m["micro_batch"])
+                                                      for m in data["memory"])))
+    best = max(data["rows"], key=lambda r: r["glint_tokens_per_second"])
+    tokens = STORIES * TOKENS_A_STORY * PAPER_EPOCHS
+    text.append("The paper's full run, %d epochs over %.2f million stories of about %d tokens, would take %.0f hours on this "
+                "machine at %.0f tokens a second (%s, %s).\n" %
+                (PAPER_EPOCHS, STORIES / 1e6, TOKENS_A_STORY, tokens / best["glint_tokens_per_second"] / 3600,
+                 best["glint_tokens_per_second"], best["precision"], threads_text(best["threads"])))
+    return text
+
+
+def generate_section(data):
+    text = ["## Writing stories\n", "`make bench-generate`. Stories of 255 tokens with a cache of keys and values, glint and "
+            "PyTorch (with a cache as well) taking turns.\n", machine_text(data["machine"])]
+    rows = [[str(r["stories"]), r["precision"], str(r["threads"]), "%.0f" % r["glint_tokens_s"], "%.0f" % r["torch_f32_tokens_s"],
+             "%.1f" % r["ratio_f32"]] for r in data["rows"]]
+    return text + [table(["stories at once", "precision", "threads", "glint tokens a second", "PyTorch f32", "ratio"], rows)]
+
+
+def eigen_section(data):
+    text = ["## Eigenpairs\n", "`make bench-eigen`. All eigenpairs of ten symmetric matrices in double, glint and "
+            "torch.linalg.eigh taking turns.\n", machine_text(data["machine"])]
+    rows = [[str(r["width"]), str(r["threads"]), "%.1f" % r["glint_ms"], "%.1f" % r["torch_ms"], "%.2f" % r["ratio"],
+             verdict(r["ratio"], 1 if r["threads"] == 1 else 1.2, False)] for r in data["rows"]]
+    return text + [table(["width", "threads", "glint ms", "PyTorch ms", "ratio", "goal"], rows)]
+
+
 def training_section(data):
     text = ["## Quality: table 1 of the paper\n",
             "Recipes `mnist-4.2` and `fashion-4.2` (`glint train mnist-4.2 --gate GATE --seeds 0..4`), gathered by "
@@ -209,7 +265,8 @@ def main():
     text = ["# Performance\n",
             "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
             "that alternate with what it is compared with, because machines are noisy: trust ratios, not milliseconds.\n"]
-    for name, section in (("gates", gates_section), ("step", step_section), ("training", training_section),
+    for name, section in (("gates", gates_section), ("step", step_section), ("lm", lm_section),
+                          ("generate", generate_section), ("eigen", eigen_section), ("training", training_section),
                           ("precision", precision_section)):
         data = load(name)
         if data:

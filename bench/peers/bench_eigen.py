@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Ten symmetric matrices, all eigenpairs in double: glint against tuned torch.linalg.eigh, alternating in one run.
 
-Usage: bench_eigen.py PATH/TO/eigen_bench [--rounds N] [--widths 256,512,784] [--threads 1,2]
+Usage: bench_eigen.py PATH/TO/eigen_bench [--rounds N] [--widths 256,512,784] [--threads 1,2] [--json FILE]
 Prints a line a case: median times, and the median and range of the ratio torch / glint of the rounds (above 1:
 glint is faster).
 """
@@ -13,6 +13,9 @@ import statistics
 import subprocess
 import sys
 import time
+
+import tuned
+import turns
 
 UNITS = 10
 
@@ -33,24 +36,9 @@ def child(width, threads):
         print(time.perf_counter() - start, flush=True)
 
 
-def has_avx512():
-    try:
-        with open("/proc/cpuinfo") as f:
-            return "avx512f" in f.read()
-    except OSError:
-        return False
-
-
-def tuned_environment(threads):
-    env = dict(os.environ, MALLOC_MMAP_THRESHOLD_="4294967296", MALLOC_TRIM_THRESHOLD_="17179869184")
-    if has_avx512():  # Debian's OpenBLAS and torch do not know every such processor
-        env.setdefault("OPENBLAS_CORETYPE", "SkylakeX")
-        env.setdefault("ATEN_CPU_CAPABILITY", "avx512")
-    if threads > 1:  # with the pthread build torch's own threads and OpenBLAS's get in each other's way
-        for folder in ("/usr/lib/x86_64-linux-gnu/openblas-openmp",):
-            if os.path.isdir(folder):
-                env["LD_LIBRARY_PATH"] = folder + ":" + env.get("LD_LIBRARY_PATH", "")
-    return env
+def peer_environment(threads):
+    """Tuned, and BLAS held to as many threads as torch: it has a pool of its own."""
+    return dict(os.environ, OMP_NUM_THREADS=str(threads), OPENBLAS_NUM_THREADS=str(threads), **tuned.environment())
 
 
 def glint_seconds(program, width, threads):
@@ -67,11 +55,13 @@ def main():
     parser.add_argument("--rounds", type=int, default=7)
     parser.add_argument("--widths", default="256,512,784")
     parser.add_argument("--threads", default="1,2")
+    parser.add_argument("--json", default="", help="file for all numbers")
     args = parser.parse_args()
+    result = {"machine": tuned.machine(), "rows": [], "skipped": []}
     for threads in map(int, args.threads.split(",")):
         for width in map(int, args.widths.split(",")):
             peer = subprocess.Popen([sys.executable, __file__, "--child", str(width), str(threads)], text=True,
-                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=tuned_environment(threads))
+                                    stdin=subprocess.PIPE, stdout=subprocess.PIPE, env=peer_environment(threads))
             version = peer.stdout.readline().strip()
             ours, theirs = [], []
             for _ in range(args.rounds):
@@ -83,9 +73,12 @@ def main():
             peer.stdin.close()
             peer.wait()
             ratios = [t / o for t, o in zip(theirs, ours)]
+            result["rows"].append({"width": width, "threads": threads, "glint_ms": statistics.median(ours) * 1e3,
+                                   "torch_ms": statistics.median(theirs) * 1e3, "ratio": statistics.median(ratios)})
             print(f"width {width:4d}, {threads} thread(s): glint {statistics.median(ours) * 1e3:7.1f} ms ({label}), "
                   f"torch {version} {statistics.median(theirs) * 1e3:7.1f} ms, ratio "
                   f"{statistics.median(ratios):.2f} ({min(ratios):.2f} to {max(ratios):.2f})", flush=True)
+    turns.save(args, result)
 
 
 if __name__ == "__main__":

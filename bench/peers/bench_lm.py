@@ -14,7 +14,8 @@ import turns
 def glint_rows(program, precision, threads, args):
     command = [program, "bench", "lm", "--precision", precision, "--threads", str(threads), "--repeats", str(args.repeats),
                "--rows", str(args.rows), "--micro-batch", str(args.micro_batch), "--format", "json", "--quiet"]
-    return json.loads(subprocess.run(command, check=True, capture_output=True).stdout)["rows"]
+    out = json.loads(subprocess.run(command, check=True, capture_output=True).stdout)
+    return [dict(row, peak_memory_mb=out["peak_memory_mb"]) for row in out["rows"]]
 
 
 def torch_batches(lengths, micro_batch, vocab=4096):
@@ -57,7 +58,8 @@ def run(args, precision, threads, peers):
         tokens = rows[0]["tokens"]
         row = {"rows": rows[0]["rows"], "tokens": tokens, "shortest": min(rows[0]["lengths"]), "precision": precision,
                "threads": threads, "glint_ms": statistics.median(r["median_ms"] for r in rows),
-               "glint_best_ms": min(r["best_ms"] for r in rows)}
+               "glint_best_ms": min(r["best_ms"] for r in rows), "products_ms": statistics.median(r["products_ms"] for r in rows),
+               "peak_memory_mb": max(r["peak_memory_mb"] for r in rows)}
         row["glint_tokens_per_second"] = tokens / row["glint_ms"] * 1e3
         for peer in peers:
             row["torch_%s_ms" % peer] = statistics.median(theirs[i, peer])
@@ -81,16 +83,22 @@ def main():
         rows = run(args, precision, threads, peers)
         result["rows"] += rows
         print("%s (us a token, median of all steps; ratio = PyTorch / glint; best: of the fastest steps)" % heading)
-        head = ["tokens", "glint", "tokens/s"] + [h for p in peers for h in ("torch " + p, "ratio", "best ratio")]
+        head = ["tokens", "glint", "/ products", "tokens/s"] + [h for p in peers for h in ("torch " + p, "ratio", "best ratio")]
         print("  ".join("%10s" % h for h in head))
         for r in rows:
             us = lambda ms: ms / r["tokens"] * 1e3  # noqa: E731
             cells = ["%10s" % ("%d..256" % r["shortest"] if r["shortest"] < 256 else "256"), "%10.1f" % us(r["glint_ms"]),
-                     "%10.0f" % r["glint_tokens_per_second"]]
+                     "%10.2f" % (r["glint_ms"] / r["products_ms"]), "%10.0f" % r["glint_tokens_per_second"]]
             for p in peers:
                 cells += ["%10.1f" % us(r["torch_%s_ms" % p]), "%10.2f" % r["ratio_%s" % p],
                           "%10.2f" % r["best_ratio_%s" % p]]
             print("  ".join(cells))
+    for micro_batch in (args.micro_batch, 4 * args.micro_batch):
+        args.micro_batch, args.repeats = micro_batch, 1
+        result.setdefault("memory", []).append({"micro_batch": micro_batch, "rows": args.rows, "threads": 1,
+                                                "mb": glint_rows(args.program, "f32", 1, args)[0]["peak_memory_mb"]})
+    for m in result["memory"]:
+        print("peak memory of glint, micro-batch %d: %.0f MB" % (m["micro_batch"], m["mb"]))
     turns.save(args, result)
 
 

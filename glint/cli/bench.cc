@@ -1,4 +1,6 @@
 // glint bench: times measured on this machine. `gates` is the paper's appendix C.
+#include <sys/resource.h>
+
 #include <cmath>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -243,6 +245,12 @@ void run_step(Context& context, const Options& o) {
     context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
 }
 
+double peak_memory_mb() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  return static_cast<double>(usage.ru_maxrss) / 1024;
+}
+
 // The paper's language model: whole rows, and rows of different lengths.
 void run_lm(Context& context, const Options& o) {
   const Machine machine(context);
@@ -259,6 +267,7 @@ void run_lm(Context& context, const Options& o) {
                {.header = "gate"},
                {.header = "median ms", .align = Align::right, .key = "median_ms"},
                {.header = "quartiles", .align = Align::right},
+               {.header = "/ products", .align = Align::right, .key = "over_products"},
                {.header = "tokens/s", .align = Align::right, .key = "tokens_per_second"}});
   ordered_json rows = ordered_json::array();
   size_t done = 0;
@@ -272,7 +281,7 @@ void run_lm(Context& context, const Options& o) {
       const std::string lengths = (shortest < 256 ? std::to_string(shortest) + " .. " : "") + "256";
       table.add({std::to_string(options.rows), lengths, gate_name, fixed_text(t.median_ms, 1),
                  fixed_text(t.low_ms, 1) + " .. " + fixed_text(t.high_ms, 1),
-                 fixed_text(t.tokens_per_second(), 0)});
+                 fixed_text(t.median_ms / t.products_ms, 2), fixed_text(t.tokens_per_second(), 0)});
       rows.push_back({{"rows", options.rows},
                       {"micro_batch", options.micro_batch},
                       {"lengths", timing_lengths(options)},
@@ -283,6 +292,7 @@ void run_lm(Context& context, const Options& o) {
                       {"high_ms", t.high_ms},
                       {"best_ms", t.best_ms},
                       {"repeats", t.repeats},
+                      {"products_ms", t.products_ms},
                       {"tokens_per_second", t.tokens_per_second()}});
     }
   }
@@ -291,9 +301,11 @@ void run_lm(Context& context, const Options& o) {
     context.print_json({{"cpu", describe(context.cpu)},
                         {"precision", name(machine.precision())},
                         {"threads", machine.compute().pool.size()},
+                        {"peak_memory_mb", peak_memory_mb()},
                         {"rows", rows}});
   else
     context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
+  context.say("peak memory " + fixed_text(peak_memory_mb(), 0) + " MB");
 }
 
 }  // namespace

@@ -71,6 +71,13 @@ Input load_input(OpenedRun& run, const Options& o) {
   return in;
 }
 
+// For tables: with the minus that the other numbers beside it have.
+std::string typed(double value) {
+  std::string text = signed_text(value);
+  if (value < 0 && text.starts_with("\u2212")) text.replace(0, std::string("\u2212").size(), "-");
+  return text;
+}
+
 std::vector<double> probabilities(std::span<const double> logits) {
   const double top = *std::max_element(logits.begin(), logits.end());
   std::vector<double> p;
@@ -203,7 +210,7 @@ std::string account_text(const Result& r) {
       const bool tiny = std::fabs(off) < 5e-4;
       table.add({r.explained[i].name, form, fixed_text(f.positive, 3), fixed_text(f.negative, 3),
                  fixed_text(f.linear, 3), fixed_text(f.constant + f.around, 3), fixed_text(f.total(), 3),
-                 fixed_text(a.logit, 3), tiny ? signed_text(off) : fixed_text(off, 3)});
+                 fixed_text(a.logit, 3), tiny ? typed(off) : fixed_text(off, 3)});
     };
     add("weights", a.weights);
     add("calibrated", a.calibrated);
@@ -229,8 +236,8 @@ std::string terms_text(OpenedRun& run, const Result& r, const Drawing& drawing) 
                    {.header = ""}});
       for (const auto* side : {&c.forward, &c.against})
         for (const ExplainedTerm& t : *side)
-          table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank),
-                     signed_text(t.eigenvalue), fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
+          table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank), typed(t.eigenvalue),
+                     fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
                      bar(t.contribution, largest, 20)});
       out += table.terminal();
       continue;

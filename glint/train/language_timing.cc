@@ -4,9 +4,65 @@
 
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
+#include "glint/nn/vocab_loss.h"
 #include "glint/train/optimizer.h"
 
 namespace glint {
+namespace {
+
+double milliseconds(const std::function<void()>& work) {
+  const auto start = std::chrono::steady_clock::now();
+  work();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+// What no step can do without: the three products of every linear layer, in chunks of rows as the model has
+// them, and nothing between.
+class BareProducts {
+ public:
+  BareProducts(const Compute& compute, const TransformerConfig& c) : compute_(compute) {
+    const size_t d = c.d_model, h = c.hidden();
+    for (size_t i = 0; i < c.layers; i++)
+      for (const auto& [n, k] : {std::pair(3 * d, d), std::pair(d, d), std::pair(2 * h, d), std::pair(d, h)})
+        layers_.emplace_back(compute.products, n, k);
+    for (size_t first = 0; first < c.vocab; first += VocabHead::kBlock)
+      layers_.emplace_back(compute.products, std::min(VocabHead::kBlock, c.vocab - first), d);
+    size_t widest = 0, gradients = 0;
+    for (PackedWeights& w : layers_) {
+      w.pack_all(compute, Matrix<float>(w.rows(), w.cols()).view());
+      widest = std::max({widest, w.rows(), w.cols()});
+      gradients += w.rows() * w.cols();
+    }
+    for (size_t i = 0; i < compute.pool.size(); i++) {
+      x_.emplace_back(kRows, padded_stride(widest));
+      y_.emplace_back(kRows, padded_stride(widest));
+      gradients_.emplace_back(1, gradients);
+    }
+  }
+
+  void run(size_t tokens) {
+    compute_.pool.for_tiles((tokens + kRows - 1) / kRows, [&](size_t tile, size_t worker) {
+      const size_t rows = std::min(kRows, tokens - tile * kRows);
+      float* dw = gradients_[worker].data();
+      for (const PackedWeights& w : layers_) {
+        const MatrixView<float> x = x_[worker].view().row_range(0, rows).col_range(0, w.cols()),
+                                y = y_[worker].view().row_range(0, rows).col_range(0, w.rows());
+        linear_forward(compute_.products, x, w, y, compute_.scratch[worker]);
+        linear_backward(compute_.products, y, w, x, false, compute_.scratch[worker]);
+        weight_gradient(compute_.products, y, x, {dw, w.rows(), w.cols()}, true, compute_.scratch[worker]);
+        dw += w.rows() * w.cols();
+      }
+    });
+  }
+
+ private:
+  static constexpr size_t kRows = 128;
+  const Compute& compute_;
+  std::vector<PackedWeights> layers_;
+  std::vector<Matrix<float>> x_, y_, gradients_;  // one a worker
+};
+
+}  // namespace
 
 std::vector<size_t> timing_lengths(const LanguageTimingOptions& o) {
   const Rng rng(1, Stream::test);
@@ -46,12 +102,12 @@ LanguageTiming time_language_step(const Compute& compute, const LanguageTimingOp
     engine.set_weights(params.span());
   };
   one_step();
-  std::vector<double> times;
+  BareProducts products(compute, o.model);
+  products.run(t.tokens);
+  std::vector<double> times, bare;
   for (size_t r = 0; r < o.repeats; r++) {
-    const auto start = std::chrono::steady_clock::now();
-    one_step();
-    times.push_back(
-        std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count());
+    times.push_back(milliseconds(one_step));
+    bare.push_back(milliseconds([&] { products.run(t.tokens); }));
     if (progress) progress(r + 1, o.repeats);
   }
   t.repeats = o.repeats;
@@ -59,6 +115,7 @@ LanguageTiming time_language_step(const Compute& compute, const LanguageTimingOp
   t.low_ms = quantile(times, 0.25);
   t.high_ms = quantile(times, 0.75);
   t.best_ms = quantile(times, 0);
+  t.products_ms = quantile(bare, 0.5);
   return t;
 }
 

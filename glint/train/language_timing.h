@@ -21,6 +21,7 @@ struct LanguageTiming {
   size_t tokens = 0;  // a step
   size_t repeats = 0;
   double median_ms = 0, low_ms = 0, high_ms = 0, best_ms = 0;  // a step
+  double products_ms = 0;  // the bare products of a step's linear layers, without attention
   double tokens_per_second() const { return static_cast<double>(tokens) / median_ms * 1e3; }
 };
 
