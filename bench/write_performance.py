@@ -175,46 +175,6 @@ def eigen_section(data):
     return text + [table(["width", "threads", "glint ms", "PyTorch ms", "ratio", "goal"], rows)]
 
 
-def training_section(data):
-    text = ["## Quality: table 1 of the paper\n",
-            "Recipes `mnist-4.2` and `fashion-4.2` (`glint train mnist-4.2 --gate GATE --seeds 0..4`), gathered by "
-            "`bench/collect_training.py`. Mean ± standard deviation over the seeds; deviation from the paper's value "
-            "behind it.\n"]
-    for data_set in ("mnist", "fashion-mnist"):
-        rows = []
-        for r in (r for r in data["rows"] if r["data"] == data_set and r["precision"] == "f32"):
-            cells = [GATES[r["gate"]], str(len(r["seeds"]))]
-            for q in r["quarters"]:
-                cells.append("%.4f ± %.4f (%+.1f %%)" % (q["loss"]["mean"], q["loss"]["sd"], 100 * (q["loss"]["mean"] / q["paper_loss"] - 1)))
-            last = r["quarters"][-1]
-            cells.append("%.2f ± %.2f (%+.2f)" % (100 * last["accuracy"]["mean"], 100 * last["accuracy"]["sd"],
-                                                   100 * (last["accuracy"]["mean"] - last["paper_accuracy"])))
-            rows.append(cells)
-        if rows:
-            text.append("%s, test loss at 25, 50, 75 and 100 %% of training, and final accuracy in percent:\n" %
-                        ("MNIST" if data_set == "mnist" else "Fashion-MNIST"))
-            text.append(table(["gate", "seeds", "loss 25 %", "loss 50 %", "loss 75 %", "loss 100 %", "accuracy"], rows))
-    f32 = [r for r in data["rows"] if r["precision"] == "f32"]
-    far = []
-    for r in f32:
-        last = r["quarters"][-1]
-        loss = last["loss"]["mean"] / last["paper_loss"] - 1
-        low = -0.08 if (r["data"], r["gate"]) == ("mnist", "gelu") else -0.05
-        if not low <= loss <= 0.05:
-            far.append("%s on %s: final loss %+.1f %%" % (GATES[r["gate"]], r["data"], 100 * loss))
-        accuracy = 100 * (last["accuracy"]["mean"] - last["paper_accuracy"])
-        if abs(accuracy) > 0.3:
-            far.append("%s on %s: final accuracy %+.2f points" % (GATES[r["gate"]], r["data"], accuracy))
-    text.append("Outside the goal (loss within 5 %%, GELU on MNIST up to 8 %% lower; accuracy within 0.3 points): %s.\n" %
-                ("; ".join(far) if far else "nothing"))
-    for data_set in sorted({r["data"] for r in f32}):
-        by = {r["gate"]: r["quarters"] for r in f32 if r["data"] == data_set}
-        if {"sqs", "relu", "identity"} <= by.keys():
-            below = all(by["sqs"][i]["loss"]["mean"] < by[g][i]["loss"]["mean"] for i in range(4) for g in ("relu", "identity"))
-            text.append("%s: SQS is %s ReLU and bilinear in test loss at all four points.\n" % (data_set, "below" if below else "**not** below"))
-    return text
-
-
 def precision_section(data):
     text = ["## bf16 against f32\n", "`bench/compare_precision.py`: the same recipe and seeds in both precisions, at the end of training.\n"]
     if any(r["unit"] == "emulated" for r in data["rows"]):
@@ -225,24 +185,34 @@ def precision_section(data):
     return text + [table(["recipe", "precision", "seeds", "test loss", "test accuracy %"], rows)]
 
 
-def readme_results(gates, step, training):
+def table1_text():
+    """Table 1 at the end of training, from the numbers of `glint reproduce`."""
+    path = RESULTS / "reproduction" / "tables" / "table1.json"
+    if not path.exists():
+        return []
+    cells = {(r["data"], r["gate"], r["quantity"]): r for r in json.loads(path.read_text()) if r["share"] == 1}
+    columns = [("mnist", "loss", "MNIST loss", 1, 4), ("mnist", "accuracy", "accuracy %", 100, 2),
+               ("fashion-mnist", "loss", "Fashion-MNIST loss", 1, 4), ("fashion-mnist", "accuracy", "accuracy %", 100, 2),
+               ("stories", "loss", "stories: validation loss", 1, 3)]
+    columns = [c for c in columns if any(k[0] == c[0] for k in cells)]
+    rows = []
+    for gate in ("relu", "gelu", "silu", "identity", "sqs"):
+        row = [GATES[gate]]
+        for data, quantity, _, scale, digits in columns:
+            r = cells[data, gate, quantity]
+            text = "%.*f ± %.*f" % (digits, scale * r["mean"], digits, scale * r["sd"])
+            row.append(text if data == "stories" else text + " (%.*f)" % (digits, scale * r["paper"]))
+        rows.append(row)
+    seeds = {data: next(r["n"] for k, r in cells.items() if k[0] == data) for data in ("mnist", "stories") if any(k[0] == data for k in cells)}
+    text = "Table 1 of the paper at the end of training, mean ± standard deviation over %d seeds, the paper's value in brackets" % seeds["mnist"]
+    if "stories" in seeds:
+        text += " (stories: %d seeds on a small part of TinyStories, so no paper's value beside them)" % seeds["stories"]
+    return [text + ":\n", table(["gate"] + [c[2] for c in columns], rows)]
+
+
+def readme_results(gates, step):
     """A few lines for the README: table 1 at the end of training, and the speed of a step."""
-    text = []
-    if training:
-        rows = []
-        for gate in ("relu", "gelu", "silu", "identity", "sqs"):
-            cells = [GATES[gate]]
-            for data_set in ("mnist", "fashion-mnist"):
-                last = next((r["quarters"][-1] for r in training["rows"]
-                             if (r["data"], r["gate"], r["precision"]) == (data_set, gate, "f32")), None)
-                cells += ["%.4f ± %.4f (%.4f)" % (last["loss"]["mean"], last["loss"]["sd"], last["paper_loss"]),
-                          "%.2f ± %.2f (%.2f)" % (100 * last["accuracy"]["mean"], 100 * last["accuracy"]["sd"],
-                                                   100 * last["paper_accuracy"])] if last else ["-", "-"]
-            rows.append(cells)
-        seeds = {len(r["seeds"]) for r in training["rows"] if r["precision"] == "f32"}
-        text.append("Table 1 of the paper at the end of training, mean ± standard deviation over %s seeds, the paper's "
-                    "value in brackets:\n" % "/".join(str(n) for n in sorted(seeds)))
-        text.append(table(["gate", "MNIST loss", "accuracy %", "Fashion-MNIST loss", "accuracy %"], rows))
+    text = table1_text()
     if step:
         best = [r for r in step["rows"] if r["precision"] == "f32"]
         text.append("A whole training step in f32 takes %.2f to %.2f times the bare matrix products and is %.2f to %.2f times "
@@ -266,13 +236,12 @@ def main():
             "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
             "that alternate with what it is compared with, because machines are noisy: trust ratios, not milliseconds.\n"]
     for name, section in (("gates", gates_section), ("step", step_section), ("lm", lm_section),
-                          ("generate", generate_section), ("eigen", eigen_section), ("training", training_section),
-                          ("precision", precision_section)):
+                          ("generate", generate_section), ("eigen", eigen_section), ("precision", precision_section)):
         data = load(name)
         if data:
             text += section(data)
     (ROOT / "docs" / "performance.md").write_text("\n".join(text))
-    readme_results(load("gates"), load("step"), load("training"))
+    readme_results(load("gates"), load("step"))
     print("docs/performance.md")
 
 

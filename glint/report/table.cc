@@ -39,7 +39,7 @@ std::string json_string(const std::string& s) {
 std::string json_cell(const Column& column, const std::string& cell) {
   if (column.text) return json_string(cell);
   if (cell.empty() || cell == "nan" || cell == "inf" || cell == "-inf") return "null";
-  return is_json_number(cell) ? cell : json_string(cell);
+  return is_json_number(cell) || cell == "true" || cell == "false" ? cell : json_string(cell);
 }
 
 const std::string& key(const Column& column) { return column.key.empty() ? column.header : column.key; }

@@ -32,8 +32,8 @@ class Table {
   std::string markdown() const;
   // RFC 4180, but with line feeds alone, as the tools of this system write it.
   std::string csv() const;
-  // An array with an object a row. A cell that is a JSON number is written as that number, digit by digit;
-  // "nan", "inf" and "-inf" and an empty cell become null (in a `text` column all stay strings).
+  // An array with an object a row. A cell that is a JSON number is written as that number, digit by digit,
+  // and true and false as such; "nan", "inf" and "-inf" and an empty cell become null (in a `text` column all stay strings).
   std::string json() const;
 
  private:

@@ -119,6 +119,16 @@ TEST(Table, JsonTakesOnlyTheGrammarOfJsonAsNumber) {
   }
 }
 
+TEST(Table, JsonHasTruthValuesUnlessTheColumnIsText) {
+  Table t({{.header = "v"}, {.header = "word", .text = true}});
+  t.add({"true", "true"});
+  t.add({"false", "false"});
+  const auto rows = nlohmann::json::parse(t.json());
+  EXPECT_EQ(rows[0]["v"], true);
+  EXPECT_EQ(rows[1]["v"], false);
+  EXPECT_EQ(rows[0]["word"], "true");
+}
+
 TEST(Table, HostileTextStaysValidJson) {
   Table t({{.header = "\"k\n"}});
   t.add({"\xff\x01\"\\"});
