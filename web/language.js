@@ -157,13 +157,13 @@ export class LanguageModel {
     return out;
   }
 
-  /** Tokens whose embeddings have the largest cosine with a vector, and the smallest. @param {Float64Array} v
-   * @param {number} count */
-  near(v, count) {
+  /** Tokens whose embeddings have the largest cosine with a vector, and the smallest, of those that `candidate`
+   * lets through. @param {Float64Array} v @param {number} count @param {(id: number) => boolean} candidate */
+  near(v, count, candidate) {
     const { d_model: d, vocab } = this.config;
     const cosine = matvec(this.weight("transformer.wte"), vocab, d, v);
     for (let t = 0; t < vocab; t++) cosine[t] = this.norms[t] > 0 ? cosine[t] / this.norms[t] : 0;
-    const order = Array.from(cosine.keys()).sort((a, b) => cosine[b] - cosine[a] || a - b);
+    const order = Array.from(cosine.keys()).filter(candidate).sort((a, b) => cosine[b] - cosine[a] || a - b);
     const list = (/** @type {number[]} */ ids) => ids.map((id) => ({ id, cosine: cosine[id] }));
     return { along: list(order.slice(0, count)), against: list(order.slice(-count).reverse()) };
   }

@@ -219,6 +219,9 @@ export class Tokenizer {
     return this.pieces[id].replaceAll(MARK, "·") || "⟨empty⟩";
   }
 
+  /** Whether a token stands for text, not for a byte or a mark. @param {number} id */
+  isText = (id) => ![TYPE.unknown, TYPE.control, TYPE.byte].includes(this.types[id]);
+
   /** The piece of a whole word, the piece spelled so, or the one with the number after "#". @param {string} word */
   find(word) {
     if (/^#\d+$/.test(word) && Number(word.slice(1)) < this.pieces.length) return Number(word.slice(1));

@@ -22,7 +22,7 @@ function make(context) {
 
   const plot = spectrumPlot({ file: "glint-token-spectrum", name: () => direction.name, values: () => spectrum().values, rank, go });
 
-  const lists = () => model.near(spectrum().vectors[rank()], NEAR);
+  const lists = () => model.near(spectrum().vectors[rank()], NEAR, tokenizer.isText);
   const tokens = figure({ title: "Tokens along and against its eigenvector", file: "glint-token-list",
     note: "Cosine with the tokens' embeddings. Both lists act alike, because the match is squared.",
     csv: () => {
@@ -83,7 +83,7 @@ function make(context) {
       const up = Array.from(values.keys()).filter((i) => i < SHOWN && values[i] > 0);
       const down = Array.from(values.keys()).filter((i) => i >= w - SHOWN && values[i] < 0 && !up.includes(i)).reverse();
       body.replaceChildren(...[...up, ...down].map((i) => {
-        const { along, against } = model.near(vectors[i], 8);
+        const { along, against } = model.near(vectors[i], 8, tokenizer.isText);
         const words = (/** @type {typeof along} */ list) => h("td", {}, list.map((t) => tokenizer.shown(t.id)).join(" "));
         return h("tr", { class: i === rank() ? "current" : null }, h("th", { scope: "row" },
           h("a", { href: context.href({ rank: String(i + 1) }) }, number(values[i]))), words(along), words(against));

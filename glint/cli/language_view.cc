@@ -127,6 +127,16 @@ std::vector<Direction> asked(const OpenedLanguageRun& run, size_t layer, const L
   return out;
 }
 
+// Not bytes and marks, which are rare or never seen.
+bool is_text(const OpenedLanguageRun& run, uint16_t token) {
+  const Tokenizer& t = run.run().tokenizer;
+  return token != t.unknown() && !t.is_byte(token) && !t.is_control(token);
+}
+
+LanguageReading::NearTokens near_of(const OpenedLanguageRun& run, const Spectrum& s, size_t k, size_t count) {
+  return run.reading().near(s.vectors.view().row(k), count, [&](uint16_t t) { return is_text(run, t); });
+}
+
 std::string token_list(const OpenedLanguageRun& run, const std::vector<LanguageReading::NearToken>& near) {
   std::string out;
   for (const LanguageReading::NearToken& n : near) out += (out.empty() ? "" : " ") + run.piece(n.token);
@@ -171,7 +181,7 @@ void print_unit(Context& context, const OpenedLanguageRun& run, const LanguageSp
                {.header = "tokens along it"},
                {.header = "tokens against it"}});
   for (const size_t k : shown_of(s, o.show)) {
-    const LanguageReading::NearTokens near = run.reading().near(s.vectors.view().row(k), o.near);
+    const LanguageReading::NearTokens near = near_of(run, s, k, o.near);
     table.add({fixed_text(s.values[k], 3), token_list(run, near.positive), token_list(run, near.negative)});
   }
   context.out << table.terminal();
@@ -197,7 +207,7 @@ void report(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOpti
                            {"effective_rank", rank.entropy},
                            {"eigenvalues", s.values}};
       for (const size_t k : shown_of(s, o.show)) {
-        const LanguageReading::NearTokens near = run.reading().near(s.vectors.view().row(k), o.near);
+        const LanguageReading::NearTokens near = near_of(run, s, k, o.near);
         unit["vectors"].push_back({{"value", s.values[k]},
                                    {"along", token_json(run, near.positive)},
                                    {"against", token_json(run, near.negative)}});
@@ -248,8 +258,9 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
                text(s.rank.entropy, 1), exact ? number_text(s.energy) : fixed_text(100 * s.energy, 0) + " %",
                text(s.top, 3), text(s.bottom, 3)});
   };
-  const size_t rows = std::min(kScanRows, all.size());
-  for (size_t i = 0; i < rows; i++) row(all[i], false);
+  size_t rows = 0;
+  for (const LanguageReading::Scanned& token : all)
+    if (rows < kScanRows && is_text(run, token.token)) row(token, false), rows++;
   const std::string shown = table.terminal();
   Table whole({{.header = "token", .text = true},
                {.header = "participation"},
@@ -269,7 +280,7 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
     return;
   }
   context.out << "The tokens of layer " << layer + 1 << " whose spectrum is most concentrated (" << o.form
-              << " form), of " << all.size() << ":\n\n"
+              << " form), of " << all.size() << " (bytes and marks left out):\n\n"
               << shown << "\nall tokens: " << path << "\n";
 }
 

@@ -87,7 +87,8 @@ LanguageReading::Reading LanguageReading::read(size_t i, ConstMatrixView<double>
                    form_outputs(linalg_, pool(), view, line, weights, x))};
 }
 
-LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count) const {
+LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count,
+                                                  const std::function<bool(uint16_t)>& candidate) const {
   const ConstMatrixView<float> e = input_map().matrix;
   double norm = 0;
   for (const double v : vector) norm += v * v;
@@ -99,8 +100,9 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
     const double length = norm * static_cast<double>(embedding_norms_[t]);
     cosine[t] = length > 0 ? dot / length : 0;
   }
-  std::vector<uint16_t> order(e.rows());
-  std::iota(order.begin(), order.end(), uint16_t{0});
+  std::vector<uint16_t> order;
+  for (size_t t = 0; t < e.rows(); t++)
+    if (const auto token = static_cast<uint16_t>(t); !candidate || candidate(token)) order.push_back(token);
   const size_t n = std::min(count, order.size());
   const auto pick = [&](double sign) {
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),

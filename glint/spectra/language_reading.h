@@ -48,7 +48,9 @@ class LanguageReading {
   Reading read(size_t layer, ConstMatrixView<double> weights, const GateLine& line,
                ConstMatrixView<float> x) const;
 
-  // Tokens whose embeddings have the largest (first) and smallest (second) cosine with a vector.
+  // Tokens whose embeddings have the largest (first) and smallest (second) cosine with a vector, of those
+  // that `candidate` lets through, all when it is empty: a token that no text has keeps the embedding it was
+  // born with, and says nothing.
   struct NearToken {
     uint16_t token = 0;
     double cosine = 0;
@@ -56,7 +58,8 @@ class LanguageReading {
   struct NearTokens {
     std::vector<NearToken> positive, negative;
   };
-  NearTokens near(std::span<const double> vector, size_t count) const;
+  NearTokens near(std::span<const double> vector, size_t count,
+                  const std::function<bool(uint16_t)>& candidate = {}) const;
 
   // Every token of the vocabulary as an output direction of a layer: how concentrated its spectrum is. A
   // token a tile; `progress` is told how many are done, from any thread, one call at a time.

@@ -1,0 +1,150 @@
+// Reading a language model: what the eigenvectors of a block say is what the block does.
+#include "glint/spectra/language_reading.h"
+
+#include <cmath>
+#include <numeric>
+
+#include "fixtures.h"
+#include "tests/model/model_testing.h"
+
+namespace glint {
+namespace {
+
+using namespace fixtures;
+
+struct OneLanguageModel {
+  explicit OneLanguageModel(GateKind gate) : model(make(gate)), reading(model, machine.compute, linalg) {
+    const Rng rng(5, Stream::test);
+    for (size_t i = 0; i < 25; i++) ids.push_back(static_cast<uint16_t>(rng.below(40, i)));
+    row = {std::span(ids).first(24), std::span(ids).last(24)};
+  }
+  static LanguageModel make(GateKind gate) {
+    LanguageModel m;
+    m.config = {.vocab = 40,
+                .layers = 2,
+                .d_model = 16,
+                .d_hidden = 12,
+                .heads = 2,
+                .context = 24,
+                .gate = {.kind = gate, .params = {}}};
+    const ParamTable table = transformer_params(m.config).table;
+    m.weights = Matrix<float>(1, table.floats());
+    table.initialise(m.weights.span(), 3);
+    return m;
+  }
+  // Direction . P (gate(L x) * (R x)), number by number.
+  double output(size_t layer, std::span<const double> direction, std::span<const float> x) const {
+    const GluLayerView view = reading.layer(layer);
+    const ConstMatrixView<float> p = reading.projection(layer);
+    double sum = 0;
+    for (size_t h = 0; h < p.cols(); h++) {
+      double left = 0, right = 0, weight = 0;
+      for (size_t j = 0; j < x.size(); j++) {
+        left += static_cast<double>(view.left(h, j)) * x[j];
+        right += static_cast<double>(view.right(h, j)) * x[j];
+        weight += direction[j] * p(j, h);
+      }
+      sum += weight * gate_info(model.config.gate.kind).value(left, model.config.gate.params) * right;
+    }
+    return sum;
+  }
+
+  LanguageModel model;
+  LinearAlgebra linalg;
+  testing::TestMachine machine{2};
+  LanguageReading reading;
+  std::vector<uint16_t> ids;
+  TokenRow row;
+};
+
+TEST(LanguageReading, BilinearEigenvectorsAreTheLayer) {
+  const OneLanguageModel m(GateKind::Identity);
+  for (const size_t layer : {0, 1}) {
+    const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
+    ASSERT_EQ(x.rows(), 24u);
+    const std::vector<uint16_t> tokens = {7, 31};
+    const Matrix<double> directions = m.reading.token_directions(tokens);
+    const auto read =
+        m.reading.read(layer, m.reading.hidden(layer, directions), weights_form(m.reading.layer(layer)), x);
+    ASSERT_EQ(read.units.size(), 2u);
+    EXPECT_NEAR(read.fidelity.r2, 1, 1e-9);
+    for (size_t u = 0; u < 2; u++)
+      for (size_t i = 0; i < x.rows(); i++) {
+        const std::vector<double> at(x.view().row(i).begin(), x.view().row(i).end());
+        const std::vector<double> terms = contributions(read.units[u].spectrum, at);
+        EXPECT_NEAR(std::accumulate(terms.begin(), terms.end(), 0.0),
+                    m.output(layer, directions.view().row(u), x.view().row(i)), 1e-5);
+      }
+  }
+}
+
+TEST(LanguageReading, CalibrationBringsAGateNearer) {
+  const OneLanguageModel m(GateKind::Sqs);
+  const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
+  const StoredCalibration stored = m.reading.calibrate({&m.row, 1}, "data");
+  ASSERT_EQ(stored.lines.size(), 2u);
+  const std::vector<uint16_t> tokens = {7, 31, 12};
+  const Matrix<double> weights = m.reading.hidden(1, m.reading.token_directions(tokens));
+  const double plain = m.reading.read(1, weights, weights_form(m.reading.layer(1)), x).fidelity.r2;
+  const auto read = m.reading.read(1, weights, stored.lines[1], x);
+  EXPECT_GT(read.fidelity.r2, plain);
+  EXPECT_LE(read.fidelity.r2, 1);
+  // The fidelity is against what the gate does, not against another form.
+  double error = 0, total = 0, mean = 0;
+  std::vector<double> ours, theirs;
+  const Matrix<double> directions = m.reading.token_directions(tokens);
+  for (size_t i = 0; i < x.rows(); i++) {
+    ours.push_back(m.output(1, directions.view().row(0), x.view().row(i)));
+    const std::vector<double> at(x.view().row(i).begin(), x.view().row(i).end());
+    const std::vector<double> terms = contributions(read.units[0].spectrum, at);
+    double sum = std::accumulate(terms.begin(), terms.end(), read.units[0].constant);
+    for (size_t j = 0; j < read.units[0].linear.size(); j++) sum += read.units[0].linear[j] * at[j];
+    theirs.push_back(sum);
+    mean += ours.back() / static_cast<double>(x.rows());
+  }
+  for (size_t i = 0; i < ours.size(); i++) {
+    error += (ours[i] - theirs[i]) * (ours[i] - theirs[i]);
+    total += (ours[i] - mean) * (ours[i] - mean);
+  }
+  EXPECT_NEAR(read.fidelity.unit_r2[0], 1 - error / total, 1e-4);
+}
+
+TEST(LanguageReading, NearTokensByCosineAmongCandidates) {
+  const OneLanguageModel m(GateKind::Sqs);
+  const ConstMatrixView<float> e = m.reading.input_map().matrix;
+  std::vector<double> v(e.cols());
+  for (size_t j = 0; j < v.size(); j++) v[j] = 2 * static_cast<double>(e(9, j));  // along token 9
+  const auto near = m.reading.near(v, 3);
+  ASSERT_EQ(near.positive.size(), 3u);
+  EXPECT_EQ(near.positive[0].token, 9);
+  EXPECT_NEAR(near.positive[0].cosine, 1, 1e-6);
+  EXPECT_GE(near.positive[1].cosine, near.positive[2].cosine);
+  EXPECT_LE(near.negative[0].cosine, near.negative[1].cosine);
+  EXPECT_LT(near.negative[0].cosine, 0);
+  const auto others = m.reading.near(v, 3, [](uint16_t t) { return t != 9; });
+  EXPECT_EQ(others.positive[0].token, near.positive[1].token);
+  EXPECT_EQ(others.negative[0].token, near.negative[0].token);
+  EXPECT_EQ(m.reading.near(v, 3, [](uint16_t t) { return t == 4; }).positive.size(), 1u);
+}
+
+TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
+  const OneLanguageModel m(GateKind::Gelu);
+  const GateLine line = weights_form(m.reading.layer(0));
+  size_t last = 0;
+  const auto all = m.reading.scan(0, line, [&](size_t done) { last = done; });
+  ASSERT_EQ(all.size(), 40u);
+  EXPECT_EQ(last, 40u);
+  const Matrix<float> x = m.reading.inputs({&m.row, 1}, 0, 100);
+  for (const uint16_t token : {uint16_t{0}, uint16_t{17}, uint16_t{39}}) {
+    const std::vector<uint16_t> one = {token};
+    const auto read = m.reading.read(0, m.reading.hidden(0, m.reading.token_directions(one)), line, x);
+    const std::vector<double>& values = read.units[0].spectrum.values;
+    EXPECT_EQ(all[token].token, token);
+    EXPECT_NEAR(all[token].top, values.front(), 1e-9);
+    EXPECT_NEAR(all[token].bottom, values.back(), 1e-9);
+    EXPECT_NEAR(all[token].rank.participation, effective_rank(values).participation, 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace glint
