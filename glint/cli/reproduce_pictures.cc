@@ -119,7 +119,10 @@ void write_similarity(Lab& lab, ReportSection& section, const std::string& data,
                           .sd = means(own, &Spread::sd),
                           .min = means(own, &Spread::min),
                           .control = means(control, &Spread::mean),
-                          .pairs = comparison.results.size()};
+                          .pairs = comparison.results.size(),
+                          .pair_sd = means(own, &Spread::pair_sd),
+                          .control_sd = means(control, &Spread::pair_sd),
+                          .control_pairs = comparison.control.size()};
     lines.push_back({curve.measure, curve.mean, curve.sd, curve.control});
     lab.measured.similarity.push_back(std::move(curve));
   }
@@ -161,6 +164,7 @@ ExplainedClass explain_class(OpenedRun& run, size_t c, double logit, const UnitF
   double sum = 0;
   for (const double t : terms) (t > 0 ? out.positive : out.negative) += t, sum += t;
   out.rest = form_value(unit, x) - sum;
+  out.rest_name = unit.constant != 0 ? "linear part and constant" : "linear part";
   const ImageReading& reading = run.reading();
   for (const uint32_t k : order_by_magnitude(terms)) {
     std::vector<ExplainedTerm>& side = terms[k] > 0 ? out.forward : out.against;
@@ -251,11 +255,19 @@ void write_explanation(Lab& lab, ReportSection& section) {
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return logits[a] > logits[b]; });
   for (size_t i = 0; i < std::min<size_t>(2, order.size()); i++)
     e.classes.push_back(explain_class(*run, order[i], logits[order[i]], form.units[order[i]], x, lines));
-  section.blocks.push_back(
-      report_figure("explanation",
-                    "The decision and its runner-up: what the strongest eigenvectors of each "
-                    "class contribute to its logit, SQS, seed 0.",
-                    explain_figure(e), true));
+  const bool constant =
+      std::ranges::any_of(form.units, [](const UnitForm& unit) { return unit.constant != 0; });
+  section.blocks.push_back(report_figure(
+      "explanation",
+      "The decision and its runner-up, SQS, seed 0, calibrated form: what the strongest "
+      "eigenvectors of each class contribute to its logit. All for and all against are the sums "
+      "over all eigenvectors. The linear part comes from the shifts of the calibrated gates: "
+      "each gate is replaced by a line, gain times input plus shift, and the shift leaves a "
+      "term that is linear in the input and belongs to no eigenvector; it can be a large part "
+      "of the logit. " +
+          std::string(constant ? "The constant is the bias of the head. " : "") +
+          "What these sums lack to the logit is the error of the form.",
+      explain_figure(e), true));
   section.blocks.push_back(
       Commands{{"glint explain " + run->run().directory + " --index " + std::to_string(image)}});
 }

@@ -57,6 +57,8 @@ FormTrust trust_of(const std::vector<const ModelReading*>& models, const std::st
     t.agreement.push_back((m->*member).agreement);
     t.r2.push_back((m->*member).r2);
     t.correlation.push_back((m->*member).correlation);
+    t.accuracy_model_by_seed.push_back((m->*member).accuracy_model);
+    t.accuracy_form_by_seed.push_back((m->*member).accuracy_form);
   }
   t.accuracy_model = mean_of(models, &Fidelity::accuracy_model, member);
   t.accuracy_form = mean_of(models, &Fidelity::accuracy_form, member);
@@ -185,6 +187,11 @@ void collect_spectra(Lab& lab) {
       share.few = std::min(share.few, share.width);
       share.energy.resize(models.front()->energy.size());
       for (const ModelReading* m : models) {
+        share.energy_by_seed.emplace_back();
+        for (const std::vector<double>& of_class : m->energy)
+          share.energy_by_seed.back().push_back(of_class[share.few - 1]);
+        share.few_accuracy_by_seed.push_back(m->cut_weights.accuracy[share.few]);
+        share.all_accuracy_by_seed.push_back(m->cut_weights.accuracy.back());
         for (size_t c = 0; c < share.energy.size(); c++) share.energy[c] += m->energy[c][share.few - 1] / n;
         share.accuracy_few += m->cut_weights.accuracy[share.few] / n;
         share.accuracy_all += m->cut_weights.accuracy.back() / n;

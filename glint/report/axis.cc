@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <string_view>
 
 #include "glint/base/error.h"
 #include "glint/report/text.h"
@@ -10,7 +11,9 @@ namespace glint {
 namespace {
 
 constexpr double kLargest = 1e300, kSmallest = 1e-300;  // spans and logarithms stay finite
-constexpr double kSlack = 1e-9;  // of a step: a limit that was rounded still has its tick
+constexpr double kSlack = 1e-9;      // of a step: a limit that was rounded still has its tick
+constexpr double kOneDecade = 1.2;   // about; in powers of ten
+constexpr double kAlmostEven = 0.5;  // so short a log axis can have the ticks of a linear one
 
 const char* const kMinus = "\xe2\x88\x92";
 const char* const kTimesTen =
@@ -58,40 +61,50 @@ std::vector<Tick> linear_ticks(const Limits& limits, int most) {
   return ticks;
 }
 
-std::vector<Tick> log_ticks(const Limits& limits, int most) {
-  const double low = std::log10(limits.min), high = std::log10(limits.max);
+std::vector<Tick> log_ticks(const Limits& limits, int most, double apart) {
+  const double low = std::log10(limits.min), high = std::log10(limits.max), span = high - low;
   const int first = static_cast<int>(std::ceil(low - kSlack)),
             last = static_cast<int>(std::floor(high + kSlack));
   const int decades = last - first + 1;
   const bool plain = low >= -4 - kSlack && high <= 5 + kSlack;
-  const auto label = [&](Tick tick, int digit, int exponent) {
+  const auto label = [&](Tick& tick, int digit, int exponent) {
     if (plain) {
       tick.label = decimal(digit * std::pow(10.0, exponent), std::max(0, -exponent));
     } else {
       tick.label = digit == 1 ? "10" : std::to_string(digit) + kTimesTen;
       tick.power = integer(exponent);
     }
-    return tick;
   };
   const int stride = std::max(1, (decades + most - 1) / most);
-  const bool dense = high - low < 2;  // too few decades to read values from
+  struct Place {
+    double at;
+    int digit, exponent;
+  };
+  std::vector<Place> places;
   std::vector<Tick> ticks;
-  int labelled = 0;
-  for (int e = first - 1; e <= last; e++) {
+  for (int e = first - 1; e <= last; e++)
     for (int digit = 1; digit <= 9; digit++) {
       const double at = e + std::log10(digit);
       if (at < low - kSlack || at > high + kSlack) continue;
-      const Tick tick{.value = std::clamp(digit * std::pow(10.0, e), limits.min, limits.max)};
-      const bool major = digit == 1 ? (e - first) % stride == 0 : dense && (digit == 2 || digit == 5);
-      if (major) {
-        ticks.push_back(label(tick, digit, e));
-        labelled++;
-      } else if (stride == 1 ? decades <= 6 : digit == 1) {
-        ticks.push_back(tick);
-      }
+      const bool labelled = digit == 1 && (e - first) % stride == 0;
+      if (!labelled && !(stride == 1 ? decades <= 6 : digit == 1)) continue;
+      places.push_back({at, digit, e});
+      ticks.push_back({.value = std::clamp(digit * std::pow(10.0, e), limits.min, limits.max)});
+      if (labelled) label(ticks.back(), digit, e);
     }
-  }
-  return labelled < 2 ? linear_ticks(limits, most) : ticks;
+  // Too few decades to read values from: other digits help, the most telling first, as far as there is room.
+  const std::string_view more = span < kOneDecade ? "25374689" : span < 2 ? "25" : "";
+  for (const char digit : more)
+    for (size_t i = 0; i < places.size(); i++) {
+      if (places[i].digit != digit - '0') continue;
+      bool room = true;
+      for (size_t k = 0; k < places.size(); k++)
+        room = room && (ticks[k].label.empty() ||
+                        std::fabs(places[k].at - places[i].at) >= apart * span * (1 - kSlack));
+      if (room) label(ticks[i], places[i].digit, places[i].exponent);
+    }
+  const auto labelled = std::ranges::count_if(ticks, [](const Tick& t) { return !t.label.empty(); });
+  return labelled < 2 || (labelled < 3 && span < kAlmostEven) ? linear_ticks(limits, most) : ticks;
 }
 
 [[noreturn]] void bad_limits(const Axis& axis, const std::string& expected) {
@@ -146,8 +159,9 @@ Limits axis_limits(const Axis& axis, const std::vector<double>& values, double m
   return limits;
 }
 
-std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most) {
-  return scale == Scale::log ? log_ticks(limits, most) : linear_ticks(limits, most);
+std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart) {
+  if (scale == Scale::linear) return linear_ticks(limits, most);
+  return log_ticks(limits, most, apart > 0 ? apart : 1.0 / most);
 }
 
 double axis_fraction(Scale scale, const Limits& limits, double value) {

@@ -33,9 +33,10 @@ bool drawable(Scale scale, double value);
 Limits axis_limits(const Axis& axis, const std::vector<double>& values, double margin);
 
 // At most about `most` labelled ticks inside the limits. Linear: steps of 1, 2 or 5 times a power of ten.
-// Log: decades, with 2..9 as minor ticks; over less than two decades 1-2-5, and steps as on a linear axis
-// where that gives fewer than two.
-std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most);
+// Log: decades, with 2..9 as minor ticks. Over less than two decades 2 and 5 are labelled too, over about one
+// all digits; each only where it is `apart` of the axis's length (0: 1 / most) away from other labels. Steps
+// as on a linear axis where that leaves too few.
+std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart = 0);
 
 // Where a value lies between the limits: 0 at the minimum, 1 at the maximum.
 double axis_fraction(Scale scale, const Limits& limits, double value);

@@ -167,7 +167,8 @@ class Drawing {
     const double bottom = chart_.x.label.empty() ? 34 : 56;
     frame_.y = top;
     frame_.h = std::max(20.0, chart_.height - top - bottom);
-    y_ticks_ = axis_ticks(chart_.y.scale, y_limits_, std::max(2, static_cast<int>(frame_.h / 48)));
+    y_ticks_ = axis_ticks(chart_.y.scale, y_limits_, std::max(2, static_cast<int>(frame_.h / 48)),
+                          1.5 * kTickFont / frame_.h);
     double widest = 0;
     for (const Tick& t : y_ticks_) widest = std::max(widest, tick_width(t));
     frame_.x = 14 + widest + (chart_.y.label.empty() ? 6 : 28);

@@ -10,7 +10,7 @@ namespace glint {
 namespace {
 
 constexpr double kEdge = 18, kTop = 46, kInput = 168, kTile = 84, kGap = 8, kMiddle = 20;
-constexpr double kLogitRow = 19, kBar = 9;
+constexpr double kLogitRow = 19, kBar = 9, kLogitBars = 76, kColumnGap = 9, kNumberFont = 11;
 
 std::string to_csv(const Explanation& e) {
   std::string out = "class,side,rank,eigenvalue,projection,contribution\n";
@@ -25,7 +25,7 @@ std::string to_csv(const Explanation& e) {
     side("against", c.against);
     out += csv_field(c.name) + ",all for,,,," + number_text(c.positive) + "\n";
     out += csv_field(c.name) + ",all against,,,," + number_text(c.negative) + "\n";
-    out += csv_field(c.name) + ",rest,,,," + number_text(c.rest) + "\n";
+    out += csv_field(c.name) + "," + csv_field(c.rest_name) + ",,,," + number_text(c.rest) + "\n";
     out += csv_field(c.name) + ",logit,,,," + number_text(c.logit) + "\n";
   }
   return out;
@@ -33,13 +33,32 @@ std::string to_csv(const Explanation& e) {
 
 std::string faint() { return std::string(" fill=\"") + svg::kFaint + "\""; }
 
+std::string percent(double share) { return fixed_text(100 * share, 0) + " %"; }
+
+// The columns beside the bars: as wide as their longest text, which may be bold.
+struct LogitColumns {
+  double names = 0, logits = 0, percents = 0;
+  double around_bars() const { return names + logits + percents + 3 * kColumnGap; }
+};
+
+LogitColumns logit_columns(const Explanation& e) {
+  LogitColumns c;
+  const auto widen = [](double& column, const std::string& text, double font) {
+    column = std::max(column, 1.08 * svg::text_width(text, font));
+  };
+  for (const std::string& n : e.class_names) widen(c.names, n, svg::kSmallFont);
+  for (const double l : e.logits) widen(c.logits, signed_text(l), kNumberFont);
+  for (const double p : e.probabilities) widen(c.percents, percent(p), kNumberFont);
+  return c;
+}
+
 // Bars from a common zero line, with the numbers.
 std::string logit_bars(const Explanation& e, double x, double y, double w) {
-  double low = 0, high = 0, names = 0;
+  const LogitColumns columns = logit_columns(e);
+  double low = 0, high = 0;
   for (const double l : e.logits) low = std::min(low, l), high = std::max(high, l);
-  for (const std::string& n : e.class_names) names = std::max(names, svg::text_width(n, svg::kSmallFont));
-  const double span = std::max(high - low, 1e-12), numbers = 84;
-  const double bars = std::max(20.0, w - names - 8 - numbers), zero = x + names + 8 - low / span * bars;
+  const double span = std::max(high - low, 1e-12), names = columns.names;
+  const double bars = w - columns.around_bars(), zero = x + names + kColumnGap - low / span * bars;
   const size_t top =
       static_cast<size_t>(std::max_element(e.logits.begin(), e.logits.end()) - e.logits.begin());
   std::string out =
@@ -50,8 +69,9 @@ std::string logit_bars(const Explanation& e, double x, double y, double w) {
     out += svg::text(x + names, row + 13, svg::kSmallFont, "end", e.class_names[c], weight);
     out += svg::rect(std::min(zero, zero + length), row + 3, std::fabs(length), kLogitRow - 6,
                      "fill=\"" + hex_color(diverging_color(length < 0 ? -0.6 : 0.6)) + "\"");
-    out += svg::text(x + w - 36, row + 13, 11, "end", signed_text(e.logits[c]), weight);
-    out += svg::text(x + w, row + 13, 11, "end", fixed_text(100 * e.probabilities[c], 0) + " %", weight);
+    out += svg::text(x + w - columns.percents - kColumnGap, row + 13, kNumberFont, "end",
+                     signed_text(e.logits[c]), weight);
+    out += svg::text(x + w, row + 13, kNumberFont, "end", percent(e.probabilities[c]), weight);
   }
   out += svg::line(zero, y + 8, zero, y + 8 + kLogitRow * static_cast<double>(e.logits.size()),
                    "stroke=\"#888888\" stroke-width=\"1\"");
@@ -72,9 +92,8 @@ Figure explain_figure(const Explanation& e) {
   const double ratio =
       e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
   const double tile_h = kTile * ratio, step = kTile + kGap, row_h = 24 + tile_h + kBar + 54;
-  double names = 0;
-  for (const std::string& n : e.class_names) names = std::max(names, svg::text_width(n, svg::kSmallFont));
-  const double column = std::max(kInput, names + 160), left = kEdge + column + 34;
+  const double column = std::max(kInput, logit_columns(e).around_bars() + kLogitBars),
+               left = kEdge + column + 34;
   const double right_side = left + static_cast<double>(forward) * step + kMiddle;
   const double width = std::max(right_side + static_cast<double>(against) * step + kEdge,
                                 svg::text_width(e.title, svg::kTitleFont) + 2 * kEdge);
@@ -93,7 +112,7 @@ Figure explain_figure(const Explanation& e) {
     out += svg::text(left, y + 12, svg::kSmallFont + 1, "start",
                      c.name + ": logit " + signed_text(c.logit) + "; all for " + signed_text(c.positive) +
                          ", all against " + signed_text(c.negative) +
-                         (c.rest != 0 ? ", rest " + signed_text(c.rest) : ""),
+                         (c.rest != 0 ? ", " + c.rest_name + " " + signed_text(c.rest) : ""),
                      " font-weight=\"bold\"");
     const auto side = [&](double x, const std::vector<ExplainedTerm>& terms, double t) {
       const std::string color = hex_color(diverging_color(t));

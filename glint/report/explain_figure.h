@@ -17,6 +17,7 @@ struct ExplainedClass {
   double logit = 0;
   double positive = 0, negative = 0, rest = 0;  // sums of all terms; rest: linear part, constant, residual
   std::vector<ExplainedTerm> forward, against;  // strongest first
+  std::string rest_name = "rest";               // what `rest` is of this form: "linear part"
 };
 
 struct Explanation {

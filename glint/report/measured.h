@@ -61,6 +61,8 @@ struct SimilarityCurve {
   std::vector<double> mean = {}, sd = {}, min = {};  // [rank]
   std::vector<double> control = {};                  // [rank]: bilinear against bilinear of another seed
   size_t pairs = 0;
+  std::vector<double> pair_sd = {}, control_sd = {};  // [rank]: between the means of the pairs
+  size_t control_pairs = 0;
 };
 
 // Appendix B: how much of a class's quadratic form its strongest eigenvectors carry.
@@ -70,6 +72,8 @@ struct SpectrumShare {
   std::vector<double> energy = {};  // [class]: share of the sum of squared eigenvalues, mean over seeds
   double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms a class, and with all
   size_t seeds = 0;
+  std::vector<std::vector<double>> energy_by_seed = {};                      // [seed][class]
+  std::vector<double> few_accuracy_by_seed = {}, all_accuracy_by_seed = {};  // [seed]
 };
 
 // How far a quadratic form stands for the model.
@@ -77,11 +81,13 @@ struct FormTrust {
   std::string data, gate, form;
   std::vector<double> agreement = {}, r2 = {}, correlation = {};  // [seed]
   double accuracy_model = 0, accuracy_form = 0;                   // means
+  std::vector<double> accuracy_model_by_seed = {}, accuracy_form_by_seed = {};
 };
 
 struct TimingNumbers {
   size_t shapes = 0, fastest = 0;                    // shapes in which SQS was the fastest of the five
   std::vector<std::pair<std::string, double>> over;  // rival, geometric mean of SQS time / its time
+  size_t compared = 0, below_products = 0;  // gates of all shapes; measured faster than their own products
 };
 
 struct DepthPoint {

@@ -31,35 +31,60 @@ std::string heads(const ReportTable& t) {
   const auto align = [](Align a) { return a == Align::left ? " class=\"left\"" : ""; };
   bool grouped = false;
   for (const ReportTable::Head& h : t.heads) grouped = grouped || !h.group.empty();
-  std::string top, row;
+  std::string groups, top, row;
   for (size_t i = 0; i < t.heads.size(); i++) {
     row += std::string("<th scope=\"col\"") + align(t.heads[i].align) + ">" + inline_html(t.heads[i].text) +
            "</th>";
     if (i > 0 && t.heads[i].group == t.heads[i - 1].group) continue;
     size_t span = 1;
     while (i + span < t.heads.size() && t.heads[i + span].group == t.heads[i].group) span++;
-    top += "<th colspan=\"" + std::to_string(span) + "\"" +
-           (t.heads[i].group.empty() ? "" : " class=\"group\"") + ">" + inline_html(t.heads[i].group) +
-           "</th>";
+    const std::string columns = " colspan=\"" + std::to_string(span) + "\"";
+    groups += "<colgroup span=\"" + std::to_string(span) + "\"></colgroup>";
+    top += t.heads[i].group.empty() ? "<td" + columns + "></td>"
+                                    : "<th scope=\"colgroup\"" + columns + " class=\"group\">" +
+                                          inline_html(t.heads[i].group) + "</th>";
   }
-  return "<thead>" + (grouped ? "<tr>" + top + "</tr>" : "") + "<tr>" + row + "</tr></thead>\n";
+  return (grouped ? groups + "\n" : "") + "<thead>" + (grouped ? "<tr>" + top + "</tr>" : "") + "<tr>" + row +
+         "</tr></thead>\n";
 }
 
-std::string html(const ReportTable& t) {
-  std::string out = "<figure class=\"card table\">\n<div class=\"scroll\"><table>\n" + heads(t) + "<tbody>\n";
+// What is wider than the screen scrolls by itself, also with the keys alone.
+std::string scroller(const std::string& label, const std::string& inner) {
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + xml_escape(label) + "\">" +
+         inner + "</div>\n";
+}
+
+std::string notes(const std::string& note) {
+  std::string out;
+  for (const char c : inline_html(note)) out += c == '\n' ? std::string("<br>") : std::string(1, c);
+  return "<small>" + out + "</small>";
+}
+
+std::string body(const ReportTable& t) {
+  std::string out = "<tbody>\n";
+  std::vector<std::string> above(t.keys);  // what an empty cell repeats, for those who hear the table
   for (const ReportTable::Row& row : t.rows) {
     out += row.first ? "<tr class=\"first\">" : "<tr>";
     for (size_t i = 0; i < row.cells.size(); i++) {
       const Cell& c = row.cells[i];
-      const bool left = i < t.heads.size() && t.heads[i].align == Align::left;
+      const bool left = i < t.heads.size() && t.heads[i].align == Align::left, key = i < t.keys;
       std::string inner = inline_html(c.text);
+      if (key && c.text.empty()) inner = with_class("span", "unseen", above[i]);
+      if (key && !c.text.empty()) above[i] = inner;
       if (c.strong) inner = "<strong>" + inner + "</strong>";
-      if (!c.note.empty()) inner += "<small>" + inline_html(c.note) + "</small>";
-      out += std::string(left ? "<td class=\"left\">" : "<td>") + inner + "</td>";
+      if (!c.note.empty()) inner += notes(c.note);
+      out += std::string(key ? "<th scope=\"row\"" : "<td") + (left ? " class=\"left\">" : ">") + inner +
+             (key ? "</th>" : "</td>");
     }
     out += "</tr>\n";
   }
-  return out + "</tbody></table></div>\n<figcaption>" + inline_html(t.caption) + " " +
+  return out + "</tbody>";
+}
+
+std::string html(const ReportTable& t) {
+  return "<figure class=\"card table\">\n" +
+         scroller("Numbers: " + t.name, "<table>\n" + heads(t) + body(t) + "</table>") + "<figcaption>" +
+         inline_html(t.caption) + " " +
          with_class("span", "files", "tables/" + xml_escape(t.name) + ".csv, .json") +
          "</figcaption></figure>\n";
 }
@@ -67,9 +92,10 @@ std::string html(const ReportTable& t) {
 std::string html(const ReportFigure& f) {
   // An XML declaration may not stand inside a page.
   const size_t begin = f.svg.find("<svg");
+  const std::string svg = begin == f.svg.npos ? "" : f.svg.substr(begin);
   return with_class("figure", f.wide ? "card figure wide" : "card figure",
-                    "\n<div class=\"scroll\">" + (begin == f.svg.npos ? "" : f.svg.substr(begin)) +
-                        "</div>\n<figcaption>" + inline_html(f.caption) + " " +
+                    "\n" + (f.wide ? scroller("Figure: " + f.name, svg) : svg) + "<figcaption>" +
+                        inline_html(f.caption) + " " +
                         with_class("span", "files", "figures/" + xml_escape(f.name) + ".svg, .csv") +
                         "</figcaption>\n") +
          "\n";

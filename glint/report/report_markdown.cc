@@ -6,6 +6,12 @@ namespace {
 std::string markdown(const Paragraph& p) { return p.text + "\n"; }
 std::string markdown(const Notice& n) { return "> **Note.** " + n.text + "\n"; }
 
+std::string lines(const std::string& note) {
+  std::string out;
+  for (const char c : note) out += c == '\n' ? std::string("<br>") : std::string(1, c);
+  return out;
+}
+
 std::string markdown(const ReportTable& t) {
   std::vector<Column> columns;
   for (const ReportTable::Head& h : t.heads)
@@ -15,7 +21,7 @@ std::string markdown(const ReportTable& t) {
     std::vector<std::string> cells;
     for (const Cell& c : row.cells) {
       const std::string text = c.strong ? "**" + c.text + "**" : c.text;
-      cells.push_back(c.note.empty() ? text : text + "<br><sub>" + c.note + "</sub>");
+      cells.push_back(c.note.empty() ? text : text + "<br><sub>" + lines(c.note) + "</sub>");
     }
     table.add(std::move(cells));
   }

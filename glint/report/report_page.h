@@ -23,7 +23,7 @@ struct Notice {
 
 struct Cell {
   std::string text;
-  std::string note = {};  // small, below
+  std::string note = {};  // small, below; may have several lines
   bool strong = false;
 };
 
@@ -36,6 +36,7 @@ struct ReportTable {
     Align align = Align::right;
   };
   std::vector<Head> heads = {};
+  size_t keys = 1;  // the first columns name the row; an empty cell there repeats the one above
   struct Row {
     std::vector<Cell> cells;
     bool first = false;  // of a block of rows

@@ -46,21 +46,24 @@ section > p { margin: 10px 0; }
   box-shadow: var(--shadow); min-width: 0; }
 section > .card, .row { margin-top: 16px; }
 .row { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 440px), 1fr)); gap: 16px; }
-.scroll { overflow-x: auto; }
+.scroll { overflow-x: auto; position: relative; }
 figcaption { color: var(--muted); font-size: 13px; margin-top: 8px; max-width: 110ch; }
-.files { white-space: nowrap; opacity: 0.75; }
+.files { overflow-wrap: anywhere; opacity: 0.75; }
+/* Heard, not seen. */
+.unseen { position: absolute; width: 1px; height: 1px; overflow: hidden; clip-path: inset(50%); }
 code { font: 0.92em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 pre { font: 12px/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-x: auto; }
 table { border-collapse: collapse; font-size: 12px; width: 100%; font-variant-numeric: tabular-nums; }
 th, td { text-align: right; padding: 5px 6px; border-top: 1px solid var(--line); white-space: nowrap;
   vertical-align: top; }
-thead th { color: var(--muted); font-weight: 550; border-top: 0; font-size: 11.5px; }
+thead th, thead td { color: var(--muted); font-weight: 550; border-top: 0; font-size: 11.5px; }
+tbody th { font-weight: inherit; }
 thead .group { text-align: center; border-bottom: 1px solid var(--line-strong); color: var(--text); }
-tr.first td { border-top: 1px solid var(--line-strong); }
+tr.first > * { border-top: 1px solid var(--line-strong); }
 .left { text-align: left; }
 th:first-child, td:first-child { padding-left: 0; }
 th:last-child, td:last-child { padding-right: 0; }
-td small { display: block; color: var(--muted); font-size: 11px; line-height: 1.35; }
+td small { display: block; color: var(--muted); font-weight: 400; font-size: 11px; line-height: 1.35; }
 .findings { list-style: none; display: grid; gap: 12px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 480px), 1fr)); margin-top: 16px; }
 .claim { display: flex; gap: 12px; justify-content: space-between; align-items: flex-start; }
@@ -83,21 +86,35 @@ td small { display: block; color: var(--muted); font-size: 11px; line-height: 1.
 .figure [stroke="#000000"] { stroke: var(--ink); }
 .figure [fill="#000000"] { fill: var(--ink); }
 .figure [fill="#666666"] { fill: var(--muted); }
-.figure text[fill="#940e1e"] { fill: var(--pos); }
-.figure text[fill="#0a3e86"] { fill: var(--neg); }
+/* The dark ends of the scale for and against, in words and in shapes; pictures are images and stay. */
+.figure [fill="#940e1e"], .figure [fill="#a6252c"] { fill: var(--pos); }
+.figure [fill="#0a3e86"], .figure [fill="#1e5396"] { fill: var(--neg); }
 .figure circle[fill="#ffffff"] { fill: var(--surface); }
-@media (max-width: 700px) { .top, main { padding-left: 14px; padding-right: 14px; } .card { padding: 12px; } }
+@media (max-width: 700px) {
+  .top, main { padding-left: 14px; padding-right: 14px; }
+  .card { padding: 12px; }
+  .wide svg { max-width: none; }
+}
+@page { margin: 12mm; }
 @media print {
   body { background: #fff; font-size: 11px; }
   header { display: none; }
   main { max-width: none; padding: 0; }
-  .card { box-shadow: none; break-inside: avoid; }
+  .card { box-shadow: none; break-inside: avoid; padding: 8px 10px; }
+  .scroll { overflow: visible; }
+  .figure svg { max-width: 100%; }
   .row, .findings { grid-template-columns: 1fr 1fr; }
   .table { break-inside: auto; }
-  table { font-size: 8.5px; }
-  td small { font-size: 7.5px; }
-  th, td { padding: 3px 4px; }
-  h2 { break-after: avoid; }
+  .lead { font-size: 12px; }
+  .facts, .place, .rule, figcaption { font-size: 9px; }
+  .measured, pre { font-size: 10px; }
+  /* As wide as the paper: cells break at their spaces where they must. */
+  table { font-size: 7.5px; line-height: 1.3; }
+  thead th, thead td { font-size: 7.5px; }
+  td small { font-size: 6.8px; }
+  th, td { padding: 2px 3px; white-space: normal; }
+  tr { break-inside: avoid; }
+  h2 { break-after: avoid; font-size: 15px; margin-top: 20px; }
 }
 )css";
 }

@@ -34,6 +34,49 @@ std::array<Best, kCheckpoints> best_of(const TaskRuns& task) {
   return best;
 }
 
+// Of the seeds that reached a milestone: the last evaluated step before; 0 when the first had it.
+std::vector<double> steps_before(const GateRuns& gate, size_t milestone) {
+  std::vector<double> before;
+  for (const RunCurve& r : gate.runs) {
+    if (!r.reached[milestone]) continue;
+    uint64_t last = 0;
+    for (const CurvePoint& p : r.points)
+      if (p.step < r.reached[milestone]) last = p.step;
+    before.push_back(static_cast<double>(last));
+  }
+  return before;
+}
+
+// The evaluated steps of the first run, the many in the middle left out.
+std::string grid_text(const TaskRuns& task) {
+  constexpr size_t kListed = 14;
+  const std::vector<CurvePoint>& points = task.gates.front().runs.front().points;
+  std::string text;
+  for (size_t i = 0; i < points.size(); i++) {
+    const bool left_out = i >= kListed && i + 1 < points.size();
+    if (left_out && i > kListed) continue;
+    text += (i ? ", " : "") + (left_out ? "\xe2\x80\xa6" : std::to_string(points[i].step));
+  }
+  return text + " (" + std::to_string(points.size()) + " evaluations)";
+}
+
+// One grid a data set, said once where they are the same.
+std::string grids_text(std::span<const TaskRuns> tasks) {
+  std::vector<std::pair<std::string, std::string>> grids;  // names, steps
+  for (const TaskRuns& task : tasks) {
+    if (task.text || task.gates.empty() || task.gates.front().runs.empty()) continue;
+    const std::string steps = grid_text(task);
+    const auto same = std::ranges::find(grids, steps, &std::pair<std::string, std::string>::second);
+    if (same != grids.end())
+      same->first += " and " + title(task.data);
+    else
+      grids.emplace_back(title(task.data), steps);
+  }
+  std::string text;
+  for (const auto& [names, steps] : grids) text += (text.empty() ? "" : "; ") + names + " " + steps;
+  return text;
+}
+
 }  // namespace
 
 ReportTable table1(std::span<const TaskRuns> tasks) {
@@ -54,6 +97,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
                                {.header = "deviation"},
                                {.header = "best"}})};
   t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
+  t.keys = 2;
   for (size_t c = 0; c < kCheckpoints; c++)
     for (const char* what : {"loss", "metric"}) t.heads.push_back({what, percent_name(c)});
   for (const TaskRuns& task : tasks) {
@@ -106,7 +150,8 @@ ReportTable story_table(const TaskRuns& task) {
                      {.header = "n"},
                      {.header = "mean"},
                      {.header = "sd"}})};
-  t.heads = {{.text = "gate", .align = Align::left}, {.text = "n"}, {.text = "trained"}};
+  t.heads = {{.text = "gate", .align = Align::left}, {.text = "trained"}, {.text = "n"}};
+  t.keys = 2;
   const std::array<std::pair<const char*, int>, 3> columns = {
       {{"training loss", 4}, {"validation loss", 4}, {"perplexity", 2}}};
   const auto values = [](const GateRuns& g, size_t column, size_t c) {
@@ -119,8 +164,8 @@ ReportTable story_table(const TaskRuns& task) {
   for (const GateRuns& g : task.gates)
     for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
       const size_t n = g.runs.size();
-      ReportTable::Row row{
-          {{c == 0 ? gate_text(g.gate) : ""}, {c == 0 ? std::to_string(n) : ""}, {percent_name(c)}}, c == 0};
+      ReportTable::Row row{{{c == 0 ? gate_text(g.gate) : ""}, {percent_name(c)}, {std::to_string(n)}},
+                           c == 0};
       for (size_t i = 0; i < columns.size(); i++) {
         const MeanAndSd m = mean_and_sd(values(g, i, c));
         const bool lowest = std::ranges::all_of(task.gates, [&](const GateRuns& other) {
@@ -155,6 +200,7 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
                                {.header = "high"},
                                {.header = "sqs_is"}})};
   t.heads = {{.text = "data", .align = Align::left}, {.text = "rival", .align = Align::left}, {.text = "n"}};
+  t.keys = 2;
   for (const char* what : {"loss", "metric"})
     for (const char* column : {"difference", "95 % interval", "SQS is"})
       t.heads.push_back({.text = column, .group = what});
@@ -194,15 +240,20 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
   ReportTable t{.name = "milestones",
                 .caption =
                     "First evaluated step with at least this test accuracy: mean \xc2\xb1 standard deviation "
-                    "over seeds, and how many seeds came so far. Fewest steps in bold.",
+                    "over n seeds. Below it the evaluation before, where the accuracy was still lower: the "
+                    "true first step lies between the two. Fewest steps in bold. Evaluated at log-spaced "
+                    "steps and at the ends of epochs: " +
+                    grids_text(tasks) + ".",
                 .data = Table({{.header = "data"},
                                {.header = "gate"},
                                {.header = "accuracy"},
                                {.header = "n"},
                                {.header = "reached"},
                                {.header = "mean_step"},
-                               {.header = "sd"}})};
-  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}};
+                               {.header = "sd"},
+                               {.header = "mean_step_before"}})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
+  t.keys = 2;
   for (const double a : kMilestones) t.heads.push_back({.text = fixed_text(100 * a, 0) + " %"});
   for (const TaskRuns& task : tasks) {
     if (task.text) continue;
@@ -221,20 +272,23 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
     bool first = true;
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
-      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(g.gate)}}, first};
+      ReportTable::Row row{
+          {{first ? title(task.data) : ""}, {gate_text(g.gate)}, {std::to_string(g.runs.size())}}, first};
       first = false;
       for (size_t i = 0; i < kMilestones.size(); i++) {
         const std::vector<double> v = steps(g, i);
         const MeanAndSd m = mean_and_sd(v);
+        const double before = mean_and_sd(steps_before(g, i)).mean;
         Cell cell{"never"};
         if (!v.empty()) cell.text = plus_minus(m, v.size(), 0);
+        if (!v.empty()) cell.note = "after " + fixed_text(before, 0);
         if (!v.empty() && v.size() < g.runs.size())
-          cell.note = std::to_string(v.size()) + " of " + std::to_string(g.runs.size()) + " seeds";
+          cell.note += ", " + std::to_string(v.size()) + " of " + std::to_string(g.runs.size()) + " seeds";
         cell.strong = v.size() == g.runs.size() && m.mean == fewest[i];
         row.cells.push_back(cell);
         t.data.add({task.data, g.gate, number_text(kMilestones[i]), std::to_string(g.runs.size()),
                     std::to_string(v.size()), v.empty() ? "" : number_text(m.mean),
-                    v.size() > 1 ? number_text(m.sd) : ""});
+                    v.size() > 1 ? number_text(m.sd) : "", v.empty() ? "" : number_text(before)});
       }
       t.rows.push_back(std::move(row));
     }
@@ -253,6 +307,7 @@ ReportTable depth_table(std::span<const DepthPoint> points) {
                           {.text = "n"},
                           {.text = "accuracy"},
                           {.text = "loss"}},
+                .keys = 3,
                 .data = Table({{.header = "data"},
                                {.header = "gate"},
                                {.header = "layers"},

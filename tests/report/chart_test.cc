@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <regex>
 
@@ -95,12 +96,34 @@ TEST(Axis, LogTicksAreDecades) {
                                                                                        "10^\xe2\x88\x92"
                                                                                        "7"}));
   // Under two decades the 2 and the 5 help; in less than a factor of two only even steps do.
-  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.6, 6}, 8)), (std::vector<std::string>{"1", "2", "5"}));
   EXPECT_EQ(labels(axis_ticks(Scale::log, {0.06, 2.5}, 8)),
             (std::vector<std::string>{"0.1", "0.2", "0.5", "1", "2"}));
   EXPECT_GE(labels(axis_ticks(Scale::log, {0.61, 0.68}, 6)).size(), 2u);
   // Many decades: a label at every other one or so, and never more than asked for.
   EXPECT_LE(labels(axis_ticks(Scale::log, {1e-40, 1e40}, 6)).size(), 7u);
+}
+
+TEST(Axis, ShortLogAxesHaveAsManyLabelsAsFit) {
+  // The losses of a figure: a third of a decade has all its digits.
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.33, 1.0}, 7, 0.05)),
+            (std::vector<std::string>{"0.4", "0.5", "0.6", "0.7", "0.8", "0.9", "1"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {1, 10}, 7, 0.05)),
+            (std::vector<std::string>{"1", "2", "3", "4", "5", "6", "7", "8", "10"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {1, 10}, 4, 0.2)), (std::vector<std::string>{"1", "2", "5", "10"}));
+  // One digit alone tells no scale.
+  EXPECT_GE(labels(axis_ticks(Scale::log, {2.1, 3.9}, 6)).size(), 3u);
+  for (const Limits l : {Limits{0.33, 1}, {0.6, 6}, {0.05, 0.9}, {3.5, 9.9}, {1, 10}, {7, 95}, {2e-7, 3e-6}})
+    for (const double apart : {0.05, 0.1, 0.3}) {
+      const std::vector<Tick> ticks = axis_ticks(Scale::log, l, 7, apart);
+      EXPECT_GE(labels(ticks).size(), 2u) << l.min;
+      double last = -1;
+      for (const Tick& t : ticks) {
+        if (t.label.empty()) continue;
+        const double at = axis_fraction(Scale::log, l, t.value);
+        EXPECT_GE(at - last, apart * (1 - 1e-6)) << l.min << " to " << l.max << " at " << t.label;
+        last = at;
+      }
+    }
 }
 
 TEST(Axis, LimitsComeFromTheDataThatCanBeDrawn) {
@@ -135,6 +158,21 @@ Chart one_line(std::vector<Point> points) {
           .y = {.label = "y"},
           .series = {{.name = "a", .points = std::move(points)}},
           .legend = Legend::none};
+}
+
+TEST(Chart, LabelsOfALogAxisKeepOffEachOther) {
+  for (const double lowest : {0.08, 0.3, 0.6}) {
+    Chart chart = one_line({{0, 1}, {1, lowest}});
+    chart.y.scale = Scale::log;
+    const std::string svg = to_svg(chart);
+    const std::regex label("<text x=\"[0-9.]+\" y=\"([0-9.]+)\" text-anchor=\"end\">");
+    std::vector<double> y;
+    for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it)
+      y.push_back(std::stod((*it)[1]));
+    EXPECT_GE(y.size(), 4u) << lowest;
+    std::sort(y.begin(), y.end());
+    for (size_t i = 1; i < y.size(); i++) EXPECT_GE(y[i] - y[i - 1], 12 * 1.2) << lowest;
+  }
 }
 
 TEST(Chart, ValuesThatAreNotFiniteBreakTheLine) {

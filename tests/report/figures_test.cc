@@ -133,5 +133,39 @@ TEST(ExplainFigure, HasTheInputTheLogitsAndTheTerms) {
   EXPECT_NE(f.csv.find("cat,rest,,,,1\n"), std::string::npos);
 }
 
+TEST(ExplainFigure, NamesWhatIsNoEigenvector) {
+  Explanation e{.title = "image",
+                .size = kSize,
+                .input = {0, 0.5, 1, 0, 0, 1},
+                .class_names = {"cat"},
+                .logits = {4},
+                .probabilities = {1},
+                .classes = {{"cat", 4, 12, -9, 1, {}, {}, "linear part"}}};
+  const Figure f = explain_figure(e);
+  EXPECT_NE(f.svg.find("linear part +1.00"), std::string::npos);
+  EXPECT_EQ(f.svg.find("rest"), std::string::npos);
+  EXPECT_NE(f.csv.find("cat,linear part,,,,1\n"), std::string::npos);
+}
+
+TEST(ExplainFigure, LogitsAndProbabilitiesKeepOffEachOther) {
+  const Explanation e{.title = "image",
+                      .size = kSize,
+                      .input = {0, 0.5, 1, 0, 0, 1},
+                      .class_names = {"ankle boot", "bag"},
+                      .logits = {8.09, -123456},
+                      .probabilities = {1, 0},
+                      .classes = {}};
+  const std::string svg = explain_figure(e).svg;
+  const auto at = [&](const std::string& content) {  // the right end of a text
+    std::smatch m;
+    const std::regex text("<text x=\"([0-9.]+)\"[^>]*text-anchor=\"end\"[^>]*>" + content + "</text>");
+    EXPECT_TRUE(std::regex_search(svg, m, text)) << content;
+    return m.empty() ? 0 : std::stod(m[1]);
+  };
+  const double logit = at("\\+8\\.09"), probability = at("100 %");
+  EXPECT_GT(probability - svg::text_width("100 %", 11), logit);
+  EXPECT_GT(logit - svg::text_width("\u2212123456", 11), at("ankle boot"));
+}
+
 }  // namespace
 }  // namespace glint
