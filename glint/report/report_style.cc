@@ -54,7 +54,7 @@ figcaption { color: var(--muted); font-size: 13px; margin-top: 8px; max-width: 1
 code { font: 0.92em ui-monospace, "SF Mono", Menlo, Consolas, monospace; }
 pre { font: 12px/1.6 ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-x: auto; }
 table { border-collapse: collapse; font-size: 12px; width: 100%; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 5px 6px; border-top: 1px solid var(--line); white-space: nowrap;
+th, td { text-align: right; padding: 5px 4px; border-top: 1px solid var(--line); white-space: nowrap;
   vertical-align: top; }
 thead th, thead td { color: var(--muted); font-weight: 550; border-top: 0; font-size: 11.5px; }
 tbody th { font-weight: inherit; }
@@ -109,10 +109,10 @@ td small { display: block; color: var(--muted); font-weight: 400; font-size: 11p
   .facts, .place, .rule, figcaption { font-size: 9px; }
   .measured, pre { font-size: 10px; }
   /* As wide as the paper: cells break at their spaces where they must. */
-  table { font-size: 7.5px; line-height: 1.3; }
-  thead th, thead td { font-size: 7.5px; }
-  td small { font-size: 6.8px; }
-  th, td { padding: 2px 3px; white-space: normal; }
+  table { font-size: 7px; line-height: 1.3; }
+  thead th, thead td { font-size: 7px; }
+  td small { font-size: 6.4px; }
+  th, td { padding: 2px; white-space: normal; }
   tr { break-inside: avoid; }
   h2 { break-after: avoid; font-size: 15px; margin-top: 20px; }
 }

@@ -113,7 +113,7 @@ TEST(Axis, ShortLogAxesHaveAsManyLabelsAsFit) {
   // One digit alone tells no scale.
   EXPECT_GE(labels(axis_ticks(Scale::log, {2.1, 3.9}, 6)).size(), 3u);
   for (const Limits l : {Limits{0.33, 1}, {0.6, 6}, {0.05, 0.9}, {3.5, 9.9}, {1, 10}, {7, 95}, {2e-7, 3e-6}})
-    for (const double apart : {0.05, 0.1, 0.3}) {
+    for (const double apart : {0.05, 0.1}) {
       const std::vector<Tick> ticks = axis_ticks(Scale::log, l, 7, apart);
       EXPECT_GE(labels(ticks).size(), 2u) << l.min;
       double last = -1;
