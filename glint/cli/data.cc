@@ -1,9 +1,9 @@
 // glint data: which data sets there are, where they were found, and what is in one.
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
 #include "glint/base/threads.h"
+#include "glint/cli/data_text.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/sheet.h"
 #include "glint/cli/target.h"
@@ -15,82 +15,18 @@ namespace glint::cli {
 namespace {
 
 using nlohmann::ordered_json;
-namespace fs = std::filesystem;
 
 struct Options {
   std::string name, data_dir, sheet, draw = "auto";
   size_t per_class = 10;
 };
 
-// TinyStories is plain text, of which no checksum is published: its files are there or not.
-constexpr const char* kStories = "tinystories";
-constexpr const char* kStoriesSummary = "short stories, for language models";
-constexpr const char* kStoriesCommand = "scripts/fetch-data tinystories";
-constexpr const char* kStoryFiles[] = {"TinyStories-train.txt", "TinyStories-valid.txt"};
-
-struct TextStatus {
-  std::string origin;               // "" when not found
-  std::vector<std::string> looked;  // each folder, and what is missing there
-  std::vector<size_t> bytes;        // of each file
-};
-
-TextStatus find_stories(const DataPaths& paths) {
-  TextStatus status;
-  for (const std::string& folder : data_folders(paths, kStories)) {
-    std::error_code error;
-    std::string missing;
-    std::vector<size_t> bytes;
-    for (const char* file : kStoryFiles) {
-      const fs::path path = fs::path(folder) / file;
-      if (fs::is_regular_file(path, error))
-        bytes.push_back(static_cast<size_t>(fs::file_size(path, error)));
-      else
-        missing += (missing.empty() ? " (no " : ", ") + std::string(file);
-    }
-    if (!fs::is_directory(folder, error)) missing = " (no such folder";
-    status.looked.push_back(folder + (missing.empty() ? "" : missing + ")"));
-    if (!missing.empty()) continue;
-    status.origin = folder;
-    status.bytes = bytes;
-    break;
-  }
-  return status;
-}
-
-std::string bytes_text(size_t bytes) {
-  constexpr const char* kUnits[] = {"kB", "MB", "GB", "TB"};
-  double value = static_cast<double>(bytes) / 1e3;
-  size_t unit = 0;
-  for (; value >= 999.5 && unit + 1 < std::size(kUnits); unit++) value /= 1e3;
-  return fixed_text(value, value < 99.95 ? 1 : 0) + " " + kUnits[unit];
-}
-
 std::string size_text(size_t height, size_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
 
-size_t sum(const std::vector<size_t>& values) {
-  size_t total = 0;
-  for (const size_t v : values) total += v;
-  return total;
-}
-
-ordered_json text_json(const TextStatus& stories) {
-  ordered_json files = ordered_json::array();
-  for (size_t i = 0; i < stories.bytes.size(); i++)
-    files.push_back({{"name", kStoryFiles[i]}, {"bytes", stories.bytes[i]}});
-  return {{"name", kStories},
-          {"kind", "text"},
-          {"summary", kStoriesSummary},
-          {"state", stories.origin.empty() ? "not found" : "found"},
-          {"origin", stories.origin},
-          {"looked", stories.looked},
-          {"files", files},
-          {"bytes", sum(stories.bytes)},
-          {"command", kStoriesCommand}};
-}
-
-void list_json(Context& context, const std::vector<DatasetStatus>& images, const TextStatus& stories) {
+void list_json(Context& context, const std::vector<DatasetStatus>& images, const StoryFiles& stories,
+               const TextData& tales) {
   ordered_json j;
   j["datasets"] = ordered_json::array();
   for (const DatasetStatus& s : images)
@@ -109,14 +45,17 @@ void list_json(Context& context, const std::vector<DatasetStatus>& images, const
                              {"checksum", s.checksum},
                              {"problem", s.problem},
                              {"command", s.command}});
-  j["datasets"].push_back(text_json(stories));
+  j["datasets"].push_back(stories_json(stories));
+  j["datasets"].push_back(corpus_json(tales));
+  j["datasets"].back()["summary"] = kTalesSummary;
   context.print_json(j);
 }
 
 void list(Context& context, const DataOptions& data) {
   const std::vector<DatasetStatus> images = list_datasets(data);
-  const TextStatus stories = find_stories(data.paths);
-  if (context.shared.json) return list_json(context, images, stories);
+  const StoryFiles stories = find_stories(data.paths);
+  const TextData tales = load_text_data(kTales);
+  if (context.shared.json) return list_json(context, images, stories, tales);
   Table table({{.header = "set"},
                {.header = "state"},
                {.header = "train", .align = Align::right},
@@ -126,7 +65,8 @@ void list(Context& context, const DataOptions& data) {
                {.header = "size", .align = Align::right},
                {.header = "checksum"}});
   std::string where;
-  size_t widest = std::string(kStories).size();
+  size_t widest = std::string(kStories).size(), story_bytes = 0;
+  for (const size_t bytes : stories.bytes) story_bytes += bytes;
   for (const DatasetStatus& s : images) widest = std::max(widest, s.name.size());
   const auto line = [&](const std::string& left, const std::string& text) {
     where += pad(left, widest, Align::left) + "  " + text + "\n";
@@ -153,7 +93,7 @@ void list(Context& context, const DataOptions& data) {
     }
   }
   table.add({kStories, stories.origin.empty() ? "not found" : "found", "", "", "", "",
-             stories.origin.empty() ? "" : bytes_text(sum(stories.bytes)), ""});
+             stories.origin.empty() ? "" : bytes_text(story_bytes), ""});
   line(kStories, kStoriesSummary);
   if (stories.origin.empty()) {
     line("", std::string("get it with ") + kStoriesCommand);
@@ -161,29 +101,10 @@ void list(Context& context, const DataOptions& data) {
   } else {
     line("", "in " + stories.origin);
   }
+  table.add({kTales, "built in", std::to_string(tales.train.stories()), std::to_string(tales.valid.stories()),
+             "", "", "", tales.checksum.substr(0, 12)});
+  line(kTales, kTalesSummary);
   context.out << table.terminal() << "\n" << where;
-}
-
-void show_stories(Context& context, const Options& o, const DataOptions& data) {
-  if (!o.sheet.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = std::string(kStories) + " is text: there are no images for a sheet",
-                 .where = "--sheet"});
-  const TextStatus stories = find_stories(data.paths);
-  if (stories.origin.empty()) {
-    std::string looked;
-    for (const std::string& l : stories.looked) looked += (looked.empty() ? "looked in " : "; ") + l;
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = std::string("data set ") + kStories + " is not on this machine",
-                 .where = looked,
-                 .expected = std::string(kStoryFiles[0]) + " and " + kStoryFiles[1],
-                 .hint = kStoriesCommand});
-  }
-  if (context.shared.json) return context.print_json(text_json(stories));
-  context.out << kStories << ": " << kStoriesSummary << "\nin " << stories.origin << "\n\n";
-  Table table({{.header = "file"}, {.header = "size", .align = Align::right}});
-  for (size_t i = 0; i < stories.bytes.size(); i++) table.add({kStoryFiles[i], bytes_text(stories.bytes[i])});
-  context.out << table.terminal();
 }
 
 // The first images of every class: [class][k] is an index into the set.
@@ -206,7 +127,15 @@ void write_class_sheet(Context& context, const Options& o, const ImageSet& set) 
 }
 
 void show(Context& context, const Options& o, const DataOptions& options) {
-  if (o.name == kStories) return show_stories(context, o, options);
+  const DataKind kind = data_kind(o.name);
+  if (kind == DataKind::corpus || kind == DataKind::plain_text) {
+    if (!o.sheet.empty())
+      throw Error({.code = ErrorCode::usage,
+                   .what = o.name + " is text: there are no images for a sheet",
+                   .where = "--sheet"});
+    return show_text(context, o.name, options.paths);
+  }
+  check_data_word(o.name, "glint data NAME");
   const Dataset data = load_dataset(o.name, options);
   std::vector<size_t> train(data.train.classes), test(data.train.classes);
   for (const uint8_t label : data.train.labels) train[label]++;
@@ -290,17 +219,16 @@ void add_data(Program& program) {
        .summary = "the data sets: where they are, how large, and what is in one",
        .details =
            "Without NAME: every data set that glint knows, whether its files were found and are the "
-           "published "
-           "ones, and the command that gets a missing one. With NAME: how many images each class has, and "
-           "the first of each, drawn in the terminal. glint itself never uses the network.",
+           "published ones, and the command that gets a missing one. With NAME: how many images each class "
+           "has, and the first of each, drawn in the terminal; of a corpus stories, tokens and whether its "
+           "checksums are right. glint itself never uses the network.",
        .examples = {{"glint data", "all data sets"},
                     {"glint data glyphs --sheet glyphs.png", "the built-in digits, and a picture of them"},
+                    {"glint data corpus", "what glint tokenize put into that folder"},
                     {"glint data --json --data-dir ~/data", "the list for a program, with another folder"}}});
   const auto o = std::make_shared<Options>();
-  std::vector<std::string> names = dataset_names();
-  names.emplace_back(kStories);
-  verb.positional("NAME", o->name, "A data set, or a folder with IDX files",
-                  {.words = names, .kind = Value::Kind::directory});
+  verb.positional("NAME", o->name, "A data set, or a folder: with IDX files or made by glint tokenize",
+                  {.words = data_words(), .kind = Value::Kind::directory});
   verb.directory("--data-dir", o->data_dir, "Look for the data here first");
   verb.file("--sheet", o->sheet,
             "Write a .png picture with the first train images of each class, a row each");

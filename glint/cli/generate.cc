@@ -17,8 +17,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
-// Stories side by side: enough for the products to be quick, few enough for the cache to be small.
-constexpr size_t kSideBySide = 32;
+// Stories side by side: enough for the products to be quick, and as many as fit 256 MB with their keys and
+// values (a config.json may ask for a context of 16384, of which 32 would take gigabytes). One runs whatever
+// it takes.
+constexpr size_t kSideBySide = 32, kMemory = size_t{256} << 20;
 constexpr size_t kMaxPromptBytes = size_t{1} << 20;
 
 struct Options {
@@ -44,7 +46,7 @@ std::string prompt_text(const Options& o) {
 // The end piece, which begins every story, and the prompt.
 std::vector<uint16_t> prompt_ids(const Context& context, const LanguageRun& run, std::string text) {
   if (repair_utf8(text) > 0)
-    context.say("note: the prompt was not UTF-8 everywhere; U+FFFD stands there now");
+    context.say("note: the prompt was not UTF-8 everywhere; such bytes count as a space");
   std::vector<uint16_t> ids = run.tokenizer.encode(text);
   const auto unknown = std::count(ids.begin(), ids.end(), run.tokenizer.unknown());
   if (unknown > 0)
@@ -127,7 +129,11 @@ void run(Context& context, const Options& o) {
       .sampling = {
           .temperature = o.temperature, .top_k = o.top_k, .top_p = o.top_p, .seed = context.shared.seed}};
   const Machine machine(context);
-  Generator generator(run.model.config, machine.compute(), std::min(o.count, kSideBySide) + 1);
+  const TransformerConfig& config = run.model.config;
+  const size_t room = story_room(config, plan);
+  const size_t fit = kMemory / Generator::slot_bytes(config, machine.compute().kernels(), room);
+  const size_t slots = std::min(std::min(o.count, kSideBySide) + 1, std::max<size_t>(fit, 2));
+  Generator generator(config, machine.compute(), slots, room);
   generator.set_weights(run.model.weights.span());
 
   const bool json = context.shared.json;
@@ -178,10 +184,15 @@ void run(Context& context, const Options& o) {
   }
   std::string message = std::to_string(counts.tokens) + " tokens in " + fixed_text(time, 2) + " s, " +
                         fixed_text(rate, 0) + " tokens/s";
-  if (cut > 0)
-    message += "; " + (o.count == 1 ? std::string("the story was") : std::to_string(cut) + " stories were") +
-               " cut at " +
-               (o.tokens ? "--tokens or the context" : std::to_string(run.model.config.context) + " tokens");
+  if (cut > 0) {
+    // The prompt is the same for all, and so is the limit.
+    const bool at_tokens = o.tokens > 0 && most_added(config, plan) == o.tokens;
+    message += o.count == 1 ? "; the story was"
+                            : "; " + std::to_string(cut) + " of " + std::to_string(o.count) + " stories " +
+                                  (cut == 1 ? "was" : "were");
+    message += at_tokens ? " cut at --tokens " + std::to_string(o.tokens)
+                         : " cut at the model's context of " + std::to_string(config.context) + " tokens";
+  }
   context.say(message);
 }
 
@@ -206,7 +217,7 @@ void add_generate(Program& program) {
   const auto o = std::make_shared<Options>();
   verb.positional("RUN", o->run, "A run directory of a language model", {.kind = Value::Kind::directory})
       ->required();
-  verb.text("--prompt", o->prompt, "How the story begins; - reads it from stdin");
+  verb.text("--prompt", o->prompt, "How the story begins; - reads it from stdin")->expected(0, 1);
   verb.real("--temperature", o->temperature,
             "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);
   verb.size("--top-k", o->top_k, 0, 65536, "Only the K likeliest tokens; 0: all");

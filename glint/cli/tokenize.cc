@@ -21,6 +21,8 @@ struct Options {
   CorpusBuild build;
   std::string kind = "bpe";
   size_t vocab = 4096;
+  std::vector<std::pair<std::string, CLI::Option*>> training;  // options that train a tokenizer
+  CLI::Option* valid_share = nullptr;
 };
 
 double share(uint64_t part, uint64_t whole) {
@@ -108,9 +110,13 @@ void report_text(Context& context, const std::string& out, const CorpusBuildResu
   if (r.train.counts.empty + r.valid.counts.empty > 0)
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)
-    row("invalid UTF-8 replaced", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
+    row("invalid UTF-8, now spaces", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
   context.out << table.terminal() << "\nencoded at " << fixed_text(stories_s, 0) << " stories/s, "
               << fixed_text(bytes_s / 1e6, 1) << " MB/s\n";
+}
+
+[[noreturn]] void refuse_without_effect(const std::string& flag, const std::string& why) {
+  throw Error({.code = ErrorCode::usage, .what = flag + " has no effect: " + why, .where = flag});
 }
 
 void run(Context& context, const Options& o) {
@@ -126,6 +132,11 @@ void run(Context& context, const Options& o) {
                  .what = "--out is missing",
                  .where = "glint tokenize",
                  .expected = "a folder for the corpus"});
+  for (const auto& [flag, option] : o.training)
+    if (!build.tokenizer.empty() && option->count() > 0)
+      refuse_without_effect(flag, "with --tokenizer no tokenizer is trained");
+  if (!build.valid_texts.empty() && o.valid_share->count() > 0)
+    refuse_without_effect("--valid-share", "with --valid no stories are taken from the texts");
   build.out = context.shared.out;
   build.seed = context.shared.seed;
   build.training.kind = parse_tokenizer_kind(o.kind);
@@ -168,29 +179,32 @@ void add_tokenize(Program& program) {
            "A SentencePiece tokenizer (lower case, NFKC) is trained on a sample of the stories, or given "
            "with --tokenizer. DIR then holds tokenizer.model, train.bin, valid.bin and corpus.json. Without "
            "--valid some of the stories, evenly spread, become the validation set. White space of any kind "
-           "counts as one space.",
+           "counts as one space, and so do bytes that are not UTF-8.",
        .examples = {
            {"glint tokenize stories.txt --vocab 4096 --out stories", "a corpus from one file"},
            {"glint tokenize train.txt.xz --valid valid.txt.xz --out stories", "with its own validation set"},
            {"glint tokenize new.txt --tokenizer stories/tokenizer.model --out new",
             "other text for a model that is there"},
-           {"glint tokenize --tales 2000 --vocab 512 --out tales",
+           {"glint tokenize --tales 2000 --vocab 512 --out my-tales",
             "from the built-in tales, no files needed"}}});
   const auto o = std::make_shared<Options>();
   CorpusBuild& b = o->build;
   verb.positionals("TEXT", b.texts, "Text files; - reads from stdin", {.kind = Value::Kind::file});
   verb.texts("--valid", b.valid_texts, "A text file for validation; may be given again",
              {.placeholder = "FILE", .kind = Value::Kind::file});
-  verb.real("--valid-share", b.valid_share, "Share of the stories for validation when there is no --valid",
-            1e-6, 0.5);
+  o->valid_share = verb.real("--valid-share", b.valid_share,
+                             "Share of the stories for validation when there is no --valid", 1e-6, 0.5);
   verb.size("--tales", b.tales, 0, 10'000'000, "Instead of files: so many built-in tales");
-  verb.size("--vocab", o->vocab, 16, 65536, "Pieces of the tokenizer");
-  verb.choice("--kind", o->kind, {"bpe", "unigram"}, "How the tokenizer is trained");
+  const auto training = [&](CLI::Option* option) { o->training.emplace_back(option->get_name(), option); };
+  training(verb.size("--vocab", o->vocab, 16, 65536, "Pieces of the tokenizer"));
+  training(verb.choice("--kind", o->kind, {"bpe", "unigram"}, "How the tokenizer is trained"));
   verb.file("--tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one");
-  verb.size("--sample", b.sample, 1, 1'000'000, "Stories that the tokenizer is trained on, at most 128 MB");
+  training(verb.size("--sample", b.sample, 1, 1'000'000,
+                     "Stories that the tokenizer is trained on, at most 128 MB"));
   verb.switches("byte-fallback", b.training.byte_fallback,
                 "256 of the pieces stand for bytes, so that no character is lost",
                 [o](const std::string& word) { o->build.training.byte_fallback = word == "true"; });
+  for (size_t last = verb.options().size(), i = last - 2; i < last; i++) training(verb.options()[i].option);
   verb.flag("--force", b.force, "Replace a corpus that is in DIR");
   verb.share_seed();
   verb.share_threads();

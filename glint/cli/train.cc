@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
+#include "glint/cli/text_sources.h"
 #include "glint/cli/train_jobs.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/table.h"
@@ -13,6 +14,8 @@ namespace glint::cli {
 namespace {
 
 using nlohmann::ordered_json;
+
+constexpr const char* kSmallStories = "tinystories-small";  // the recipe to point to
 
 struct Options {
   std::string recipe, seeds, data_dir;
@@ -151,12 +154,68 @@ void report(Context& context, const std::vector<TrainJob>& jobs) {
   context.out << "\n";
 }
 
+const RecipeKey* find_key(const std::vector<RecipeKey>& keys, const std::string& name) {
+  for (const RecipeKey& k : keys)
+    if (k.name == name) return &k;
+  return nullptr;
+}
+
+bool is_given(const Options& o, const std::string& name) {
+  return std::any_of(o.given.begin(), o.given.end(), [&](const auto& g) { return g.first == name; });
+}
+
+// Images or stories: the data say it, and where there are none of that name the options. Error (usage) for
+// text that is no corpus yet, and for flags and keys of the recipe that mean nothing for the data.
+void choose_kind(TrainOptions& options, const Options& o, const std::vector<RecipeKey>& keys) {
+  const std::vector<OptionSpec> table = option_table(options);
+  const bool text_keys = std::any_of(table.begin(), table.end(), [&](const OptionSpec& s) {
+    return s.kind == OptionSpec::For::text && find_key(keys, s.name);
+  });
+  const bool text_flags = std::any_of(table.begin(), table.end(), [&](const OptionSpec& s) {
+    return s.kind == OptionSpec::For::text && is_given(o, s.name);
+  });
+  const RecipeKey* data_key = is_given(o, "data") ? nullptr : find_key(keys, "data");
+  const std::string named = data_key ? data_key->where : "--data " + options.data;
+  const DataKind kind = data_kind(options.data);
+  if (kind == DataKind::plain_text)
+    throw not_tokenized(options.data, named, text_keys ? o.recipe : kSmallStories,
+                        data_paths_from_environment(o.data_dir));
+  options.text = kind == DataKind::corpus || (kind == DataKind::unknown && (text_keys || text_flags));
+  if (!options.text) check_data_word(options.data, named);
+
+  const std::string is_for = options.text ? "images" : "stories";
+  std::string wrong, where;
+  size_t count = 0;
+  for (const OptionSpec& spec : table) {
+    if (applies(spec, options)) continue;
+    if (is_given(o, spec.name))
+      throw Error({.code = ErrorCode::usage,
+                   .what = "--" + spec.name + " is for " + is_for,
+                   .where = "--data " + options.data,
+                   .expected = options.text ? "options of a language model" : "options of an image model"});
+    const RecipeKey* key = find_key(keys, spec.name);
+    if (!key) continue;
+    if (count++ == 0) where = key->where;
+    wrong += (count > 1 ? ", " : "") + spec.name;
+  }
+  if (count > 0)
+    throw Error({.code = ErrorCode::usage,
+                 .what = wrong + (count > 1 ? " are" : " is") + " for " + is_for + ", but " + options.data +
+                         (options.text ? " holds stories" : " holds images"),
+                 .where = where,
+                 .expected = options.text ? "a recipe for stories, or images as --data"
+                                          : "a recipe for images, or a corpus as --data",
+                 .hint = "glint train " + std::string(options.text ? kSmallStories : "quick") + " --data " +
+                         options.data});
+}
+
 void run(Context& context, const Options& o) {
   TrainOptions options;
   std::string label;
+  std::vector<RecipeKey> keys;
   if (!o.recipe.empty()) {
     const std::string path = find_recipe(o.recipe, recipe_folders());
-    apply_recipe(options, path);
+    keys = apply_recipe(options, path);
     const size_t slash = path.find_last_of('/');
     label = path.substr(slash == path.npos ? 0 : slash + 1);
     label = label.substr(0, label.rfind(".toml"));
@@ -164,18 +223,10 @@ void run(Context& context, const Options& o) {
   for (const OptionSpec& spec : option_table(options))
     for (const auto& [name, text] : o.given)
       if (name == spec.name) set_option(spec, text, "--" + name);
-  options.text = is_text_data(options.data);
-  for (const OptionSpec& spec : option_table(options))
-    for (const auto& [name, text] : o.given)
-      if (name == spec.name && !applies(spec, options))
-        throw Error({.code = ErrorCode::usage,
-                     .what = "--" + name + " is for " + (options.text ? "images" : "stories"),
-                     .where = "--data " + options.data,
-                     .expected = options.text ? "options of a language model" : "options of an image model"});
+  choose_kind(options, o, keys);
   if (label.empty())
     label = options.data.find('/') == std::string::npos ? options.data : options.text ? "stories" : "images";
-  if (!o.seeds.empty() &&
-      std::any_of(o.given.begin(), o.given.end(), [](const auto& g) { return g.first == "seed"; }))
+  if (!o.seeds.empty() && is_given(o, "seed"))
     throw Error(
         {.code = ErrorCode::usage, .what = "--seed and --seeds exclude each other", .where = "--seeds"});
   check(options);

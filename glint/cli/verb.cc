@@ -310,10 +310,13 @@ void Verb::parse(std::vector<std::string> arguments) {
     const bool next_is_flag =
         i + 1 < arguments.size() && (arguments[i + 1].starts_with("--") || find(arguments[i + 1]));
     std::string value;
-    if (equals != a.npos)
+    bool given = equals != a.npos;
+    if (given)
       value = a.substr(equals + 1);
     else if (i + 1 < arguments.size() && !next_is_flag)
-      value = arguments[++i];
+      value = arguments[++i], given = true;
+    // An option whose value may be left out takes an empty one as none.
+    if (value.empty() && given && o->option->get_expected_min() == 0) continue;
     if (value.empty()) usage("the option needs a value", flag, o->value.placeholder, help);
     const std::string& name = o->flags.back();  // the long one, if there is one
     joined.push_back(name + (name.starts_with("--") ? "=" : "") + value);

@@ -85,7 +85,8 @@ class Verb {
   explicit Verb(VerbText text);
 
   // Options; flags are "--name" or "-n,--name". The pointer is CLI11's, for ->required(), ->needs(),
-  // ->excludes(); the target's value when it is added is the default that help shows.
+  // ->excludes(), and ->expected(0, 1) where an empty text is the same as none; the target's value when it is
+  // added is the default that help shows.
   CLI::Option* flag(const std::string& flags, bool& target, const std::string& description);
   CLI::Option* text(const std::string& flags, std::string& target, const std::string& description,
                     Value value = {});

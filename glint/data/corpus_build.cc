@@ -1,18 +1,16 @@
 #include "glint/data/corpus_build.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
 #include <filesystem>
-#include <memory>
 #include <optional>
 #include <queue>
 
 #include "glint/base/error.h"
 #include "glint/base/rng.h"
+#include "glint/data/build_files.h"
 #include "glint/data/corpus.h"
 #include "glint/data/tales.h"
 #include "glint/data/text_data.h"
@@ -35,44 +33,18 @@ double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-// Stdin and pipes can be read once, but a corpus takes two passes: their bytes go to a file that is removed.
-class Spool {
- public:
-  Spool(FileSystem& files, std::string folder) : files_(files), folder_(std::move(folder)) {}
+std::string list(const std::vector<std::string>& paths) {
+  std::string text;
+  for (const std::string& p : paths) text += (text.empty() ? "" : ", ") + (p == "-" ? "stdin" : p);
+  return text;
+}
 
-  // `each` is called with the bytes so far.
-  void take(std::vector<std::string>& paths, const std::function<void(uint64_t bytes)>& each) {
-    for (std::string& path : paths) {
-      std::error_code ignored;
-      if (path != "-" && !fs::is_fifo(path, ignored) && !fs::is_character_file(path, ignored)) continue;
-      TextStream from(path);
-      copies_.push_back(folder_ + "/text." + std::to_string(::getpid()) + "." +
-                        std::to_string(copies_.size()) + ".tmp");
-      const std::unique_ptr<WritableFile> to = files_.create(copies_.back());
-      std::vector<char> block(size_t{1} << 18);
-      for (uint64_t bytes = 0; const size_t n = from.read(block);) {
-        to->write(as_bytes({block.data(), n}));
-        each(bytes += n);
-      }
-      path = copies_.back();
-    }
-  }
-  ~Spool() {
-    for (const std::string& copy : copies_) {
-      try {
-        files_.remove(copy);
-      } catch (...) {  // a file that stays behind is no reason to fail
-      }
-    }
-  }
-  Spool(const Spool&) = delete;
-  Spool& operator=(const Spool&) = delete;
-
- private:
-  FileSystem& files_;
-  std::string folder_;
-  std::vector<std::string> copies_;
-};
+[[noreturn]] void refuse_empty(const std::string& what, const std::vector<std::string>& sources) {
+  throw Error({.code = ErrorCode::bad_file,
+               .what = what,
+               .where = list(sources),
+               .expected = "text, with a line " + std::string(kEndOfText) + " between stories"});
+}
 
 // The stories of several files one after the other, or tales.
 class Stories {
@@ -139,6 +111,7 @@ class Builder {
   void report(const BuildProgress& progress) const;
   void report(Stage stage, const Stories& stories, uint64_t done_before = 0, uint64_t total = 0) const;
   void check_folder() const;
+  void check_parts() const;
   std::vector<std::string> draw_sample();
   void encode(Stories& stories, CorpusWriter& train, CorpusPart& train_part, CorpusWriter* valid,
               CorpusPart* valid_part, uint64_t done_before, uint64_t total);
@@ -163,17 +136,37 @@ void Builder::report(Stage stage, const Stories& stories, uint64_t done_before, 
 }
 
 void Builder::check_folder() const {
-  if (!build_.force && is_text_data(build_.out))
+  if (build_.out == kTales)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a corpus cannot be called tales",
+                 .where = "--out tales",
+                 .expected = "another name: --data tales means the built-in tales",
+                 .hint = "--out my-tales"});
+  std::error_code ignored;
+  for (const char* file : {"run.json", "config.json"})
+    if (fs::exists(path(file), ignored))
+      throw Error({.code = ErrorCode::usage,
+                   .what = "the folder holds a model, not a corpus",
+                   .where = path(file),
+                   .expected = "a new folder, or with --force one that holds a corpus"});
+  if (!build_.force && has_corpus_files(build_.out))
     throw Error({.code = ErrorCode::usage,
                  .what = "there is a corpus already",
                  .where = "--out " + build_.out,
                  .expected = "a new folder",
                  .hint = "--force replaces it"});
-  std::error_code error;
-  fs::create_directories(build_.out, error);
-  if (error || !fs::is_directory(build_.out))
-    throw Error({.what = "cannot make the folder: " + (error ? error.message() : "it is a file"),
-                 .where = build_.out});
+}
+
+void Builder::check_parts() const {
+  if (result_.train.stories == 0) refuse_empty("there are no stories in the text", sources_);
+  if (result_.valid.stories > 0) return;
+  if (!splits()) refuse_empty("there are no stories in the text for validation", valid_sources_);
+  throw Error(
+      {.code = ErrorCode::bad_file,
+       .what = "no story is left for validation: there are only " + std::to_string(result_.train.stories),
+       .where = build_.tales ? "--tales" : list(sources_),
+       .expected = "at least one train and one validation story",
+       .hint = "a larger --valid-share, or --valid FILE"});
 }
 
 // The stories with the lowest keys; a key is a function of (seed, index), so every story has the same chance.
@@ -318,19 +311,18 @@ void Builder::write_info() const {
 
 CorpusBuildResult Builder::run() {
   check_folder();
+  std::vector<std::string> inputs = build_.texts;
+  inputs.insert(inputs.end(), build_.valid_texts.begin(), build_.valid_texts.end());
+  check_readable(inputs);
+  if (!build_.tokenizer.empty()) result_.tokenizer = Tokenizer::read(build_.tokenizer);
+  NewFolder folder(build_.out);
   sources_ = build_.texts, valid_sources_ = build_.valid_texts;
   Spool spool(files_, build_.out);
   for (std::vector<std::string>* paths : {&build_.texts, &build_.valid_texts})
     spool.take(*paths, [&](uint64_t bytes) { report({Stage::copy, 0, bytes, bytes, 0}); });
-  if (!build_.tokenizer.empty()) {
-    result_.tokenizer = Tokenizer::read(build_.tokenizer);
-  } else {
+  if (build_.tokenizer.empty()) {
     const std::vector<std::string> sample = draw_sample();
-    if (sample.empty())
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "there are no stories in the text",
-                   .where = sources_.empty() ? "" : sources_[0],
-                   .expected = "text, with a line " + std::string(kEndOfText) + " between stories"});
+    if (sample.empty()) refuse_empty("there are no stories in the text", sources_);
     const double start = seconds();
     report({Stage::train, sample.size(), 0, 0, 0});
     size_t next = 0;
@@ -355,20 +347,14 @@ CorpusBuildResult Builder::run() {
   const uint64_t total = stories.total() + valid_stories.total();
   encode(stories, train, result_.train, splits() ? &valid : nullptr, &result_.valid, 0, total);
   if (!splits()) encode(valid_stories, valid, result_.valid, nullptr, nullptr, stories.done(), total);
-  for (const auto& [part, what] :
-       {std::pair(&result_.train, "train"), std::pair(&result_.valid, "validation")})
-    if (part->stories == 0)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = std::string("there are no ") + what + " stories",
-                   .where = sources_.empty() ? "--tales" : sources_[0],
-                   .expected = "at least one train and one validation story",
-                   .hint = splits() ? "a larger --valid-share, or --valid FILE" : ""});
+  check_parts();
   // From here on the folder changes: without corpus.json until all is in place.
   files_.remove(path(kCorpusInfoFile));
   write_atomic(files_, path(kTokenizerFile), tokenizer.model());
   result_.train.checksum = train.finish();
   result_.valid.checksum = valid.finish();
   write_info();
+  folder.keep();
   result_.encode_seconds = seconds() - start;
   return std::move(result_);
 }

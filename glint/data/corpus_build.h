@@ -54,8 +54,9 @@ struct CorpusBuildResult {
 };
 
 // Writes tokenizer.model, train.bin, valid.bin and, last, corpus.json. Error (usage) when the folder holds a
-// corpus already and `force` is not set; Error (bad_file) for what is wrong with a file or when there are no
-// stories.
+// corpus already and `force` is not set, or a run; Error (bad_file) for what is wrong with a file or when
+// there are no stories. That all files can be read is checked before any work, and a folder that was made for
+// nothing goes away again.
 CorpusBuildResult build_corpus(FileSystem& files, ThreadPool& pool, const CorpusBuild& build);
 
 }  // namespace glint

@@ -296,6 +296,11 @@ std::vector<std::string> dataset_names() {
   return names;
 }
 
+bool is_image_data(const std::string& name_or_dir) {
+  std::string ignored;
+  return name_or_dir == kGlyphs || find_known(name_or_dir) || find_files(name_or_dir, ignored);
+}
+
 Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options) {
   if (name_or_dir == kGlyphs) return make_glyphs(options);
   if (const KnownSet* known = find_known(name_or_dir)) {

@@ -56,6 +56,9 @@ struct DataOptions {
 // that gets it) or is not what it should be.
 Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options);
 
+// True for what load_dataset would take: a word that it knows, or a folder with the four files.
+bool is_image_data(const std::string& name_or_dir);
+
 // Of the four files, unpacked, with their headers.
 size_t unpacked_bytes(const Dataset& data);
 

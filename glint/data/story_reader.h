@@ -17,7 +17,7 @@ inline constexpr size_t kMaxStoryBytes = size_t{16} << 20;
 struct StoryCounts {
   uint64_t stories = 0;
   uint64_t empty = 0;     // skipped: nothing but white space
-  uint64_t replaced = 0;  // stretches of bytes that are not UTF-8, each now U+FFFD
+  uint64_t replaced = 0;  // stretches of bytes that are not UTF-8, each now U+FFFD: a space to the tokenizer
   uint64_t bytes = 0;     // of the stories
   StoryCounts& operator+=(const StoryCounts& other);
 };

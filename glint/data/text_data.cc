@@ -61,12 +61,15 @@ void check_fits(const Corpus& corpus, const Tokenizer& tokenizer, const std::str
                  .hint = "glint tokenize TEXT --tokenizer " + tokenizer_path + " --out DIR"});
 }
 
-bool is_text_data(const std::string& name_or_dir) {
-  if (name_or_dir == kTales) return true;
+bool has_corpus_files(const std::string& folder) {
   std::error_code ignored;
   for (const char* file : {kTokenizerFile, kTrainFile, kValidFile, kCorpusInfoFile})
-    if (fs::is_regular_file(fs::path(name_or_dir) / file, ignored)) return true;
+    if (fs::is_regular_file(fs::path(folder) / file, ignored)) return true;
   return false;
+}
+
+bool is_text_data(const std::string& name_or_dir) {
+  return name_or_dir == kTales || has_corpus_files(name_or_dir);
 }
 
 TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& options) {

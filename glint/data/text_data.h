@@ -40,6 +40,7 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
 
 // True for what load_text_data would take: `tales`, or a folder with one of the files of a corpus.
 bool is_text_data(const std::string& name_or_dir);
+bool has_corpus_files(const std::string& folder);
 
 // Error (bad_file) when the corpus was not made with this tokenizer.
 void check_fits(const Corpus& corpus, const Tokenizer& tokenizer, const std::string& corpus_path,

@@ -17,16 +17,34 @@ void norm(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float
   k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
 }
 
+size_t whole_panels(size_t columns, size_t nr) { return (columns + nr - 1) / nr * nr; }
+
+// Floats of one head in a slot.
+size_t key_floats(const TransformerConfig& config, size_t nr, size_t room) {
+  return whole_panels(room, nr) * config.head_dim();
+}
+size_t head_floats(const TransformerConfig& config, size_t nr, size_t room) {
+  const size_t floats = key_floats(config, nr, room) + room * whole_panels(config.head_dim(), nr);
+  return (floats + kLineFloats - 1) / kLineFloats * kLineFloats;
+}
+
 MatrixView<float> cut(Matrix<float>& m, Range r) { return m.view().row_range(r.first, r.count); }
 
 }  // namespace
 
-Generator::Generator(const TransformerConfig& config, const Compute& compute, size_t slots)
+size_t Generator::slot_bytes(const TransformerConfig& config, const Kernels& kernels, size_t room) {
+  const size_t cache = config.layers * config.heads * head_floats(config, kernels.nr, room);
+  const size_t token = 6 * config.d_model + 3 * config.hidden() + config.vocab + 1;
+  return sizeof(float) * (cache + token);
+}
+
+Generator::Generator(const TransformerConfig& config, const Compute& compute, size_t slots, size_t room)
     : config_(config),
       compute_(compute),
+      room_(room ? std::min(room, config.context) : config.context),
       params_(transformer_params(config)),
       scale_(static_cast<float>(1 / std::sqrt(2.0 * static_cast<double>(config.layers)))),
-      rotary_(config.context, config.head_dim()),
+      rotary_(room_, config.head_dim()),
       positions_(slots) {
   check(config);
   const size_t d = config.d_model, h = config.hidden(), nr = compute.kernels().nr;
@@ -36,9 +54,9 @@ Generator::Generator(const TransformerConfig& config, const Compute& compute, si
                        PackedWeights(p, 2 * h, d, false), PackedWeights(p, d, h, false)});
   for (size_t first = 0; first < config.vocab; first += kVocabBlock)
     head_.emplace_back(p, std::min(kVocabBlock, config.vocab - first), d, false);
-  value_stride_ = panels(config.head_dim()) * nr;
-  head_floats_ = panels(config.context) * nr * config.head_dim() + config.context * value_stride_;
-  head_floats_ = (head_floats_ + kLineFloats - 1) / kLineFloats * kLineFloats;
+  value_stride_ = whole_panels(config.head_dim(), nr);
+  key_floats_ = key_floats(config, nr, room_);
+  head_floats_ = head_floats(config, nr, room_);
   cache_ = Matrix<float>(slots, config.layers * config.heads * head_floats_);
   x_ = Matrix<float>(slots, d);
   u_ = Matrix<float>(slots, d);
@@ -48,7 +66,7 @@ Generator::Generator(const TransformerConfig& config, const Compute& compute, si
   y_ = Matrix<float>(slots, h);
   logits_ = Matrix<float>(slots, config.vocab);
   inverse_ = Matrix<float>(1, slots);
-  scores_ = Matrix<float>(compute.pool.size(), panels(config.context) * nr + 2 * kLineFloats);
+  scores_ = Matrix<float>(compute.pool.size(), whole_panels(room_, nr) + 2 * kLineFloats);
 }
 
 void Generator::set_weights(std::span<const float> weights) {
@@ -71,7 +89,7 @@ float* Generator::keys(size_t slot, size_t layer, size_t head) {
 }
 
 float* Generator::values(size_t slot, size_t layer, size_t head) {
-  return keys(slot, layer, head) + panels(config_.context) * compute_.kernels().nr * config_.head_dim();
+  return keys(slot, layer, head) + key_floats_;
 }
 
 void Generator::copy(size_t from, size_t to) {
@@ -93,7 +111,7 @@ void Generator::attend(size_t row, size_t slot, size_t layer, size_t worker) {
     for (size_t j = 0; j < hd; j++) keys_h[(at / nr * hd + j) * nr + at % nr] = qkv[d + h * hd + j];
     std::copy_n(qkv + 2 * d + h * hd, hd, values_h + at * value_stride_);
     k.gemm({.m = 1,
-            .n = panels(seen) * nr,
+            .n = whole_panels(seen, nr),
             .k = hd,
             .a = qkv + h * hd,
             .a_tile = 0,
@@ -155,6 +173,7 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
 MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
                                   bool logits) {
   assert(slots.size() == tokens.size() && slots.size() <= positions_.size());
+  assert(std::none_of(slots.begin(), slots.end(), [&](uint32_t slot) { return full(slot); }));
   const size_t n = slots.size(), each = group_rows(), groups = (n + each - 1) / each;
   const auto rows = [&](size_t group) { return Range{group * each, std::min(each, n - group * each)}; };
   compute_.pool.for_tiles(groups,

@@ -2,8 +2,8 @@
 // kept (a KV cache). What a story computes does not depend on the other stories, on their number or on the
 // threads: every sum has an order of its own.
 //
-// A slot holds one story: per layer and head the keys as panels [context / nr, head_dim, nr] and the values
-// [context, head_dim], so that scores and sums are products with the cache in place.
+// A slot holds one story: per layer and head the keys as panels [room / nr, head_dim, nr] and the values
+// [room, head_dim], so that scores and sums are products with the cache in place.
 #pragma once
 
 #include <span>
@@ -16,8 +16,11 @@ namespace glint {
 
 class Generator {
  public:
-  // Allocates here only: about 8 * layers * context * d_model bytes a slot.
-  Generator(const TransformerConfig& config, const Compute& compute, size_t slots);
+  // `room`: the most tokens that a slot takes, at most the context; 0: the context. What is computed does not
+  // depend on it. Allocates here only: slot_bytes a slot.
+  Generator(const TransformerConfig& config, const Compute& compute, size_t slots, size_t room = 0);
+  // About 8 * layers * room * d_model bytes, and the numbers of one token.
+  static size_t slot_bytes(const TransformerConfig& config, const Kernels& kernels, size_t room);
 
   // Packs them; to be called once before the first step. Keeps the pointer.
   void set_weights(std::span<const float> weights);
@@ -25,7 +28,8 @@ class Generator {
   const TransformerConfig& config() const { return config_; }
   size_t slots() const { return positions_.size(); }
   size_t position(size_t slot) const { return positions_[slot]; }  // tokens fed so far
-  bool full(size_t slot) const { return positions_[slot] == config_.context; }
+  size_t room() const { return room_; }
+  bool full(size_t slot) const { return positions_[slot] == room_; }
   void clear(size_t slot) { positions_[slot] = 0; }
   void copy(size_t from, size_t to);
 
@@ -40,9 +44,6 @@ class Generator {
   };
   // Rows that go through all layers on one thread: a register tile of the products.
   size_t group_rows() const { return compute_.kernels().mr; }
-  size_t panels(size_t columns) const {
-    return (columns + compute_.kernels().nr - 1) / compute_.kernels().nr;
-  }
   float* keys(size_t slot, size_t layer, size_t head);
   float* values(size_t slot, size_t layer, size_t head);
   void layers(Range rows, std::span<const uint32_t> slots, std::span<const uint16_t> tokens, size_t worker);
@@ -50,6 +51,7 @@ class Generator {
 
   TransformerConfig config_;
   const Compute& compute_;
+  size_t room_;
   TransformerParams params_;
   std::span<const float> weights_;
   float scale_;
@@ -57,11 +59,11 @@ class Generator {
   std::vector<Block> blocks_;
   std::vector<PackedWeights> head_;  // in blocks of the vocabulary, which threads share
   size_t value_stride_;              // of a head's values: whole panels
-  size_t head_floats_;               // keys and values of a head
+  size_t key_floats_, head_floats_;  // keys of a head; keys and values
   Matrix<float> cache_;              // [slots, layers * heads * head_floats]
   std::vector<size_t> positions_;
   Matrix<float> x_, u_, qkv_, a_, z_, y_, logits_, inverse_;  // [slots, ...]
-  Matrix<float> scores_;                                      // [workers, context]
+  Matrix<float> scores_;                                      // [workers, room]
 };
 
 }  // namespace glint

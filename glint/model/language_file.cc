@@ -33,7 +33,7 @@ LanguageModel load_language_model(const std::string& directory) {
   c.d_model = config.number("d_model", 2, 16384);
   c.d_hidden = config.number("d_hidden", 1, 16384);
   c.heads = config.number("heads", 1, 1024);
-  c.context = config.number("context", 1, 16384);
+  c.context = config.number("context", kMinContext, kMaxContext);
   c.gate = config.gate();
   config.checked("heads", [&] { check(c); });
   m.data = config.fields().optional<std::string>("data", "");

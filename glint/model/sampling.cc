@@ -100,14 +100,23 @@ uint16_t Sampler::choose(const Kernels& kernels, std::span<float> logits, uint32
   return choose(kernels, logits, Rng(options_.seed, Stream::sample, story).uniform(place));
 }
 
+size_t most_added(const TransformerConfig& config, const StoryPlan& plan) {
+  if (plan.prompt.empty() || plan.prompt.size() >= config.context)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a story cannot begin with " + std::to_string(plan.prompt.size()) + " tokens",
+                 .where = "--prompt",
+                 .expected = "from 1 to " + std::to_string(config.context - 1) + ": the model sees " +
+                             std::to_string(config.context) + " tokens at once"});
+  const size_t left = config.context - plan.prompt.size();
+  return plan.tokens ? std::min(plan.tokens, left) : left;
+}
+
 GenerateCounts generate(Generator& generator, const Compute& compute, const StoryPlan& plan,
                         const std::function<bool(uint32_t, uint16_t)>& on_token,
                         const std::function<void(Story)>& on_story) {
-  const size_t context = generator.config().context, base = generator.slots() - 1;
-  assert(generator.slots() >= 2 && !plan.prompt.empty() && plan.prompt.size() < context);
   // Prompt and story together have at most `context` tokens.
-  const size_t room = context - plan.prompt.size();
-  const size_t most = plan.tokens ? std::min(plan.tokens, room) : room;
+  const size_t most = most_added(generator.config(), plan), base = generator.slots() - 1;
+  assert(generator.slots() >= 2 && generator.room() >= story_room(generator.config(), plan));
   Sampler sampler(plan.sampling);
   GenerateCounts counts;
 

@@ -45,12 +45,20 @@ struct Story {
 };
 
 struct StoryPlan {
-  std::span<const uint16_t> prompt;  // at least one token, below the context
+  std::span<const uint16_t> prompt;  // at least one token, fewer than the context
   uint16_t end = 0;
   size_t first = 0, count = 1;
   size_t tokens = 0;  // the most that are added to the prompt; 0: as many as fit the context
   SamplingOptions sampling = {};
 };
+
+// Tokens that are added to the prompt at most, 1 or more: what the plan says or what the context leaves.
+// Error (usage) for a prompt that is empty or fills the context.
+size_t most_added(const TransformerConfig& config, const StoryPlan& plan);
+// The room that a slot of the generator needs: the last token of a story is not fed.
+inline size_t story_room(const TransformerConfig& config, const StoryPlan& plan) {
+  return plan.prompt.size() + most_added(config, plan) - 1;
+}
 
 struct GenerateCounts {
   uint64_t tokens = 0;  // that were chosen, ends included
@@ -59,7 +67,7 @@ struct GenerateCounts {
 
 // Calls `on_token(story, id)` for every token as it comes and `on_story` for every finished story, in the
 // order in which they finish. As many stories as the generator has slots, less one for the prompt, run side
-// by side; `on_token` false stops everything.
+// by side; `on_token` false stops everything. The generator has two slots or more, and room for a story.
 GenerateCounts generate(Generator& generator, const Compute& compute, const StoryPlan& plan,
                         const std::function<bool(uint32_t story, uint16_t id)>& on_token,
                         const std::function<void(Story story)>& on_story);

@@ -30,7 +30,7 @@ void check(const TransformerConfig& c) {
   check_range("--d-model", c.d_model, 2, 16384);
   check_range("--d-hidden", c.hidden(), 1, 16384);
   check_range("--heads", c.heads, 1, 1024);
-  check_range("--context", c.context, 1, 16384);
+  check_range("--context", c.context, kMinContext, kMaxContext);
   if (c.d_model % (2 * c.heads) != 0)
     throw Error(
         {.code = ErrorCode::usage,

@@ -25,6 +25,9 @@
 
 namespace glint {
 
+// Tokens of a sequence: the one that begins a story and one more, up to what a table of positions may take.
+inline constexpr size_t kMinContext = 2, kMaxContext = 16384;
+
 struct TransformerConfig {
   size_t vocab = 4096;
   size_t layers = 4;

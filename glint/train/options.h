@@ -61,8 +61,12 @@ Json options_to_json(const TrainOptions& options);
 // Unknown keys and values of the wrong type or outside their domain are Errors (bad_file).
 TrainOptions options_from_json(const Json& json, const std::string& where);
 
-// Overwrites what the recipe names. Error (usage) with file, line and the nearest key.
-void apply_recipe(TrainOptions& options, const std::string& path);
+// A key of a recipe, and its file and line.
+struct RecipeKey {
+  std::string name, where;
+};
+// Overwrites what the recipe names, and gives its keys. Error (usage) with file, line and the nearest key.
+std::vector<RecipeKey> apply_recipe(TrainOptions& options, const std::string& path);
 // "mnist-4.1" or a path: the file, in recipes/ of the current folder or beside the program's share folder.
 std::string find_recipe(const std::string& name, const std::vector<std::string>& folders);
 

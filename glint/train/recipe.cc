@@ -7,7 +7,7 @@
 
 namespace glint {
 
-void apply_recipe(TrainOptions& options, const std::string& path) {
+std::vector<RecipeKey> apply_recipe(TrainOptions& options, const std::string& path) {
   const std::string text = read_file(path, size_t{1} << 20);
   const auto place = [&](const toml::source_region& r) {
     return path + ", line " + std::to_string(r.begin.line);
@@ -23,6 +23,7 @@ void apply_recipe(TrainOptions& options, const std::string& path) {
   }
   const std::vector<OptionSpec> specs = option_table(options);
   std::vector<std::string> names;
+  std::vector<RecipeKey> keys;
   for (const OptionSpec& s : specs) names.push_back(s.name);
   for (const auto& [key, node] : table) {
     const std::string name(key.str());
@@ -55,7 +56,9 @@ void apply_recipe(TrainOptions& options, const std::string& path) {
                                : switch_wanted ? "true or false"
                                                : "a number"});
     set_option(*spec, value, where);
+    keys.push_back({name, where});
   }
+  return keys;
 }
 
 }  // namespace glint

@@ -15,14 +15,15 @@ export XDG_DATA_HOME=$work/home
 unset GLINT_DATA
 run data
 expect_code 0
-for part in mnist fashion-mnist glyphs tinystories "built in" "scripts/fetch-data mnist" \
+for part in mnist fashion-mnist glyphs tinystories tales "built in" "scripts/fetch-data mnist" \
   "scripts/fetch-data tinystories" "$work/home/glint/mnist (no such folder)"; do expect_out "$part"; done
 widest=$(sed '/^$/,$d' "$work/out" | awk '{ if (length($0) > n) n = length($0) } END { print n }')
 [ "$widest" -le 80 ] || fail "the table has $widest columns"
 
 run data --json
 expect_code 0
-expect_json "[d['name'] for d in j['datasets']] == ['mnist', 'fashion-mnist', 'glyphs', 'tinystories']"
+expect_json "[d['name'] for d in j['datasets']] == ['mnist', 'fashion-mnist', 'glyphs', 'tinystories', 'tales']"
+expect_json "(j['datasets'][4]['train']['stories'], j['datasets'][4]['valid']['stories'], j['datasets'][4]['vocab']) == (2000, 200, 512)"
 expect_json "j['datasets'][0]['state'] == 'not found' and j['datasets'][0]['command'] == 'scripts/fetch-data mnist'"
 expect_json "len(j['datasets'][0]['looked']) >= 1 and j['datasets'][0]['train'] == 0"
 expect_json "(j['datasets'][2]['train'], j['datasets'][2]['test'], j['datasets'][2]['height']) == (10000, 2000, 28)"
@@ -44,6 +45,42 @@ expect_json "j['datasets'][3]['state'] == 'found' and j['datasets'][3]['bytes'] 
 run data tinystories --data-dir "$work/sets"
 expect_code 0
 expect_out "TinyStories-valid.txt"
+
+# The built-in tales, and what glint tokenize made; damage is noticed.
+run data tales
+expect_code 0
+expect_out "tales: 2000 train and 200 validation stories, vocabulary of 512 pieces"
+expect_out "built in"
+run tokenize --tales 100 --vocab 300 --out "$work/corpus" --json --quiet
+expect_code 0
+cp "$work/out" "$work/made.json"
+run data "$work/corpus"
+expect_code 0
+expect_out "98 train and 2 validation stories, vocabulary of 300 pieces"
+expect_out "verified"
+run data "$work/corpus" --json
+expect_json "j['train']['tokens'] == json.load(open('$work/made.json'))['train']['tokens'] and j['kind'] == 'corpus'"
+mv "$work/corpus/corpus.json" "$work/corpus.json"
+run data "$work/corpus"
+expect_out "corpus.json is missing"
+sed 's/"checksum": "[0-9a-f]*/"checksum": "/' "$work/corpus.json" >"$work/corpus/corpus.json"
+run data "$work/corpus"
+expect_out "that of another corpus"
+python3 -c "
+import sys
+with open(sys.argv[1], 'r+b') as f:
+    f.seek(64)
+    byte = f.read(1)[0]
+    f.seek(64)
+    f.write(bytes([byte ^ 1]))
+" "$work/corpus/train.bin"
+run data "$work/corpus"
+expect_code 3
+expect_no_out
+expect_err "train.bin"
+run data "$work/sets/tinystories/TinyStories-train.txt"
+expect_code 3
+expect_err "glint tokenize"
 
 # One set; the counts of the classes add up.
 run data glyphs
@@ -108,6 +145,8 @@ if [ -d /usr/share/datasets/fashion-mnist ]; then
 fi
 
 refused "did you mean glyphs?" data glyfs
+refused "did you mean tales?" data talez
+refused "are no images" data tales --sheet x.png
 refused "--sheet needs a data set" data --sheet x.png
 refused "ends in .png" data glyphs --sheet x.jpg
 refused "are no images" data tinystories --sheet x.png --data-dir "$work/sets"

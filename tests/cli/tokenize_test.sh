@@ -70,7 +70,40 @@ expect_code 0
 expect_json "j['train']['invalid_utf8_replaced'] == 1 and j['train']['empty_skipped'] == 1 and not j['tokenizer']['trained']"
 cmp -s "$work/one/tokenizer.model" "$work/odd/tokenizer.model" || fail "the tokenizer is another one"
 
+# Bytes that are not UTF-8 count as a space: the same ids as with one, and the table says so.
+printf 'the \xff fox\n<|endoftext|>\nthe fox\n<|endoftext|>\n' >"$work/bytes.txt"
+printf 'the   fox\n<|endoftext|>\nthe fox\n<|endoftext|>\n' >"$work/spaces.txt"
+for text in bytes spaces; do
+  run tokenize "$work/$text.txt" --valid "$work/a.txt" --tokenizer "$work/one/tokenizer.model" --out "$work/as-$text"
+  expect_code 0
+done
+cmp -s "$work/as-bytes/train.bin" "$work/as-spaces/train.bin" || fail "invalid UTF-8 is not a space"
+run tokenize "$work/bytes.txt" --valid "$work/a.txt" --tokenizer "$work/one/tokenizer.model" --out "$work/as-bytes" --force
+expect_out "invalid UTF-8, now spaces"
+
+# The examples of the help that need no files, as they stand there, in an empty folder.
+mkdir "$work/empty"
+examples=$("$glint" tokenize --help | sed -n 's/^ *glint \(tokenize --tales [^#]*[a-z0-9]\).*$/\1/p')
+[ -n "$examples" ] || fail "no example with --tales in the help"
+while read -r example; do
+  # shellcheck disable=SC2086
+  (cd "$work/empty" && "$glint" $example --quiet >/dev/null 2>"$work/err") || fail "glint $example: $(cat "$work/err")"
+done <<<"$examples"
+
 # What is refused, and leaves nothing behind.
+(cd "$work/empty" && "$glint" tokenize --tales 60 --vocab 300 --out tales >/dev/null 2>"$work/err") && fail "--out tales is taken"
+grep -qF "built-in tales" "$work/err" || fail "--out tales: $(cat "$work/err")"
+[ ! -e "$work/empty/tales" ] || fail "the folder tales was made"
+mkdir "$work/run"
+echo '{}' >"$work/run/run.json"
+cp "$work/one/tokenizer.model" "$work/run"
+refused "holds a model" tokenize "$work/a.txt" $vocab --out "$work/run"
+refused "holds a model" tokenize "$work/a.txt" $vocab --out "$work/run" --force
+for option in "--vocab 77" "--kind unigram" "--sample 3" --byte-fallback --no-byte-fallback; do
+  # shellcheck disable=SC2086
+  refused "${option%% *} has no effect" tokenize "$work/a.txt" --tokenizer "$work/one/tokenizer.model" $option --out "$work/x"
+done
+refused "--valid-share has no effect" tokenize "$work/a.txt" --valid "$work/a.txt" --valid-share 0.1 --out "$work/x"
 refused "there is a corpus already" tokenize "$work/a.txt" $vocab --out "$work/one"
 refused "there is no text" tokenize --out "$work/x"
 refused "--out is missing" tokenize "$work/a.txt"
@@ -88,10 +121,16 @@ bad_file() {
 bad_file "there are no stories" tokenize "$work/empty.txt" --out "$work/x"
 bad_file "ends too early" tokenize "$work/cut.gz" --out "$work/x"
 bad_file "No such file" tokenize "$work/none.txt" --out "$work/x"
+bad_file "$work/none.txt" tokenize "$work/a.txt" --valid "$work/none.txt" --out "$work/x"
+if grep -q "training" "$work/err"; then fail "a tokenizer was trained before a missing file was noticed"; fi
+bad_file "$work/empty.txt" tokenize "$work/a.txt" --valid "$work/empty.txt" $vocab --out "$work/x"
+if grep -q "valid-share" "$work/err"; then fail "--valid-share does not help an empty --valid"; fi
+bad_file "$work/empty.txt" tokenize "$work/empty.txt" --tokenizer "$work/one/tokenizer.model" --out "$work/x"
+if grep -q "valid-share" "$work/err"; then fail "--valid-share does not help an empty text"; fi
 bad_file "not a SentencePiece model" tokenize "$work/a.txt" --tokenizer "$work/a.txt" --out "$work/x"
 head -c 5000 "$work/one/tokenizer.model" >"$work/cut.model"
 bad_file "SentencePiece" tokenize "$work/a.txt" --tokenizer "$work/cut.model" --out "$work/x"
-[ -z "$(ls -A "$work/x" 2>/dev/null)" ] || fail "left behind: $(ls "$work/x")"
+[ ! -e "$work/x" ] || fail "left behind: $(ls -A "$work/x")"
 
 # Ctrl-C: no corpus and no rests. The pipe never ends, so the program is in the middle of it.
 mkfifo "$work/pipe"
@@ -110,5 +149,5 @@ kill "$writer" 2>/dev/null
 wait "$writer" 2>/dev/null
 command_line="glint tokenize PIPE, interrupted"
 expect_code 130
-[ -z "$(ls -A "$work/stopped" 2>/dev/null)" ] || fail "left behind: $(ls "$work/stopped")"
+[ ! -e "$work/stopped" ] || fail "left behind: $(ls -A "$work/stopped")"
 finish

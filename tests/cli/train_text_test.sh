@@ -83,6 +83,47 @@ refused "from 1 to 2" spectrum "$work/one" --token happy --layer 3
 refused "is for images" train tales --noise-std 1 --out "$work/x"
 refused "is for stories" train quick --heads 2 --out "$work/x"
 
+# Text that is not tokenized yet: the answer has the two commands, for every recipe that needs a corpus.
+export XDG_DATA_HOME=$work/home
+unset GLINT_DATA
+checked=0
+for recipe in "$2"/recipes/*.toml; do
+  grep -q '^heads' "$recipe" || continue
+  grep -q '^data = "tales"' "$recipe" && continue
+  name=$(basename "$recipe" .toml)
+  refused "glint tokenize TRAIN.txt --valid VALID.txt --out corpus && glint train $name --data corpus" train "$name" --out "$work/x"
+  expect_err "scripts/fetch-data tinystories"
+  checked=$((checked + 1))
+done
+[ "$checked" -ge 2 ] || fail "only $checked recipes for a corpus"
+mkdir -p "$work/sets/tinystories"
+for part in train valid; do cp "$work/text.txt" "$work/sets/tinystories/TinyStories-$part.txt"; done
+at=$work/sets/tinystories/TinyStories
+refused "glint tokenize $at-train.txt --valid $at-valid.txt --out corpus && glint train tinystories-small --data corpus" \
+  train tinystories-small --data-dir "$work/sets" --out "$work/x"
+for name in text.txt text.txt.gz text.txt.xz; do
+  [ -e "$work/$name" ] || cp "$work/text.txt" "$work/$name"
+  refused "glint tokenize $work/$name --out corpus && glint train tinystories-small --data corpus" train --data "$work/$name" --out "$work/x"
+done
+run train --data "$work/none.txt" --out "$work/x"
+expect_code 3
+expect_err "no such file"
+refused "glint tokenize TEXT --out stories" train tinystories-small --data stories --out "$work/x"
+refused "did you mean tales?" train --data talez --out "$work/x"
+
+# Keys of a recipe for the other kind of data are refused with their names and the line.
+refused "heads, context, micro-batch are for stories, but glyphs holds images" train tinystories-small --data glyphs --out "$work/x"
+expect_err "tinystories-small.toml, line "
+expect_err "glint train quick --data glyphs"
+run tokenize --tales 120 --vocab 300 --out "$work/corpus" --quiet
+expect_code 0
+refused "noise-std, noise-prob are for images" train mnist-4.1 --data "$work/corpus" --out "$work/x"
+expect_err "mnist-4.1.toml, line "
+expect_err "glint train tinystories-small --data $work/corpus"
+[ ! -e "$work/x" ] || fail "a refused training left something behind"
+refused "from 2 to 16384" train tales --context 1 --out "$work/x"
+refused "from 2 to 16384" train tales --context 16385 --out "$work/x"
+
 # What does not fit together is refused.
 cp -r "$work/one" "$work/damaged"
 head -c 1000 "$work/one/tokenizer.model" >"$work/damaged/tokenizer.model"

@@ -129,7 +129,7 @@ TEST_F(CorpusFolder, StopsAndRefusesWithoutLeavingAnything) {
     CorpusBuild b = build("stopped");
     b.report = [&](const BuildProgress& p) { return p.stage != stage; };
     EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, b); }).code, ErrorCode::interrupted);
-    EXPECT_TRUE(std::filesystem::is_empty(folder_.path("stopped")));
+    EXPECT_FALSE(std::filesystem::exists(folder_.path("stopped")));
   }
   build_corpus(real_files(), pool, build("a"));
   const std::string before = read_file(folder_.path("a/train.bin"));
@@ -148,14 +148,74 @@ TEST_F(CorpusFolder, StopsAndRefusesWithoutLeavingAnything) {
             "there are no stories in the text");
   CorpusBuild few = build("few");
   few.valid_share = 0.001;
-  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, few); }).what,
-            "there are no validation stories");
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, few); }).hint,
+            "a larger --valid-share, or --valid FILE");
   CorpusBuild damaged = build("damaged");
   folder_.write("bad.model", read_file(folder_.path("a/tokenizer.model")).substr(0, 5000));
   damaged.tokenizer = folder_.path("bad.model");
   EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, damaged); }).code, ErrorCode::bad_file);
   for (const char* out : {"nothing", "few", "damaged"})
-    EXPECT_TRUE(std::filesystem::is_empty(folder_.path(out))) << out;
+    EXPECT_FALSE(std::filesystem::exists(folder_.path(out))) << out;
+}
+
+TEST_F(CorpusFolder, EmptyFilesAreNamed) {
+  write_text("text", 200);
+  folder_.write("empty", "\n<|endoftext|>\n");
+  ThreadPool pool(1);
+  build_corpus(real_files(), pool, build("a"));
+  CorpusBuild b = build("x");
+  b.tokenizer = folder_.path("a/tokenizer.model");
+  b.valid_texts = {folder_.path("empty")};
+  const ErrorParts valid = error_parts([&] { build_corpus(real_files(), pool, b); });
+  EXPECT_EQ(valid.what, "there are no stories in the text for validation");
+  EXPECT_EQ(valid.where, folder_.path("empty"));
+  EXPECT_EQ(valid.hint, "");
+  std::swap(b.texts, b.valid_texts);
+  const ErrorParts train = error_parts([&] { build_corpus(real_files(), pool, b); });
+  EXPECT_EQ(train.what, "there are no stories in the text");
+  EXPECT_EQ(train.where, folder_.path("empty"));
+  EXPECT_EQ(train.hint, "");
+}
+
+// Every input is looked at before anything is done, and nothing is made for nothing.
+TEST_F(CorpusFolder, MissingFilesAreNoticedFirst) {
+  write_text("text", 50);
+  ThreadPool pool(1);
+  CorpusBuild b = build("new/inner");
+  b.report = [](const BuildProgress&) {
+    ADD_FAILURE() << "work was done";
+    return true;
+  };
+  b.valid_texts = {folder_.path("text"), folder_.path("missing")};
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, b); }).where, folder_.path("missing"));
+  b.valid_texts = {};
+  b.texts.push_back(folder_.path("missing"));
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, b); }).where, folder_.path("missing"));
+  b.texts = {"-"};
+  b.valid_texts = {"-"};
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, b); }).code, ErrorCode::usage);
+  EXPECT_FALSE(std::filesystem::exists(folder_.path("new")));
+}
+
+TEST_F(CorpusFolder, RunsAreNotOverwritten) {
+  write_text("text", 50);
+  ThreadPool pool(1);
+  for (const char* file : {"run.json", "config.json"}) {
+    std::filesystem::create_directory(folder_.path(std::string("with-") + file));
+    folder_.write(std::string("with-") + file + "/" + file, "{}");
+    CorpusBuild b = build(std::string("with-") + file);
+    for (const bool force : {false, true}) {
+      b.force = force;
+      const ErrorParts parts = error_parts([&] { build_corpus(real_files(), pool, b); });
+      EXPECT_EQ(parts.code, ErrorCode::usage);
+      EXPECT_EQ(parts.what, "the folder holds a model, not a corpus");
+    }
+  }
+  CorpusBuild tales = build("a");
+  tales.out = kTales;
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, tales); }).what,
+            "a corpus cannot be called tales");
+  EXPECT_FALSE(std::filesystem::exists(kTales));
 }
 
 TEST_F(CorpusFolder, OddStoriesAreCounted) {
@@ -203,6 +263,7 @@ TEST(TextData, MistakesNameTheCommand) {
             "glint tokenize " + folder.path("s.txt") + " --out DIR, then --data DIR");
   EXPECT_TRUE(is_text_data("tales"));
   EXPECT_FALSE(is_text_data(folder.path()));
+  EXPECT_FALSE(has_corpus_files("tales"));  // a word, not a folder
 }
 
 TEST(TextRows, BeginAndEndAndAreCut) {

@@ -198,18 +198,18 @@ TEST(Sampling, TopKAndTopPAndGreedy) {
   EXPECT_THROW(Sampler({}).choose(best(), bad, 0.5), Error);
 }
 
-// Story 3 is story 3: whatever the count, the slots, the threads and where the numbering starts.
+// Story 3 is story 3: whatever the count, the slots, their room, the threads and where the numbering starts.
 TEST(Generate, StoriesDependOnTheirNumberAlone) {
   const TransformerConfig& config = kShapes[1];
   const Matrix<float> weights = random_weights(config);
   const uint16_t prompt[] = {0, 5, 6};
   std::map<uint32_t, Story> expected;
   const struct {
-    size_t threads, slots, first, count;
-  } cases[] = {{1, 9, 0, 8}, {2, 3, 0, 8}, {1, 2, 3, 2}, {3, 30, 2, 6}};
+    size_t threads, slots, first, count, room;
+  } cases[] = {{1, 9, 0, 8, 0}, {2, 3, 0, 8, 32}, {1, 2, 3, 2, 0}, {3, 30, 2, 6, 32}};
   for (const auto& c : cases) {
     const Machine m(c.threads);
-    Generator generator(config, m.compute, c.slots);
+    Generator generator(config, m.compute, c.slots, c.room);
     generator.set_weights(weights.span());
     std::map<uint32_t, std::vector<uint16_t>> streamed;
     size_t stories = 0;
@@ -237,6 +237,61 @@ TEST(Generate, StoriesDependOnTheirNumberAlone) {
   }
   ASSERT_EQ(expected.size(), 8u);
   EXPECT_NE(expected[0].ids, expected[1].ids);
+}
+
+// The slots are as large as the stories of the plan, and the stories the same.
+TEST(Generate, RoomIsThatOfThePlan) {
+  TransformerConfig config = kShapes[1];
+  const Machine m(1);
+  const Matrix<float> weights = random_weights(config);
+  const uint16_t prompt[] = {0, 5, 6};
+  const StoryPlan plan{.prompt = prompt, .end = 60000, .count = 3, .tokens = 9, .sampling = {.seed = 2}};
+  EXPECT_EQ(most_added(config, plan), 9u);
+  EXPECT_EQ(story_room(config, plan), 11u);
+  std::map<uint32_t, std::vector<uint16_t>> expected;
+  for (const size_t room : {size_t{0}, story_room(config, plan)})
+    for (const size_t slots : {2, 4}) {
+      Generator generator(config, m.compute, slots, room);
+      EXPECT_EQ(generator.room(), room ? room : config.context);
+      generator.set_weights(weights.span());
+      generate(
+          generator, m.compute, plan, [](uint32_t, uint16_t) { return true; },
+          [&](const Story& s) {
+            EXPECT_EQ(s.ids.size(), 9u);
+            expected.try_emplace(s.index, s.ids);
+            EXPECT_EQ(expected[s.index], s.ids) << room << " room, " << slots << " slots";
+          });
+    }
+  EXPECT_EQ(expected.size(), 3u);
+  // Memory grows with the room, not with the context.
+  const Kernels& k = m.compute.kernels();
+  const size_t small = Generator::slot_bytes(config, k, 11), large = Generator::slot_bytes(config, k, 1024);
+  config.context = kMaxContext;
+  EXPECT_EQ(Generator::slot_bytes(config, k, 11), small);
+  EXPECT_GE(large - small, 8 * config.layers * config.d_model * (1024 - 11 - k.nr));
+}
+
+TEST(Generate, PromptsThatDoNotFitAreErrors) {
+  TransformerConfig config = kShapes[1];
+  config.context = 2;
+  const Machine m(1);
+  const Matrix<float> weights = random_weights(config);
+  Generator generator(config, m.compute, 2);
+  generator.set_weights(weights.span());
+  const uint16_t prompt[] = {0, 5};
+  const auto code = [&](size_t n) {
+    try {
+      generate(
+          generator, m.compute, {.prompt = std::span(prompt, n), .end = 0},
+          [](uint32_t, uint16_t) { return true; }, [](const Story& s) { EXPECT_LE(s.ids.size(), 1u); });
+    } catch (const Error& e) {
+      return e.exit_code();
+    }
+    return 0;
+  };
+  EXPECT_EQ(code(0), 2);
+  EXPECT_EQ(code(1), 0);
+  EXPECT_EQ(code(2), 2);
 }
 
 TEST(Generate, StopsAtTheLimitAndWhenAsked) {

@@ -83,12 +83,20 @@ TEST(LanguageFile, WrongConfigurationsAreRefused) {
     refused(key, nullptr);
   for (const char* key : {"vocab", "layers", "d_model", "heads", "context"})
     for (const Json& value : {Json(0), Json(-1), Json(1 << 20), Json("4"), Json(4.5)}) refused(key, value);
+  for (const size_t context : {size_t{1}, kMaxContext + 1}) refused("context", context);
   refused("heads", 3);
   refused("format", "glint-other");
   refused("gate", "sq");
   refused("vocab", 12);  // the tensors have 11 rows
   refused("d_hidden", 7);
   EXPECT_EQ(error_of([&] { load_language_model(folder / "nothing"); }).code, ErrorCode::bad_file);
+  // The limits themselves are fine: no tensor has the length of the context.
+  for (const size_t context : {kMinContext, kMaxContext}) {
+    Json json = config_to_json(m.config);
+    json["context"] = context;
+    write_atomic(real_files(), folder / "config.json", json.dump());
+    EXPECT_EQ(load_language_model(folder.path()).config.context, context);
+  }
 }
 
 }  // namespace

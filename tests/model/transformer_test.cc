@@ -301,7 +301,8 @@ TEST(TransformerConfig, WrongValuesAreRefused) {
   refused("--layers", [](auto& c) { c.layers = 0; });
   refused("--heads", [](auto& c) { c.heads = 3; });
   refused("--heads", [](auto& c) { c.d_model = 12; });  // heads of 3: no pairs
-  refused("--context", [](auto& c) { c.context = 0; });
+  for (const size_t context : {size_t{0}, kMinContext - 1, kMaxContext + 1})
+    refused("--context", [&](auto& c) { c.context = context; });
 }
 
 }  // namespace
