@@ -210,6 +210,26 @@ def table1_text():
     return [text + ":\n", table(["gate"] + [c[2] for c in columns], rows)]
 
 
+def reproduction_text():
+    """One figure of the reproduction, and what became of the paper's claims."""
+    folder = RESULTS / "reproduction"
+    path = folder / "tables" / "verdicts.json"
+    if not path.exists():
+        return []
+    claims = [v for v in json.loads(path.read_text()) if v["place"] != "not in the paper"]
+    seeds = max(r["n"] for r in json.loads((folder / "tables" / "table1.json").read_text()))
+    counts = {word: sum(v["verdict"] == word for v in claims)
+              for word in ("holds", "holds in part", "does not hold", "not tested at this scale")}
+    figure = "docs/results/reproduction/figures/figure3-fashion-mnist-loss.svg"
+    return ["Test loss on Fashion-MNIST over the steps of training, five gates, mean and spread over %d seeds (figure 3 of the paper, "
+            "as `glint reproduce` draws it):\n" % seeds,
+            "![Test loss of five gates on Fashion-MNIST](%s)\n" % figure,
+            "Of the %d claims of the paper that the report judges, %d hold, %d hold in part, %d do not hold, and %d were not tested "
+            "at the paper's scale. The report, with every number: "
+            "[docs/results/reproduction/report.md](docs/results/reproduction/report.md). [docs/reproduction.md](docs/reproduction.md) "
+            "says how to make it.\n" % ((len(claims),) + tuple(counts.values()))]
+
+
 def readme_results(gates, step):
     """A few lines for the README: table 1 at the end of training, and the speed of a step."""
     text = table1_text()
@@ -225,6 +245,7 @@ def readme_results(gates, step):
                     "on %s).\n" % (" and ".join("%.2f" % l["vs_identity"] for l in sqs),
                                    " and ".join(threads_text(l["threads"]) for l in sqs)))
     text.append("All figures, goals missed included: [docs/performance.md](docs/performance.md).\n")
+    text += reproduction_text()
     begin, end = "<!-- results: written by bench/write_performance.py -->\n", "<!-- end of results -->"
     readme = (ROOT / "README.md").read_text()
     head, rest = readme.split(begin)

@@ -4,8 +4,10 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/cli/load_run.h"
 #include "glint/cli/reproduce_output.h"
 #include "glint/cli/verbs.h"
+#include "glint/report/verdicts.h"
 
 namespace glint::cli {
 namespace {
@@ -42,6 +44,11 @@ std::vector<std::string> split(const std::string& text) {
 std::vector<std::string> choose_images(const Options& o, std::vector<std::string>& notices) {
   if (!o.data.empty()) {
     const std::vector<std::string> words = split(o.data);
+    if (words.empty())
+      throw Error({.code = ErrorCode::usage,
+                   .what = "no data set is named",
+                   .where = "--data " + o.data,
+                   .expected = "names with commas between: mnist, fashion-mnist, glyphs"});
     for (const std::string& w : words)
       if (w.find('/') != w.npos)
         throw Error({.code = ErrorCode::usage,
@@ -71,12 +78,33 @@ std::vector<std::string> choose_images(const Options& o, std::vector<std::string
   return found;
 }
 
-PlanSetup make_setup(Context& context, const Options& o, std::vector<std::string>& notices) {
+void check_stories(const std::string& folder) {
+  if (folder != kTales && is_text_data(folder)) return;
+  throw Error({.code = ErrorCode::usage,
+               .what = "'" + printable(folder) + "' is not a corpus of stories",
+               .where = "--stories",
+               .expected = "a folder that glint tokenize made",
+               .hint = "glint tokenize TRAIN.txt --valid VALID.txt --out corpus, then --stories corpus"});
+}
+
+// How the models of a plan are less than the paper's; empty: they are not.
+std::string smaller_models(const PlanSetup& setup) {
+  for (const std::string& data : setup.images)
+    if (const std::string why = smaller_images(setup, data); !why.empty()) return why;
+  return setup.seeds < kEnoughSeeds ? std::to_string(setup.seeds) + " seeds" : "";
+}
+
+PlanSetup make_setup(Context& context, const Options& o, TrainingData& data,
+                     std::vector<std::string>& notices) {
   PlanSetup setup;
   setup.quick = o.quick;
   setup.seeds = o.seeds ? o.seeds : o.quick ? 2 : 5;
   setup.images = choose_images(o, notices);
-  if (!o.stories.empty()) setup.stories = o.stories;
+  if (!o.stories.empty()) {
+    check_stories(o.stories);
+    setup.stories = o.stories;
+    setup.all_stories = data.text(o.stories)->train.stories() >= kPaperStories / 2;
+  }
   setup.precision = bf16_unit(context, true) == Bf16Unit::none ? "f32" : context.shared.precision;
   context.shared.precision = setup.precision;
   if (o.quick)
@@ -103,12 +131,14 @@ std::vector<PlannedRun> make_plan(const PlanSetup& setup, const std::vector<Expe
   return plan;
 }
 
-std::string command_text(const Options& o, const std::string& out) {
+std::string command_text(const Options& o, const std::string& precision, const std::string& out) {
   std::string text = "glint reproduce " + o.what;
   if (o.quick) text += " --quick";
   if (o.seeds) text += " --seeds " + std::to_string(o.seeds);
   if (!o.data.empty()) text += " --data " + o.data;
   if (!o.stories.empty()) text += " --stories " + o.stories;
+  if (!o.data_dir.empty()) text += " --data-dir " + o.data_dir;
+  if (precision != "f32") text += " --precision " + precision;
   return text + " --out " + out;
 }
 
@@ -136,8 +166,7 @@ std::string summary(const Findings& findings) {
 
 // Order of the report: what became of the claims first.
 Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& chosen,
-                   const std::vector<PlannedRun>& plan, const std::vector<std::string>& notices,
-                   Findings& findings) {
+                   const std::vector<std::string>& notices, Findings& findings) {
   Report report{
       .title = "The SQS paper and glint, side by side",
       .lead =
@@ -169,32 +198,32 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
   verdicts.blocks.push_back(findings);
   if (!findings.empty()) report.sections.push_back(std::move(verdicts));
   for (ReportSection& s : sections) report.sections.push_back(std::move(s));
-  report.sections.push_back(provenance(lab, plan, command_text(o, lab.out)));
+  report.sections.push_back(provenance(lab, command_text(o, lab.setup.precision, lab.out)));
   return report;
 }
 
-void print_result(Context& context, const Findings& findings, const std::string& out,
-                  const std::string& stem) {
+void print_result(Context& context, const Findings& findings, const std::string& folder) {
+  const std::string files = "report: " + folder + "/report.html, report.md, tables/, figures/\n";
   if (context.shared.json) {
-    ordered_json j = {{"out", out},
-                      {"report", out + "/" + stem + ".html"},
+    ordered_json j = {{"out", folder},
+                      {"report", folder + "/report.html"},
                       {"verdicts", ordered_json::parse(findings_table(findings).json())}};
     context.print_json(j);
     return;
   }
   if (findings.empty()) {
-    context.out << "report: " << out << "/" << stem << ".html, " << stem << ".md, tables/, figures/\n";
+    context.out << files;
     return;
   }
   Table table({{.header = "claim", .max_width = 50}, {.header = "verdict"}});
   for (const Finding& f : findings) table.add({f.quote, std::string(name(f.verdict))});
-  context.out << table.terminal() << "\nreport: " << out << "/" << stem << ".html, " << stem
-              << ".md, tables/, figures/\n";
+  context.out << table.terminal() << "\n" << files;
 }
 
 void run(Context& context, const Options& o) {
   std::vector<std::string> notices;
-  const PlanSetup setup = make_setup(context, o, notices);
+  TrainingData data(o.data_dir);
+  const PlanSetup setup = make_setup(context, o, data, notices);
   const Shard shard = parse_shard(o.shard);
   std::vector<Experiment> chosen;
   for (const Experiment& e : experiments())
@@ -203,7 +232,6 @@ void run(Context& context, const Options& o) {
   const std::string out = context.shared.out.empty() ? "reproduction" : context.shared.out;
   make_folders(out + "/runs");
   const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);  // before there are threads
-  TrainingData data(o.data_dir);
   const StopOnSignal guard;
   train_plan(context, data, out, plan, shard);
   if (shard.of > 1) {
@@ -214,11 +242,15 @@ void run(Context& context, const Options& o) {
     return;
   }
   const Machine machine(context);
-  Lab lab{context, setup, out, data, machine, linalg};
+  Lab lab{context, setup, out, data, machine, linalg, plan};
+  lab.measured.small_spectra = smaller_models(setup);
+  if (setup.quick) lab.measured.small_depth = "fewer epochs";
   Findings findings;
-  if (o.what != "all") lab.suffix = "-" + o.what;
-  write_report(lab, make_report(lab, o, chosen, plan, notices, findings));
-  print_result(context, findings, out, "report" + lab.suffix);
+  const Report report = make_report(lab, o, chosen, notices, findings);
+  // A part has a folder of its own and leaves the files of the whole alone.
+  const std::string folder = o.what == "all" ? out : out + "/" + o.what;
+  write_report(context.files, folder, report);
+  print_result(context, findings, folder);
 }
 
 }  // namespace

@@ -25,7 +25,7 @@ struct Lab {
   TrainingData& data;
   const Machine& machine;
   const LinearAlgebra& linalg;
-  std::string suffix = {};       // of files that every part writes: "-table1"
+  const std::vector<PlannedRun>& plan;
   Progress* progress = nullptr;  // of the analysis
   Measured measured = {};
   std::map<std::string, std::shared_ptr<const ModelReading>> readings = {};  // by directory

@@ -8,25 +8,26 @@
 namespace glint::cli {
 namespace {
 
-void write_files(const Lab& lab, const ReportTable& table) {
-  const std::string stem = lab.out + "/tables/" + table.name;
-  write_atomic(lab.context.files, stem + ".csv", table.data.csv());
-  write_atomic(lab.context.files, stem + ".json", table.data.json());
+void write_table(FileSystem& files, const std::string& stem, const Table& table) {
+  write_atomic(files, stem + ".csv", table.csv());
+  write_atomic(files, stem + ".json", table.json());
 }
 
-void write_files(const Lab& lab, const ReportFigure& figure) {
-  const std::string stem = lab.out + "/figures/" + figure.name;
-  write_atomic(lab.context.files, stem + ".svg", figure.svg);
-  write_atomic(lab.context.files, stem + ".csv", figure.csv);
+void write_files(FileSystem& files, const std::string& folder, const ReportTable& table) {
+  write_table(files, folder + "/tables/" + table.name, table.data);
 }
 
-void write_files(const Lab& lab, const Findings& findings) {
-  const Table table = findings_table(findings);
-  write_atomic(lab.context.files, lab.out + "/tables/verdicts" + lab.suffix + ".csv", table.csv());
-  write_atomic(lab.context.files, lab.out + "/tables/verdicts" + lab.suffix + ".json", table.json());
+void write_files(FileSystem& files, const std::string& folder, const ReportFigure& figure) {
+  const std::string stem = folder + "/figures/" + figure.name;
+  write_atomic(files, stem + ".svg", figure.svg);
+  write_atomic(files, stem + ".csv", figure.csv);
 }
 
-void write_files(const Lab&, const auto&) {}
+void write_files(FileSystem& files, const std::string& folder, const Findings& findings) {
+  write_table(files, folder + "/tables/verdicts", findings_table(findings));
+}
+
+void write_files(FileSystem&, const std::string&, const auto&) {}
 
 std::string text_of(const Json& object, const char* key) {
   if (!object.is_object() || !object.contains(key)) return "";
@@ -36,17 +37,18 @@ std::string text_of(const Json& object, const char* key) {
 
 }  // namespace
 
-void write_report(const Lab& lab, const Report& report) {
-  const std::string stem = "report" + lab.suffix;
-  make_folders(lab.out + "/tables");
-  make_folders(lab.out + "/figures");
+void write_report(FileSystem& files, const std::string& folder, const Report& report) {
+  make_folders(folder + "/tables");
+  make_folders(folder + "/figures");
   for (const ReportSection& section : report.sections)
-    for (const Block& block : section.blocks) std::visit([&](const auto& b) { write_files(lab, b); }, block);
-  write_atomic(lab.context.files, lab.out + "/" + stem + ".html", report_html(report));
-  write_atomic(lab.context.files, lab.out + "/" + stem + ".md", report_markdown(report));
+    for (const Block& block : section.blocks)
+      std::visit([&](const auto& b) { write_files(files, folder, b); }, block);
+  write_atomic(files, folder + "/report.html", report_html(report));
+  write_atomic(files, folder + "/report.md", report_markdown(report));
 }
 
-ReportSection provenance(const Lab& lab, const std::vector<PlannedRun>& plan, const std::string& command) {
+ReportSection provenance(const Lab& lab, const std::string& command) {
+  const std::vector<PlannedRun>& plan = lab.plan;
   ReportSection section{.id = "provenance", .title = "Commands, seeds, machines", .nav = "provenance"};
   Table runs({{.header = "run"},
               {.header = "command"},
@@ -90,7 +92,7 @@ ReportSection provenance(const Lab& lab, const std::vector<PlannedRun>& plan, co
   for (const auto& [machine, n] : machines) lines.push_back(std::to_string(n) + " runs: " + machine);
   section.blocks.push_back(Commands{lines});
   // A line a group; every run is in the file.
-  ReportTable table{.name = "runs" + lab.suffix,
+  ReportTable table{.name = "runs",
                     .caption =
                         "Groups of runs and the command of the first of each; all of them with checksums and "
                         "times are in the files.",

@@ -5,10 +5,10 @@
 
 namespace glint::cli {
 
-// report.html, report.md (with the suffix of a part), tables/, figures/.
-void write_report(const Lab& lab, const Report& report);
+// report.html, report.md, tables/, figures/ in a folder.
+void write_report(FileSystem& files, const std::string& folder, const Report& report);
 
 // Machines, versions, times and the command of every run.
-ReportSection provenance(const Lab& lab, const std::vector<PlannedRun>& plan, const std::string& command);
+ReportSection provenance(const Lab& lab, const std::string& command);
 
 }  // namespace glint::cli

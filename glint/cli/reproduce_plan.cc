@@ -126,7 +126,10 @@ std::vector<PlannedRun> runs_stories(const PlanSetup& setup) {
   Changes changes;
   if (!tales) changes.emplace_back("data", setup.stories);
   if (setup.quick) changes.emplace_back("epochs", "1");
-  add(runs, setup, group_stories(setup), tales || setup.quick ? "tales" : "tinystories-small", changes, kAll,
+  const std::string recipe_name = tales || setup.quick ? "tales"
+                                  : setup.all_stories  ? "tinystories"
+                                                       : "tinystories-small";
+  add(runs, setup, group_stories(setup), recipe_name, changes, kAll,
       std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds));
   return runs;
 }

@@ -15,6 +15,7 @@ struct PlanSetup {
   size_t seeds = 5;
   std::vector<std::string> images = {"mnist", "fashion-mnist"};
   std::string stories = "tales";  // or the folder of a corpus
+  bool all_stories = false;       // the corpus is about as large as the paper's
   std::string precision = "f32";
 };
 

@@ -81,17 +81,8 @@ Chart truncation_chart(Lab& lab, const std::string& data, const std::string& for
   return chart;
 }
 
-void set_scale(Lab& lab) {
-  std::string why;
-  for (const std::string& data : lab.setup.images)
-    if (const std::string s = smaller_images(lab.setup, data); !s.empty() && why.empty()) why = s;
-  if (why.empty() && lab.setup.seeds < kEnoughSeeds) why = std::to_string(lab.setup.seeds) + " seeds";
-  lab.measured.small_spectra = why;
-}
-
 void collect_trust(Lab& lab) {
   if (!lab.measured.trust.empty()) return;
-  set_scale(lab);
   for (const std::string& data : lab.setup.images)
     for (const std::string_view gate : kPaperGates) {
       const auto models = all_models(lab, data, std::string(gate));
@@ -173,7 +164,6 @@ void write_fidelity(Lab& lab, ReportSection& section) {
 }
 
 void collect_spectra(Lab& lab) {
-  set_scale(lab);
   for (const std::string& data : lab.setup.images)
     for (const std::string_view gate : {"sqs", "identity"}) {
       const auto models = all_models(lab, data, std::string(gate));

@@ -164,7 +164,14 @@ void train_plan(Context& context, TrainingData& data, const std::string& out,
     display.add(job.out, run_cost(job.options, data));
     make_folders(fs::path(job.out).parent_path().string());
   }
-  run_jobs(context, data, {}, jobs, display.hooks());
+  try {
+    run_jobs(context, data, {}, jobs, display.hooks());
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::usage) throw;
+    ErrorParts parts = e.parts();  // of a directory that holds another run; there is no --force here
+    parts.hint = "another --out, or remove that directory";
+    throw Error(parts);
+  }
   display.finish();
   size_t left = 0;
   for (const TrainJob& job : jobs) left += !job.done() && !run_failed(job.out);

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/error.h"
 #include "glint/cli/reproduce_lab.h"
 #include "glint/report/reproduction_tables.h"
 #include "glint/report/training_figure.h"
@@ -18,8 +19,16 @@ RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
                             options.text ? std::exp(loss) : line.value("test_accuracy", 0.0),
                             line.value("train_loss", 0.0)});
   }
-  if (curve.points.empty()) return curve;
-  const double total = static_cast<double>(curve.points.back().step);
+  // A finished run has an evaluation at its last step; without it the file was cut, and its last line is not
+  // the end of training.
+  const uint64_t steps = read_json(directory + "/run.json").value("steps", uint64_t{0});
+  if (curve.points.empty() || curve.points.back().step != steps)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the metrics of a finished run end too early",
+                 .where = directory + "/metrics.jsonl",
+                 .expected = "a last line of step " + std::to_string(steps),
+                 .hint = "remove " + directory + "; the same command trains it again"});
+  const double total = static_cast<double>(steps);
   for (size_t c = 0; c < kCheckpoints; c++)
     for (const CurvePoint& p : curve.points)
       if (static_cast<double>(p.step) >= kCheckpointShares[c] * total) {
@@ -44,7 +53,6 @@ TaskRuns collect(const Lab& lab, const std::vector<PlannedRun>& plan, const std:
     for (const PlannedRun& run : plan) {
       if (run.group != group || run.options.gate != gate || !run_finished(lab.directory(run))) continue;
       RunCurve curve = curve_of(lab.directory(run), run.options);
-      if (curve.points.empty()) continue;
       task.text = run.options.text;
       task.epochs = run.options.epochs;
       task.steps = curve.points.back().step;
@@ -102,6 +110,9 @@ void collect_stories(Lab& lab) {
   if (task.gates.empty()) return;
   const auto text = lab.data.text(lab.setup.stories);
   task.train = text->train.stories(), task.test = text->valid.stories();
+  if (!lab.setup.all_stories)
+    task.smaller = std::to_string(task.train) + " stories, where the paper has " +
+                   std::to_string(kPaperStories) + ", and smaller batches";
   if (lab.setup.quick) task.smaller = "a small model and one epoch";
   if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
   lab.measured.tasks.push_back(std::move(task));
@@ -120,6 +131,12 @@ void write_table1(Lab& lab, ReportSection& section) {
                   counted(t.steps, "step") + "." +
                   (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
   section.blocks.push_back(table1(tasks));
+  std::string failed;
+  for (const PlannedRun& run : lab.plan)
+    if (run_failed(lab.directory(run))) failed += (failed.empty() ? "" : ", ") + run.path();
+  if (!failed.empty())
+    section.blocks.push_back(Paragraph{
+        "Runs whose numbers were no longer finite, and which are missing in every table: " + failed + "."});
   section.blocks.push_back(
       Paragraph{"**Better or worse?** The same seed gives all gates the same start, order and noise, so the "
                 "difference is taken seed by seed."});
@@ -152,19 +169,27 @@ void write_depth(Lab& lab, ReportSection& section) {
           point.failed += run_failed(lab.directory(run));
           if (!run_finished(lab.directory(run))) continue;
           const RunCurve curve = curve_of(lab.directory(run), run.options);
-          if (curve.points.empty()) continue;
           point.accuracy.push_back(curve.points.back().metric);
           point.loss.push_back(curve.points.back().loss);
         }
         if (!point.accuracy.empty() || point.failed) lab.measured.depth.push_back(point);
       }
   if (lab.measured.depth.empty()) return;
-  if (lab.setup.quick) lab.measured.small_depth = "few epochs and one seed";
-  section.blocks.push_back(Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
-                                     counted(plan.front().options.epochs, "epoch") + ". " +
-                                     "A stack of n bilinear layers is a polynomial of degree 2^n in its "
-                                     "input; SQS bounds the gate and with it the "
-                                     "growth. No residual, no norm, as in the paper's models."});
+  size_t stuck = 0, all = 0;
+  for (const DepthPoint& p : lab.measured.depth)
+    for (const double loss : p.loss) {
+      const double guess = std::log(static_cast<double>(lab.data.images(p.data)->test.classes));
+      stuck += std::fabs(loss - guess) < 0.01, all++;
+    }
+  section.blocks.push_back(
+      Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
+                counted(plan.front().options.epochs, "epoch") +
+                ", no residual and no norm, as in the paper's models. A stack of n bilinear layers is a "
+                "polynomial of degree "
+                "2^n in its input, so that with depth its numbers vanish or grow faster and faster. Of " +
+                counted(all, "run") + " " + std::to_string(stuck) +
+                " ended with the loss of a guess: there the signal had vanished, and training did not begin "
+                "in these epochs."});
   for (const std::string& data : lab.setup.images)
     section.blocks.push_back(figure("depth-" + data,
                                     std::string(data_title(data)) + ": mean and standard deviation.",

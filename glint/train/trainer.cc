@@ -145,12 +145,18 @@ class Run {
     std::sort(steps.begin(), steps.end());
     return steps;
   }
-  Json make_identity() const { return {{"options", options_to_json(options_)}, {"data", data_identity()}}; }
-  // Where the files were found is no part of what the run is.
-  Json data_identity() const {
-    Json d = task_.data_description();
-    d.erase("origin");
-    return d;
+  // Where the files were found is no part of what the run is: of a folder only its own name counts, and the
+  // checksum of what is in it.
+  Json make_identity() const {
+    Json options = options_to_json(options_), data = task_.data_description();
+    options["data"] = folder_name(options_.data);
+    data["name"] = folder_name(data.value("name", ""));
+    data.erase("origin");
+    return {{"options", options}, {"data", data}};
+  }
+  static std::string folder_name(std::string path) {
+    while (path.size() > 1 && path.back() == '/') path.pop_back();
+    return path.substr(path.find_last_of('/') + 1);
   }
 
   void write_run(const char* state) {

@@ -11,6 +11,9 @@ refused "tabel1" reproduce tabel1
 refused "--shard" reproduce --shard 3/2
 refused "--shard" reproduce --shard two
 refused "--data" reproduce --data some/folder
+refused "no data set is named" reproduce --data ,
+refused "not a corpus" reproduce stories --stories nowhere
+refused "glint tokenize" reproduce fig1 --stories /etc
 
 # Two shares, as two machines would train them; the second is interrupted and goes on.
 run reproduce --quick --data glyphs --seeds 1 --shard 1/2 --out first --quiet
@@ -64,7 +67,7 @@ for gate in {r["gate"] for r in t}:
     steps = [r["step"] for r in image if r["gate"] == gate and r["quantity"] == "loss"]
     assert steps == sorted(steps) and len(set(steps)) == 4, steps
 for share in (0.25, 1):  # one best loss a checkpoint
-    assert sum(r["best"] == "true" for r in image if r["share"] == share and r["quantity"] == "loss") >= 1
+    assert sum(r["best"] is True for r in image if r["share"] == share and r["quantity"] == "loss") >= 1
 v = json.load(open("first/tables/verdicts.json"))
 words = {"holds", "holds in part", "does not hold", "not tested at this scale"}
 assert len(v) >= 12 and all(f["verdict"] in words for f in v)
@@ -75,16 +78,30 @@ runs = json.load(open("first/tables/runs.json"))
 assert len(runs) == 23 and all(r["state"] == "finished" for r in runs)
 EOF
 
-# A part has a report of its own and leaves the other alone.
-whole=$(sha256sum first/report.html)
-run reproduce fig1 --quick --data glyphs --seeds 1 --out first
-expect_code 0
-expect_out "report-fig1.html"
-[ "$whole" = "$(sha256sum first/report.html)" ] || fail "a part overwrote the whole report"
+# A part has a folder of its own and leaves the files of the whole alone; what is small is small in every part.
+files() { (cd first && sha256sum report.* tables/* figures/*); }
+whole=$(files)
+for part in fig1 fig2 fig3 fidelity depth; do
+  run reproduce $part --quick --data glyphs --seeds 1 --out first --json
+  expect_code 0
+  expect_out "first/$part/report.html"
+  [ -s first/$part/report.html ] || fail "no report of $part"
+  grep '"verdict"' "$work/out" | grep -qv "not tested at this scale" && fail "a quick $part gives a verdict"
+done
+[ "$whole" = "$(files)" ] || fail "a part overwrote files of the whole report"
+
+# Metrics that were cut are an error, not a result.
+cp first/runs/glyphs-4.2/relu/seed-0/metrics.jsonl kept
+head -n 2 kept > first/runs/glyphs-4.2/relu/seed-0/metrics.jsonl
+run reproduce fig3 --quick --data glyphs --seeds 1 --out first
+expect_code 3
+expect_err "the metrics of a finished run end too early"
+cp kept first/runs/glyphs-4.2/relu/seed-0/metrics.jsonl
 
 # A run directory with something else in it is not touched.
 run train quick --epochs 1 --out first/runs/glyphs-4.2/sqs/seed-1 --quiet
 run reproduce table1 --quick --data glyphs --seeds 2 --out first
 expect_code 2
 expect_err "another run"
+expect_err "remove that directory"
 finish

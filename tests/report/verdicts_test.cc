@@ -99,7 +99,29 @@ TEST(Verdicts, FirstToReach) {
   EXPECT_EQ(with(2, 3, 4), Verdict::holds);
   EXPECT_EQ(with(2, 90, 90), Verdict::in_part);
   EXPECT_EQ(with(90, 90, 90), Verdict::fails);
-  EXPECT_EQ(with(10, 90, 90), Verdict::in_part);  // level with the others, within the spread
+  EXPECT_EQ(with(10, 90, 90), Verdict::fails);  // level with the others at best
+}
+
+TEST(Verdicts, FirstToReachPairsBySeedAndNamesTies) {
+  Measured m = images(kSqsLowest, kSqsLowest);  // all reach 10, 20, 30
+  EXPECT_NE(find(m, "first-to-reach").measured.find("level with"), std::string::npos);
+  // A late first seed of SQS whose rival run is missing does not shift the pairs.
+  for (GateRuns& g : m.tasks[0].gates) {
+    for (RunCurve& r : g.runs)
+      for (uint64_t& step : r.reached) step = (g.gate == "sqs" ? 4 : 9) * (r.seed + 1) * (r.seed + 1);
+    if (g.gate == "relu") g.runs.erase(g.runs.begin());
+  }
+  m.tasks[0].gates.back().runs[0].reached = {1, 1, 1};
+  EXPECT_NE(verdict(m, "first-to-reach"), Verdict::holds);
+}
+
+TEST(Verdicts, OneSeedSpeaksByItsSign) {
+  Measured m;
+  m.tasks = {task_of("mnist", kSqsLowest, {}, 1), task_of("fashion-mnist", kSqsLowest, {}, 1)};
+  const Finding f = find(m, "loss-below");
+  EXPECT_EQ(f.verdict, Verdict::not_tested);
+  EXPECT_NE(f.measured.find("would say: holds"), std::string::npos) << f.measured;
+  EXPECT_EQ(f.measured.find("clearly"), std::string::npos) << f.measured;
 }
 
 TEST(Verdicts, AccuracyOnPar) {
@@ -136,8 +158,21 @@ Measured similar(double mnist, double fashion, const std::string& measure = "by 
 TEST(Verdicts, SimilarityAtTheTop) {
   EXPECT_EQ(verdict(similar(.96, .97), "similarity-top"), Verdict::holds);
   EXPECT_EQ(verdict(similar(.96, .90), "similarity-top"), Verdict::in_part);
-  EXPECT_EQ(verdict(similar(.96, .97, "subspace"), "similarity-top"), Verdict::in_part);
+  EXPECT_EQ(verdict(similar(.96, .97, "subspace"), "similarity-top"), Verdict::fails);  // not of vectors
   EXPECT_EQ(verdict(similar(.90, .90), "similarity-top"), Verdict::fails);
+}
+
+TEST(Verdicts, ClaimsAboutBothSetsNeedBoth) {
+  Measured m = similar(.96, .97);
+  m.similarity.pop_back();
+  m.trust = {{"mnist", "sqs", "weights", {.96}, {.9}, {.9}, .9, .9}};
+  for (const char* id : {"similarity-top", "explains"}) {
+    const Finding f = find(m, id);
+    EXPECT_EQ(f.verdict, Verdict::not_tested) << id;
+    EXPECT_NE(f.measured.find("Fashion-MNIST was not run; by themselves these numbers would say: holds"),
+              std::string::npos)
+        << f.measured;
+  }
 }
 
 TEST(Verdicts, SimilarityNeverBelowHalf) {
@@ -195,6 +230,7 @@ TEST(Verdicts, BestOnStories) {
       for (RunCurve& r : g.runs)
         for (CurvePoint& p : r.at) p.metric = std::exp(p.loss);
     m.tasks[0].train = stories;
+    if (stories < kPaperStories) m.tasks[0].smaller = std::to_string(stories) + " stories";
     return find(m, "best-stories");
   };
   EXPECT_EQ(with(kSqsLowest, kPaperStories).verdict, Verdict::holds);
@@ -203,6 +239,9 @@ TEST(Verdicts, BestOnStories) {
   EXPECT_EQ(small.verdict, Verdict::not_tested);
   EXPECT_NE(small.measured.find("13895 stories"), std::string::npos);
   EXPECT_NE(small.measured.find("would say: holds"), std::string::npos);
+  Measured tales;
+  tales.tasks = {task_of("tales", kSqsLowest)};
+  EXPECT_NE(find(tales, "best-stories").measured.find("built-in tales"), std::string::npos);
   // Best at the end alone.
   Measured m;
   m.tasks = {task_of("stories", kSqsMiddle)};
@@ -216,19 +255,27 @@ TEST(Verdicts, BestOnStories) {
 }
 
 TEST(Verdicts, Depth) {
-  const auto with = [](double sqs, double bilinear_mnist, double bilinear_fashion) {
+  const auto with = [](double sqs, double bilinear_mnist, double bilinear_fashion, size_t seeds = 3) {
     Measured m;
     for (const char* data : {"mnist", "fashion-mnist"})
       for (const size_t layers : {1, 6}) {
         const double deep = std::string(data) == "mnist" ? bilinear_mnist : bilinear_fashion;
-        m.depth.push_back({data, "sqs", layers, {layers == 1 ? .97 : sqs}, {.1}, 0});
-        m.depth.push_back({data, "identity", layers, {layers == 1 ? .97 : deep}, {.1}, 0});
+        const auto runs = [&](double accuracy) { return std::vector<double>(seeds, accuracy); };
+        m.depth.push_back({data, "sqs", layers, runs(layers == 1 ? .97 : sqs), runs(.1), 0});
+        m.depth.push_back({data, "identity", layers, runs(layers == 1 ? .97 : deep), runs(.1), 0});
       }
-    return verdict(m, "depth");
+    return m;
   };
-  EXPECT_EQ(with(.96, .1, .1), Verdict::holds);
-  EXPECT_EQ(with(.96, .1, .96), Verdict::in_part);
-  EXPECT_EQ(with(.1, .1, .1), Verdict::fails);
+  EXPECT_EQ(verdict(with(.96, .1, .1), "depth"), Verdict::holds);
+  EXPECT_EQ(verdict(with(.96, .1, .96), "depth"), Verdict::holds);  // where bilinear trains, nothing is asked
+  EXPECT_EQ(verdict(with(.1, .1, .1), "depth"), Verdict::fails);
+  Measured half = with(.96, .1, .1);
+  half.depth[2].accuracy = {.1, .1, .1};  // SQS on MNIST with six layers
+  EXPECT_EQ(verdict(half, "depth"), Verdict::in_part);
+  const Finding none = find(with(.96, .96, .96), "depth");
+  EXPECT_EQ(none.verdict, Verdict::not_tested);
+  EXPECT_NE(none.measured.find("trains at every depth"), std::string::npos);
+  EXPECT_EQ(verdict(with(.96, .1, .1, 2), "depth"), Verdict::not_tested);
   EXPECT_FALSE(find({}, "depth").in_paper);
 }
 
