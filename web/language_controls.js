@@ -68,7 +68,7 @@ export function languageControls(context) {
       const { fidelity, shift, tokenR2, tokenEigenvectorsR2, tokenLinearShare } = chosen.lines[at];
       // The eigenvectors are not the whole reading where it has a linear part.
       const parts = (/** @type {number | undefined} */ r2, /** @type {number | undefined} */ share) => !shift || r2 === undefined || share === undefined ? ""
-        : ` (the eigenvectors alone ${fixed(r2, 3)}; the linear part has ${percent(share, 0)} of the reading’s variance)`;
+        : ` (the eigenvectors alone ${fixed(r2, 3)}; the linear part has ${percent(Math.round(1000 * share) / 1000 || 0)} of the reading’s variance)`;
       const id = direction.terms[0].id;
       const one = direction.terms.length === 1
         ? `R² ${fixed(tokenR2.values[id], 3)} for ${direction.name}${parts(tokenEigenvectorsR2?.values[id], tokenLinearShare?.values[id])}; ` : "";

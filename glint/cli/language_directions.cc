@@ -24,6 +24,7 @@ std::string spelled(std::string word) {
 }
 
 std::optional<uint16_t> known_token(const Tokenizer& tokenizer, const std::string& word) {
+  if (word.empty()) return std::nullopt;  // not the piece of a space
   if (word.starts_with('#') && is_number(word.substr(1)) && std::stoul(word.substr(1)) < tokenizer.size())
     return static_cast<uint16_t>(std::stoul(word.substr(1)));
   for (const std::string& w : {word, spelled(word)})

@@ -9,7 +9,6 @@
 #include "glint/cli/language_directions.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/run_checks.h"
-#include "glint/cli/spectrum_view.h"
 #include "glint/report/spectrum_figure.h"
 #include "glint/report/table.h"
 #include "glint/spectra/spectra_file.h"
@@ -91,6 +90,12 @@ struct View {
   LanguageReading::Reading weights, calibrated;
 };
 
+// In percent; a share of nothing has no sign.
+std::string share_text(double share) {
+  const double tenths = std::round(1000 * share);
+  return fixed_text(tenths == 0 ? 0 : tenths / 10, 1);
+}
+
 bool has_linear(const UnitForm& form) {
   return std::any_of(form.linear.begin(), form.linear.end(), [](double v) { return v != 0; });
 }
@@ -111,7 +116,7 @@ void print_unit(Context& context, const OpenedLanguageRun& run, const LanguageSp
               << "\nR2 " << fixed_text(reading.fidelity.unit_r2[u], 3);
   if (has_linear(form))
     context.out << "; of the eigenvectors alone " << fixed_text(reading.eigenvectors.unit_r2[u], 3)
-                << "; the linear part has " << percent_text(reading.linear_share[u], 0)
+                << "; the linear part has " << share_text(reading.linear_share[u])
                 << " % of the reading's variance";
   context.out << "\n";
   Table table({{.header = "eigenvalue", .align = Align::right},
@@ -257,7 +262,7 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
               << shown.terminal() << "\nThe form over all that the layer adds, at " << trust.all.inputs
               << " tokens of validation stories: R2 " << fixed_text(trust.all.r2, 3)
               << "; of the eigenvectors alone " << fixed_text(trust.eigenvectors_r2, 3)
-              << "; the linear part has " << percent_text(trust.linear_share, 0)
+              << "; the linear part has " << share_text(trust.linear_share)
               << " % of the reading's variance\nall tokens: " << path << "\n";
 }
 
