@@ -14,7 +14,8 @@
  *   gate: {name: string, title: string, formula: string, hasParams: boolean}, halfDeviation?: number,
  *   tensors: Record<string, Tensor>, strongest: number, forms: Form[], logits: Tensor,
  *   run: Record<string, any>, metrics: Record<string, any>[]}} Run
- * @typedef {{gain: Tensor, shift?: Tensor, tokenR2: Tensor, fidelity: {correlation: number, r2: number, inputs: number}}} GateLine
+ * @typedef {{gain: Tensor, shift?: Tensor, tokenR2: Tensor, tokenEigenvectorsR2?: Tensor, tokenLinearShare?: Tensor,
+ *   fidelity: {correlation: number, r2: number, eigenvectorsR2: number, linearShare: number, inputs: number}}} GateLine
  * @typedef {{name: string, lines: GateLine[]}} LanguageForm one line a layer
  * @typedef {{name: string, data: string, parameters: number, gate: Run["gate"], halfDeviation?: number,
  *   config: {layers: number, d_model: number, d_hidden: number, heads: number, context: number, vocab: number, gate: string,

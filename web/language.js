@@ -7,8 +7,10 @@ import { symmetricEigen } from "glint/eigen";
 import { Tokenizer } from "glint/tokenizer";
 
 /** @typedef {import("./data.js").LanguageRun} LanguageRun */
-/** @typedef {{values: Float64Array, vectors: Float64Array[], hidden: Float64Array}} Spectrum */
-/** @typedef {{ids: number[], inputs: Float64Array[][], logits: Float64Array[]}} SentencePass inputs[layer][token] */
+/** @typedef {{values: Float64Array, vectors: Float64Array[], hidden: Float64Array, linear: Float64Array | null}} Spectrum */
+/** What each token of a sentence leaves: its GLU inputs and its query, key and value [layer][token], its last state, and
+ * where they were asked for the logs of the sums of e^logit.
+ * @typedef {{ids: number[], inputs: Float64Array[][], mixes: Float64Array[][], last: Float64Array[], sums: (number | undefined)[]}} SentencePass */
 /** @typedef {{name: string, terms: {id: number, sign: number}[]}} Direction */
 
 const NORM_EPS = 1e-8;
@@ -43,31 +45,38 @@ export class LanguageModel {
     return this.run.tensors[`${name}.weight`].values;
   }
 
-  /** @param {number[]} ids at most `context` @returns {SentencePass} */
-  forward(ids) {
-    const { d_model: d, heads, layers, vocab } = this.config;
+  /** The model reads from left to right: what `before` has of the same first tokens is used again.
+   * @param {number[]} ids at most `context` @param {SentencePass} [before] @returns {SentencePass} */
+  forward(ids, before) {
+    const { d_model: d, heads, layers } = this.config;
     const size = d / heads, half = size / 2, h = this.hidden;
     const scale = 1 / Math.sqrt(2 * layers);
     const wte = this.weight("transformer.wte");
-    const x = ids.map((t) => Float64Array.from(wte.subarray(t * d, (t + 1) * d)));
+    let kept = 0;
+    while (before && kept < ids.length && ids[kept] === before.ids[kept]) kept++;
+    const x = ids.slice(kept).map((t) => Float64Array.from(wte.subarray(t * d, (t + 1) * d)));
     /** @type {Float64Array[][]} */
-    const inputs = [];
+    const inputs = [], mixes = [];
     const add = (/** @type {Float64Array} */ to, /** @type {Float64Array} */ from) => { for (let j = 0; j < d; j++) to[j] += from[j]; };
     for (let i = 0; i < layers; i++) {
       const block = `transformer.h.${i}`;
-      const qkv = x.map((row) => matvec(this.weight(`${block}.attn.qkv`), 3 * d, d, normed(row)));
-      qkv.forEach((row, t) => {
+      const qkv = before?.mixes[i].slice(0, kept) ?? [];
+      x.forEach((state, r) => {
+        const row = matvec(this.weight(`${block}.attn.qkv`), 3 * d, d, normed(state));
         for (let at = 0; at < 2 * d; at += size) {
           for (let j = 0; j < half; j++) {
-            const angle = t * 10000 ** (-j / half);
+            const angle = (kept + r) * 10000 ** (-j / half);
             const c = Math.cos(angle), s = Math.sin(angle);
             const a = row[at + j], b = row[at + j + half];
             row[at + j] = a * c - b * s;
             row[at + j + half] = a * s + b * c;
           }
         }
+        qkv.push(row);
       });
-      x.forEach((row, t) => {
+      const read = before?.inputs[i].slice(0, kept) ?? [];
+      x.forEach((row, r) => {
+        const t = kept + r;
         const mixed = new Float64Array(d);
         for (let at = 0; at < d; at += size) {
           const query = qkv[t].subarray(at, at + size);
@@ -78,11 +87,30 @@ export class LanguageModel {
           parts.forEach((p, k) => { for (let j = 0; j < size; j++) mixed[at + j] += (scale * p / sum) * qkv[k][2 * d + at + j]; });
         }
         add(row, matvec(this.weight(`${block}.attn.o`), d, d, mixed));
+        read.push(normed(row));
+        add(row, matvec(this.weight(`${block}.mlp.p`), d, h, this.glu(i, read[t])));
       });
-      inputs.push(x.map(normed));
-      x.forEach((row, t) => add(row, matvec(this.weight(`${block}.mlp.p`), d, h, this.glu(i, inputs[i][t]))));
+      inputs.push(read);
+      mixes.push(qkv);
     }
-    return { ids, inputs, logits: x.map((row) => matvec(this.weight("lm_head"), vocab, d, normed(row))) };
+    return { ids, inputs, mixes, last: [...(before?.last.slice(0, kept) ?? []), ...x.map(normed)],
+      sums: Array.from({ length: ids.length }, (_, t) => t < kept ? before?.sums[t] : undefined) };
+  }
+
+  /** What follows a token. @param {SentencePass} pass @param {number} t */
+  logits(pass, t) {
+    return matvec(this.weight("lm_head"), this.config.vocab, this.config.d_model, pass.last[t]);
+  }
+
+  /** The loss of `target` after a token. @param {SentencePass} pass @param {number} t @param {number} target */
+  loss(pass, t, target) {
+    if (pass.sums[t] === undefined) {
+      const logits = this.logits(pass, t);
+      const top = logits.reduce((a, b) => Math.max(a, b), -Infinity);
+      pass.sums[t] = top + Math.log(logits.reduce((a, b) => a + Math.exp(b - top), 0));
+    }
+    const d = this.config.d_model;
+    return /** @type {number} */ (pass.sums[t]) - dot(this.weight("lm_head").subarray(target * d, (target + 1) * d), pass.last[t]);
   }
 
   /** gate(L u) * (R u), through the gate itself or through a form's lines. @param {number} layer
@@ -122,7 +150,10 @@ export class LanguageModel {
       sign = 1;
       expected = false;
     }
-    return expected ? "A token is missing after the sign." : out;
+    if (expected) return "A token is missing after the sign.";
+    const left = new Map();
+    for (const { id, sign: by } of out.terms) left.set(id, (left.get(id) ?? 0) + by);
+    return [...left.values()].some((n) => n !== 0) ? out : `The tokens of ${out.name} cancel: no direction is left.`;
   }
 
   /** Weights of the hidden units: q = P' u. @param {number} layer @param {Direction} direction */
@@ -133,7 +164,8 @@ export class LanguageModel {
     return matvecTransposed(this.weight(`transformer.h.${layer}.mlp.p`), d, this.hidden, u);
   }
 
-  /** Q = 1/2 (L' diag(q) R + R' diag(q) L) and its eigenpairs. @param {number} layer
+  /** Q = 1/2 (L' diag(q) R + R' diag(q) L) and its eigenpairs; the linear part, where the lines have shifts:
+   * sum_h shift_h q_h R_h. @param {number} layer
    * @param {import("./data.js").LanguageForm} form @param {Direction} direction @returns {Spectrum} */
   spectrum(layer, form, direction) {
     const key = `${layer} ${form.name} ${direction.terms.map((t) => t.sign * (t.id + 1)).join(" ")}`;
@@ -151,7 +183,9 @@ export class LanguageModel {
         for (let j = 0; j < d; j++) q[i * d + j] += a * right[j] + b * left[j];
       }
     }
-    const out = { ...symmetricEigen(q, d), hidden };
+    const shift = form.lines[layer].shift?.values;
+    const linear = shift ? matvecTransposed(w.subarray(h * d), h, d, hidden.map((v, k) => v * shift[k])) : null;
+    const out = { ...symmetricEigen(q, d), hidden, linear };
     if (this.spectra.size > 40) this.spectra.clear();
     this.spectra.set(key, out);
     return out;

@@ -1,5 +1,5 @@
 // The choices that the views of a language run share: layer, output token, reading; and how good the reading is.
-import { fixed, h, segmented, select, uid, whole } from "glint/dom";
+import { fixed, h, percent, segmented, select, uid, whole } from "glint/dom";
 import { languageOf } from "glint/language";
 import { wholeIn } from "glint/state";
 
@@ -65,10 +65,16 @@ export function languageControls(context) {
         return;
       }
       input.removeAttribute("aria-invalid");
-      const { fidelity, tokenR2 } = chosen.lines[at];
-      const alone = direction.terms.length === 1 ? `R² ${fixed(tokenR2.values[direction.terms[0].id], 3)} for ${direction.name}; ` : "";
+      const { fidelity, shift, tokenR2, tokenEigenvectorsR2, tokenLinearShare } = chosen.lines[at];
+      // The eigenvectors are not the whole reading where it has a linear part.
+      const parts = (/** @type {number | undefined} */ r2, /** @type {number | undefined} */ share) => !shift || r2 === undefined || share === undefined ? ""
+        : ` (the eigenvectors alone ${fixed(r2, 3)}; the linear part has ${percent(Math.round(1000 * share) / 1000 || 0)} of the reading’s variance)`;
+      const id = direction.terms[0].id;
+      const one = direction.terms.length === 1
+        ? `R² ${fixed(tokenR2.values[id], 3)} for ${direction.name}${parts(tokenEigenvectorsR2?.values[id], tokenLinearShare?.values[id])}; ` : "";
       said.replaceChildren(h("strong", {}, `${chosen.name} reading of layer ${at + 1}`),
-        `: ${alone}R² ${fixed(fidelity.r2, 3)}, correlation ${fixed(fidelity.correlation, 3)} over all that the layer adds, at ${whole(fidelity.inputs)} tokens of validation stories.`);
+        `: ${one}R² ${fixed(fidelity.r2, 3)}${one ? "" : parts(fidelity.eigenvectorsR2, fidelity.linearShare)}, correlation ${fixed(fidelity.correlation, 3)} ` +
+        `over all that the layer adds, at ${whole(fidelity.inputs)} tokens of validation stories.`);
     },
   };
 }

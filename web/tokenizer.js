@@ -222,7 +222,8 @@ export class Tokenizer {
   /** Whether a token stands for text, not for a byte or a mark. @param {number} id */
   isText = (id) => ![TYPE.unknown, TYPE.control, TYPE.byte].includes(this.types[id]);
 
-  /** The piece of a whole word, the piece spelled so, or the one with the number after "#". @param {string} word */
+  /** The piece of a whole word, the piece spelled so, the one piece that a word becomes, or the one with the number
+   * after "#". @param {string} word */
   find(word) {
     if (/^#\d+$/.test(word) && Number(word.slice(1)) < this.pieces.length) return Number(word.slice(1));
     const spelled = word.replaceAll("·", MARK);
@@ -230,6 +231,7 @@ export class Tokenizer {
       const id = this.ids.get(w) ?? this.marks.get(w);
       if (id !== undefined && id !== this.unknown) return id;
     }
-    return null;
+    const ids = this.encode(word);
+    return ids.length === 1 && ids[0] !== this.unknown ? ids[0] : null;
   }
 }

@@ -51,9 +51,11 @@ function make(context) {
     } });
   const facts = h("dl", { class: "pairs" });
   const body = h("tbody", {});
+  const linearNote = h("p", { class: "muted note" },
+    "This reading also has a part that is not squared, w·x: tokens along it speak for the output, tokens against it against the output.");
   const table = h("div", { class: "card span" }, h("h3", {}, "The strongest of either sign"),
     h("div", { class: "scroll" }, h("table", { class: "token-table" }, h("thead", {}, h("tr", {},
-      ["Eigenvalue", "Tokens along it", "Tokens against it"].map((t) => h("th", { scope: "col" }, t)))), body)));
+      ["Eigenvalue", "Tokens along it", "Tokens against it"].map((t) => h("th", { scope: "col" }, t)))), body)), linearNote);
   const grid = h("div", { class: "spectra-grid tokens-grid" }, h("div", { class: "card" }, plot.element),
     h("div", { class: "card" }, tokens.element, facts), table);
 
@@ -73,7 +75,7 @@ function make(context) {
       direction = chosen;
       plot.refresh();
       tokens.refresh();
-      const { values, vectors } = spectrum();
+      const { values, vectors, linear } = spectrum();
       const energy = values.reduce((a, x) => a + x * x, 0);
       const place = values.filter((x) => Math.abs(x) > Math.abs(values[rank()])).length + 1;
       facts.replaceChildren(...[
@@ -82,12 +84,14 @@ function make(context) {
       ].map(([k, t]) => h("div", {}, h("dt", {}, k), h("dd", {}, t))));
       const up = Array.from(values.keys()).filter((i) => i < SHOWN && values[i] > 0);
       const down = Array.from(values.keys()).filter((i) => i >= w - SHOWN && values[i] < 0 && !up.includes(i)).reverse();
-      body.replaceChildren(...[...up, ...down].map((i) => {
-        const { along, against } = model.near(vectors[i], 8, tokenizer.isText);
+      const row = (/** @type {Float64Array} */ v, /** @type {any} */ name, /** @type {boolean} */ current) => {
+        const { along, against } = model.near(v, 8, tokenizer.isText);
         const words = (/** @type {typeof along} */ list) => h("td", {}, list.map((t) => tokenizer.shown(t.id)).join(" "));
-        return h("tr", { class: i === rank() ? "current" : null }, h("th", { scope: "row" },
-          h("a", { href: context.href({ rank: String(i + 1) }) }, number(values[i]))), words(along), words(against));
-      }));
+        return h("tr", { class: current ? "current" : null }, h("th", { scope: "row" }, name), words(along), words(against));
+      };
+      body.replaceChildren(...[...up, ...down].map((i) => row(vectors[i], h("a", { href: context.href({ rank: String(i + 1) }) }, number(values[i])), i === rank())),
+        ...(linear ? [row(linear, "linear part", false)] : []));
+      linearNote.hidden = !linear;
     },
   };
 }

@@ -6,6 +6,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/eval_text.h"
+#include "glint/cli/given.h"
 #include "glint/cli/load_run.h"
 #include "glint/cli/machine.h"
 #include "glint/cli/picture.h"
@@ -27,6 +28,7 @@ constexpr size_t kBatch = 1024;
 struct Options {
   std::string run, data, data_dir, split = "test", logits, sheet, precision, draw = "auto", text;
   size_t worst = 10;
+  std::vector<GivenOption> for_images, for_corpus;
 };
 
 struct ClassResult {
@@ -295,12 +297,10 @@ void write_worst_sheet(Context& context, const std::string& path, const Result& 
 
 void evaluate(Context& context, const Options& o) {
   if (model_kind(open_run(o.run).directory) == ModelKind::language) {
-    for (const auto& [flag, value] : {std::pair("--sheet", o.sheet), std::pair("--logits", o.logits)})
-      if (!value.empty())
-        throw Error({.code = ErrorCode::usage,
-                     .what = std::string(flag) + " is for image models",
-                     .where = o.run,
-                     .expected = "an image run"});
+    refuse_given(o.for_images, "is for image models", o.run, "an image run");
+    if (!o.text.empty())
+      refuse_given(o.for_corpus, "has no effect beside --text", "--text " + o.text,
+                   "--text, or the stories of a corpus");
     return evaluate_text(context, {o.run, o.data, o.split, o.text, o.precision});
   }
   if (!o.text.empty())
@@ -348,7 +348,10 @@ void add_eval(Program& program) {
            "each class, and the images with the highest loss. On the data and in the precision of the "
            "run the figures are those of its last evaluation. For a language model: loss per token, "
            "perplexity and "
-           "accuracy over the validation stories or over any text, and the loss by position in a story.",
+           "accuracy over the validation stories or over any text, and the loss by position in a story. "
+           "Stories of a corpus are cut at the model's context, as in training. Stories of --text go "
+           "through whole: beyond the context in pieces that overlap by half of it, so that every token is "
+           "counted once and has at least half a context before it.",
        .examples = {{"glint eval runs/first", "on the test images of the data it was trained on"},
                     {"glint eval runs/sqs --data fashion-mnist --json", "on other data, for a program"},
                     {"glint eval runs/stories --text letter.txt", "a language model on any text"},
@@ -356,16 +359,22 @@ void add_eval(Program& program) {
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
   const auto o = std::make_shared<Options>();
   verb.positional("RUN", o->run, "A run directory", {.kind = Value::Kind::directory})->required();
-  verb.text("--data", o->data,
-            "Data set or folder of IDX files; when not given, the one that the run was trained on",
-            {.placeholder = "NAME|DIR", .words = dataset_names()});
-  verb.directory("--data-dir", o->data_dir, "Look for the data here first");
-  verb.choice("--split", o->split, {"test", "train"}, "Which images or stories");
+  const auto images = [&](const char* flag, CLI::Option* option) { o->for_images.push_back({flag, option}); };
+  const auto corpus = [&](const char* flag, CLI::Option* option) { o->for_corpus.push_back({flag, option}); };
+  corpus("--data", verb.text("--data", o->data,
+                             "Data set, folder of IDX files or folder that glint tokenize made; when not "
+                             "given, the one that the run was trained on",
+                             {.placeholder = "NAME|DIR", .words = dataset_names()}));
+  images("--data-dir", verb.directory("--data-dir", o->data_dir, "Look for image data here first"));
+  corpus("--split", verb.choice("--split", o->split, {"test", "train"}, "Which images or stories"));
   verb.file("--text", o->text, "A text for a language model; stories are separated by <|endoftext|>");
-  verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show");
-  verb.file("--sheet", o->sheet, "Write a .png picture of these images, with TRUE > PREDICTED below each");
-  verb.file("--logits", o->logits, "Write the logits of all images to this .npy file, f32 [images, classes]");
-  verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
+  images("--worst",
+         verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show"));
+  images("--sheet", verb.file("--sheet", o->sheet,
+                              "Write a .png picture of these images, with TRUE > PREDICTED below each"));
+  images("--logits", verb.file("--logits", o->logits,
+                               "Write the logits of all images to this .npy file, f32 [images, classes]"));
+  images("--draw", verb.choice("--draw", o->draw, drawing_words(), "How to draw images in the terminal"));
   verb.choice("--precision", o->precision, {"f32", "bf16"},
               "Precision of the matrix products; when not given, that of the run");
   verb.share_threads();

@@ -1,5 +1,7 @@
 #include "glint/cli/eval_text.h"
 
+#include <algorithm>
+#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -28,18 +30,16 @@ struct Stretch {
 // Positions in stretches that double: the first token, the second, 3 and 4, 5 to 8, ...
 class ByPosition {
  public:
-  explicit ByPosition(size_t context) {
-    for (size_t first = 0, last = 0; first < context;
-         first = last + 1, last = std::min(2 * last + 1, context - 1))
-      stretches_.push_back({first, last});
+  // Losses of tokens that follow each other, the first of them at position `first` of its story.
+  void add(std::span<const float> losses, size_t first = 0) {
+    for (size_t i = 0; i < losses.size(); i++) add(losses[i], first + i);
   }
-  void add(std::span<const float> losses) {
-    size_t s = 0;
-    for (size_t i = 0; i < losses.size(); i++) {
-      if (i > stretches_[s].last) s++;
-      stretches_[s].loss += losses[i];
-      stretches_[s].tokens++;
-    }
+  void add(double loss, size_t position) {
+    const size_t s = static_cast<size_t>(std::bit_width(position));
+    while (stretches_.size() <= s) stretches_.push_back({stretches_.empty() ? 0 : longest_power(), 0});
+    stretches_[s].last = std::max(stretches_[s].last, position);
+    stretches_[s].loss += loss;
+    stretches_[s].tokens++;
   }
   std::vector<Stretch> used() const {
     std::vector<Stretch> out;
@@ -49,57 +49,146 @@ class ByPosition {
   }
 
  private:
+  size_t longest_power() const { return size_t{1} << (stretches_.size() - 1); }
   std::vector<Stretch> stretches_;
 };
 
 struct Measured {
   TextResult sum;
-  uint64_t stories = 0, rows = 0, bytes = 0;
+  uint64_t stories = 0, pieces = 0, bytes = 0;
+  uint64_t cut = 0;                               // stories whose end is beyond the context and left out
+  uint64_t replaced = 0, unknown = 0, empty = 0;  // of a text
   std::vector<Stretch> positions;
   double loss() const { return sum.loss / static_cast<double>(sum.tokens); }
 };
 
 Measured of_corpus(TransformerEngine& engine, const Corpus& corpus, const LanguageRun& run) {
-  ByPosition positions(run.model.config.context);
+  const size_t context = run.model.config.context;
+  ByPosition positions;
   Measured m;
-  m.sum = evaluate_corpus(engine, corpus, run.tokenizer.end(), run.model.config.context,
+  m.sum = evaluate_corpus(engine, corpus, run.tokenizer.end(), context,
                           [&](std::span<const float> losses) { positions.add(losses); });
-  m.stories = m.rows = corpus.stories();
+  m.stories = m.pieces = corpus.stories();
+  for (size_t i = 0; i < corpus.stories(); i++) m.cut += corpus.story(i).size() + 1 > context;
   m.positions = positions.used();
   return m;
 }
 
-// Any text: a story longer than the context goes through in pieces, each begun by the end mark.
-Measured of_file(TransformerEngine& engine, const std::string& path, const LanguageRun& run) {
-  const size_t context = run.model.config.context;
-  const uint16_t end = run.tokenizer.end();
-  ByPosition positions(context);
-  Measured m;
-  StoryReader reader(path);
-  std::vector<uint16_t> input, target;
-  for (std::string story; reader.next(story);) {
-    std::vector<uint16_t> ids = run.tokenizer.encode(story);
-    ids.push_back(end);
-    for (size_t first = 0; first < ids.size(); first += context) {
-      const size_t n = std::min(context, ids.size() - first);
-      target.assign(ids.begin() + static_cast<std::ptrdiff_t>(first),
-                    ids.begin() + static_cast<std::ptrdiff_t>(first + n));
-      input.assign(1, end);
-      input.insert(input.end(), target.begin(), target.end() - 1);
-      const TokenRow row{input, target};
-      const TextResult r =
-          engine.evaluate({&row, 1}, [&](size_t, std::span<const float> l) { positions.add(l); });
-      m.sum.loss += r.loss, m.sum.correct += r.correct, m.sum.tokens += r.tokens;
-      m.rows++;
-    }
+// Any text, story by story. One longer than the context goes through in pieces, each with half a context or
+// more of what comes before it.
+class TextMeasure {
+ public:
+  TextMeasure(TransformerEngine& engine, const LanguageRun& run)
+      : engine_(engine),
+        end_(run.tokenizer.end()),
+        context_(run.model.config.context),
+        logits_(context_, run.model.config.vocab) {}
+
+  void add(std::vector<uint16_t> story) {
+    story.insert(story.begin(), end_);
+    story.push_back(end_);
+    waiting_.push_back(std::move(story));
+    if (waiting_.size() == kRows) flush();
   }
-  m.stories = reader.counts().stories;
-  m.bytes = reader.counts().bytes;
-  m.positions = positions.used();
-  if (m.stories == 0)
-    throw Error(
-        {.code = ErrorCode::bad_file, .what = "there is no text", .where = path, .expected = "a story"});
+  Measured result() {
+    flush();
+    m_.positions = positions_.used();
+    return m_;
+  }
+
+ private:
+  void flush() {
+    std::vector<TokenRow> rows;
+    for (const std::vector<uint16_t>& s : waiting_) rows.push_back(piece(s, 0));
+    const TextResult r = engine_.evaluate(rows, [&](size_t, std::span<const float> l) { positions_.add(l); });
+    m_.sum.loss += r.loss, m_.sum.correct += r.correct, m_.sum.tokens += r.tokens;
+    m_.pieces += rows.size();
+    for (const std::vector<uint16_t>& s : waiting_) {
+      const size_t tokens = s.size() - 1;
+      for (size_t scored = context_; scored < tokens;) {
+        const size_t first = std::min(scored - context_ / 2, tokens - context_);
+        score(piece(s, first), first, scored - first);
+        scored = first + context_;
+      }
+    }
+    waiting_.clear();
+  }
+  TokenRow piece(const std::vector<uint16_t>& s, size_t first) const {
+    const size_t n = std::min(context_, s.size() - 1 - first);
+    return {std::span(s).subspan(first, n), std::span(s).subspan(first + 1, n)};
+  }
+  // Tokens from `from` on of a piece that begins at `first`.
+  void score(const TokenRow& row, size_t first, size_t from) {
+    engine_.logits(row, logits_);
+    for (size_t i = from; i < row.input.size(); i++) {
+      const std::span<const float> l = std::as_const(logits_).view().row(i);
+      const auto top = std::max_element(l.begin(), l.end());
+      double sum = 0;
+      for (const float v : l) sum += std::exp(static_cast<double>(v) - static_cast<double>(*top));
+      const double loss = static_cast<double>(*top) + std::log(sum) - static_cast<double>(l[row.target[i]]);
+      positions_.add(loss, first + i);
+      m_.sum.loss += loss;
+      m_.sum.correct += top - l.begin() == row.target[i];
+      m_.sum.tokens++;
+    }
+    m_.pieces++;
+  }
+
+  TransformerEngine& engine_;
+  uint16_t end_;
+  size_t context_;
+  Matrix<float> logits_;
+  std::vector<std::vector<uint16_t>> waiting_;  // a mark, the story, a mark
+  ByPosition positions_;
+  Measured m_;
+};
+
+Measured of_file(TransformerEngine& engine, const std::string& path, const LanguageRun& run) {
+  TextMeasure measure(engine, run);
+  StoryReader reader(path);
+  TextEncoder encoder(run.tokenizer);
+  std::vector<uint16_t> ids;
+  uint64_t stories = 0, bytes = 0, unknown = 0, empty = 0;
+  for (std::string story; reader.next(story);) {
+    ids.clear();
+    encoder.encode(story, ids);
+    if (ids.empty()) {
+      empty++;
+      continue;
+    }
+    stories++;
+    bytes += story.size();
+    unknown += static_cast<uint64_t>(std::count(ids.begin(), ids.end(), run.tokenizer.unknown()));
+    measure.add(ids);
+  }
+  if (stories == 0)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = empty ? "no story of the text has a token" : "there is no text",
+                 .where = path,
+                 .expected = "a story"});
+  Measured m = measure.result();
+  m.stories = stories, m.bytes = bytes, m.unknown = unknown;
+  m.replaced = reader.counts().replaced;
+  m.empty = empty;
   return m;
+}
+
+// What is not as it should be in a text, a line each.
+std::vector<std::string> notes_of(const Measured& m, size_t context) {
+  const auto count = [](uint64_t n, const char* one, const char* many) {
+    return std::to_string(n) + " " + (n == 1 ? one : many);
+  };
+  std::vector<std::string> notes;
+  if (m.cut)
+    notes.push_back(count(m.cut, "story is", "stories are") + " longer than the context of " +
+                    std::to_string(context) + " tokens and cut there");
+  if (m.replaced)
+    notes.push_back(count(m.replaced, "stretch", "stretches") +
+                    " of bytes that are not UTF-8, read as U+FFFD");
+  if (m.unknown)
+    notes.push_back(count(m.unknown, "unknown token", "unknown tokens") + " (characters without a piece)");
+  if (m.empty) notes.push_back(count(m.empty, "story", "stories") + " without a token, left out");
+  return notes;
 }
 
 std::string range_text(const Stretch& s) {
@@ -124,8 +213,10 @@ void evaluate_text(Context& context, const EvalTextOptions& o) {
            (o.split == "train" ? " training stories" : " validation stories");
   } else {
     m = of_file(engine, o.text, run);
-    what = o.text + ", " + std::to_string(m.stories) + (m.stories == 1 ? " story" : " stories") +
-           (m.rows > m.stories ? " in " + std::to_string(m.rows) + " pieces" : "");
+    what =
+        printable(o.text) + ", " + std::to_string(m.stories) + (m.stories == 1 ? " story" : " stories") +
+        (m.pieces > m.stories ? " in " + std::to_string(m.pieces) + " pieces that overlap by half a context"
+                              : "");
   }
   if (!std::isfinite(m.loss()))
     throw Error({.code = ErrorCode::numeric,
@@ -138,11 +229,18 @@ void evaluate_text(Context& context, const EvalTextOptions& o) {
                       {"model", ordered_json(config_to_json(run.model.config))},
                       {"text", what},
                       {"stories", m.stories},
+                      {"pieces", m.pieces},
+                      {"cut_stories", m.cut},
                       {"tokens", m.sum.tokens},
                       {"loss", m.loss()},
                       {"perplexity", std::exp(m.loss())},
                       {"accuracy", accuracy}};
-    if (m.bytes) j["bits_per_byte"] = m.sum.loss / std::log(2.0) / static_cast<double>(m.bytes);
+    if (m.bytes) {
+      j["bits_per_byte"] = m.sum.loss / std::log(2.0) / static_cast<double>(m.bytes);
+      j["invalid_utf8_replaced"] = m.replaced;
+      j["unknown_tokens"] = m.unknown;
+      j["stories_without_tokens"] = m.empty;
+    }
     j["positions"] = ordered_json::array();
     for (const Stretch& s : m.positions)
       j["positions"].push_back(
@@ -157,6 +255,8 @@ void evaluate_text(Context& context, const EvalTextOptions& o) {
   if (m.bytes)
     context.out << "bits:       " << fixed_text(m.sum.loss / std::log(2.0) / static_cast<double>(m.bytes), 3)
                 << " per byte of text\n";
+  for (const std::string& note : notes_of(m, run.model.config.context))
+    context.out << "note:       " << note << "\n";
   Table table({{.header = "token of the story", .align = Align::right},
                {.header = "tokens", .align = Align::right},
                {.header = "loss", .align = Align::right},

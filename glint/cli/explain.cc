@@ -7,6 +7,7 @@
 #include "glint/cli/figure_files.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/picture.h"
+#include "glint/cli/run_checks.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/unit_words.h"
 #include "glint/cli/verbs.h"
@@ -350,6 +351,7 @@ Explanation figure_of(OpenedRun& run, const Result& r) {
 }
 
 void explain(Context& context, const Options& o) {
+  check_image_run(open_run(o.reading.run));
   const bool by_index = o.index_given->count() > 0;
   if (by_index == !o.image.empty())
     throw Error({.code = ErrorCode::usage,
@@ -416,7 +418,8 @@ void add_explain(Program& program) {
            "eigenvectors that contribute most, for and against. Every form's account of the logit stands "
            "beside "
            "the logit itself; the local form is exact for the image. A picture of your own is brought to the "
-           "size and place that the training images have, and it says how.",
+           "size and place that the training images have, and it says how. For a language model use glint "
+           "spectrum --token or glint page.",
        .examples = {
            {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
            {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},

@@ -147,6 +147,15 @@ ordered_json export_hf(const Context& context, const Options& o, const LoadedRun
 }
 
 void export_run(Context& context, const Options& o) {
+  const RunInfo info = open_run(o.reading.run);
+  if (model_kind(info.directory) == ModelKind::language)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "this is a language model: export is for image models",
+                 .where = info.directory,
+                 .expected = "a run that was trained on images",
+                 .hint = info.directory +
+                         "/model.safetensors already holds every tensor by its name; docs/formats.md "
+                         "lists them"});
   if (o.npy.empty() && o.hf.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "no kind of export is given",
@@ -187,7 +196,8 @@ void add_export(Program& program) {
            "--hf writes a folder as model hubs expect it: config.json, model.safetensors, a model card with "
            "metrics, fidelity and training options, and modeling_glint.py, a PyTorch class that gives the "
            "same "
-           "logits. glint eval reads that folder too.\n\n"
+           "logits. glint eval reads that folder too. Both are for image models: of a language model "
+           "model.safetensors of the run already holds every tensor.\n\n"
            "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
            "earlier export and nothing else.",
        .examples = {

@@ -1,12 +1,14 @@
 #include "glint/cli/language_view.h"
 
 #include <algorithm>
-#include <filesystem>
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
 #include "glint/cli/figure_files.h"
+#include "glint/cli/language_directions.h"
 #include "glint/cli/opened_run.h"
+#include "glint/cli/run_checks.h"
 #include "glint/report/spectrum_figure.h"
 #include "glint/report/table.h"
 #include "glint/spectra/spectra_file.h"
@@ -17,7 +19,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-constexpr size_t kFidelityTokens = 20000;
 constexpr size_t kScanRows = 20;
 
 // Rows of the first stories of a corpus that hold about so many tokens.
@@ -46,95 +47,19 @@ struct Rows {
   }
 };
 
-struct Direction {
-  std::string name;
-  Matrix<double> weights;  // [1, h]
-};
-
-uint16_t find_token(const OpenedLanguageRun& run, const std::string& word, const std::string& flag) {
-  if (const std::optional<uint16_t> id = run.run().tokenizer.find(word)) return *id;
-  std::string pieces;
-  for (const uint16_t id : run.run().tokenizer.encode(word)) pieces += " " + run.piece(id);
-  throw Error({.code = ErrorCode::usage,
-               .what = "'" + word + "' is not one piece of the tokenizer",
-               .where = flag,
-               .expected = "a word that it has whole",
-               .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
-}
-
-// "happy", "happy - sad", "king + queen - man": tokens with signs.
-Direction parse_direction(const OpenedLanguageRun& run, size_t layer, const std::string& text,
-                          const std::string& flag) {
-  const LanguageReading& reading = run.reading();
-  Matrix<double> sum(1, run.run().model.config.d_model);
-  Direction d;
-  double sign = 1;
-  bool word_expected = true;
-  for (size_t at = 0; at < text.size();) {
-    const size_t end = std::min(text.find(' ', at), text.size());
-    const std::string word = text.substr(at, end - at);
-    at = end + 1;
-    if (word.empty()) continue;
-    const bool is_sign = word == "-" || word == "+";
-    if (is_sign == word_expected && !(is_sign && d.name.empty()))
-      throw Error({.code = ErrorCode::usage,
-                   .what = "cannot read the direction '" + text + "'",
-                   .where = flag,
-                   .expected = "words with + or - between them, spaces around",
-                   .hint = "--direction \"happy - sad\""});
-    word_expected = is_sign;
-    if (is_sign) {
-      sign = word == "-" ? -1 : 1;
-      continue;
-    }
-    const uint16_t token = find_token(run, word, flag);
-    const Matrix<double> u = reading.token_directions({&token, 1});
-    for (size_t i = 0; i < sum.size(); i++) sum.data()[i] += sign * u.data()[i];
-    d.name += (d.name.empty() ? (sign < 0 ? "- " : "") : sign < 0 ? " - " : " + ") + run.piece(token);
-    sign = 1;
-  }
-  if (d.name.empty() || word_expected)
-    throw Error({.code = ErrorCode::usage, .what = "no word to read", .where = flag, .expected = "a word"});
-  d.weights = reading.hidden(layer, sum);
-  return d;
-}
-
-std::vector<Direction> asked(const OpenedLanguageRun& run, size_t layer, const LanguageSpectrumOptions& o) {
-  std::vector<Direction> out;
-  for (size_t at = 0; at < o.token.size();) {
-    const size_t comma = std::min(o.token.find(',', at), o.token.size());
-    out.push_back(parse_direction(run, layer, o.token.substr(at, comma - at), "--token"));
-    at = comma + 1;
-  }
-  if (!o.direction.empty()) out.push_back(parse_direction(run, layer, o.direction, "--direction"));
-  if (o.hidden) {
-    const size_t h = run.run().model.config.hidden();
-    if (o.hidden > h)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is no hidden unit " + std::to_string(o.hidden),
-                   .where = "--hidden",
-                   .expected = "from 1 to " + std::to_string(h)});
-    Direction d{"hidden unit " + std::to_string(o.hidden), Matrix<double>(1, h)};
-    d.weights(0, o.hidden - 1) = 1;
-    out.push_back(std::move(d));
-  }
-  if (out.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a language model has as many outputs as tokens: say which",
-                 .where = o.run,
-                 .expected = "--token WORD, --direction \"WORD - WORD\", --hidden N or --scan",
-                 .hint = "glint spectrum " + o.run + " --token happy"});
-  return out;
-}
-
 // Not bytes and marks, which are rare or never seen.
 bool is_text(const OpenedLanguageRun& run, uint16_t token) {
   const Tokenizer& t = run.run().tokenizer;
   return token != t.unknown() && !t.is_byte(token) && !t.is_control(token);
 }
 
+LanguageReading::NearTokens near_to(const OpenedLanguageRun& run, std::span<const double> vector,
+                                    size_t count) {
+  return run.reading().near(vector, count, [&](uint16_t t) { return is_text(run, t); });
+}
+
 LanguageReading::NearTokens near_of(const OpenedLanguageRun& run, const Spectrum& s, size_t k, size_t count) {
-  return run.reading().near(s.vectors.view().row(k), count, [&](uint16_t t) { return is_text(run, t); });
+  return near_to(run, s.vectors.view().row(k), count);
 }
 
 std::string token_list(const OpenedLanguageRun& run, const std::vector<LanguageReading::NearToken>& near) {
@@ -165,8 +90,19 @@ struct View {
   LanguageReading::Reading weights, calibrated;
 };
 
+// In percent; a share of nothing has no sign.
+std::string share_text(double share) {
+  const double tenths = std::round(1000 * share);
+  return fixed_text(tenths == 0 ? 0 : tenths / 10, 1);
+}
+
+bool has_linear(const UnitForm& form) {
+  return std::any_of(form.linear.begin(), form.linear.end(), [](double v) { return v != 0; });
+}
+
 void print_unit(Context& context, const OpenedLanguageRun& run, const LanguageSpectrumOptions& o,
-                const Direction& d, const UnitForm& form, double r2) {
+                const Direction& d, const LanguageReading::Reading& reading, size_t u) {
+  const UnitForm& form = reading.units[u];
   const Spectrum& s = form.spectrum;
   const std::vector<double> energy = energy_curve(s.values);
   const EffectiveRank rank = effective_rank(s.values);
@@ -175,8 +111,14 @@ void print_unit(Context& context, const OpenedLanguageRun& run, const LanguageSp
   };
   context.out << "\n"
               << d.name << ": energy of the strongest 1, 5, 20 eigenvectors " << part(1) << ", " << part(5)
-              << ", " << part(20) << "; effective rank " << fixed_text(rank.entropy, 1) << " of " << s.count()
-              << "; R2 " << fixed_text(r2, 3) << "\n";
+              << ", " << part(20) << "; entropy rank " << fixed_text(rank.entropy, 1)
+              << ", participation rank " << fixed_text(rank.participation, 1) << " of " << s.count()
+              << "\nR2 " << fixed_text(reading.fidelity.unit_r2[u], 3);
+  if (has_linear(form))
+    context.out << "; of the eigenvectors alone " << fixed_text(reading.eigenvectors.unit_r2[u], 3)
+                << "; the linear part has " << share_text(reading.linear_share[u])
+                << " % of the reading's variance";
+  context.out << "\n";
   Table table({{.header = "eigenvalue", .align = Align::right},
                {.header = "tokens along it"},
                {.header = "tokens against it"}});
@@ -184,11 +126,44 @@ void print_unit(Context& context, const OpenedLanguageRun& run, const LanguageSp
     const LanguageReading::NearTokens near = near_of(run, s, k, o.near);
     table.add({fixed_text(s.values[k], 3), token_list(run, near.positive), token_list(run, near.negative)});
   }
+  if (has_linear(form)) {
+    const LanguageReading::NearTokens near = near_to(run, form.linear, o.near);
+    table.add({"linear part", token_list(run, near.positive), token_list(run, near.negative)});
+  }
   context.out << table.terminal();
 }
 
-ordered_json fidelity_json(const Fidelity& f) {
-  return {{"correlation", f.correlation}, {"r2", f.r2}, {"tokens", f.inputs}};
+ordered_json fidelity_json(const LanguageReading::Reading& r) {
+  return {{"correlation", r.fidelity.correlation},
+          {"r2", r.fidelity.r2},
+          {"eigenvectors_r2", r.eigenvectors.r2},
+          {"tokens", r.fidelity.inputs}};
+}
+
+ordered_json unit_json(const OpenedLanguageRun& run, const LanguageSpectrumOptions& o, const Direction& d,
+                       const LanguageReading::Reading& reading, size_t u) {
+  const UnitForm& form = reading.units[u];
+  const Spectrum& s = form.spectrum;
+  const EffectiveRank rank = effective_rank(s.values);
+  ordered_json unit = {{"name", d.name},
+                       {"r2", reading.fidelity.unit_r2[u]},
+                       {"eigenvectors_r2", reading.eigenvectors.unit_r2[u]},
+                       {"linear_share", reading.linear_share[u]},
+                       {"effective_rank", {{"entropy", rank.entropy}, {"participation", rank.participation}}},
+                       {"eigenvalues", s.values}};
+  for (const size_t k : shown_of(s, o.show)) {
+    const LanguageReading::NearTokens near = near_of(run, s, k, o.near);
+    unit["vectors"].push_back({{"value", s.values[k]},
+                               {"along", token_json(run, near.positive)},
+                               {"against", token_json(run, near.negative)}});
+  }
+  if (has_linear(form)) {
+    const LanguageReading::NearTokens near = near_to(run, form.linear, o.near);
+    unit["linear"] = {{"vector", form.linear},
+                      {"along", token_json(run, near.positive)},
+                      {"against", token_json(run, near.negative)}};
+  }
+  return unit;
 }
 
 void report(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOptions& o, const View& v,
@@ -196,24 +171,10 @@ void report(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOpti
   const LanguageReading::Reading& chosen = o.form == "weights" ? v.weights : v.calibrated;
   if (context.shared.json) {
     ordered_json j = {{"run", run.run().directory}, {"layer", v.layer + 1}, {"form", o.form}};
-    j["fidelity"] = {{"weights", fidelity_json(v.weights.fidelity)},
-                     {"calibrated", fidelity_json(v.calibrated.fidelity)}};
+    j["fidelity"] = {{"weights", fidelity_json(v.weights)}, {"calibrated", fidelity_json(v.calibrated)}};
     j["units"] = ordered_json::array();
-    for (size_t u = 0; u < v.directions.size(); u++) {
-      const Spectrum& s = chosen.units[u].spectrum;
-      const EffectiveRank rank = effective_rank(s.values);
-      ordered_json unit = {{"name", v.directions[u].name},
-                           {"r2", chosen.fidelity.unit_r2[u]},
-                           {"effective_rank", rank.entropy},
-                           {"eigenvalues", s.values}};
-      for (const size_t k : shown_of(s, o.show)) {
-        const LanguageReading::NearTokens near = near_of(run, s, k, o.near);
-        unit["vectors"].push_back({{"value", s.values[k]},
-                                   {"along", token_json(run, near.positive)},
-                                   {"against", token_json(run, near.negative)}});
-      }
-      j["units"].push_back(std::move(unit));
-    }
+    for (size_t u = 0; u < v.directions.size(); u++)
+      j["units"].push_back(unit_json(run, o, v.directions[u], chosen, u));
     j["spectra"] = stored;
     context.print_json(j);
     return;
@@ -223,16 +184,20 @@ void report(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOpti
               << " tokens of validation stories\n\n";
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
-               {.header = "R2", .align = Align::right}});
+               {.header = "R2", .align = Align::right},
+               {.header = "R2 of the eigenvectors alone", .align = Align::right}});
   for (const auto& [name, reading] :
        {std::pair("weights", &v.weights), std::pair("calibrated", &v.calibrated)})
-    table.add({name, fixed_text(reading->fidelity.correlation, 4), fixed_text(reading->fidelity.r2, 4)});
+    table.add({name, fixed_text(reading->fidelity.correlation, 4), fixed_text(reading->fidelity.r2, 4),
+               fixed_text(reading->eigenvectors.r2, 4)});
   context.out << table.terminal();
-  for (size_t u = 0; u < v.directions.size(); u++)
-    print_unit(context, run, o, v.directions[u], chosen.units[u], chosen.fidelity.unit_r2[u]);
+  for (size_t u = 0; u < v.directions.size(); u++) print_unit(context, run, o, v.directions[u], chosen, u);
   context.out << "\nAn eigenvector acts through its square: it speaks for its output (against it, where the "
-                 "eigenvalue is negative) both along and against.\nspectra: "
-              << stored << "\n";
+                 "eigenvalue is negative) both along and against.\n";
+  if (std::any_of(chosen.units.begin(), chosen.units.end(), has_linear))
+    context.out << "The linear part is not squared: tokens along it speak for the output, tokens against it "
+                   "against the output.\n";
+  context.out << "spectra: " << stored << "\n";
   if (!figures.empty()) context.out << "figures: " << figures << " (SVG, PNG, CSV)\n";
 }
 
@@ -246,42 +211,59 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
   progress.finish();
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
-  Table table({{.header = "token", .text = true},
-               {.header = "effective rank", .align = Align::right, .key = "participation"},
-               {.header = "entropy rank", .align = Align::right, .key = "entropy"},
-               {.header = "energy of the first", .align = Align::right, .key = "energy"},
+  const LanguageReading::LayerFidelity trust =
+      run.reading().layer_fidelity(layer, line, run.inputs(layer, LanguageReading::kFidelityTokens));
+  Table shown({{.header = "token"},
+               {.header = "participation rank", .align = Align::right},
+               {.header = "entropy rank", .align = Align::right},
+               {.header = "energy of the first", .align = Align::right},
                {.header = "largest", .align = Align::right},
-               {.header = "smallest", .align = Align::right}});
-  const auto row = [&](const LanguageReading::Scanned& s, bool exact) {
-    const auto text = [&](double v, int d) { return exact ? number_text(v) : fixed_text(v, d); };
-    table.add({exact ? run.run().tokenizer.piece(s.token) : run.piece(s.token), text(s.rank.participation, 2),
-               text(s.rank.entropy, 1), exact ? number_text(s.energy) : fixed_text(100 * s.energy, 0) + " %",
-               text(s.top, 3), text(s.bottom, 3)});
-  };
-  size_t rows = 0;
-  for (const LanguageReading::Scanned& token : all)
-    if (rows < kScanRows && is_text(run, token.token)) row(token, false), rows++;
-  const std::string shown = table.terminal();
+               {.header = "smallest", .align = Align::right},
+               {.header = "R2", .align = Align::right},
+               {.header = "eigenvectors alone", .align = Align::right}});
   Table whole({{.header = "token", .text = true},
-               {.header = "participation"},
-               {.header = "entropy"},
+               {.header = "id"},
+               {.header = "participation_rank"},
+               {.header = "entropy_rank"},
                {.header = "energy"},
                {.header = "largest"},
-               {.header = "smallest"}});
-  std::swap(table, whole);
-  for (const LanguageReading::Scanned& s : all) row(s, true);
+               {.header = "smallest"},
+               {.header = "r2"},
+               {.header = "eigenvectors_r2"},
+               {.header = "linear_share"}});
+  for (const LanguageReading::Scanned& s : all) {
+    const double r2 = trust.tokens.r2[s.token], alone = trust.tokens.eigenvectors_r2[s.token];
+    whole.add({run.run().tokenizer.piece(s.token), std::to_string(s.token), number_text(s.rank.participation),
+               number_text(s.rank.entropy), number_text(s.energy), number_text(s.top), number_text(s.bottom),
+               number_text(r2), number_text(alone), number_text(trust.tokens.linear_share[s.token])});
+    if (shown.rows() < kScanRows && is_text(run, s.token))
+      shown.add({run.piece(s.token), fixed_text(s.rank.participation, 2), fixed_text(s.rank.entropy, 1),
+                 fixed_text(100 * s.energy, 0) + " %", fixed_text(s.top, 3), fixed_text(s.bottom, 3),
+                 fixed_text(r2, 3), fixed_text(alone, 3)});
+  }
   const std::string path = directory + "/scan-layer-" + std::to_string(layer + 1) + ".csv";
-  write_atomic(context.files, path, table.csv());
+  write_atomic(context.files, path, whole.csv());
   if (context.shared.json) {
     context.print_json({{"run", run.run().directory},
                         {"layer", layer + 1},
                         {"form", o.form},
-                        {"tokens", ordered_json::parse(table.json())}});
+                        {"fidelity",
+                         {{"correlation", trust.all.correlation},
+                          {"r2", trust.all.r2},
+                          {"eigenvectors_r2", trust.eigenvectors_r2},
+                          {"linear_share", trust.linear_share},
+                          {"tokens", trust.all.inputs}}},
+                        {"tokens", ordered_json::parse(whole.json())},
+                        {"csv", path}});
     return;
   }
   context.out << "The tokens of layer " << layer + 1 << " whose spectrum is most concentrated (" << o.form
               << " form), of " << all.size() << " (bytes and marks left out):\n\n"
-              << shown << "\nall tokens: " << path << "\n";
+              << shown.terminal() << "\nThe form over all that the layer adds, at " << trust.all.inputs
+              << " tokens of validation stories: R2 " << fixed_text(trust.all.r2, 3)
+              << "; of the eigenvectors alone " << fixed_text(trust.eigenvectors_r2, 3)
+              << "; the linear part has " << share_text(trust.linear_share)
+              << " % of the reading's variance\nall tokens: " << path << "\n";
 }
 
 }  // namespace
@@ -336,16 +318,16 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
                  .expected = "from 1 to " + std::to_string(run.reading().layers())});
   const size_t layer = o.layer ? o.layer - 1 : run.reading().layers() - 1;
   const std::string directory = context.shared.out.empty() ? run.run().directory : context.shared.out;
-  std::filesystem::create_directories(directory);
-  if (o.scan) return scan(context, run, o, layer, directory);
-
   View v;
   v.layer = layer;
-  v.directions = asked(run, layer, o);
+  if (!o.scan) v.directions = asked_directions(run, layer, o);
+  make_directory(directory);
+  if (o.scan) return scan(context, run, o, layer, directory);
+
   Matrix<double> weights(v.directions.size(), run.run().model.config.hidden());
   for (size_t u = 0; u < weights.rows(); u++)
     std::ranges::copy(v.directions[u].weights.view().row(0), weights.view().row_ptr(u));
-  const Matrix<float> x = run.inputs(layer, kFidelityTokens);
+  const Matrix<float> x = run.inputs(layer, LanguageReading::kFidelityTokens);
   v.tokens = x.rows();
   v.weights = run.reading().read(layer, weights, run.lines("weights")[layer], x);
   v.calibrated = run.reading().read(layer, weights, run.lines("calibrated")[layer], x);
@@ -364,13 +346,15 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
     spectra.names.push_back(v.directions[u].name);
     if (o.no_figures) continue;
     const Spectrum& s = chosen.units[u].spectrum;
-    const Figure f = spectrum_figure({.title = v.directions[u].name + ", layer " + std::to_string(layer + 1),
-                                      .note = {},
-                                      .values = s.values,
-                                      .groups = s.groups,
-                                      .size = {},
-                                      .positive = {},
-                                      .negative = {}});
+    const Figure f = spectrum_figure(
+        {.title = v.directions[u].name + ", layer " + std::to_string(layer + 1),
+         .note = "R\u00b2 of this output " + fixed_text(chosen.fidelity.unit_r2[u], 3) +
+                 ", of the eigenvectors alone " + fixed_text(chosen.eigenvectors.unit_r2[u], 3),
+         .values = s.values,
+         .groups = s.groups,
+         .size = {},
+         .positive = {},
+         .negative = {}});
     files.push_back({figures + "/spectrum-layer-" + std::to_string(layer + 1) + "-" + std::to_string(u + 1),
                      f.svg, f.csv});
   }

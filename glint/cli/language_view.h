@@ -38,7 +38,7 @@ class OpenedLanguageRun {
 struct LanguageSpectrumOptions {
   std::string run, data, form = "calibrated";
   std::string token, direction;
-  size_t hidden = 0;  // a hidden unit, from 1 on; 0: not asked for
+  std::string hidden;  // the number of a hidden unit from 1 on, or a .npy file; "": not asked for
   bool scan = false, no_figures = false;
   size_t layer = 0;  // from 1 on; 0: the last
   size_t top = 0, show = 4, near = 8;

@@ -4,6 +4,8 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/cli/run_checks.h"
+#include "glint/data/story_reader.h"
 #include "glint/io/json.h"
 #include "glint/train/options.h"
 
@@ -101,6 +103,7 @@ RunInfo open_run(const std::string& directory) {
 
 LoadedRun load_run(const std::string& directory) {
   const RunInfo info = open_run(directory);
+  check_image_run(info);
   return {info, load_image_model(info.directory)};
 }
 
@@ -122,7 +125,20 @@ LanguageRun load_language_run(const std::string& directory) {
 
 TextData load_run_text(const Context& context, const LanguageRun& run, const std::string& name_or_dir) {
   const bool own = name_or_dir.empty();
-  TextData data = load_text_data(own ? run.model.data : name_or_dir);
+  TextData data;
+  try {
+    data = load_text_data(own ? run.model.data : name_or_dir);
+  } catch (const Error& e) {
+    if (!own) throw;
+    ErrorParts parts = e.parts();
+    parts.what += " (the run was trained on it)";
+    if (parts.where == "--data") {  // nobody gave that
+      parts.code = ErrorCode::bad_file;
+      parts.where = run.directory + "/config.json";
+    }
+    parts.hint = "--data DIR, where the corpus is now" + (parts.hint.empty() ? "" : ", or " + parts.hint);
+    throw Error(parts);
+  }
   if (data.tokenizer.sha256() != run.tokenizer.sha256())
     throw Error(
         {.code = ErrorCode::bad_file,
@@ -187,8 +203,13 @@ std::string model_text(const ImageModel& m) {
 }
 
 std::string printable(std::string text) {
-  for (char& c : text)
-    if (static_cast<unsigned char>(c) < 0x20 || c == 0x7f) c = '?';
+  repair_utf8(text);
+  for (size_t i = 0; i < text.size(); i++) {
+    const auto byte = static_cast<unsigned char>(text[i]);
+    if (byte < 0x20 || byte == 0x7f) text[i] = '?';
+    // U+0080 to U+009F are control characters too.
+    if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) text.replace(i, 2, "?");
+  }
   return text;
 }
 

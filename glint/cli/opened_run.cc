@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/cli/run_checks.h"
 
 namespace glint::cli {
 namespace fs = std::filesystem;
@@ -79,13 +80,7 @@ std::vector<GateLine> OpenedRun::lines(const std::string& form) {
 
 std::string figures_directory(const Context&, const std::string& directory) {
   const std::string path = directory + "/figures";
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed)
-    throw Error({.what = "cannot make the folder: " + failed.message(),
-                 .where = path,
-                 .expected = "a folder that can be written",
-                 .hint = "--out with another folder"});
+  make_directory(path);
   return path;
 }
 

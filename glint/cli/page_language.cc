@@ -18,60 +18,19 @@ namespace {
 namespace fs = std::filesystem;
 using nlohmann::ordered_json;
 
-constexpr size_t kFidelityTokens = 20000, kDeviationStories = 16, kSampleTokens = 24;
+constexpr size_t kDeviationStories = 16, kSampleTokens = 24;
 
-// Second moments of columns: centred where `mean` is taken off. [d, d]
-Matrix<double> moments(const LinearAlgebra& linalg, ConstMatrixView<double> values, bool centred) {
-  const size_t n = values.rows(), d = values.cols();
-  Matrix<double> copy(n, d);
-  std::copy_n(values.data(), n * d, copy.data());
-  if (centred) {
-    std::vector<double> mean(d);
-    for (size_t i = 0; i < n; i++)
-      for (size_t j = 0; j < d; j++) mean[j] += copy(i, j);
-    for (size_t i = 0; i < n; i++)
-      for (size_t j = 0; j < d; j++) copy(i, j) -= mean[j] / static_cast<double>(n);
-  }
-  Matrix<double> out(d, d);
-  linalg.gemm(Op::transposed, Op::plain, 1, copy, copy, 0, out);
-  return out;
-}
-
-// u' M u of every row u. [rows]
-std::vector<double> squares(const LinearAlgebra& linalg, ConstMatrixView<double> rows,
-                            ConstMatrixView<double> m) {
-  Matrix<double> product(rows.rows(), m.cols());
-  linalg.gemm(Op::plain, Op::plain, 1, rows, m, 0, product);
-  std::vector<double> out(rows.rows());
-  for (size_t t = 0; t < rows.rows(); t++)
-    for (size_t j = 0; j < m.cols(); j++) out[t] += product(t, j) * rows(t, j);
-  return out;
-}
-
-LanguagePageLine read_line(const LanguageReading& reading, size_t layer, const GateLine& line,
-                           ConstMatrixView<float> x, ConstMatrixView<double> tokens) {
-  const LinearAlgebra& linalg = reading.linalg();
-  // The rows of P: every direction of the residual stream by itself.
-  const ConstMatrixView<float> p = reading.projection(layer);
-  Matrix<double> weights(p.rows(), p.cols());
-  for (size_t i = 0; i < p.rows(); i++) std::ranges::copy(p.row(i), weights.view().row_ptr(i));
-  const GluLayerView view = reading.layer(layer);
-  const Matrix<double> model = layer_outputs(linalg, reading.pool(), view, weights, x);
-  Matrix<double> form = form_outputs(linalg, reading.pool(), view, line, weights, x);
-  const Fidelity f = fidelity(model, form);
-  LanguagePageLine out{.gain = line.gain,
-                       .shift = line.shift,
-                       .correlation = f.correlation,
-                       .r2 = f.r2,
-                       .token_r2 = {},
-                       .inputs = f.inputs};
-  // The output along a token is linear in these, so its variance and its error are squares of their moments.
-  for (size_t i = 0; i < form.size(); i++) form.data()[i] -= model.data()[i];
-  const std::vector<double> all = squares(linalg, tokens, moments(linalg, model, true));
-  const std::vector<double> error = squares(linalg, tokens, moments(linalg, form, false));
-  for (size_t t = 0; t < all.size(); t++)
-    out.token_r2.push_back(all[t] > 0 ? static_cast<float>(1 - error[t] / all[t]) : 0.0f);
-  return out;
+LanguagePageLine page_line(const GateLine& line, const LanguageReading::LayerFidelity& f) {
+  return {.gain = line.gain,
+          .shift = line.shift,
+          .correlation = f.all.correlation,
+          .r2 = f.all.r2,
+          .eigenvectors_r2 = f.eigenvectors_r2,
+          .linear_share = f.linear_share,
+          .token_r2 = f.tokens.r2,
+          .token_eigenvectors_r2 = f.tokens.eigenvectors_r2,
+          .token_linear_share = f.tokens.linear_share,
+          .inputs = f.all.inputs};
 }
 
 // The rows of the first stories that the page's f16 weights are tried on.
@@ -165,13 +124,12 @@ void language_page(Context& context, const LanguagePageOptions& o) {
   // A line through the identity is the identity.
   if (model.config.gate.kind != GateKind::Identity) data.forms.push_back({"calibrated", {}});
 
-  std::vector<uint16_t> vocabulary(model.config.vocab);
-  for (size_t t = 0; t < vocabulary.size(); t++) vocabulary[t] = static_cast<uint16_t>(t);
-  const Matrix<double> tokens = run.reading().token_directions(vocabulary);
   for (size_t i = 0; i < run.reading().layers(); i++) {
-    const Matrix<float> x = run.inputs(i, kFidelityTokens);
-    for (LanguagePageForm& form : data.forms)
-      form.lines.push_back(read_line(run.reading(), i, run.lines(form.name)[i], x, tokens));
+    const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
+    for (LanguagePageForm& form : data.forms) {
+      const GateLine line = run.lines(form.name)[i];
+      form.lines.push_back(page_line(line, run.reading().layer_fidelity(i, line, x)));
+    }
   }
   data.half_deviation = half_deviation(run, machine);
   data.run = page_run_info(directory);
@@ -188,7 +146,10 @@ void language_page(Context& context, const LanguagePageOptions& o) {
     j["runs"] = ordered_json::array({{{"name", data.name}, {"forms", ordered_json::object()}}});
     for (const LanguagePageForm& form : data.forms)
       for (const LanguagePageLine& line : form.lines)
-        j["runs"][0]["forms"][form.name].push_back({{"r2", line.r2}, {"correlation", line.correlation}});
+        j["runs"][0]["forms"][form.name].push_back({{"r2", line.r2},
+                                                    {"correlation", line.correlation},
+                                                    {"eigenvectors_r2", line.eigenvectors_r2},
+                                                    {"linear_share", line.linear_share}});
     context.print_json(j);
     return;
   }

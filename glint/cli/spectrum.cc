@@ -1,10 +1,11 @@
 // glint spectrum: what a trained model's weights say, unit by unit, and how far to trust it.
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/cli/given.h"
 #include "glint/cli/language_view.h"
+#include "glint/cli/run_checks.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/unit_words.h"
 #include "glint/cli/verbs.h"
@@ -19,6 +20,7 @@ struct Options {
   std::string unit = "all", form = "calibrated", via = "1", draw = "auto";
   size_t layer = 0, top = 0, show = 4;
   bool no_figures = false;
+  std::vector<GivenOption> for_images, for_language, for_spectra;  // the last: not with --scan
 };
 
 constexpr size_t kLocalImages = 300;
@@ -210,6 +212,16 @@ void write_spectra(const Context& context, OpenedRun& run, const Options& o, con
 
 // The options that a language model shares with images are those of Options.
 void spectrum_of_language(Context& context, const Options& o) {
+  refuse_given(o.for_images, "is for image models", o.reading.run,
+               "--token, --direction, --hidden or --scan, with their options");
+  if (!o.reading.data_dir.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--data-dir is for image data",
+                 .where = o.reading.run,
+                 .expected = "--data DIR, a folder that glint tokenize made"});
+  if (o.language.scan)
+    refuse_given(o.for_spectra, "has no effect beside --scan, which lists every token", "--scan",
+                 "--scan alone, with --layer, --form and --out");
   LanguageSpectrumOptions l = o.language;
   l.run = o.reading.run, l.data = o.reading.data, l.form = o.form;
   l.layer = o.layer, l.top = o.top, l.show = o.show, l.no_figures = o.no_figures;
@@ -219,11 +231,7 @@ void spectrum_of_language(Context& context, const Options& o) {
 void spectrum(Context& context, const Options& o) {
   if (model_kind(open_run(o.reading.run).directory) == ModelKind::language)
     return spectrum_of_language(context, o);
-  if (o.language.scan || o.language.hidden || !o.language.token.empty() || !o.language.direction.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--token, --direction, --hidden and --scan are for language models",
-                 .where = o.reading.run,
-                 .expected = "--unit with a class"});
+  refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
   const Machine machine(context);
   const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);
   OpenedRun run(context, machine, linalg, o.reading);
@@ -252,7 +260,7 @@ void spectrum(Context& context, const Options& o) {
 
   const std::string directory = context.shared.out.empty() ? run.run().directory : context.shared.out;
   const std::string figures = o.no_figures ? "" : figures_directory(context, directory);
-  if (o.no_figures) std::filesystem::create_directories(directory);
+  if (o.no_figures) make_directory(directory);
   const std::string stored = directory + "/spectra.safetensors";
   write_spectra(context, run, o, r, stored);
   std::vector<FigureFile> files;
@@ -276,49 +284,76 @@ void spectrum(Context& context, const Options& o) {
 }  // namespace
 
 void add_spectrum(Program& program) {
-  Verb& verb =
-      program.add({.name = "spectrum",
-                   .group = Group::read,
-                   .summary = "the eigenvectors of a trained model's weights, and their worth",
-                   .details = "Each output of a gated layer is read as a quadratic form of the layer's input "
-                              "and taken apart into "
-                              "eigenvectors: those with positive eigenvalues speak for the output, those "
-                              "with negative ones against "
-                              "it. The form `weights` is the weights alone, with the gate taken as the "
-                              "identity; `calibrated` gives "
-                              "each hidden unit a line measured on training images. How well each form "
-                              "follows the model is always "
-                              "shown for both. Below the last layer the strongest eigenvector of the layer "
-                              "above, or the one that "
-                              "--via names, is the output.",
-                   .examples = {{"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
-                                {"glint spectrum runs/sqs --unit 3-5 --form weights",
-                                 "class 3 against class 5, weights alone"},
-                                {"glint spectrum runs/deep --layer 1 --via 2 --unit trouser,coat",
-                                 "below the second strongest eigenvector of the layer above"},
-                                {"glint spectrum runs/stories --layer 2 --token happy",
-                                 "a language model: eigenvectors as their nearest tokens"}}});
+  Verb& verb = program.add(
+      {.name = "spectrum",
+       .group = Group::read,
+       .summary = "the eigenvectors of a trained model's weights, and their worth",
+       .details = "Each output of a gated layer is read as a quadratic form of the layer's input and "
+                  "taken apart into eigenvectors: those with positive eigenvalues speak for the output, "
+                  "those with negative ones against it. The form `weights` is the weights alone, with "
+                  "the gate taken as the identity; `calibrated` gives each hidden unit a line measured "
+                  "on training data, whose shifts add a linear part. How well each form follows the "
+                  "model is always shown for both.\n\n"
+                  "Image models: the outputs are classes, eigenvectors are pictures. Below the last "
+                  "layer the strongest eigenvector of the layer above, or the one that --via names, is "
+                  "the output.\n\n"
+                  "Language models: any layer by itself, with what it adds to the residual stream along "
+                  "a token's unembedding (--token), along a sum of tokens (--direction) or along a "
+                  "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
+                  "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
+                  "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
+                  "without the linear part. --scan lists every token.",
+       .examples = {
+           {"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
+           {"glint spectrum runs/sqs --unit 3-5 --form weights", "class 3 against class 5, weights alone"},
+           {"glint spectrum runs/deep --layer 1 --via 2 --unit trouser,coat",
+            "below the second strongest eigenvector of the layer above"},
+           {"glint spectrum runs/stories --layer 2 --token happy",
+            "a language model: eigenvectors as their nearest tokens"},
+           {"glint spectrum runs/stories --direction \"happy - sad\"",
+            "what makes its last layer say happy rather than sad"}}});
   const auto o = std::make_shared<Options>();
   add_reading_options(verb, o->reading);
-  verb.text("--unit", o->unit, "3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
-            {.placeholder = "UNITS", .words = {"all"}});
+  const auto images = [&](const char* flag, CLI::Option* option) { o->for_images.push_back({flag, option}); };
+  const auto language = [&](const char* flag, CLI::Option* option) {
+    o->for_language.push_back({flag, option});
+    return option;
+  };
+  const auto spectra = [&](const char* flag, CLI::Option* option) {
+    o->for_spectra.push_back({flag, option});
+  };
+  images("--unit",
+         verb.text("--unit", o->unit, "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
+                   {.placeholder = "UNITS", .words = {"all"}}));
   verb.size("--layer", o->layer, 0, 1000, "Which layer, from 1 on; 0: the last");
   verb.choice("--form", o->form, {"weights", "calibrated"}, "The form that is drawn and stored");
-  verb.size("--top", o->top, 0, 1000000, "Store only the K strongest eigenpairs of each unit; 0: all");
-  verb.text("--via", o->via, "Below the last layer: rank of the eigenvector above, a number a layer",
-            {.placeholder = "K[,K]"});
-  verb.size("--show", o->show, 1, 32, "How many eigenvectors of each sign the figures draw");
-  verb.text("--token", o->language.token, "Language models: tokens as outputs, with commas between",
-            {.placeholder = "WORDS"});
-  verb.text("--direction", o->language.direction, "Language models: a sum of tokens, \"happy - sad\"",
-            {.placeholder = "WORDS"});
-  verb.size("--hidden", o->language.hidden, 0, 1000000,
-            "Language models: a hidden unit as the output, from 1 on");
-  verb.flag("--scan", o->language.scan, "Language models: every token, the most concentrated spectra first");
-  verb.size("--near", o->language.near, 1, 100, "Language models: how many tokens stand for an eigenvector");
-  verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
-  verb.flag("--no-figures", o->no_figures, "Write no figures");
-  verb.share_out("Folder for spectra.safetensors and figures; default: the run itself");
+  spectra("--top", verb.size("--top", o->top, 0, 1000000,
+                             "Store only the K strongest eigenpairs of each unit; 0: all"));
+  images("--via", verb.text("--via", o->via,
+                            "Images, below the last layer: rank of the eigenvector above, a number a layer",
+                            {.placeholder = "K[,K]"}));
+  spectra("--show", verb.size("--show", o->show, 1, 32, "How many eigenvectors of each sign are shown"));
+  spectra("--token", language("--token", verb.text("--token", o->language.token,
+                                                   "Language models: tokens as outputs, with commas between",
+                                                   {.placeholder = "WORDS"})));
+  spectra("--direction",
+          language("--direction",
+                   verb.text("--direction", o->language.direction,
+                             "Language models: a sum of tokens, \"happy - sad\"", {.placeholder = "WORDS"})));
+  spectra("--hidden",
+          language("--hidden",
+                   verb.text("--hidden", o->language.hidden,
+                             "Language models: N, the product gate(l) r of one hidden unit, from 1 on; or a "
+                             ".npy file with a vector of width d-model, a direction of the residual stream",
+                             {.placeholder = "N|FILE", .kind = Value::Kind::file})));
+  language("--scan", verb.flag("--scan", o->language.scan,
+                               "Language models: every token, the most concentrated spectra first"));
+  spectra("--near",
+          language("--near", verb.size("--near", o->language.near, 1, 100,
+                                       "Language models: how many tokens stand for an eigenvector")));
+  images("--draw", verb.choice("--draw", o->draw, drawing_words(), "Images: how to draw in the terminal"));
+  spectra("--no-figures", verb.flag("--no-figures", o->no_figures, "Write no figures"));
+  verb.share_out("Folder for spectra.safetensors, figures or the scan; default: the run itself");
   verb.share_threads();
   verb.share_isa();
   verb.share_json();

@@ -64,7 +64,7 @@ std::string units_text(const SpectrumResult& r) {
   std::vector<Column> columns = {{.header = "unit"}, {.header = "R2", .align = Align::right}};
   for (const size_t k : kEnergies)
     columns.push_back({.header = (k == 1 ? "top " : "") + std::to_string(k) + " %", .align = Align::right});
-  columns.push_back({.header = "rank", .align = Align::right});
+  columns.push_back({.header = "entropy rank", .align = Align::right});
   columns.push_back({.header = "largest eigenvalues"});
   columns.push_back({.header = "smallest"});
   Table table(columns);
@@ -79,7 +79,8 @@ std::string units_text(const SpectrumResult& r) {
     table.add(cells);
   }
   return table.terminal() +
-         "top k %: share of the squared eigenvalues in the k strongest; rank: exp of their entropy\n";
+         "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
+         "their magnitudes\n";
 }
 
 std::string groups_text(const SpectrumResult& r) {

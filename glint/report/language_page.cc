@@ -11,6 +11,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
+ordered_json halves(const std::vector<double>& values) {
+  return packed_json(pack_f16(std::vector<float>(values.begin(), values.end()), {values.size()}));
+}
+
 ordered_json form_json(const LanguagePageForm& form) {
   ordered_json j;
   j["name"] = form.name;
@@ -19,8 +23,16 @@ ordered_json form_json(const LanguagePageForm& form) {
     ordered_json l;
     l["gain"] = packed_floats(line.gain, {line.gain.size()});
     if (!line.shift.empty()) l["shift"] = packed_floats(line.shift, {line.shift.size()});
-    l["fidelity"] = {{"correlation", line.correlation}, {"r2", line.r2}, {"inputs", line.inputs}};
-    l["tokenR2"] = packed_json(pack_f16(line.token_r2, {line.token_r2.size()}));
+    l["fidelity"] = {{"correlation", line.correlation},
+                     {"r2", line.r2},
+                     {"eigenvectorsR2", line.eigenvectors_r2},
+                     {"linearShare", line.linear_share},
+                     {"inputs", line.inputs}};
+    l["tokenR2"] = halves(line.token_r2);
+    if (!line.shift.empty()) {
+      l["tokenEigenvectorsR2"] = halves(line.token_eigenvectors_r2);
+      l["tokenLinearShare"] = halves(line.token_linear_share);
+    }
     j["lines"].push_back(std::move(l));
   }
   return j;

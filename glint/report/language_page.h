@@ -14,9 +14,12 @@ namespace glint {
 // adds to the residual stream.
 struct LanguagePageLine {
   std::vector<double> gain, shift;  // [hidden]; shift may be empty: all 0
-  double correlation = 0, r2 = 0;   // all directions of the residual stream together
-  std::vector<float> token_r2;      // [vocab]: of the layer's output along a token's unembedding
-  size_t inputs = 0;                // tokens it was measured at
+  // All directions of the residual stream together: the whole form, its eigenvectors alone, and the share of
+  // its linear part in its variance.
+  double correlation = 0, r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  // [vocab]: the same of the layer's output along a token's unembedding.
+  std::vector<double> token_r2, token_eigenvectors_r2, token_linear_share;
+  size_t inputs = 0;  // tokens it was measured at
 };
 
 struct LanguagePageForm {

@@ -8,6 +8,56 @@
 #include "glint/base/sha256.h"
 
 namespace glint {
+namespace {
+
+std::vector<uint16_t> all_tokens(size_t vocab) {
+  std::vector<uint16_t> tokens(vocab);
+  std::iota(tokens.begin(), tokens.end(), uint16_t{0});
+  return tokens;
+}
+
+// The eigenvectors of a form without its linear part.
+GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
+
+void subtract(Matrix<double>& a, const Matrix<double>& b) {
+  for (size_t i = 0; i < a.size(); i++) a.data()[i] -= b.data()[i];
+}
+
+void centre_columns(Matrix<double>& m) {
+  const size_t n = m.rows(), d = m.cols();
+  std::vector<double> mean(d);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < d; j++) mean[j] += m(i, j);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < d; j++) m(i, j) -= mean[j] / static_cast<double>(n);
+}
+
+Matrix<double> moments(const LinearAlgebra& linalg, const Matrix<double>& a, const Matrix<double>& b) {
+  Matrix<double> out(a.cols(), b.cols());
+  linalg.gemm(Op::transposed, Op::plain, 1, a, b, 0, out);
+  return out;
+}
+
+double trace(const Matrix<double>& m) {
+  double sum = 0;
+  for (size_t i = 0; i < m.rows(); i++) sum += m(i, i);
+  return sum;
+}
+
+// u' M u of every row u. [rows]
+std::vector<double> squares(const LinearAlgebra& linalg, const Matrix<double>& rows,
+                            const Matrix<double>& m) {
+  Matrix<double> product(rows.rows(), m.cols());
+  linalg.gemm(Op::plain, Op::plain, 1, rows, m, 0, product);
+  std::vector<double> out(rows.rows());
+  for (size_t t = 0; t < rows.rows(); t++)
+    for (size_t j = 0; j < m.cols(); j++) out[t] += product(t, j) * rows(t, j);
+  return out;
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+}  // namespace
 
 LanguageReading::LanguageReading(const LanguageModel& model, const Compute& compute,
                                  const LinearAlgebra& linalg)
@@ -82,9 +132,61 @@ StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
 LanguageReading::Reading LanguageReading::read(size_t i, ConstMatrixView<double> weights,
                                                const GateLine& line, ConstMatrixView<float> x) const {
   const GluLayerView view = layer(i);
-  return {unit_forms(linalg_, pool(), view, line, weights),
-          fidelity(layer_outputs(linalg_, pool(), view, weights, x),
-                   form_outputs(linalg_, pool(), view, line, weights, x))};
+  const Matrix<double> model = layer_outputs(linalg_, pool(), view, weights, x);
+  Matrix<double> form = form_outputs(linalg_, pool(), view, line, weights, x);
+  const Matrix<double> squared = form_outputs(linalg_, pool(), view, without_shift(line), weights, x);
+  Reading out{.units = unit_forms(linalg_, pool(), view, line, weights),
+              .fidelity = fidelity(model, form),
+              .eigenvectors = fidelity(model, squared),
+              .linear_share = {}};
+  Matrix<double> linear = form;
+  subtract(linear, squared);
+  centre_columns(linear);
+  centre_columns(form);
+  for (size_t u = 0; u < weights.rows(); u++) {
+    double part = 0, whole = 0;
+    for (size_t r = 0; r < form.rows(); r++) {
+      part += linear(r, u) * form(r, u);
+      whole += form(r, u) * form(r, u);
+    }
+    out.linear_share.push_back(ratio(part, whole));
+  }
+  return out;
+}
+
+LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateLine& line,
+                                                               ConstMatrixView<float> x) const {
+  // The rows of P: every direction of the residual stream by itself.
+  const ConstMatrixView<float> p = projection(i);
+  Matrix<double> weights(p.rows(), p.cols());
+  for (size_t r = 0; r < p.rows(); r++) std::ranges::copy(p.row(r), weights.view().row_ptr(r));
+  const GluLayerView view = layer(i);
+  Matrix<double> model = layer_outputs(linalg_, pool(), view, weights, x);
+  Matrix<double> form = form_outputs(linalg_, pool(), view, line, weights, x);
+  const Matrix<double> squared = form_outputs(linalg_, pool(), view, without_shift(line), weights, x);
+  LayerFidelity out;
+  out.all = fidelity(model, form);
+  out.eigenvectors_r2 = fidelity(model, squared).r2;
+  // The output along a token is linear in these: its variances and errors are squares of their moments.
+  Matrix<double> error = form, error_squared = squared, linear = form;
+  subtract(error, model);
+  subtract(error_squared, model);
+  subtract(linear, squared);
+  for (Matrix<double>* m : {&model, &form, &linear}) centre_columns(*m);
+  const Matrix<double> linear_form = moments(linalg_, linear, form), form_form = moments(linalg_, form, form);
+  out.linear_share = ratio(trace(linear_form), trace(form_form));
+  const Matrix<double> tokens = token_directions(all_tokens(model_.config.vocab));
+  const auto along = [&](const Matrix<double>& m) { return squares(linalg_, tokens, m); };
+  const std::vector<double> total = along(moments(linalg_, model, model)),
+                            wrong = along(moments(linalg_, error, error)),
+                            wrong_squared = along(moments(linalg_, error_squared, error_squared)),
+                            part = along(linear_form), whole = along(form_form);
+  for (size_t t = 0; t < total.size(); t++) {
+    out.tokens.r2.push_back(total[t] > 0 ? 1 - wrong[t] / total[t] : 0);
+    out.tokens.eigenvectors_r2.push_back(total[t] > 0 ? 1 - wrong_squared[t] / total[t] : 0);
+    out.tokens.linear_share.push_back(ratio(part[t], whole[t]));
+  }
+  return out;
 }
 
 LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count,
@@ -120,8 +222,7 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
     size_t i, const GateLine& line, const std::function<void(size_t)>& progress) const {
   const size_t vocab = model_.config.vocab, h = model_.config.hidden();
   const GluLayerView view = layer(i);
-  std::vector<uint16_t> tokens(vocab);
-  std::iota(tokens.begin(), tokens.end(), uint16_t{0});
+  const std::vector<uint16_t> tokens = all_tokens(vocab);
   Matrix<double> weights = hidden(i, token_directions(tokens));
   for (size_t t = 0; t < vocab; t++)
     for (size_t j = 0; j < h; j++) weights(t, j) *= line.gain[j];

@@ -38,15 +38,29 @@ class LanguageReading {
 
   // Lines of all layers, `affine`, from these rows.
   StoredCalibration calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const;
-  static constexpr size_t kCalibrationTokens = 20000;
+  static constexpr size_t kCalibrationTokens = 20000, kFidelityTokens = 20000;
 
   // Outputs with these hidden weights through a form, and its fidelity against the layer's own outputs at x.
+  // A form is its eigenvectors and, where the lines have shifts, a linear part: the share of the linear part
+  // is cov(linear part, form) / var(form), and 1 minus it is that of the eigenvectors. 0 for a constant form.
   struct Reading {
     std::vector<UnitForm> units;
-    Fidelity fidelity;
+    Fidelity fidelity;                 // of the whole form
+    Fidelity eigenvectors;             // of the eigenvectors alone
+    std::vector<double> linear_share;  // [units]
   };
   Reading read(size_t layer, ConstMatrixView<double> weights, const GateLine& line,
                ConstMatrixView<float> x) const;
+
+  // The same over all that a layer adds to the residual stream, and along the unembedding of every token.
+  struct LayerFidelity {
+    Fidelity all;  // units: the directions of the residual stream
+    double eigenvectors_r2 = 0, linear_share = 0;
+    struct Tokens {
+      std::vector<double> r2, eigenvectors_r2, linear_share;  // [vocab]
+    } tokens;
+  };
+  LayerFidelity layer_fidelity(size_t layer, const GateLine& line, ConstMatrixView<float> x) const;
 
   // Tokens whose embeddings have the largest (first) and smallest (second) cosine with a vector, of those
   // that `candidate` lets through, all when it is empty: a token that no text has keeps the embedding it was

@@ -109,6 +109,92 @@ TEST(LanguageReading, CalibrationBringsAGateNearer) {
   EXPECT_NEAR(read.fidelity.unit_r2[0], 1 - error / total, 1e-4);
 }
 
+// 1 - sum (y - f)^2 / sum (y - mean)^2, and cov(part, f) / var(f).
+double r2_of(const std::vector<double>& y, const std::vector<double>& f) {
+  const double mean = std::accumulate(y.begin(), y.end(), 0.0) / static_cast<double>(y.size());
+  double error = 0, total = 0;
+  for (size_t i = 0; i < y.size(); i++) {
+    error += (y[i] - f[i]) * (y[i] - f[i]);
+    total += (y[i] - mean) * (y[i] - mean);
+  }
+  return 1 - error / total;
+}
+double share_of(const std::vector<double>& part, const std::vector<double>& f) {
+  const auto n = static_cast<double>(f.size());
+  const double part_mean = std::accumulate(part.begin(), part.end(), 0.0) / n,
+               mean = std::accumulate(f.begin(), f.end(), 0.0) / n;
+  double both = 0, own = 0;
+  for (size_t i = 0; i < f.size(); i++) {
+    both += (part[i] - part_mean) * (f[i] - mean);
+    own += (f[i] - mean) * (f[i] - mean);
+  }
+  return both / own;
+}
+
+TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
+  const OneLanguageModel m(GateKind::Sqs);
+  const StoredCalibration stored = m.reading.calibrate({&m.row, 1}, "data");
+  const std::vector<uint16_t> tokens = {7, 31, 12};
+  const Matrix<double> directions = m.reading.token_directions(tokens);
+  for (const size_t layer : {0, 1}) {
+    const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
+    const Matrix<double> weights = m.reading.hidden(layer, directions);
+    const auto read = m.reading.read(layer, weights, stored.lines[layer], x);
+    const Matrix<double> form =
+        form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer), stored.lines[layer], weights, x);
+    double largest = 0;
+    for (size_t u = 0; u < tokens.size(); u++) {
+      std::vector<double> outputs, squares, linears, sums;
+      for (size_t i = 0; i < x.rows(); i++) {
+        const std::vector<double> at(x.view().row(i).begin(), x.view().row(i).end());
+        const std::vector<double> terms = contributions(read.units[u].spectrum, at);
+        const std::vector<double>& w = read.units[u].linear;
+        outputs.push_back(m.output(layer, directions.view().row(u), x.view().row(i)));
+        squares.push_back(std::accumulate(terms.begin(), terms.end(), 0.0));
+        linears.push_back(std::inner_product(w.begin(), w.end(), at.begin(), 0.0));
+        sums.push_back(squares[i] + linears[i]);
+        EXPECT_NEAR(sums[i], form(i, u), 1e-5);
+        largest = std::max(largest, std::fabs(linears[i]));
+      }
+      EXPECT_NEAR(read.fidelity.unit_r2[u], r2_of(outputs, sums), 1e-4);
+      EXPECT_NEAR(read.eigenvectors.unit_r2[u], r2_of(outputs, squares), 1e-4);
+      EXPECT_NEAR(read.linear_share[u], share_of(linears, sums), 1e-4);
+    }
+    EXPECT_GT(largest, 1e-3);  // there is a linear part to leave out
+  }
+}
+
+TEST(LanguageReading, WithoutShiftsTheEigenvectorsAreAll) {
+  const OneLanguageModel m(GateKind::Sqs);
+  const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
+  const std::vector<uint16_t> tokens = {7, 31};
+  const auto read = m.reading.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)),
+                                   weights_form(m.reading.layer(1)), x);
+  EXPECT_EQ(read.eigenvectors.unit_r2, read.fidelity.unit_r2);
+  EXPECT_EQ(read.linear_share, std::vector<double>(2, 0.0));
+}
+
+TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
+  const OneLanguageModel m(GateKind::Silu);
+  const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
+  const GateLine line = m.reading.calibrate({&m.row, 1}, "data").lines[1];
+  const auto layer = m.reading.layer_fidelity(1, line, x);
+  ASSERT_EQ(layer.tokens.r2.size(), 40u);
+  const std::vector<uint16_t> tokens = {0, 17, 39};
+  const auto read = m.reading.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), line, x);
+  for (size_t u = 0; u < tokens.size(); u++) {
+    EXPECT_NEAR(layer.tokens.r2[tokens[u]], read.fidelity.unit_r2[u], 1e-6);
+    EXPECT_NEAR(layer.tokens.eigenvectors_r2[tokens[u]], read.eigenvectors.unit_r2[u], 1e-6);
+    EXPECT_NEAR(layer.tokens.linear_share[tokens[u]], read.linear_share[u], 1e-6);
+  }
+  // All together: the directions of the residual stream are the outputs.
+  Matrix<double> axes(16, 16);
+  for (size_t i = 0; i < 16; i++) axes(i, i) = 1;
+  const auto all = m.reading.read(1, m.reading.hidden(1, axes), line, x);
+  EXPECT_NEAR(layer.all.r2, all.fidelity.r2, 1e-6);
+  EXPECT_NEAR(layer.eigenvectors_r2, all.eigenvectors.r2, 1e-6);
+}
+
 TEST(LanguageReading, NearTokensByCosineAmongCandidates) {
   const OneLanguageModel m(GateKind::Sqs);
   const ConstMatrixView<float> e = m.reading.input_map().matrix;

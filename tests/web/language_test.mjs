@@ -62,19 +62,30 @@ for (const name of ["bpe", "half", "unigram"]) {
       const texts = given.texts.map((/** @type {any} */ t) => {
         const ids = tokenizer.encode(t.text);
         const pass = model.forward([tokenizer.end, ...ids]);
-        let loss = 0;
-        [...ids, tokenizer.end].forEach((id, i) => {
-          const l = pass.logits[i];
-          const top = l.reduce((/** @type {number} */ a, /** @type {number} */ b) => Math.max(a, b));
-          loss += top + Math.log(l.reduce((/** @type {number} */ a, /** @type {number} */ b) => a + Math.exp(b - top), 0)) - l[id];
-        });
+        const loss = [...ids, tokenizer.end].reduce((sum, id, i) => sum + model.loss(pass, i, id), 0);
         return { ids, loss: loss / (ids.length + 1) };
       });
       const { layer, form, unit } = given.spectrum;
       const direction = model.direction(given.spectrum.token);
-      const { values } = model.spectrum(layer - 1, model.run.forms.find((f) => f.name === form), direction);
-      const line = model.run.forms.find((f) => f.name === form).lines[layer - 1];
-      return { texts, values: Array.from(values), r2: line.tokenR2.values[direction.terms[0].id], unit };
+      const chosen = model.run.forms.find((/** @type {any} */ f) => f.name === form), line = chosen.lines[layer - 1];
+      const { values, vectors, hidden, linear } = model.spectrum(layer - 1, chosen, direction);
+      const id = direction.terms[0].id;
+      // The eigenvectors and the linear part are the whole reading; a sentence that grows is the sentence.
+      const dot = (/** @type {any} */ a, /** @type {any} */ b) => a.reduce((/** @type {number} */ s, /** @type {number} */ v, /** @type {number} */ i) => s + v * b[i], 0);
+      const all = [tokenizer.end, ...texts.flatMap((/** @type {any} */ t) => t.ids)].slice(0, model.config.context);
+      const whole = model.forward(all);
+      const grown = model.forward(all, model.forward([...all.slice(0, all.length >> 1), tokenizer.end, tokenizer.end]));
+      let apart = 0, change = 0, size = 0;
+      whole.inputs[layer - 1].forEach((/** @type {Float64Array} */ x, /** @type {number} */ t) => {
+        const reading = dot(hidden, model.glu(layer - 1, x, line));
+        const parts = values.reduce((/** @type {number} */ s, /** @type {number} */ l, /** @type {number} */ k) => s + l * dot(vectors[k], x) ** 2, dot(linear, x));
+        apart = Math.max(apart, Math.abs(parts - reading));
+        size = Math.max(size, Math.abs(reading));
+        change = Math.max(change, Math.abs(model.loss(whole, t, 5) - model.loss(grown, t, 5)));
+      });
+      return { texts, values: Array.from(values), r2: line.tokenR2.values[id], alone: line.tokenEigenvectorsR2.values[id],
+        share: line.tokenLinearShare.values[id], linear: Array.from(linear), apart: apart / size, change, unit,
+        found: ["The", "·the", `#${id}`].every((w) => tokenizer.find(w) === id), cancelled: model.direction("the - the") };
     }, given);
     const bound = name === "half" ? 1e-3 : 1e-4;
     let off = 0;
@@ -90,6 +101,14 @@ for (const name of ["bpe", "half", "unigram"]) {
     expect(theirs.length === mine.values.length && apart < (name === "half" ? 2e-3 : 1e-6), `an eigenvalue is off by ${apart} of the largest`);
     // Stored with 11 bits.
     expect(Math.abs(mine.r2 - given.spectrum.unit.r2) < 1e-3, `R² ${mine.r2}, not ${given.spectrum.unit.r2}`);
+    expect(Math.abs(mine.alone - given.spectrum.unit.eigenvectors_r2) < 1e-3, `R² of the eigenvectors ${mine.alone}, not ${given.spectrum.unit.eigenvectors_r2}`);
+    expect(Math.abs(mine.share - given.spectrum.unit.linear_share) < 1e-3, `linear share ${mine.share}, not ${given.spectrum.unit.linear_share}`);
+    const w = given.spectrum.unit.linear.vector, long = Math.max(...w.map(Math.abs));
+    expect(long > 0 && w.every((/** @type {number} */ v, /** @type {number} */ i) => Math.abs(v - mine.linear[i]) < (name === "half" ? 2e-3 : 1e-6) * long), "another linear part");
+    expect(mine.apart < 1e-9, `eigenvectors and linear part miss the reading by ${mine.apart}`);
+    expect(mine.change === 0, `a sentence that grows changes a loss by ${mine.change}`);
+    expect(mine.found, "a token is found by its word in any case, by what is shown and by its number");
+    expect(typeof mine.cancelled === "string", "a direction that cancels is refused");
     expectQuiet(trouble);
     await close();
     return `losses within ${off.toExponential(1)}, eigenvalues within ${apart.toExponential(1)}`;
@@ -111,14 +130,47 @@ await check("a token, a difference, a word that is none; a sentence", async () =
   expect(((await text(page, ".said")) ?? "").includes("is cut into"), "a word of several pieces is explained");
   await type("big");
   await page.locator("nav a[data-view=sentence]").click();
+  expect((await page.locator("figure text").allTextContents()).includes("linear part"), "the linear part has a row");
+  const pieces = (/** @type {number} */ least, /** @type {number} */ most) => page.waitForFunction(([a, b]) => {
+    const n = document.querySelectorAll(".token-chip").length;
+    return n >= a && n <= b;
+  }, [least, most]);
+  // Keys that follow each other at once are read together.
+  const passes = await page.evaluate(async () => {
+    // @ts-ignore names of the page's import map
+    const { LanguageModel } = await import("glint/language");
+    const { forward } = LanguageModel.prototype;
+    let calls = 0;
+    LanguageModel.prototype.forward = function (/** @type {any[]} */ ...a) { calls++; return forward.apply(this, a); };
+    const input = /** @type {HTMLInputElement} */ (document.getElementById("sentence"));
+    for (const text of ["t", "th", "the", "the b", "the bi", "the big"]) {
+      input.value = text;
+      input.dispatchEvent(new Event("input", { bubbles: true }));
+    }
+    const before = calls;
+    await new Promise((done) => setTimeout(done, 600));
+    LanguageModel.prototype.forward = forward;
+    return { before, calls };
+  });
+  expect(passes.before === 0 && passes.calls === 1, `${passes.before} and ${passes.calls} passes`);
   await page.locator("#sentence").fill("the big dog");
-  const count = await page.locator(".token-chip").count();
+  await pieces(4, 12);
+  await page.waitForFunction(() => /loss \d/.test(document.querySelector(".sentence-card .said")?.textContent ?? ""));
   await page.locator(".token-chip").nth(1).click();
-  expect(count >= 4 && /pos=1/.test(await page.evaluate(() => location.hash)), `${count} tokens`);
+  expect(/pos=1/.test(await page.evaluate(() => location.hash)), "a token is chosen");
   await page.locator("#sentence").fill("");
-  expect((await page.locator(".token-chip").count()) === 1, "an empty sentence has its start");
+  await pieces(1, 1);
   expectQuiet(trouble);
   await close();
+});
+
+await check("a page with rounded weights says what that does", async () => {
+  for (const [name, says] of /** @type {[string, boolean][]} */ ([["half", true], ["bpe", false]])) {
+    const { page, close } = await open(browser, `${folder}/${name}.html`, "#view=sentence");
+    const said = (await text(page, ".sentence-card .said")) ?? "";
+    expect(/rounded to 16 bits; logits within [\d.e−]+ of/.test(said) === says, `${name}: ${said}`);
+    await close();
+  }
 });
 
 await check("every chart is saved, nothing is cut off on a phone, axe finds nothing serious", async () => {

@@ -1,0 +1,29 @@
+#include "glint/cli/run_checks.h"
+
+#include <filesystem>
+
+#include "glint/base/error.h"
+
+namespace glint::cli {
+
+void check_image_run(const RunInfo& info) {
+  if (model_kind(info.directory) == ModelKind::language)
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "this is a language model, not an image model",
+         .where = info.directory,
+         .expected = "a run that was trained on images",
+         .hint = "glint spectrum " + info.directory + " --token WORD, or glint page " + info.directory});
+}
+
+void make_directory(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed)
+    throw Error({.what = "cannot make the folder: " + failed.message(),
+                 .where = path,
+                 .expected = "a folder that can be written",
+                 .hint = "--out with another folder"});
+}
+
+}  // namespace glint::cli

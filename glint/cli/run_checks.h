@@ -1,0 +1,16 @@
+// What verbs make sure of before they read a run or write beside it.
+#pragma once
+
+#include <string>
+
+#include "glint/cli/load_run.h"
+
+namespace glint::cli {
+
+// Error (bad_file) for a language model, with the verbs that read those.
+void check_image_run(const RunInfo& run);
+
+// A folder for results, with those above it. Error (failure) when it cannot be made, or a file has its name.
+void make_directory(const std::string& path);
+
+}  // namespace glint::cli
