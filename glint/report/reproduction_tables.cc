@@ -77,6 +77,15 @@ std::string grids_text(std::span<const TaskRuns> tasks) {
   return text;
 }
 
+// Long form: a row a gate, checkpoint and quantity.
+Table by_checkpoint(const std::vector<std::string>& more = {}) {
+  std::vector<Column> columns;
+  for (const char* name : {"data", "gate", "share", "step", "quantity", "n", "mean", "sd"})
+    columns.push_back({.header = name});
+  for (const std::string& name : more) columns.push_back({.header = name});
+  return Table(std::move(columns));
+}
+
 }  // namespace
 
 ReportTable table1(std::span<const TaskRuns> tasks) {
@@ -85,17 +94,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
                     "Mean \xc2\xb1 standard deviation over n seeds on the test set; below it the "
                     "paper's value and the deviation from it. The metric is accuracy, for stories "
                     "perplexity. Best mean of a data set in bold.",
-                .data = Table({{.header = "data"},
-                               {.header = "gate"},
-                               {.header = "share"},
-                               {.header = "step"},
-                               {.header = "quantity"},
-                               {.header = "n"},
-                               {.header = "mean"},
-                               {.header = "sd"},
-                               {.header = "paper"},
-                               {.header = "deviation"},
-                               {.header = "best"}})};
+                .data = by_checkpoint({"paper", "deviation", "best"})};
   t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
   t.keys = 2;
   for (size_t c = 0; c < kCheckpoints; c++)
@@ -142,14 +141,7 @@ ReportTable story_table(const TaskRuns& task) {
           "Mean \xc2\xb1 standard deviation over n seeds. Training loss: mean over the tokens of the "
           "epoch so far; validation loss: mean over the tokens of the validation stories; "
           "perplexity: its exponential. Lowest mean of a checkpoint in bold.",
-      .data = Table({{.header = "data"},
-                     {.header = "gate"},
-                     {.header = "share"},
-                     {.header = "step"},
-                     {.header = "quantity"},
-                     {.header = "n"},
-                     {.header = "mean"},
-                     {.header = "sd"}})};
+      .data = by_checkpoint()};
   t.heads = {{.text = "gate", .align = Align::left}, {.text = "trained"}, {.text = "n"}};
   t.keys = 2;
   const std::array<std::pair<const char*, int>, 3> columns = {
