@@ -133,6 +133,7 @@ std::vector<ExplainedClass> with_pictures(OpenedRun& run, const Options& o,
                      .positive = sums.positive,
                      .negative = sums.negative,
                      .rest = sums.linear + sums.constant + sums.around,
+                     .rest_name = sums.constant + sums.around == 0 ? "linear part" : "rest",
                      .forward = {},
                      .against = {}};
     std::vector<size_t> order(a.terms.size());
