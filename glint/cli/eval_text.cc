@@ -184,7 +184,7 @@ std::vector<std::string> notes_of(const Measured& m, size_t context) {
                     std::to_string(context) + " tokens and cut there");
   if (m.replaced)
     notes.push_back(count(m.replaced, "stretch", "stretches") +
-                    " of bytes that are not UTF-8, read as U+FFFD");
+                    " of bytes that are not UTF-8, read as spaces");
   if (m.unknown)
     notes.push_back(count(m.unknown, "unknown token", "unknown tokens") + " (characters without a piece)");
   if (m.empty) notes.push_back(count(m.empty, "story", "stories") + " without a token, left out");
