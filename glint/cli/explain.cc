@@ -133,9 +133,9 @@ std::vector<ExplainedClass> with_pictures(OpenedRun& run, const Options& o,
                      .positive = sums.positive,
                      .negative = sums.negative,
                      .rest = sums.linear + sums.constant + sums.around,
-                     .rest_name = sums.constant + sums.around == 0 ? "linear part" : "rest",
                      .forward = {},
-                     .against = {}};
+                     .against = {},
+                     .rest_name = sums.constant + sums.around == 0 ? "linear part" : "rest"};
     std::vector<size_t> order(a.terms.size());
     std::iota(order.begin(), order.end(), size_t{0});
     std::stable_sort(order.begin(), order.end(),
