@@ -6,6 +6,7 @@
 #include "glint/base/error.h"
 #include "glint/cli/load_run.h"
 #include "glint/cli/reproduce_output.h"
+#include "glint/cli/run_checks.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/verdicts.h"
 
@@ -230,7 +231,7 @@ void run(Context& context, const Options& o) {
     if (o.what == "all" || o.what == e.name) chosen.push_back(e);
   const std::vector<PlannedRun> plan = make_plan(setup, chosen);
   const std::string out = context.shared.out.empty() ? "reproduction" : context.shared.out;
-  make_folders(out + "/runs");
+  make_directory(out + "/runs");
   const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);  // before there are threads
   const StopOnSignal guard;
   train_plan(context, data, out, plan, shard);

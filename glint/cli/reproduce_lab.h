@@ -69,7 +69,4 @@ void collect_spectra(Lab& lab);
 // How a plan is less than the paper's experiment; empty: it is not.
 std::string smaller_images(const PlanSetup& setup, const std::string& data);
 
-// Makes all folders of a path; Error with a hint when that fails.
-void make_folders(const std::string& path);
-
 }  // namespace glint::cli

@@ -4,6 +4,7 @@
 
 #include "glint/base/file.h"
 #include "glint/cli/opened_run.h"
+#include "glint/cli/run_checks.h"
 
 namespace glint::cli {
 namespace {
@@ -38,8 +39,8 @@ std::string text_of(const Json& object, const char* key) {
 }  // namespace
 
 void write_report(FileSystem& files, const std::string& folder, const Report& report) {
-  make_folders(folder + "/tables");
-  make_folders(folder + "/figures");
+  make_directory(folder + "/tables");
+  make_directory(folder + "/figures");
   for (const ReportSection& section : report.sections)
     for (const Block& block : section.blocks)
       std::visit([&](const auto& b) { write_files(files, folder, b); }, block);

@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/reproduce_lab.h"
+#include "glint/cli/run_checks.h"
 #include "glint/report/text.h"
 
 namespace glint::cli {
@@ -139,16 +140,6 @@ bool run_finished(const std::string& directory) {
   return run.is_object() && run.contains("state") && run["state"] == "finished";
 }
 
-void make_folders(const std::string& path) {
-  std::error_code failed;
-  fs::create_directories(path, failed);
-  if (failed)
-    throw Error({.what = "cannot make the folder: " + failed.message(),
-                 .where = path,
-                 .expected = "a folder that can be written",
-                 .hint = "--out with another folder"});
-}
-
 void train_plan(Context& context, TrainingData& data, const std::string& out,
                 const std::vector<PlannedRun>& plan, Shard shard) {
   std::vector<TrainJob> jobs;
@@ -162,7 +153,7 @@ void train_plan(Context& context, TrainingData& data, const std::string& out,
   PlanDisplay display(context, jobs.size());
   for (const TrainJob& job : jobs) {
     display.add(job.out, run_cost(job.options, data));
-    make_folders(fs::path(job.out).parent_path().string());
+    make_directory(fs::path(job.out).parent_path().string());
   }
   try {
     run_jobs(context, data, {}, jobs, display.hooks());
