@@ -27,9 +27,9 @@ refused "did you mean sqs?" gates --gate sqd --json
 run gatse
 if grep -q $'\x1b' "$work/err"; then fail "escape codes in a file"; fi
 if command -v script >/dev/null; then
-  script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
+  TERM=xterm script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
   grep -q $'\x1b' "$work/tty" || fail "no colour on a terminal"
-  NO_COLOR=1 script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
+  TERM=xterm NO_COLOR=1 script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
   if grep -q $'\x1b' "$work/tty"; then fail "NO_COLOR is ignored"; fi
 fi
 
