@@ -224,8 +224,8 @@ def reproduction_text():
     return ["Test loss on Fashion-MNIST over the steps of training, five gates, mean and spread over %d seeds (figure 3 of the paper, "
             "as `glint reproduce` draws it):\n" % seeds,
             "![Test loss of five gates on Fashion-MNIST](%s)\n" % figure,
-            "Of the %d claims of the paper that the report judges, %d hold, %d hold in part, %d do not hold, and %d were not tested "
-            "at the paper's scale. The report, with every number: "
+            "Of the %d claims of the paper that the report judges, %d hold, %d hold in part and %d do not hold; not tested at "
+            "the paper's scale: %d. The report, with every number: "
             "[docs/results/reproduction/report.md](docs/results/reproduction/report.md). [docs/reproduction.md](docs/reproduction.md) "
             "says how to make it.\n" % ((len(claims),) + tuple(counts.values()))]
 

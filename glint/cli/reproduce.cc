@@ -161,8 +161,8 @@ std::string summary(const Findings& findings) {
   const auto all =
       std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.in_paper; });
   return "Of " + std::to_string(all) + " claims of the paper **" + count(Verdict::holds) + " hold, " +
-         count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) + " do not hold**, and " +
-         count(Verdict::not_tested) + " were not tested at this scale.";
+         count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
+         " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
 }
 
 // Order of the report: what became of the claims first.

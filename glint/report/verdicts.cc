@@ -279,7 +279,7 @@ Ruling similarity_rule(const Measured& m, const Value& value, double least) {
     };
     const SimilarityCurve* best = &first;
     for (const SimilarityCurve& c : m.similarity)
-      if (c.data == first.data && value(c) > value(*best)) best = &c;
+      if (c.data == first.data && c.measure != "subspace" && value(c) > value(*best)) best = &c;
     join(all, text(data_title(first.data)) + ": " + words(first) +
                   (best == &first ? "" : ", by the most favourable way " + words(*best)));
   }
