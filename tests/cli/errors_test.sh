@@ -26,7 +26,7 @@ refused "did you mean sqs?" gates --gate sqd --json
 # No colours away from a terminal.
 run gatse
 if grep -q $'\x1b' "$work/err"; then fail "escape codes in a file"; fi
-if command -v script >/dev/null; then
+if script -qec true /dev/null </dev/null >/dev/null 2>&1; then  # not every container has pseudo-terminals
   TERM=xterm script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
   grep -q $'\x1b' "$work/tty" || fail "no colour on a terminal"
   TERM=xterm NO_COLOR=1 script -qec "'$glint' gatse" /dev/null </dev/null >"$work/tty" 2>&1
