@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # The explorer of a language run in a real browser: its tokens, losses and spectra against the program's. Skipped
 # where there is no node, no Chromium or no playwright-core.
-glint=$1
-source "$2/tests/cli/check.sh"
-web=$2/tests/web
-cd "$2" || exit 1 # the recipes are there
-
-command -v node >/dev/null || { echo "skipped: node is not installed"; exit 77; }
-[ -d "$web/node_modules/playwright-core" ] ||
-  { echo "skipped: playwright-core is not installed; scripts/setup test installs it with npm"; exit 77; }
+source "$2/tests/web/browser.sh"
 
 mkdir "$work/pages"
 run tokenize --tales 300 --vocab 512 --out "$work/bpe-corpus" --quiet

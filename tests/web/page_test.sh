@@ -1,14 +1,7 @@
 #!/usr/bin/env bash
 # The explorer page in a real browser: small runs of every gate and option are trained, packed and opened. Skipped
 # where there is no node, no Chromium or no playwright-core.
-glint=$1
-source "$2/tests/cli/check.sh"
-web=$2/tests/web
-cd "$2" || exit 1 # the recipes are there
-
-command -v node >/dev/null || { echo "skipped: node is not installed"; exit 77; }
-[ -d "$web/node_modules/playwright-core" ] ||
-  { echo "skipped: playwright-core is not installed; scripts/setup test installs it with npm"; exit 77; }
+source "$2/tests/web/browser.sh"
 
 # NAME OPTIONS...: trains a run and makes its page.
 made() {
