@@ -79,8 +79,9 @@ void spectra_10(benchmark::State& state) {
 void top_10_matrix_free(benchmark::State& state) {
   const Layer layer(static_cast<size_t>(state.range(0)));
   const LinearAlgebra linalg;
+  ThreadPool pool(static_cast<size_t>(state.range(1)));
   for (auto _ : state) {
-    const Spectrum top = top_interaction(linalg, layer.view(), layer.weights.view().row(0), 10);
+    const Spectrum top = top_interaction(linalg, pool, layer.view(), layer.weights.view().row(0), 10);
     benchmark::DoNotOptimize(top.values.front());
   }
 }
@@ -90,7 +91,7 @@ BENCHMARK(eigenpairs_10)->ArgsProduct({{256, 512, 784}, {1, 2}})->UseRealTime()-
 BENCHMARK(eigenpairs_4096)->Args({128, 1})->Args({128, 2})->UseRealTime()->Unit(kMs)->Iterations(1);
 BENCHMARK(interaction_10)->Arg(256)->Arg(512)->Arg(784)->UseRealTime()->Unit(kMs);
 BENCHMARK(spectra_10)->ArgsProduct({{256, 512, 784}, {1, 2}})->UseRealTime()->Unit(kMs);
-BENCHMARK(top_10_matrix_free)->Arg(512)->Arg(2048)->UseRealTime()->Unit(kMs);
+BENCHMARK(top_10_matrix_free)->ArgsProduct({{512, 2048}, {1, 2}})->UseRealTime()->Unit(kMs);
 
 }  // namespace
 }  // namespace glint

@@ -234,7 +234,8 @@ Matrix<double> ImageReading::pictures(size_t layer_index, ConstMatrixView<double
   pool().for_tiles(vectors.rows(), [&](size_t k, size_t) {
     std::vector<double> q(below.hidden());
     for (size_t h = 0; h < q.size(); h++) q[h] = vectors(k, h) * line.gain[h];
-    const Spectrum top = top_interaction(linalg_, below, q, 1);
+    ThreadPool alone(1);  // a tile must not use the pool that runs it
+    const Spectrum top = top_interaction(linalg_, alone, below, q, 1);
     std::ranges::copy(top.vectors.view().row(0), strongest.view().row_ptr(k));
   });
   return pictures(layer_index - 1, strongest, lines);

@@ -94,25 +94,67 @@ void InteractionBuilder::build(std::span<const double> q, MatrixView<double> out
   symmetrise(out);
 }
 
-void InteractionBuilder::apply(std::span<const double> q, ConstMatrixView<double> x,
-                               MatrixView<double> y) const {
-  assert(q.size() == hidden() && x.cols() == width() && y.cols() == width() && x.rows() == y.rows());
-  // In blocks of hidden units, so that the weights come from memory once and not twice.
-  constexpr size_t kUnits = 64;
-  Matrix<double> l(x.rows(), kUnits), r(x.rows(), kUnits);
-  for (size_t i = 0; i < y.rows(); i++) std::fill_n(y.row_ptr(i), y.cols(), 0.0);
-  for (size_t first = 0; first < hidden(); first += kUnits) {
-    const size_t units = std::min(kUnits, hidden() - first);
-    const ConstMatrixView<double> left = left_.view().row_range(first, units),
-                                  right = right_.view().row_range(first, units);
-    const MatrixView<double> lb = l.view().col_range(0, units), rb = r.view().col_range(0, units);
-    linalg_.gemm(Op::plain, Op::transposed, 0.5, x, left, 0.0, lb);
-    linalg_.gemm(Op::plain, Op::transposed, 0.5, x, right, 0.0, rb);
-    for (size_t i = 0; i < x.rows(); i++)
-      for (size_t h = 0; h < units; h++) lb(i, h) *= q[first + h], rb(i, h) *= q[first + h];
-    linalg_.gemm(Op::plain, Op::plain, 1.0, rb, left, 1.0, y);
-    linalg_.gemm(Op::plain, Op::plain, 1.0, lb, right, 1.0, y);
+namespace {
+
+// Hidden units that are widened together: two tiles of them at width 4096 are 2 MB, an L2.
+constexpr size_t kUnits = 32;
+// Parts of the hidden units that are summed by themselves: enough for many threads, and fixed.
+constexpr size_t kParts = 32;
+
+void widen_rows(ConstMatrixView<float> m, std::span<const float> bias, size_t first, MatrixView<double> out) {
+  for (size_t r = 0; r < out.rows(); r++) {
+    std::copy_n(m.row_ptr(first + r), m.cols(), out.row_ptr(r));
+    if (out.cols() > m.cols()) out(r, m.cols()) = bias_at(bias, first + r);
   }
+}
+
+}  // namespace
+
+struct InteractionOperator::Memory {
+  Matrix<double> left, right;  // [kUnits, w]: rows of the weights
+  Matrix<double> l, r;         // [n, kUnits]: their products with x
+};
+
+InteractionOperator::InteractionOperator(const LinearAlgebra& linalg, ThreadPool& pool,
+                                         const GluLayerView& layer)
+    : linalg_(linalg), pool_(pool), layer_(layer) {
+  const size_t blocks = (layer.hidden() + kUnits - 1) / kUnits;
+  sums_.resize(std::min(kParts, blocks));
+  for (size_t i = 0; i < pool.size(); i++) memory_.push_back(std::make_unique<Memory>());
+}
+
+InteractionOperator::~InteractionOperator() = default;
+
+void InteractionOperator::apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y) {
+  const size_t hidden = layer_.hidden(), width = layer_.width(), n = x.rows();
+  assert(q.size() == hidden && x.cols() == width && y.cols() == width && n == y.rows());
+  const size_t blocks = (hidden + kUnits - 1) / kUnits;
+  pool_.for_tiles(sums_.size(), [&](size_t part, size_t worker) {
+    Memory& m = *memory_[worker];
+    if (m.left.cols() != width) m.left = Matrix<double>(kUnits, width), m.right = Matrix<double>(kUnits, width);
+    if (m.l.rows() != n) m.l = Matrix<double>(n, kUnits), m.r = Matrix<double>(n, kUnits);
+    Matrix<double>& sum = sums_[part];
+    if (sum.rows() != n || sum.cols() != width) sum = Matrix<double>(n, width);
+    std::fill_n(sum.data(), sum.size(), 0.0);
+    for (size_t block = part * blocks / sums_.size(); block < (part + 1) * blocks / sums_.size(); block++) {
+      const size_t first = block * kUnits, units = std::min(kUnits, hidden - first);
+      const MatrixView<double> left = m.left.view().row_range(0, units), right = m.right.view().row_range(0, units),
+                               l = m.l.view().col_range(0, units), r = m.r.view().col_range(0, units);
+      widen_rows(layer_.left, layer_.bias_left, first, left);
+      widen_rows(layer_.right, layer_.bias_right, first, right);
+      linalg_.gemm(Op::plain, Op::transposed, 0.5, x, left, 0.0, l);
+      linalg_.gemm(Op::plain, Op::transposed, 0.5, x, right, 0.0, r);
+      for (size_t i = 0; i < n; i++)
+        for (size_t h = 0; h < units; h++) l(i, h) *= q[first + h], r(i, h) *= q[first + h];
+      linalg_.gemm(Op::plain, Op::plain, 1.0, r, left, 1.0, sum);
+      linalg_.gemm(Op::plain, Op::plain, 1.0, l, right, 1.0, sum);
+    }
+  });
+  pool_.for_tiles(n, [&](size_t i, size_t) {
+    std::fill_n(y.row_ptr(i), width, 0.0);
+    for (const Matrix<double>& sum : sums_)
+      for (size_t j = 0; j < width; j++) y(i, j) += sum(i, j);
+  });
 }
 
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer,

@@ -6,6 +6,7 @@
 // reads the input (x, 1): its Q has one more row and column, w = d + 1.
 #pragma once
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -52,8 +53,6 @@ class InteractionBuilder {
   size_t hidden() const { return left_.rows(); }
   // q [h] -> out [w, w]; scratch is resized to [h, w].
   void build(std::span<const double> q, MatrixView<double> out, Matrix<double>& scratch) const;
-  // y = Q x for every row of x [n, w], without forming Q: 1/2 (L' (q * R x) + R' (q * L x)).
-  void apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y) const;
 
  private:
   const LinearAlgebra& linalg_;
@@ -61,6 +60,25 @@ class InteractionBuilder {
 };
 
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q);
+
+// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)). The weights are read as they lie, once per
+// product; only a few rows at a time are widened to double. The order of the sums depends on h alone.
+class InteractionOperator {
+ public:
+  // Keeps references.
+  InteractionOperator(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer);
+  ~InteractionOperator();
+  // For every row of x [n, w].
+  void apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y);
+
+ private:
+  struct Memory;  // of one worker
+  const LinearAlgebra& linalg_;
+  ThreadPool& pool_;
+  const GluLayerView layer_;
+  std::vector<Matrix<double>> sums_;            // one per part of the hidden units
+  std::vector<std::unique_ptr<Memory>> memory_;  // one per worker
+};
 
 // All eigenpairs of Q for every row of q [units, h]; a unit a tile.
 std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,

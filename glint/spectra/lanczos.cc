@@ -215,11 +215,11 @@ Spectrum top_eigenpairs(const LinearAlgebra& linalg, const ApplySymmetric& apply
   }
 }
 
-Spectrum top_interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q,
-                         size_t k, const LanczosOptions& options) {
-  const InteractionBuilder builder(linalg, layer);
+Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                         std::span<const double> q, size_t k, const LanczosOptions& options) {
+  InteractionOperator q_times(linalg, pool, layer);
   return top_eigenpairs(
-      linalg, [&](ConstMatrixView<double> x, MatrixView<double> y) { builder.apply(q, x, y); }, layer.width(),
+      linalg, [&](ConstMatrixView<double> x, MatrixView<double> y) { q_times.apply(q, x, y); }, layer.width(),
       k, options);
 }
 

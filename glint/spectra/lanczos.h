@@ -33,8 +33,8 @@ using ApplySymmetric = std::function<void(ConstMatrixView<double> x, MatrixView<
 Spectrum top_eigenpairs(const LinearAlgebra& linalg, const ApplySymmetric& apply, size_t width, size_t k,
                         const LanczosOptions& options = {});
 
-// The same for the interaction matrix of the hidden weights q [h].
-Spectrum top_interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q,
-                         size_t k, const LanczosOptions& options = {});
+// The same for the interaction matrix of the hidden weights q [h]; its products run on the pool.
+Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                         std::span<const double> q, size_t k, const LanczosOptions& options = {});
 
 }  // namespace glint

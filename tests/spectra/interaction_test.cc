@@ -129,11 +129,36 @@ TEST(Interaction, MatrixFreeProductIsTheProduct) {
       const Matrix<double> w = random_matrix(1, 37, 306), x = random_matrix(3, layer.view().width(), 307);
       const Matrix<double> q = interaction(backend(kind), layer.view(), w.view().row(0));
       Matrix<double> y(x.rows(), x.cols());
-      InteractionBuilder(backend(kind), layer.view()).apply(w.view().row(0), x, y);
+      ThreadPool pool(2);
+      InteractionOperator(backend(kind), pool, layer.view()).apply(w.view().row(0), x, y);
       for (size_t r = 0; r < y.rows(); r++)
         for (size_t i = 0; i < y.cols(); i++)
           EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-12);
     }
+}
+
+// More hidden units than one part has, and a last block that is not full.
+TEST(Interaction, MatrixFreeProductHasTheSameBitsAtAnyNumberOfThreads) {
+  const Layer layer = random_layer(1100, 21, true, GateKind::Sqs);
+  const Matrix<double> w = random_matrix(1, 1100, 308), x = random_matrix(3, layer.view().width(), 309);
+  for (LinalgBackend kind : backends()) {
+    const Matrix<double> q = interaction(backend(kind), layer.view(), w.view().row(0));
+    Matrix<double> first;
+    for (size_t threads : {1u, 2u, 3u, 7u}) {
+      ThreadPool pool(threads);
+      InteractionOperator product(backend(kind), pool, layer.view());
+      Matrix<double> y(x.rows(), x.cols());
+      product.apply(w.view().row(0), x, y);
+      product.apply(w.view().row(0), x, y);  // sums of an earlier product must not stay
+      if (threads == 1) {
+        for (size_t r = 0; r < y.rows(); r++)
+          for (size_t i = 0; i < y.cols(); i++)
+            EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-11);
+        first = y;
+      }
+      EXPECT_TRUE(std::ranges::equal(y.span(), first.span())) << threads;
+    }
+  }
 }
 
 TEST(Interaction, HiddenWeightsGoThroughTheProjection) {
@@ -218,9 +243,10 @@ TEST(Lanczos, AgreesWithTheFullDecomposition) {
       const Matrix<double> w = random_matrix(1, 150, 320);
       const Spectrum full = eigh(backend(kind), interaction(backend(kind), layer.view(), w.view().row(0)));
       const double scale = std::max(full.values.front(), -full.values.back());
+      ThreadPool pool(2);
       for (TopBy by : {TopBy::magnitude, TopBy::both_ends})
         for (size_t k : {1u, 2u, 7u, 20u}) {
-          const Spectrum top = top_interaction(backend(kind), layer.view(), w.view().row(0), k, {.by = by});
+          const Spectrum top = top_interaction(backend(kind), pool, layer.view(), w.view().row(0), k, {.by = by});
           ASSERT_EQ(top.count(), k);
           std::vector<uint32_t> expected;
           if (by == TopBy::magnitude) {
@@ -297,8 +323,9 @@ TEST(Lanczos, GivesTheSameBitsTwice) {
   const Layer layer = random_layer(120, 100, false, GateKind::Sqs);
   const Matrix<double> w = random_matrix(1, 120, 333);
   const LinearAlgebra& la = backend(LinalgBackend::openblas);
-  const Spectrum a = top_interaction(la, layer.view(), w.view().row(0), 6),
-                 b = top_interaction(la, layer.view(), w.view().row(0), 6);
+  ThreadPool pool(2);
+  const Spectrum a = top_interaction(la, pool, layer.view(), w.view().row(0), 6),
+                 b = top_interaction(la, pool, layer.view(), w.view().row(0), 6);
   EXPECT_EQ(a.values, b.values);
   EXPECT_TRUE(std::ranges::equal(a.vectors.span(), b.vectors.span()));
 }
