@@ -130,7 +130,7 @@ std::string zsh_script(const Program& program) {
     out += "    " + verb->description().name + ")\n      _arguments \\\n";
     size_t place = 0;
     for (const OptionText& o : verb->options()) {
-      const std::string name = zsh_text(o.value.placeholder), help = zsh_text(o.option->get_description());
+      const std::string name = zsh_text(o.value.placeholder), help = zsh_text(o.option->description());
       if (o.flags.empty())
         out += "        " +
                quoted((o.repeats ? "*" : std::to_string(++place)) + ":" + name + ":" + zsh_action(o)) +
@@ -164,7 +164,7 @@ std::string fish_script(const Program& program) {
       if (o.takes_value && !o.flags.empty()) line += names_a_path(o) ? " -r -F" : " -x";
       if (o.flags.empty() && names_a_path(o)) line += " -F";
       if (!o.value.words.empty()) line += " -a " + fish(join(o.value.words, " "));
-      out += line + " -d " + fish(o.option->get_description()) + "\n";
+      out += line + " -d " + fish(o.option->description()) + "\n";
     }
     out += here + " -l help -d 'Show this help'\n";
   }

@@ -359,8 +359,8 @@ void add_eval(Program& program) {
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
   const auto o = std::make_shared<Options>();
   verb.positional("RUN", o->run, "A run directory", {.kind = Value::Kind::directory})->required();
-  const auto images = [&](const char* flag, CLI::Option* option) { o->for_images.push_back({flag, option}); };
-  const auto corpus = [&](const char* flag, CLI::Option* option) { o->for_corpus.push_back({flag, option}); };
+  const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
+  const auto corpus = [&](const char* flag, Option* option) { o->for_corpus.push_back({flag, option}); };
   corpus("--data", verb.text("--data", o->data,
                              "Data set, folder of IDX files or folder that glint tokenize made; when not "
                              "given, the one that the run was trained on",

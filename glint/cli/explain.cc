@@ -26,7 +26,7 @@ struct Options {
   ReadingOptions reading;
   std::string image, split = "test", classes, form = "calibrated", draw = "auto";
   size_t index = 0, top = 4;
-  CLI::Option* index_given = nullptr;
+  Option* index_given = nullptr;
   bool as_is = false, no_figures = false;
 };
 
@@ -353,7 +353,7 @@ Explanation figure_of(OpenedRun& run, const Result& r) {
 
 void explain(Context& context, const Options& o) {
   check_image_run(open_run(o.reading.run));
-  const bool by_index = o.index_given->count() > 0;
+  const bool by_index = o.index_given->given();
   if (by_index == !o.image.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = by_index ? "both --index and --image" : "nothing to explain",

@@ -30,7 +30,7 @@ struct Options {
   std::string gate, plot;
   std::vector<double> at;
   GateParams params;                             // as given
-  CLI::Option* given[std::size(kOptions)] = {};  // to tell "not given" from the default
+  Option* given[std::size(kOptions)] = {};  // to tell "not given" from the default
 };
 
 // check() says what each option may be; this asks it, so that the text has one home.
@@ -80,7 +80,7 @@ const GateInfo& find_gate(const std::string& name) {
 // What was given on top of `standard`, inside its domain.
 GateParams chosen_params(const Options& o, GateParams standard) {
   for (size_t i = 0; i < std::size(kOptions); i++)
-    if (o.given[i]->count() > 0) standard.*kOptions[i].member = o.params.*kOptions[i].member;
+    if (o.given[i]->given()) standard.*kOptions[i].member = o.params.*kOptions[i].member;
   check(standard);
   return standard;
 }
@@ -181,7 +181,7 @@ void plot(Context& context, const std::string& file, const GateParams& params) {
 void run(Context& context, const Options& o) {
   const GateOption* first_given = nullptr;
   for (size_t i = std::size(kOptions); i-- > 0;)
-    if (o.given[i]->count() > 0) first_given = &kOptions[i];
+    if (o.given[i]->given()) first_given = &kOptions[i];
 
   if (!o.plot.empty()) {
     if (!o.gate.empty() || !o.at.empty())
@@ -233,7 +233,7 @@ void add_gates(Program& program) {
     const GateOption& g = kOptions[i];
     o->given[i] = verb.real(flag_of(g), o->params.*g.member, std::string("Gate option: ") + g.meaning);
     if (const double figure = kFigureParams.*g.member; figure != o->params.*g.member)
-      o->given[i]->default_str(number_text(o->params.*g.member) + "; in the figure " + number_text(figure));
+      o->given[i]->show_default(number_text(o->params.*g.member) + "; in the figure " + number_text(figure));
   }
   verb.file("--plot", o->plot,
             "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it");

@@ -217,7 +217,7 @@ void add_generate(Program& program) {
   const auto o = std::make_shared<Options>();
   verb.positional("RUN", o->run, "A run directory of a language model", {.kind = Value::Kind::directory})
       ->required();
-  verb.text("--prompt", o->prompt, "How the story begins; - reads it from stdin")->expected(0, 1);
+  verb.text("--prompt", o->prompt, "How the story begins; - reads it from stdin")->value_optional();
   verb.real("--temperature", o->temperature,
             "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);
   verb.size("--top-k", o->top_k, 0, 65536, "Only the K likeliest tokens; 0: all");

@@ -1,15 +1,16 @@
 // Options that have no effect in some uses of a verb: where they are given all the same, they are refused.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
+
+#include "glint/cli/verb.h"
 
 namespace glint::cli {
 
 struct GivenOption {
   std::string flag;
-  const CLI::Option* option;
+  const Option* option;
 };
 
 // Error (usage) for the first of them that the user gave: "--unit is for image models".

@@ -47,9 +47,9 @@ std::string option_name(const OptionText& o) {
 }
 
 std::string option_text(const OptionText& o) {
-  std::string text = o.option->get_description();
-  if (!o.option->get_default_str().empty()) text += " (default: " + o.option->get_default_str() + ")";
-  if (o.option->get_required() && !o.flags.empty()) text += " (required)";
+  std::string text = o.option->description();
+  if (!o.option->default_text().empty()) text += " (default: " + o.option->default_text() + ")";
+  if (o.option->is_required() && !o.flags.empty()) text += " (required)";
   return text;
 }
 
@@ -85,7 +85,7 @@ std::string verb_help(const Verb& verb, size_t columns) {
   Entries arguments, own, shared;
   for (const OptionText& o : verb.options()) {
     if (o.flags.empty())
-      usage += o.option->get_required() ? " " + o.value.placeholder : " [" + o.value.placeholder + "]";
+      usage += o.option->is_required() ? " " + o.value.placeholder : " [" + o.value.placeholder + "]";
     (o.flags.empty() ? arguments : o.shared ? shared : own).emplace_back(option_name(o), option_text(o));
   }
   shared.emplace_back("-h, --help", "Show this help");

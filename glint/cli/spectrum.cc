@@ -314,12 +314,12 @@ void add_spectrum(Program& program) {
             "what makes its last layer say happy rather than sad"}}});
   const auto o = std::make_shared<Options>();
   add_reading_options(verb, o->reading);
-  const auto images = [&](const char* flag, CLI::Option* option) { o->for_images.push_back({flag, option}); };
-  const auto language = [&](const char* flag, CLI::Option* option) {
+  const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
+  const auto language = [&](const char* flag, Option* option) {
     o->for_language.push_back({flag, option});
     return option;
   };
-  const auto spectra = [&](const char* flag, CLI::Option* option) {
+  const auto spectra = [&](const char* flag, Option* option) {
     o->for_spectra.push_back({flag, option});
   };
   images("--unit",

@@ -21,8 +21,8 @@ struct Options {
   CorpusBuild build;
   std::string kind = "bpe";
   size_t vocab = 4096;
-  std::vector<std::pair<std::string, CLI::Option*>> training;  // options that train a tokenizer
-  CLI::Option* valid_share = nullptr;
+  std::vector<std::pair<std::string, Option*>> training;  // options that train a tokenizer
+  Option* valid_share = nullptr;
 };
 
 double share(uint64_t part, uint64_t whole) {
@@ -133,9 +133,9 @@ void run(Context& context, const Options& o) {
                  .where = "glint tokenize",
                  .expected = "a folder for the corpus"});
   for (const auto& [flag, option] : o.training)
-    if (!build.tokenizer.empty() && option->count() > 0)
+    if (!build.tokenizer.empty() && option->given())
       refuse_without_effect(flag, "with --tokenizer no tokenizer is trained");
-  if (!build.valid_texts.empty() && o.valid_share->count() > 0)
+  if (!build.valid_texts.empty() && o.valid_share->given())
     refuse_without_effect("--valid-share", "with --valid no stories are taken from the texts");
   build.out = context.shared.out;
   build.seed = context.shared.seed;
@@ -195,7 +195,7 @@ void add_tokenize(Program& program) {
   o->valid_share = verb.real("--valid-share", b.valid_share,
                              "Share of the stories for validation when there is no --valid", 1e-6, 0.5);
   verb.size("--tales", b.tales, 0, 10'000'000, "Instead of files: so many built-in tales");
-  const auto training = [&](CLI::Option* option) { o->training.emplace_back(option->get_name(), option); };
+  const auto training = [&](Option* option) { o->training.emplace_back(option->name(), option); };
   training(verb.size("--vocab", o->vocab, 16, 65536, "Pieces of the tokenizer"));
   training(verb.choice("--kind", o->kind, {"bpe", "unigram"}, "How the tokenizer is trained"));
   verb.file("--tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one");

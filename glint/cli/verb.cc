@@ -1,5 +1,6 @@
 #include "glint/cli/verb.h"
 
+#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <charconv>
 #include <cmath>
@@ -91,11 +92,42 @@ Progress Context::progress(ProgressSetup setup) const {
   return Progress(err, terminal, shared.quiet, std::move(setup));
 }
 
+Option* Option::required() {
+  option_->required();
+  return this;
+}
+
+Option* Option::value_optional() {
+  option_->expected(0, 1);
+  return this;
+}
+
+bool Option::given() const { return option_->count() > 0; }
+bool Option::is_required() const { return option_->get_required(); }
+bool Option::value_is_optional() const { return option_->get_expected_min() == 0; }
+std::string Option::name() const { return option_->get_name(); }
+std::string Option::description() const { return option_->get_description(); }
+std::string Option::default_text() const { return option_->get_default_str(); }
+
+Option* Option::show_default(const std::string& text) {
+  option_->default_str(text);
+  return this;
+}
+
+Verb::~Verb() = default;
+Verb::Verb(Verb&&) noexcept = default;
+
 Verb::Verb(VerbText text) : text_(std::move(text)), app_(std::make_unique<CLI::App>()) {
   app_->set_help_flag();  // Program answers --help before anything can fail
 }
 
-CLI::Option* Verb::add(const std::string& flags, std::function<void(const std::string&)> take,
+Option* Verb::keep(CLI::Option* option, OptionText text) {
+  text.option = &handles_.emplace_back(option);
+  options_.push_back(std::move(text));
+  return options_.back().option;
+}
+
+Option* Verb::add(const std::string& flags, std::function<void(const std::string&)> take,
                        const std::string& description, const std::string& standard, Value value) {
   OptionText o{.flags = split_flags(flags), .value = std::move(value)};
   const std::string where = o.flags.empty() ? o.value.placeholder : o.flags.back();
@@ -107,22 +139,19 @@ CLI::Option* Verb::add(const std::string& flags, std::function<void(const std::s
       usage("unknown value '" + word + "'", where, suggest(word, words));
     take(word);
   };
-  o.option = app_->add_option_function<std::string>(flags, checked, description);
-  if (!standard.empty()) o.option->default_str(standard);
-  options_.push_back(o);
-  return o.option;
+  CLI::Option* const option = app_->add_option_function<std::string>(flags, checked, description);
+  if (!standard.empty()) option->default_str(standard);
+  return keep(option, std::move(o));
 }
 
-CLI::Option* Verb::flag(const std::string& flags, bool& target, const std::string& description) {
+Option* Verb::flag(const std::string& flags, bool& target, const std::string& description) {
   OptionText o{.flags = split_flags(flags), .takes_value = false};
-  o.option = app_->add_flag_function(
+  CLI::Option* const option = app_->add_flag_function(
       flags, [&target](int64_t n) { target = n > 0; }, description);
-  o.option->disable_flag_override();
-  options_.push_back(o);
-  return o.option;
+  return keep(option->disable_flag_override(), std::move(o));
 }
 
-CLI::Option* Verb::taken(const std::string& flags, std::function<void(const std::string&)> take,
+Option* Verb::taken(const std::string& flags, std::function<void(const std::string&)> take,
                          const std::string& description, const std::string& standard, Value value) {
   return add(flags, std::move(take), description, standard, std::move(value));
 }
@@ -132,21 +161,20 @@ void Verb::switches(const std::string& name, bool standard, const std::string& d
   for (const bool on : {true, false}) {
     OptionText o{.flags = {(on ? "--" : "--no-") + name}, .takes_value = false};
     const std::string text = on ? description : "Not --" + name;
-    o.option = app_->add_flag_function(
+    CLI::Option* const option = app_->add_flag_function(
         o.flags[0], [take, on](int64_t) { take(on ? "true" : "false"); },
         text + (on == standard ? " (the default)" : ""));
-    o.option->disable_flag_override();
-    options_.push_back(o);
+    keep(option->disable_flag_override(), std::move(o));
   }
 }
 
-CLI::Option* Verb::text(const std::string& flags, std::string& target, const std::string& description,
+Option* Verb::text(const std::string& flags, std::string& target, const std::string& description,
                         Value value) {
   return add(
       flags, [&target](const std::string& word) { target = word; }, description, target, std::move(value));
 }
 
-CLI::Option* Verb::choice(const std::string& flags, std::string& target, std::vector<std::string> words,
+Option* Verb::choice(const std::string& flags, std::string& target, std::vector<std::string> words,
                           const std::string& description) {
   std::string all;
   for (const std::string& w : words) all += (all.empty() ? "" : "|") + w;
@@ -154,27 +182,27 @@ CLI::Option* Verb::choice(const std::string& flags, std::string& target, std::ve
               {.placeholder = all, .words = std::move(words), .only_words = true});
 }
 
-CLI::Option* Verb::file(const std::string& flags, std::string& target, const std::string& description) {
+Option* Verb::file(const std::string& flags, std::string& target, const std::string& description) {
   return text(flags, target, description, {.placeholder = "FILE", .kind = Value::Kind::file});
 }
 
-CLI::Option* Verb::directory(const std::string& flags, std::string& target, const std::string& description) {
+Option* Verb::directory(const std::string& flags, std::string& target, const std::string& description) {
   return text(flags, target, description, {.placeholder = "DIR", .kind = Value::Kind::directory});
 }
 
-CLI::Option* Verb::integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
+Option* Verb::integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
                            const std::string& description) {
   return add(flags, whole_number<int64_t>(flags, target, low, high), description, std::to_string(target),
              {.placeholder = "N"});
 }
 
-CLI::Option* Verb::size(const std::string& flags, size_t& target, size_t low, size_t high,
+Option* Verb::size(const std::string& flags, size_t& target, size_t low, size_t high,
                         const std::string& description) {
   return add(flags, whole_number<size_t>(flags, target, low, high), description, std::to_string(target),
              {.placeholder = "N"});
 }
 
-CLI::Option* Verb::real(const std::string& flags, double& target, const std::string& description, double low,
+Option* Verb::real(const std::string& flags, double& target, const std::string& description, double low,
                         double high) {
   const auto take = [flags, &target, low, high](const std::string& word) {
     const double value = finite_number(word, flags, real_domain(low, high));
@@ -184,7 +212,7 @@ CLI::Option* Verb::real(const std::string& flags, double& target, const std::str
   return add(flags, take, description, number_text(target), {.placeholder = "X"});
 }
 
-CLI::Option* Verb::reals(const std::string& flags, std::vector<double>& target,
+Option* Verb::reals(const std::string& flags, std::vector<double>& target,
                          const std::string& description) {
   const auto take = [flags, &target](const std::string& list) {
     target.clear();
@@ -200,28 +228,27 @@ CLI::Option* Verb::reals(const std::string& flags, std::vector<double>& target,
   return add(flags, take, description, standard, {.placeholder = "X,X,..."});
 }
 
-CLI::Option* Verb::positional(const std::string& name, std::string& target, const std::string& description,
+Option* Verb::positional(const std::string& name, std::string& target, const std::string& description,
                               Value value) {
   value.placeholder = name;
   return text(name, target, description, std::move(value));
 }
 
-CLI::Option* Verb::positionals(const std::string& name, std::vector<std::string>& target,
+Option* Verb::positionals(const std::string& name, std::vector<std::string>& target,
                                const std::string& description, Value value) {
   value.placeholder = name + "...";
   return texts(name, target, description, std::move(value));
 }
 
-CLI::Option* Verb::texts(const std::string& flags, std::vector<std::string>& target,
+Option* Verb::texts(const std::string& flags, std::vector<std::string>& target,
                          const std::string& description, Value value) {
   OptionText o{.flags = split_flags(flags), .value = std::move(value), .repeats = true};
-  o.option = app_->add_option_function<std::vector<std::string>>(
+  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(
       flags, [&target](const std::vector<std::string>& words) { target = words; }, description);
   // A value a flag; what follows is an argument of its own.
   if (!o.flags.empty())
-    o.option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  options_.push_back(o);
-  return o.option;
+    option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+  return keep(option, std::move(o));
 }
 
 void Verb::share_seed() {
@@ -316,7 +343,7 @@ void Verb::parse(std::vector<std::string> arguments) {
     else if (i + 1 < arguments.size() && !next_is_flag)
       value = arguments[++i], given = true;
     // An option whose value may be left out takes an empty one as none.
-    if (value.empty() && given && o->option->get_expected_min() == 0) continue;
+    if (value.empty() && given && o->option->value_is_optional()) continue;
     if (value.empty()) usage("the option needs a value", flag, o->value.placeholder, help);
     const std::string& name = o->flags.back();  // the long one, if there is one
     joined.push_back(name + (name.starts_with("--") ? "=" : "") + value);
@@ -330,10 +357,10 @@ void Verb::parse(std::vector<std::string> arguments) {
           "glint " + text_.name, "", help);
   } catch (const CLI::RequiredError& e) {
     for (const OptionText& o : options_) {
-      if (!o.option->get_required() || o.option->count() > 0) continue;
+      if (!o.option->is_required() || o.option->given()) continue;
       const std::string name = o.flags.empty() ? o.value.placeholder : o.flags.back();
       usage(name + " is missing", "glint " + text_.name,
-            o.value.words.empty() ? o.option->get_description() : suggest("", o.value.words), help);
+            o.value.words.empty() ? o.option->description() : suggest("", o.value.words), help);
     }
     usage(e.what(), "glint " + text_.name, "", help);
   } catch (const CLI::ParseError& e) {

@@ -2,8 +2,8 @@
 // `void add_NAME(Program&)` and give it a line in verbs.h; help, completion and errors take it from there.
 #pragma once
 
-#include <CLI/CLI.hpp>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <limits>
 #include <memory>
@@ -16,6 +16,11 @@
 #include "glint/base/file.h"
 #include "glint/cli/progress.h"
 #include "glint/cli/terminal.h"
+
+namespace CLI {
+class App;
+class Option;
+}  // namespace CLI
 
 namespace glint::cli {
 
@@ -71,8 +76,27 @@ struct Value {
   Kind kind = Kind::word;
 };
 
+// What a verb may ask of its options. CLI11 stays behind it: its header is most of the build time of a file.
+class Option {
+ public:
+  explicit Option(CLI::Option* option) : option_(option) {}
+  Option* required();
+  Option* value_optional();  // an empty text is the same as none
+  bool given() const;        // after parsing
+  bool is_required() const;
+  bool value_is_optional() const;
+  std::string name() const;  // "--count"
+  std::string description() const;
+  std::string default_text() const;
+  Option* show_default(const std::string& text);  // in help; the value stays what it is
+
+ private:
+  friend class Verb;
+  CLI::Option* option_;
+};
+
 struct OptionText {
-  CLI::Option* option = nullptr;
+  Option* option = nullptr;
   std::vector<std::string> flags = {};  // "-h", "--help"; empty for a positional
   Value value = {};
   bool takes_value = true;
@@ -83,40 +107,41 @@ struct OptionText {
 class Verb {
  public:
   explicit Verb(VerbText text);
+  ~Verb();
+  Verb(Verb&&) noexcept;
 
-  // Options; flags are "--name" or "-n,--name". The pointer is CLI11's, for ->required(), ->needs(),
-  // ->excludes(), and ->expected(0, 1) where an empty text is the same as none; the target's value when it is
-  // added is the default that help shows.
-  CLI::Option* flag(const std::string& flags, bool& target, const std::string& description);
-  CLI::Option* text(const std::string& flags, std::string& target, const std::string& description,
+  // Options; flags are "--name" or "-n,--name". The verb owns what is returned. The target's value when the
+  // option is added is the default that help shows.
+  Option* flag(const std::string& flags, bool& target, const std::string& description);
+  Option* text(const std::string& flags, std::string& target, const std::string& description,
                     Value value = {});
-  CLI::Option* choice(const std::string& flags, std::string& target, std::vector<std::string> words,
+  Option* choice(const std::string& flags, std::string& target, std::vector<std::string> words,
                       const std::string& description);
-  CLI::Option* file(const std::string& flags, std::string& target, const std::string& description);
-  CLI::Option* directory(const std::string& flags, std::string& target, const std::string& description);
-  CLI::Option* integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
+  Option* file(const std::string& flags, std::string& target, const std::string& description);
+  Option* directory(const std::string& flags, std::string& target, const std::string& description);
+  Option* integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
                        const std::string& description);
-  CLI::Option* size(const std::string& flags, size_t& target, size_t low, size_t high,
+  Option* size(const std::string& flags, size_t& target, size_t low, size_t high,
                     const std::string& description);
   // Any finite number unless limits are given.
-  CLI::Option* real(const std::string& flags, double& target, const std::string& description,
+  Option* real(const std::string& flags, double& target, const std::string& description,
                     double low = std::numeric_limits<double>::lowest(),
                     double high = std::numeric_limits<double>::max());
-  CLI::Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
+  Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
   // For tables of options kept elsewhere: `take` is given the text, `standard` is the default that help
   // shows.
-  CLI::Option* taken(const std::string& flags, std::function<void(const std::string&)> take,
+  Option* taken(const std::string& flags, std::function<void(const std::string&)> take,
                      const std::string& description, const std::string& standard, Value value);
   // --name and --no-name; `take` is given "true" or "false".
   void switches(const std::string& name, bool standard, const std::string& description,
                 std::function<void(const std::string&)> take);
   // An argument without a flag: `name` is what help shows.
-  CLI::Option* positional(const std::string& name, std::string& target, const std::string& description,
+  Option* positional(const std::string& name, std::string& target, const std::string& description,
                           Value value = {});
   // Any number of them; an option `flags` is given once a value.
-  CLI::Option* positionals(const std::string& name, std::vector<std::string>& target,
+  Option* positionals(const std::string& name, std::vector<std::string>& target,
                            const std::string& description, Value value = {});
-  CLI::Option* texts(const std::string& flags, std::vector<std::string>& target,
+  Option* texts(const std::string& flags, std::vector<std::string>& target,
                      const std::string& description, Value value = {});
 
   void share_seed();
@@ -139,7 +164,8 @@ class Verb {
   bool shares_isa() const { return shares_isa_; }
 
  private:
-  CLI::Option* add(const std::string& flags, std::function<void(const std::string&)> take,
+  Option* keep(CLI::Option* option, OptionText text);
+  Option* add(const std::string& flags, std::function<void(const std::string&)> take,
                    const std::string& description, const std::string& standard, Value value);
   const OptionText* find(std::string_view flag) const;
   std::vector<std::string> all_flags() const;
@@ -147,6 +173,7 @@ class Verb {
   VerbText text_;
   std::unique_ptr<CLI::App> app_;
   std::vector<OptionText> options_;
+  std::deque<Option> handles_;  // in one place for ever: verbs keep pointers to them
   SharedOptions shared_;
   bool shares_isa_ = false;
   std::function<void(Context&)> body_;
