@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/spectra/lanczos.h"
 #include "glint/spectra/tiles.h"
 
 namespace glint {
@@ -32,6 +33,20 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
   return out;
 }
 
+// Up to this width all eigenpairs take less than a second, and those of several units run side by side.
+constexpr size_t kFullWidth = 1024;
+
+std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                                     const Matrix<double>& q, const Wanted& wanted) {
+  const size_t k = wanted.strongest;
+  if (k == 0 || layer.width() <= kFullWidth || k > layer.width() / 8)
+    return interaction_spectra(linalg, pool, layer, q, wanted.gap);
+  std::vector<Spectrum> out;
+  for (size_t u = 0; u < q.rows(); u++)
+    out.push_back(top_interaction(linalg, pool, layer, q.view().row(u), k, {.gap = wanted.gap}));
+  return out;
+}
+
 }  // namespace
 
 GateLine weights_form(const GluLayerView& layer) { return {std::vector<double>(layer.hidden(), 1.0), {}}; }
@@ -53,17 +68,18 @@ GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
 
 std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                  const GateLine& line, ConstMatrixView<double> weights,
-                                 std::span<const float> constants, double gap) {
+                                 std::span<const float> constants, const Wanted& wanted) {
   const size_t h = layer.hidden(), d = layer.inputs();
   assert(weights.cols() == h && line.gain.size() == h && (line.shift.empty() || line.shift.size() == h));
   Matrix<double> q(weights.rows(), h);
   for (size_t u = 0; u < q.rows(); u++)
     for (size_t j = 0; j < h; j++) q(u, j) = weights(u, j) * line.gain[j];
-  std::vector<Spectrum> spectra = interaction_spectra(linalg, pool, layer, q, gap);
+  std::vector<Spectrum> spectra = wanted_spectra(linalg, pool, layer, q, wanted);
   std::vector<UnitForm> forms(weights.rows());
   for (size_t u = 0; u < forms.size(); u++) {
     UnitForm& f = forms[u];
     f.spectrum = std::move(spectra[u]);
+    if (wanted.strongest) f = strongest_terms(std::move(f), wanted.strongest);
     if (!constants.empty()) f.constant = constants[u];
     if (line.shift.empty()) continue;
     f.linear.assign(layer.width(), 0.0);
@@ -76,6 +92,22 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
     }
   }
   return forms;
+}
+
+UnitForm strongest_terms(UnitForm form, size_t k) {
+  const Spectrum& s = form.spectrum;
+  if (k >= s.count()) return form;
+  std::vector<uint32_t> order = order_by_magnitude(s.values);
+  order.resize(k);
+  std::sort(order.begin(), order.end());
+  Spectrum kept{.values = {}, .vectors = Matrix<double>(k, s.width()), .groups = {}};
+  for (size_t i = 0; i < k; i++) {
+    kept.values.push_back(s.values[order[i]]);
+    kept.groups.push_back(s.groups[order[i]]);
+    std::ranges::copy(s.vectors.view().row(order[i]), kept.vectors.view().row_ptr(i));
+  }
+  form.spectrum = std::move(kept);
+  return form;
 }
 
 std::vector<double> contributions(const Spectrum& spectrum, std::span<const double> x) {

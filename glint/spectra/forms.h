@@ -34,10 +34,20 @@ struct UnitForm {
   double constant = 0;         // the bias of the head
 };
 
+// Which eigenpairs of a form are wanted: the `strongest` by |value|, 0: all. Wide layers of which few are wanted
+// are not decomposed whole.
+struct Wanted {
+  size_t strongest = 0;
+  double gap = kDefaultGap;
+};
+
 // A form for every row of the hidden weights [units, h]; constants [units] or empty.
 std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                  const GateLine& line, ConstMatrixView<double> weights,
-                                 std::span<const float> constants = {}, double gap = kDefaultGap);
+                                 std::span<const float> constants = {}, const Wanted& wanted = {});
+
+// A form with only its k terms of the largest |value|; all when it has no more.
+UnitForm strongest_terms(UnitForm form, size_t k);
 
 // What each eigenvector contributes at x [d]: values[k] (v_k . x)^2, for a layer with biases (v_k . (x,
 // 1))^2.

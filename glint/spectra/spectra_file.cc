@@ -8,23 +8,6 @@
 
 namespace glint {
 
-UnitForm strongest_terms(const UnitForm& form, size_t k) {
-  const Spectrum& s = form.spectrum;
-  if (k >= s.count()) return form;
-  std::vector<uint32_t> order = order_by_magnitude(s.values);
-  order.resize(k);
-  std::sort(order.begin(), order.end());
-  UnitForm out{.spectrum = {.values = {}, .vectors = Matrix<double>(k, s.width()), .groups = {}},
-               .linear = form.linear,
-               .constant = form.constant};
-  for (size_t i = 0; i < k; i++) {
-    out.spectrum.values.push_back(s.values[order[i]]);
-    out.spectrum.groups.push_back(s.groups[order[i]]);
-    std::ranges::copy(s.vectors.view().row(order[i]), out.spectrum.vectors.view().row_ptr(i));
-  }
-  return out;
-}
-
 void save_spectra(FileSystem& files, const std::string& path, const SpectraToWrite& spectra) {
   const size_t units = spectra.units.size();
   const size_t k = units ? spectra.units[0].spectrum.count() : 0,

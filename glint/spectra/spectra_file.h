@@ -22,7 +22,4 @@ struct SpectraToWrite {
 // The same spectra give the same bytes.
 void save_spectra(FileSystem& files, const std::string& path, const SpectraToWrite& spectra);
 
-// The k pairs of largest |value|, still in descending order of value.
-UnitForm strongest_terms(const UnitForm& form, size_t k);
-
 }  // namespace glint

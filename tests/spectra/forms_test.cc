@@ -210,6 +210,24 @@ TEST_P(Forms, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
+// A layer wide enough for the solver that does not form Q: the same strongest pairs as from the whole spectrum.
+TEST_P(Forms, FewPairsOfAWideLayerAreTheStrongestOfAll) {
+  const Layer layer = random_layer(24, 1100, false, GateKind::Sqs);
+  const Matrix<double> w = random_matrix(2, 24, 413);
+  const GateLine line = weights_form(layer.view());
+  const std::vector<UnitForm> whole = unit_forms(linalg, pool, layer.view(), line, w);
+  const std::vector<UnitForm> few = unit_forms(linalg, pool, layer.view(), line, w, {}, {.strongest = 6});
+  for (size_t u = 0; u < w.rows(); u++) {
+    const UnitForm expected = strongest_terms(whole[u], 6);
+    ASSERT_EQ(few[u].spectrum.count(), 6u);
+    for (size_t k = 0; k < 6; k++) {
+      EXPECT_NEAR(few[u].spectrum.values[k] / expected.spectrum.values[k], 1, 1e-10);
+      EXPECT_NEAR(dot(few[u].spectrum.vectors.view().row(k), expected.spectrum.vectors.view().row(k)), 1, 1e-10);
+    }
+  }
+  EXPECT_EQ(unit_forms(linalg, pool, layer.view(), line, w, {}, {.strongest = 500})[0].spectrum.count(), 500u);
+}
+
 TEST_P(Forms, DataThatAreNotFiniteAreANumericError) {
   const Layer layer = random_layer(4, 3, false, GateKind::Sqs);
   Matrix<float> x = random_matrix<float>(9, 3, 412);
