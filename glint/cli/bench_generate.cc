@@ -28,7 +28,7 @@ void bench_generate(Context& context, const GenerateBench& o) {
   params.table.initialise(weights.span(), 0);
   const size_t repeats = o.repeats ? o.repeats : 5;
   constexpr size_t kStories[] = {1, 32};
-  const uint16_t prompt[] = {1};
+  const TokenId prompt[] = {1};
   Table table({{.header = "stories", .align = Align::right},
                {.header = "tokens", .align = Align::right},
                {.header = "gate"},
@@ -49,7 +49,7 @@ void bench_generate(Context& context, const GenerateBench& o) {
     for (size_t i = 0; i <= repeats; i++) {  // the first is not counted
       const double start = seconds();
       const GenerateCounts counts = generate(
-          generator, machine.compute(), plan, [](uint32_t, uint16_t) { return true; }, [](const Story&) {});
+          generator, machine.compute(), plan, [](uint32_t, TokenId) { return true; }, [](const Story&) {});
       if (i > 0) times.push_back((seconds() - start) * 1e3), progress.update(++done);
       tokens = counts.tokens;
     }

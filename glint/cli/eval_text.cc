@@ -84,7 +84,7 @@ class TextMeasure {
         context_(run.model.config.context),
         logits_(context_, run.model.config.vocab) {}
 
-  void add(std::vector<uint16_t> story) {
+  void add(std::vector<TokenId> story) {
     story.insert(story.begin(), end_);
     story.push_back(end_);
     waiting_.push_back(std::move(story));
@@ -99,11 +99,11 @@ class TextMeasure {
  private:
   void flush() {
     std::vector<TokenRow> rows;
-    for (const std::vector<uint16_t>& s : waiting_) rows.push_back(piece(s, 0));
+    for (const std::vector<TokenId>& s : waiting_) rows.push_back(piece(s, 0));
     const TextResult r = engine_.evaluate(rows, [&](size_t, std::span<const float> l) { positions_.add(l); });
     m_.sum.loss += r.loss, m_.sum.correct += r.correct, m_.sum.tokens += r.tokens;
     m_.pieces += rows.size();
-    for (const std::vector<uint16_t>& s : waiting_) {
+    for (const std::vector<TokenId>& s : waiting_) {
       const size_t tokens = s.size() - 1;
       for (size_t scored = context_; scored < tokens;) {
         const size_t first = std::min(scored - context_ / 2, tokens - context_);
@@ -113,7 +113,7 @@ class TextMeasure {
     }
     waiting_.clear();
   }
-  TokenRow piece(const std::vector<uint16_t>& s, size_t first) const {
+  TokenRow piece(const std::vector<TokenId>& s, size_t first) const {
     const size_t n = std::min(context_, s.size() - 1 - first);
     return {std::span(s).subspan(first, n), std::span(s).subspan(first + 1, n)};
   }
@@ -135,10 +135,10 @@ class TextMeasure {
   }
 
   TransformerEngine& engine_;
-  uint16_t end_;
+  TokenId end_;
   size_t context_;
   Matrix<float> logits_;
-  std::vector<std::vector<uint16_t>> waiting_;  // a mark, the story, a mark
+  std::vector<std::vector<TokenId>> waiting_;  // a mark, the story, a mark
   ByPosition positions_;
   Measured m_;
 };
@@ -147,7 +147,7 @@ Measured of_file(TransformerEngine& engine, const std::string& path, const Langu
   TextMeasure measure(engine, run);
   StoryReader reader(path);
   TextEncoder encoder(run.tokenizer);
-  std::vector<uint16_t> ids;
+  std::vector<TokenId> ids;
   uint64_t stories = 0, bytes = 0, unknown = 0, empty = 0;
   for (std::string story; reader.next(story);) {
     ids.clear();

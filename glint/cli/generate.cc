@@ -44,10 +44,10 @@ std::string prompt_text(const Options& o) {
 }
 
 // The end piece, which begins every story, and the prompt.
-std::vector<uint16_t> prompt_ids(const Context& context, const LanguageRun& run, std::string text) {
+std::vector<TokenId> prompt_ids(const Context& context, const LanguageRun& run, std::string text) {
   if (repair_utf8(text) > 0)
     context.say("note: the prompt was not UTF-8 everywhere; such bytes count as a space");
-  std::vector<uint16_t> ids = run.tokenizer.encode(text);
+  std::vector<TokenId> ids = run.tokenizer.encode(text);
   const auto unknown = std::count(ids.begin(), ids.end(), run.tokenizer.unknown());
   if (unknown > 0)
     context.say("note: the tokenizer does not know " + std::to_string(unknown) + " stretch" +
@@ -67,11 +67,11 @@ std::vector<uint16_t> prompt_ids(const Context& context, const LanguageRun& run,
 // Writes the text of one story as it grows, in whole characters.
 class Stream {
  public:
-  Stream(Context& context, const Tokenizer& tokenizer, std::vector<uint16_t> ids)
+  Stream(Context& context, const Tokenizer& tokenizer, std::vector<TokenId> ids)
       : context_(context), tokenizer_(tokenizer), ids_(std::move(ids)) {
     show(false);
   }
-  void add(uint16_t id) {
+  void add(TokenId id) {
     ids_.push_back(id);
     show(false);
   }
@@ -95,7 +95,7 @@ class Stream {
   }
   Context& context_;
   const Tokenizer& tokenizer_;
-  std::vector<uint16_t> ids_;
+  std::vector<TokenId> ids_;
   size_t shown_ = 0;
 };
 
@@ -120,7 +120,7 @@ class InOrder {
 void run(Context& context, const Options& o) {
   const LanguageRun run = load_language_run(o.run);
   const Tokenizer& tokenizer = run.tokenizer;
-  const std::vector<uint16_t> prompt = prompt_ids(context, run, prompt_text(o));
+  const std::vector<TokenId> prompt = prompt_ids(context, run, prompt_text(o));
   const StoryPlan plan{
       .prompt = prompt,
       .end = tokenizer.end(),
@@ -143,14 +143,14 @@ void run(Context& context, const Options& o) {
   if (o.count == 1 && !json) stream = std::make_unique<Stream>(context, tokenizer, prompt);
   size_t cut = 0;
   const auto full_text = [&](const Story& s) {
-    std::vector<uint16_t> ids = prompt;
+    std::vector<TokenId> ids = prompt;
     ids.insert(ids.end(), s.ids.begin(), s.ids.end());
     return tokenizer.decode(ids);
   };
   const double start = seconds();
   const GenerateCounts counts = generate(
       generator, machine.compute(), plan,
-      [&](uint32_t, uint16_t id) {
+      [&](uint32_t, TokenId id) {
         if (stream) stream->add(id);
         return true;
       },
@@ -220,7 +220,7 @@ void add_generate(Program& program) {
   verb.text("--prompt", o->prompt, "How the story begins; - reads it from stdin")->value_optional();
   verb.real("--temperature", o->temperature,
             "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);
-  verb.size("--top-k", o->top_k, 0, 65536, "Only the K likeliest tokens; 0: all");
+  verb.size("--top-k", o->top_k, 0, kMaxVocab, "Only the K likeliest tokens; 0: all");
   verb.real("--top-p", o->top_p, "Only the likeliest tokens that make up this share", 1e-6, 1);
   verb.size("--count", o->count, 1, 10'000'000, "Number of stories");
   verb.size("--tokens", o->tokens, 0, 1'000'000,

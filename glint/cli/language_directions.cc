@@ -23,13 +23,13 @@ std::string spelled(std::string word) {
   return word;
 }
 
-std::optional<uint16_t> known_token(const Tokenizer& tokenizer, const std::string& word) {
+std::optional<TokenId> known_token(const Tokenizer& tokenizer, const std::string& word) {
   if (word.empty()) return std::nullopt;  // not the piece of a space
   if (word.starts_with('#') && is_number(word.substr(1)) && std::stoul(word.substr(1)) < tokenizer.size())
-    return static_cast<uint16_t>(std::stoul(word.substr(1)));
+    return static_cast<TokenId>(std::stoul(word.substr(1)));
   for (const std::string& w : {word, spelled(word)})
-    if (const std::optional<uint16_t> id = tokenizer.find(w)) return id;
-  const std::vector<uint16_t> ids = tokenizer.encode(word);
+    if (const std::optional<TokenId> id = tokenizer.find(w)) return id;
+  const std::vector<TokenId> ids = tokenizer.encode(word);
   return ids.size() == 1 && ids[0] != tokenizer.unknown() ? std::optional(ids[0]) : std::nullopt;
 }
 
@@ -47,11 +47,11 @@ void refuse_zero(const Matrix<double>& direction, const std::string& name, const
 Direction parse_direction(const OpenedLanguageRun& run, size_t layer, const std::string& text,
                           const std::string& flag) {
   struct Term {
-    uint16_t token;
+    TokenId token;
     int sign;
   };
   std::vector<Term> terms;
-  if (const std::optional<uint16_t> token = known_token(run.run().tokenizer, text)) {
+  if (const std::optional<TokenId> token = known_token(run.run().tokenizer, text)) {
     terms.push_back({*token, 1});
   } else {
     int sign = 1;
@@ -80,7 +80,7 @@ Direction parse_direction(const OpenedLanguageRun& run, size_t layer, const std:
       throw Error({.code = ErrorCode::usage, .what = "no word to read", .where = flag, .expected = "a word"});
   }
   Direction d;
-  std::map<uint16_t, int> count;  // equal terms cancel exactly, not but for rounding
+  std::map<TokenId, int> count;  // equal terms cancel exactly, not but for rounding
   for (const Term& t : terms) {
     count[t.token] += t.sign;
     d.name += (d.name.empty() ? (t.sign < 0 ? "- " : "") : t.sign < 0 ? " - " : " + ") + run.piece(t.token);
@@ -151,11 +151,11 @@ std::vector<std::string> token_words(const OpenedLanguageRun& run, const std::st
 
 }  // namespace
 
-uint16_t find_token(const OpenedLanguageRun& run, const std::string& word, const std::string& flag) {
+TokenId find_token(const OpenedLanguageRun& run, const std::string& word, const std::string& flag) {
   const Tokenizer& tokenizer = run.run().tokenizer;
-  if (const std::optional<uint16_t> id = known_token(tokenizer, word)) return *id;
+  if (const std::optional<TokenId> id = known_token(tokenizer, word)) return *id;
   std::string pieces;
-  for (const uint16_t id : tokenizer.encode(word)) pieces += " " + run.piece(id);
+  for (const TokenId id : tokenizer.encode(word)) pieces += " " + run.piece(id);
   throw Error(
       {.code = ErrorCode::usage,
        .what = "'" + printable(word) + "' is not one piece of the tokenizer",

@@ -16,7 +16,7 @@ struct Direction {
 
 // The token that a word names: a piece as it is spelled or as glint prints it ("·happy"), the one piece that
 // a word becomes, or "#ID". Error (usage) for anything else.
-uint16_t find_token(const OpenedLanguageRun& run, const std::string& word, const std::string& flag);
+TokenId find_token(const OpenedLanguageRun& run, const std::string& word, const std::string& flag);
 
 // What --token, --direction and --hidden ask for. Error (usage) when that is nothing, or a direction is 0.
 std::vector<Direction> asked_directions(const OpenedLanguageRun& run, size_t layer,

@@ -21,41 +21,15 @@ using nlohmann::ordered_json;
 
 constexpr size_t kScanRows = 20;
 
-// Rows of the first stories of a corpus that hold about so many tokens.
-struct Rows {
-  std::vector<uint16_t> ids;
-  std::vector<TokenRow> rows;
-  Rows(const Corpus& corpus, uint16_t end, size_t context, size_t tokens) {
-    std::vector<size_t> lengths;
-    size_t total = 0;
-    for (size_t i = 0; i < corpus.stories() && total < tokens; i++) {
-      lengths.push_back(text_row_tokens(corpus.story(i).size(), context));
-      total += lengths.back();
-    }
-    for (size_t i = 0; i < lengths.size(); i++) {
-      const std::span<const uint16_t> story = corpus.story(i);
-      ids.push_back(end);
-      ids.insert(ids.end(), story.begin(), story.end());
-      ids.resize(ids.size() - 1 - story.size() + lengths[i]);
-      ids.push_back(lengths[i] == story.size() + 1 ? end : story[lengths[i] - 1]);
-    }
-    size_t first = 0;
-    for (const size_t n : lengths) {
-      rows.push_back({std::span(ids).subspan(first, n), std::span(ids).subspan(first + 1, n)});
-      first += n + 1;
-    }
-  }
-};
-
 // Not bytes and marks, which are rare or never seen.
-bool is_text(const OpenedLanguageRun& run, uint16_t token) {
+bool is_text(const OpenedLanguageRun& run, TokenId token) {
   const Tokenizer& t = run.run().tokenizer;
   return token != t.unknown() && !t.is_byte(token) && !t.is_control(token);
 }
 
 LanguageReading::NearTokens near_to(const OpenedLanguageRun& run, std::span<const double> vector,
                                     size_t count) {
-  return run.reading().near(vector, count, [&](uint16_t t) { return is_text(run, t); });
+  return run.reading().near(vector, count, [&](TokenId t) { return is_text(run, t); });
 }
 
 LanguageReading::NearTokens near_of(const OpenedLanguageRun& run, const Spectrum& s, size_t k, size_t count) {
@@ -281,9 +255,9 @@ const StoredCalibration& OpenedLanguageRun::calibration() {
     calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
         context_, run_, data_.checksum, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
         reading_.weights_hash(), [&] {
-          const Rows rows(data_.train, run_.tokenizer.end(), run_.model.config.context,
-                          LanguageReading::kCalibrationTokens);
-          return reading_.calibrate(rows.rows, data_.checksum);
+          TextRows rows(run_.tokenizer.end(), run_.model.config.context);
+          return reading_.calibrate(rows.fill_first(data_.train, LanguageReading::kCalibrationTokens),
+                                    data_.checksum);
         }));
   return *calibration_;
 }
@@ -296,11 +270,11 @@ std::vector<GateLine> OpenedLanguageRun::lines(const std::string& form) {
 }
 
 Matrix<float> OpenedLanguageRun::inputs(size_t layer, size_t tokens) const {
-  const Rows rows(data_.valid, run_.tokenizer.end(), run_.model.config.context, tokens);
-  return reading_.inputs(rows.rows, layer, tokens);
+  TextRows rows(run_.tokenizer.end(), run_.model.config.context);
+  return reading_.inputs(rows.fill_first(data_.valid, tokens), layer, tokens);
 }
 
-std::string OpenedLanguageRun::piece(uint16_t token) const {
+std::string OpenedLanguageRun::piece(TokenId token) const {
   std::string text = run_.tokenizer.piece(token);
   constexpr std::string_view kSpace = "\u2581";
   if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());

@@ -25,7 +25,7 @@ class OpenedLanguageRun {
   // What the GLU of a layer reads on validation stories, about so many tokens.
   Matrix<float> inputs(size_t layer, size_t tokens) const;
   // A piece as people read it: "·happy" where a word begins.
-  std::string piece(uint16_t token) const;
+  std::string piece(TokenId token) const;
 
  private:
   const Context& context_;

@@ -44,8 +44,8 @@ double half_deviation(const OpenedLanguageRun& run, const Machine& machine) {
   half.set_weights(rounded);
   double most = 0;
   for (size_t i = 0; i < std::min(kDeviationStories, run.data().valid.stories()); i++) {
-    const std::span<const uint16_t> story = run.data().valid.story(i);
-    std::vector<uint16_t> ids(1, run.run().tokenizer.end());
+    const std::vector<TokenId> story = run.data().valid.story(i).ids();
+    std::vector<TokenId> ids(1, run.run().tokenizer.end());
     ids.insert(ids.end(), story.begin(), story.end());
     ids.resize(std::min(ids.size(), model.config.context));
     Matrix<float> a(ids.size(), model.config.vocab), b(ids.size(), model.config.vocab);
@@ -60,8 +60,9 @@ double half_deviation(const OpenedLanguageRun& run, const Machine& machine) {
 // The first words of a story: up to its first full stop when that comes soon.
 std::string sample(const OpenedLanguageRun& run) {
   if (run.data().valid.stories() == 0) return "";
-  const std::span<const uint16_t> story = run.data().valid.story(0);
-  std::string text = run.run().tokenizer.decode(story.first(std::min(story.size(), kSampleTokens)));
+  std::vector<TokenId> story = run.data().valid.story(0).ids();
+  story.resize(std::min(story.size(), kSampleTokens));
+  std::string text = run.run().tokenizer.decode(story);
   const size_t stop = text.rfind('.');
   if (stop != text.npos && stop > 20) text.resize(stop + 1);
   return text;

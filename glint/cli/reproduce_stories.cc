@@ -16,7 +16,7 @@ constexpr double kTemperature = 0.8;
 
 std::string sample(const Lab& lab, const std::string& directory) {
   const LanguageRun run = load_language_run(directory);
-  std::vector<uint16_t> prompt = run.tokenizer.encode(kPrompt);
+  std::vector<TokenId> prompt = run.tokenizer.encode(kPrompt);
   prompt.insert(prompt.begin(), run.tokenizer.end());
   Generator generator(run.model.config, lab.machine.compute(), 2);
   generator.set_weights(run.model.weights.span());
@@ -26,9 +26,9 @@ std::string sample(const Lab& lab, const std::string& directory) {
                        .sampling = {.temperature = kTemperature}};
   std::string text;
   generate(
-      generator, lab.machine.compute(), plan, [](uint32_t, uint16_t) { return !stop_requested; },
+      generator, lab.machine.compute(), plan, [](uint32_t, TokenId) { return !stop_requested; },
       [&](const Story& story) {
-        std::vector<uint16_t> ids(prompt.begin() + 1, prompt.end());
+        std::vector<TokenId> ids(prompt.begin() + 1, prompt.end());
         ids.insert(ids.end(), story.ids.begin(), story.ids.end());
         text = run.tokenizer.decode(ids) + (story.ended ? "" : " \xe2\x80\xa6");
       });

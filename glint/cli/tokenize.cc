@@ -8,6 +8,7 @@
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/corpus_build.h"
+#include "glint/data/piece_model.h"
 #include "glint/data/text_data.h"
 #include "glint/report/table.h"
 
@@ -196,7 +197,7 @@ void add_tokenize(Program& program) {
                              "Share of the stories for validation when there is no --valid", 1e-6, 0.5);
   verb.size("--tales", b.tales, 0, 10'000'000, "Instead of files: so many built-in tales");
   const auto training = [&](Option* option) { o->training.emplace_back(option->name(), option); };
-  training(verb.size("--vocab", o->vocab, 16, 65536, "Pieces of the tokenizer"));
+  training(verb.size("--vocab", o->vocab, 16, kMaxPieces, "Pieces of the tokenizer"));
   training(verb.choice("--kind", o->kind, {"bpe", "unigram"}, "How the tokenizer is trained"));
   verb.file("--tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one");
   training(verb.size("--sample", b.sample, 1, 1'000'000,

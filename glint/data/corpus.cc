@@ -13,12 +13,14 @@ namespace glint {
 namespace {
 
 constexpr std::string_view kMagic = "glinttok", kEnd = "glintend";
-constexpr uint32_t kVersion = 1;
 constexpr size_t kHeader = 64, kFooter = 64, kHash = 32;
 // Places in the footer.
 constexpr size_t kFooterHash = 24, kFooterEnd = 56;
 constexpr size_t kBlock = size_t{1} << 20;
-constexpr size_t kMaxVocab = 65536;
+// Ids are stored in two bytes where the vocabulary allows it. Version 1 has them so, version 2 in four.
+constexpr size_t kNarrowVocab = 65536;
+
+size_t id_bytes_of(size_t vocab) { return vocab <= kNarrowVocab ? 2 : 4; }
 
 using Block64 = std::array<std::byte, 64>;
 
@@ -50,7 +52,7 @@ Block64 header_of(size_t vocab, const std::string& tokenizer_hash) {
   assert(tokenizer_hash.size() == 2 * kHash && vocab <= kMaxVocab);
   Block64 h{};
   std::memcpy(h.data(), kMagic.data(), kMagic.size());
-  store(h.data() + 8, kVersion);
+  store(h.data() + 8, static_cast<uint32_t>(id_bytes_of(vocab) / 2));
   store(h.data() + 12, static_cast<uint32_t>(vocab));
   for (size_t i = 0; i < kHash; i++)
     h[16 + i] =
@@ -67,7 +69,14 @@ Block64 footer_of(uint64_t stories, uint64_t tokens) {
   return f;
 }
 
-size_t padding(uint64_t tokens) { return static_cast<size_t>((8 - tokens * 2 % 8) % 8); }
+size_t padding(uint64_t id_bytes) { return static_cast<size_t>((8 - id_bytes % 8) % 8); }
+
+void append_ids(std::span<const TokenId> ids, size_t id_bytes, std::vector<std::byte>& out) {
+  const size_t first = out.size();
+  out.resize(first + id_bytes * ids.size());
+  for (size_t i = 0; i < ids.size(); i++)  // little-endian: the low bytes come first
+    std::memcpy(out.data() + first + id_bytes * i, &ids[i], id_bytes);
+}
 
 bool all_zero(std::span<const std::byte> bytes) {
   return std::all_of(bytes.begin(), bytes.end(), [](std::byte b) { return b == std::byte{0}; });
@@ -84,11 +93,15 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   if (file.size() < kHeader + 8 + kFooter)
     refuse(where, file.size(), "the corpus ends too early", "a header, ids, starts and a footer", again);
   const uint32_t version = load<uint32_t>(p + 8);
-  if (version != kVersion)
-    refuse(where, 8, "the corpus has version " + std::to_string(version), "version 1", again);
+  if (version != 1 && version != 2)
+    refuse(where, 8, "the corpus has version " + std::to_string(version), "version 1 or 2", again);
+  id_bytes_ = 2 * version;
   vocab_ = load<uint32_t>(p + 12);
   if (vocab_ == 0 || vocab_ > kMaxVocab)
-    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_), "1 to 65536 pieces");
+    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_), "1 to " + std::to_string(kMaxVocab) + " pieces");
+  if (id_bytes_of(vocab_) != id_bytes_)
+    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_) + " in version " + std::to_string(version),
+           "version " + std::to_string(id_bytes_of(vocab_) / 2), again);
   if (!all_zero(file.subspan(48, 16))) refuse(where, 48, "unknown bytes in the header", "16 zero bytes");
   tokenizer_hash_ = hex_at(p + 16);
 
@@ -101,12 +114,12 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   tokens_ = load<uint64_t>(f + 8);
   if (load<uint64_t>(f + 16) != 0) refuse(where, footer + 16, "unknown bytes in the footer", "8 zero bytes");
   const uint64_t body = footer - kHeader;
-  if (tokens_ > body / 2 || stories > body / 8)
+  if (tokens_ > body / id_bytes_ || stories > body / 8)
     refuse(where, footer,
            "the corpus claims " + std::to_string(stories) + " stories and " + std::to_string(tokens_) +
                " tokens",
            "counts that fit a file of " + std::to_string(file.size()) + " bytes", again);
-  const uint64_t id_bytes = 2 * tokens_ + padding(tokens_);
+  const uint64_t stored = id_bytes_ * tokens_, id_bytes = stored + padding(stored);
   if (id_bytes + 8 * (stories + 1) != body)
     refuse(where, footer, std::to_string(body) + " bytes of ids and starts",
            std::to_string(id_bytes + 8 * (stories + 1)) + " for " + std::to_string(stories) +
@@ -115,10 +128,10 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   stories_ = static_cast<size_t>(stories);
   // Both are aligned: the file starts at a page or at the alignment of an allocation, and all parts are
   // multiples of 8 bytes.
-  ids_ = reinterpret_cast<const uint16_t*>(p + kHeader);
+  ids_ = p + kHeader;
   starts_ = reinterpret_cast<const uint64_t*>(p + kHeader + id_bytes);
-  if (!all_zero(file.subspan(kHeader + 2 * tokens_, padding(tokens_))))
-    refuse(where, kHeader + 2 * tokens_, "unknown bytes behind the ids", "zeros up to a multiple of 8 bytes");
+  if (!all_zero(file.subspan(kHeader + stored, padding(stored))))
+    refuse(where, kHeader + stored, "unknown bytes behind the ids", "zeros up to a multiple of 8 bytes");
 
   const auto start_byte = [&](size_t i) { return kHeader + id_bytes + 8 * i; };
   if (starts_[0] != 0)
@@ -131,11 +144,13 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   if (starts_[stories_] != tokens_)
     refuse(where, start_byte(stories_), "the stories end at " + std::to_string(starts_[stories_]),
            std::to_string(tokens_));
-  uint16_t top = 0;
-  for (uint64_t i = 0; i < tokens_; i++) top = std::max(top, ids_[i]);
+  const StoredStory all(ids_, id_bytes_, static_cast<size_t>(tokens_));
+  TokenId top = 0;
+  for (size_t i = 0; i < all.size(); i++) top = std::max(top, all[i]);
   if (top >= vocab_) {
-    const uint16_t* bad = std::find_if(ids_, ids_ + tokens_, [&](uint16_t id) { return id >= vocab_; });
-    refuse(where, kHeader + 2 * static_cast<uint64_t>(bad - ids_), "the id " + std::to_string(*bad),
+    size_t bad = 0;
+    while (all[bad] < vocab_) bad++;
+    refuse(where, kHeader + id_bytes_ * bad, "the id " + std::to_string(all[bad]),
            "below the vocabulary of " + std::to_string(vocab_));
   }
   checksum_ = hex_at(f + kFooterHash);
@@ -169,7 +184,8 @@ CorpusWriter::CorpusWriter(FileSystem& files, std::string path, size_t vocab,
       path_(std::move(path)),
       temporary_(path_ + "." + std::to_string(::getpid()) + ".tmp"),
       starts_path_(path_ + ".starts." + std::to_string(::getpid()) + ".tmp"),
-      vocab_(vocab) {
+      vocab_(vocab),
+      id_bytes_(id_bytes_of(vocab)) {
   file_ = files_.create(temporary_);
   try {
     starts_file_ = files_.create(starts_path_);
@@ -197,14 +213,14 @@ void CorpusWriter::write(std::span<const std::byte> bytes) {
   hash_.update(bytes);
 }
 
-void CorpusWriter::add(std::span<const uint16_t> story) {
+void CorpusWriter::add(std::span<const TokenId> story) {
   assert(!story.empty() && *std::max_element(story.begin(), story.end()) < vocab_);
   starts_.push_back(tokens_);
-  ids_.insert(ids_.end(), story.begin(), story.end());
+  append_ids(story, id_bytes_, ids_);
   stories_++;
   tokens_ += story.size();
-  if (ids_.size() * sizeof ids_[0] >= kBlock) {
-    write(std::as_bytes(std::span(ids_)));
+  if (ids_.size() >= kBlock) {
+    write(ids_);
     ids_.clear();
   }
   if (starts_.size() * sizeof starts_[0] >= kBlock) {
@@ -215,8 +231,8 @@ void CorpusWriter::add(std::span<const uint16_t> story) {
 
 std::string CorpusWriter::finish() {
   constexpr std::array<std::byte, 8> kZeros{};
-  write(std::as_bytes(std::span(ids_)));
-  write(std::span(kZeros).first(padding(tokens_)));
+  write(ids_);
+  write(std::span(kZeros).first(padding(id_bytes_ * tokens_)));
   starts_.push_back(tokens_);
   starts_file_->write(std::as_bytes(std::span(starts_)));
   starts_file_.reset();
@@ -243,20 +259,22 @@ std::string CorpusWriter::finish() {
   return hex(digest);
 }
 
-std::vector<std::byte> corpus_bytes(std::span<const std::vector<uint16_t>> stories, size_t vocab,
+std::vector<std::byte> corpus_bytes(std::span<const std::vector<TokenId>> stories, size_t vocab,
                                     const std::string& tokenizer_hash) {
   std::vector<uint64_t> starts = {0};
-  for (const std::vector<uint16_t>& story : stories) {
+  std::vector<std::byte> ids;
+  for (const std::vector<TokenId>& story : stories) {
     assert(!story.empty());
     starts.push_back(starts.back() + story.size());
+    append_ids(story, id_bytes_of(vocab), ids);
   }
   const uint64_t tokens = starts.back();
-  std::vector<std::byte> file(kHeader + 2 * tokens + padding(tokens) + 8 * starts.size() + kFooter);
+  std::vector<std::byte> file(kHeader + ids.size() + padding(ids.size()) + 8 * starts.size() + kFooter);
   std::byte* at = file.data();
   const auto put = [&](std::span<const std::byte> bytes) { at = std::copy(bytes.begin(), bytes.end(), at); };
   put(header_of(vocab, tokenizer_hash));
-  for (const std::vector<uint16_t>& story : stories) put(std::as_bytes(std::span(story)));
-  at += padding(tokens);
+  put(ids);
+  at += padding(ids.size());
   put(std::as_bytes(std::span(starts)));
   std::byte* footer = at;
   put(footer_of(stories.size(), tokens));

@@ -1,7 +1,8 @@
-// A tokenized corpus: stories as 16-bit ids, in one file that is mapped and used in place. Little-endian.
+// A tokenized corpus: the ids of stories, in one file that is mapped and used in place. Little-endian.
 //
-//   header  64 bytes  "glinttok" | u32 version 1 | u32 vocab | SHA-256 of the tokenizer | 16 zero bytes
-//   ids               u16 each, story after story without end marks; zeros up to a multiple of 8 bytes
+//   header  64 bytes  "glinttok" | u32 version | u32 vocab | SHA-256 of the tokenizer | 16 zero bytes
+//   ids               u16 each in version 1, u32 each in version 2 (more than 65,536 pieces), story after story
+//                     without end marks; zeros up to a multiple of 8 bytes
 //   starts            u64 for every story, the index of its first id, and one more: the number of ids
 //   footer  64 bytes  u64 stories | u64 ids | u64 zero | SHA-256 of all bytes before it | "glintend"
 //
@@ -17,8 +18,32 @@
 
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
+#include "glint/base/tokens.h"
 
 namespace glint {
+
+// The ids of one story as the file has them.
+class StoredStory {
+ public:
+  StoredStory(const std::byte* ids, size_t id_bytes, size_t size) : ids_(ids), id_bytes_(id_bytes), size_(size) {}
+  size_t size() const { return size_; }
+  TokenId operator[](size_t i) const {
+    return id_bytes_ == 2 ? reinterpret_cast<const uint16_t*>(ids_)[i] : reinterpret_cast<const uint32_t*>(ids_)[i];
+  }
+  // The first to.size() ids.
+  void copy(std::span<TokenId> to) const {
+    for (size_t i = 0; i < to.size(); i++) to[i] = (*this)[i];
+  }
+  std::vector<TokenId> ids() const {
+    std::vector<TokenId> all(size_);
+    copy(all);
+    return all;
+  }
+
+ private:
+  const std::byte* ids_;
+  size_t id_bytes_, size_;
+};
 
 enum class CorpusCheck {
   full,     // sizes, starts, ids and the checksum
@@ -37,8 +62,8 @@ class Corpus {
   size_t stories() const { return stories_; }
   uint64_t tokens() const { return tokens_; }
   size_t vocab() const { return vocab_; }
-  std::span<const uint16_t> story(size_t i) const {
-    return {ids_ + starts_[i], static_cast<size_t>(starts_[i + 1] - starts_[i])};
+  StoredStory story(size_t i) const {
+    return {ids_ + id_bytes_ * starts_[i], id_bytes_, static_cast<size_t>(starts_[i + 1] - starts_[i])};
   }
   const std::string& tokenizer_hash() const { return tokenizer_hash_; }  // hex
   const std::string& checksum() const { return checksum_; }              // hex, as the file has it
@@ -47,9 +72,9 @@ class Corpus {
   void attach(std::span<const std::byte> file, const std::string& where, CorpusCheck check);
 
   std::shared_ptr<const void> owner_;  // the mapping or the bytes
-  const uint16_t* ids_ = nullptr;
+  const std::byte* ids_ = nullptr;
   const uint64_t* starts_ = nullptr;
-  size_t stories_ = 0, vocab_ = 0;
+  size_t stories_ = 0, vocab_ = 0, id_bytes_ = 2;
   uint64_t tokens_ = 0;
   std::string tokenizer_hash_, checksum_;
 };
@@ -63,7 +88,7 @@ class CorpusWriter {
   CorpusWriter(const CorpusWriter&) = delete;
   CorpusWriter& operator=(const CorpusWriter&) = delete;
 
-  void add(std::span<const uint16_t> story);
+  void add(std::span<const TokenId> story);
   uint64_t stories() const { return stories_; }
   uint64_t tokens() const { return tokens_; }
   // Gives the checksum, hex.
@@ -76,15 +101,15 @@ class CorpusWriter {
   FileSystem& files_;
   std::string path_, temporary_, starts_path_;
   std::unique_ptr<WritableFile> file_, starts_file_;
-  std::vector<uint16_t> ids_;     // not written yet
+  std::vector<std::byte> ids_;    // not written yet
   std::vector<uint64_t> starts_;  // not written yet
   Sha256 hash_;
   uint64_t stories_ = 0, tokens_ = 0;
-  size_t vocab_;
+  size_t vocab_, id_bytes_;
 };
 
 // The same file in memory.
-std::vector<std::byte> corpus_bytes(std::span<const std::vector<uint16_t>> stories, size_t vocab,
+std::vector<std::byte> corpus_bytes(std::span<const std::vector<TokenId>> stories, size_t vocab,
                                     const std::string& tokenizer_hash);
 
 }  // namespace glint

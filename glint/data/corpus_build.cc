@@ -227,12 +227,12 @@ void Builder::encode(Stories& stories, CorpusWriter& train, CorpusPart& train_pa
                      CorpusPart* valid_part, uint64_t done_before, uint64_t total) {
   const Tokenizer& tokenizer = result_.tokenizer;
   std::vector<uint8_t> bytes(tokenizer.size());
-  for (size_t i = 0; i < bytes.size(); i++) bytes[i] = tokenizer.is_byte(static_cast<uint16_t>(i));
+  for (size_t i = 0; i < bytes.size(); i++) bytes[i] = tokenizer.is_byte(static_cast<TokenId>(i));
   std::vector<TextEncoder> encoders;
   for (size_t w = 0; w < pool_.size(); w++) encoders.emplace_back(tokenizer);
   std::array<Lengths, 2> lengths;
   std::vector<std::string> block(kBlockStories);
-  std::vector<std::vector<uint16_t>> ids(kBlockStories);
+  std::vector<std::vector<TokenId>> ids(kBlockStories);
   uint64_t index = 0;
   for (bool more = true; more;) {
     size_t n = 0;
@@ -259,7 +259,7 @@ void Builder::encode(Stories& stories, CorpusWriter& train, CorpusPart& train_pa
       part.counts.stories++;
       part.counts.bytes += block[i].size();
       part.cut += ids[i].size() + 1 > kSummaryContext;
-      for (const uint16_t id : ids[i])
+      for (const TokenId id : ids[i])
         part.unknown += id == tokenizer.unknown(), part.byte_pieces += bytes[id];
     }
     report(Stage::encode, stories, done_before, total);

@@ -213,7 +213,8 @@ PieceModelInfo check_piece_model(std::span<const std::byte> file, const std::str
       unknown += check_piece(f, where, crosses) == kUnknown;
       any_crosses |= crosses;
       if (++info.pieces > kMaxPieces)
-        refuse(where, f.byte, "the tokenizer has more than 65536 pieces", "ids of 16 bits");
+        refuse(where, f.byte, "the tokenizer has more than " + std::to_string(kMaxPieces) + " pieces",
+               "a vocabulary of a language model");
     } else if (f.is(2, Wire::bytes)) {
       Message spec(f.bytes, f.byte, where);
       for (Field g; spec.next(g);) {

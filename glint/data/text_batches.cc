@@ -10,24 +10,33 @@ void TextRows::reserve(size_t rows) {
   rows_.reserve(rows);
 }
 
-std::span<const TextRow> TextRows::fill(const Corpus& corpus, std::span<const uint32_t> stories) {
+std::span<const TokenRow> TextRows::fill(const Corpus& corpus, std::span<const uint32_t> stories) {
   tokens_ = 0;
   for (const uint32_t s : stories) tokens_ += text_row_tokens(corpus.story(s).size(), context_);
   // Sized before the spans are made, which must not move.
   ids_.resize(tokens_ + stories.size());
   rows_.clear();
-  uint16_t* at = ids_.data();
+  TokenId* at = ids_.data();
   for (const uint32_t s : stories) {
-    const std::span<const uint16_t> story = corpus.story(s);
+    const StoredStory story = corpus.story(s);
     const size_t n = text_row_tokens(story.size(), context_);
     *at = end_;
-    std::copy_n(story.data(), std::min(n, story.size()), at + 1);
+    story.copy({at + 1, std::min(n, story.size())});
     if (n > story.size()) at[n] = end_;
     rows_.push_back({{at, n}, {at + 1, n}});
     at += n + 1;
   }
   assert(at == ids_.data() + ids_.size());
   return rows_;
+}
+
+std::span<const TokenRow> TextRows::fill_first(const Corpus& corpus, size_t tokens) {
+  std::vector<uint32_t> stories;
+  for (size_t total = 0; stories.size() < corpus.stories() && total < tokens;) {
+    stories.push_back(static_cast<uint32_t>(stories.size()));
+    total += text_row_tokens(corpus.story(stories.back()).size(), context_);
+  }
+  return fill(corpus, stories);
 }
 
 }  // namespace glint

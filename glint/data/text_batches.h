@@ -13,10 +13,6 @@
 
 namespace glint {
 
-struct TextRow {
-  std::span<const uint16_t> input, target;  // of the same length, 1 to context
-};
-
 // Tokens of the row of a story of `length` ids: at most context.
 inline size_t text_row_tokens(size_t length, size_t context) {
   return length + 1 < context ? length + 1 : context;
@@ -25,10 +21,12 @@ inline size_t text_row_tokens(size_t length, size_t context) {
 // The rows of one batch, in a buffer that is used again: batches allocate nothing once it is large enough.
 class TextRows {
  public:
-  TextRows(uint16_t end, size_t context) : end_(end), context_(context) {}
+  TextRows(TokenId end, size_t context) : end_(end), context_(context) {}
 
-  // Rows of these stories, in this order; valid until the next call.
-  std::span<const TextRow> fill(const Corpus& corpus, std::span<const uint32_t> stories);
+  // Rows of these stories, in this order, of 1 to context tokens; valid until the next call.
+  std::span<const TokenRow> fill(const Corpus& corpus, std::span<const uint32_t> stories);
+  // Rows of the first stories that hold `tokens` tokens together, or of all.
+  std::span<const TokenRow> fill_first(const Corpus& corpus, size_t tokens);
   // Of the last batch: the sum of the rows' lengths.
   size_t tokens() const { return tokens_; }
   size_t context() const { return context_; }
@@ -36,10 +34,10 @@ class TextRows {
   void reserve(size_t rows);
 
  private:
-  uint16_t end_;
+  TokenId end_;
   size_t context_, tokens_ = 0;
-  std::vector<uint16_t> ids_;  // input and target of a row overlap: end, t0 ... tn, end
-  std::vector<TextRow> rows_;
+  std::vector<TokenId> ids_;  // input and target of a row overlap: end, t0 ... tn, end
+  std::vector<TokenRow> rows_;
 };
 
 }  // namespace glint

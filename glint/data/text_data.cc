@@ -20,7 +20,7 @@ std::string checksum_of(const TextData& data) {
 
 Corpus tell(const TextDataOptions& options, TextEncoder& encoder, const Tokenizer& tokenizer, uint64_t first,
             size_t count) {
-  std::vector<std::vector<uint16_t>> stories(count);
+  std::vector<std::vector<TokenId>> stories(count);
   for (size_t i = 0; i < count; i++) encoder.encode(tale(options.tale_seed, first + i), stories[i]);
   return Corpus::parse(corpus_bytes(stories, tokenizer.size(), tokenizer.sha256()), kTales);
 }

@@ -90,13 +90,13 @@ struct Tokenizer::Impl {
   PieceModelInfo info;
   std::string model, sha256;
   size_t size = 0;
-  uint16_t end = 0, unknown = 0;
+  TokenId end = 0, unknown = 0;
 
   // A stretch of at most kMaxStretch bytes.
-  void encode(std::string_view text, std::vector<int>& scratch, std::vector<uint16_t>& ids) const {
+  void encode(std::string_view text, std::vector<int>& scratch, std::vector<TokenId>& ids) const {
     const sp::util::Status status = processor.Encode(text, &scratch);
     if (!status.ok()) throw Error({.what = "cannot encode a text: " + std::string(status.message())});
-    for (const int id : scratch) ids.push_back(static_cast<uint16_t>(id));
+    for (const int id : scratch) ids.push_back(static_cast<TokenId>(id));
   }
 };
 
@@ -129,7 +129,7 @@ Tokenizer Tokenizer::train(const std::function<bool(std::string&)>& next, const 
     throw Error({.code = ErrorCode::usage,
                  .what = "a vocabulary of " + std::to_string(options.vocab) + " is too large",
                  .where = "--vocab",
-                 .expected = "at most 65536: ids have 16 bits"});
+                 .expected = "at most " + std::to_string(kMaxPieces)});
   const std::unordered_map<std::string, std::string> arguments = {
       {"model_type", std::string(name(options.kind))},
       {"vocab_size", std::to_string(options.vocab)},
@@ -183,8 +183,8 @@ Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
                  .where = where,
                  .expected = "a model trained with an eos piece"});
   impl->size = impl->info.pieces;
-  impl->end = static_cast<uint16_t>(impl->processor.eos_id());
-  impl->unknown = static_cast<uint16_t>(impl->processor.unk_id());
+  impl->end = static_cast<TokenId>(impl->processor.eos_id());
+  impl->unknown = static_cast<TokenId>(impl->processor.unk_id());
   impl->sha256 = sha256_hex(as_bytes(model));
   impl->model = std::move(model);
   Tokenizer tokenizer;
@@ -195,32 +195,32 @@ Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
 Tokenizer Tokenizer::read(const std::string& path) { return parse(read_file(path, kMaxModelBytes), path); }
 
 size_t Tokenizer::size() const { return impl_->size; }
-uint16_t Tokenizer::end() const { return impl_->end; }
-uint16_t Tokenizer::unknown() const { return impl_->unknown; }
+TokenId Tokenizer::end() const { return impl_->end; }
+TokenId Tokenizer::unknown() const { return impl_->unknown; }
 TokenizerKind Tokenizer::kind() const {
   return impl_->info.type == PieceModelInfo::Type::bpe ? TokenizerKind::bpe : TokenizerKind::unigram;
 }
 bool Tokenizer::byte_fallback() const { return impl_->info.byte_fallback; }
-bool Tokenizer::is_byte(uint16_t id) const { return impl_->processor.IsByte(id); }
-bool Tokenizer::is_control(uint16_t id) const { return impl_->processor.IsControl(id); }
+bool Tokenizer::is_byte(TokenId id) const { return impl_->processor.IsByte(id); }
+bool Tokenizer::is_control(TokenId id) const { return impl_->processor.IsControl(id); }
 const std::string& Tokenizer::model() const { return impl_->model; }
 const std::string& Tokenizer::sha256() const { return impl_->sha256; }
 
-const std::string& Tokenizer::piece(uint16_t id) const {
+const std::string& Tokenizer::piece(TokenId id) const {
   assert(id < size());
   return impl_->processor.IdToPiece(id);
 }
 
-std::optional<uint16_t> Tokenizer::find(std::string_view word) const {
+std::optional<TokenId> Tokenizer::find(std::string_view word) const {
   for (const std::string& spelled : {std::string(kSpaceMark) + std::string(word), std::string(word)}) {
     const int id = impl_->processor.PieceToId(spelled);
-    if (id >= 0 && id != impl_->unknown) return static_cast<uint16_t>(id);
+    if (id >= 0 && static_cast<TokenId>(id) != impl_->unknown) return static_cast<TokenId>(id);
   }
   return std::nullopt;
 }
 
-std::vector<uint16_t> Tokenizer::encode(std::string_view text) const {
-  std::vector<uint16_t> ids;
+std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
+  std::vector<TokenId> ids;
   std::vector<int> scratch;
   while (!text.empty()) {
     const std::string_view part = first_stretch(text, false);
@@ -230,7 +230,7 @@ std::vector<uint16_t> Tokenizer::encode(std::string_view text) const {
   return ids;
 }
 
-std::string Tokenizer::decode(std::span<const uint16_t> ids) const {
+std::string Tokenizer::decode(std::span<const TokenId> ids) const {
   const std::vector<int> wide(ids.begin(), ids.end());
   assert(std::all_of(wide.begin(), wide.end(), [&](int id) { return static_cast<size_t>(id) < size(); }));
   std::string text;
@@ -248,7 +248,7 @@ struct TextEncoder::Cache {
     uint32_t first, count;
   };
   std::unordered_map<std::string, Span, Hash, std::equal_to<>> words;
-  std::vector<uint16_t> ids;  // of all of them
+  std::vector<TokenId> ids;  // of all of them
   std::vector<int> scratch;
 };
 
@@ -257,7 +257,7 @@ TextEncoder::TextEncoder(Tokenizer tokenizer)
 TextEncoder::~TextEncoder() = default;
 TextEncoder::TextEncoder(TextEncoder&&) noexcept = default;
 
-void TextEncoder::encode(std::string_view text, std::vector<uint16_t>& ids) {
+void TextEncoder::encode(std::string_view text, std::vector<TokenId>& ids) {
   const Tokenizer::Impl& impl = *tokenizer_.impl_;
   Cache& c = *cache_;
   const bool by_word = impl.info.by_word;

@@ -12,6 +12,8 @@
 #include <string_view>
 #include <vector>
 
+#include "glint/base/tokens.h"
+
 namespace glint {
 
 enum class TokenizerKind { bpe, unigram };
@@ -38,21 +40,21 @@ class Tokenizer {
   static Tokenizer parse(std::string model, const std::string& where = "memory");
   static Tokenizer read(const std::string& path);
 
-  size_t size() const;  // of the vocabulary, at most 65536
-  uint16_t end() const;
-  uint16_t unknown() const;
+  size_t size() const;  // of the vocabulary, at most kMaxPieces
+  TokenId end() const;
+  TokenId unknown() const;
   TokenizerKind kind() const;
   bool byte_fallback() const;
-  bool is_byte(uint16_t id) const;
-  bool is_control(uint16_t id) const;
+  bool is_byte(TokenId id) const;
+  bool is_control(TokenId id) const;
 
-  std::vector<uint16_t> encode(std::string_view text) const;
+  std::vector<TokenId> encode(std::string_view text) const;
   // Ids of marks (end) are left out. All ids must be below size().
-  std::string decode(std::span<const uint16_t> ids) const;
+  std::string decode(std::span<const TokenId> ids) const;
   // As the model has it: "\u2581" (a low block) stands for a space, "<0x0A>" for a byte.
-  const std::string& piece(uint16_t id) const;
+  const std::string& piece(TokenId id) const;
   // The piece of a whole word ("happy" finds "\u2581happy"), or the piece spelled so.
-  std::optional<uint16_t> find(std::string_view word) const;
+  std::optional<TokenId> find(std::string_view word) const;
 
   const std::string& model() const;   // the bytes of the file
   const std::string& sha256() const;  // of them, hex
@@ -70,7 +72,7 @@ class TextEncoder {
   ~TextEncoder();
   TextEncoder(TextEncoder&&) noexcept;
   // Appends the ids of `text`.
-  void encode(std::string_view text, std::vector<uint16_t>& ids);
+  void encode(std::string_view text, std::vector<TokenId>& ids);
 
  private:
   struct Cache;

@@ -144,7 +144,7 @@ void Generator::attend(size_t row, size_t slot, size_t layer, size_t worker) {
   }
 }
 
-void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
+void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const TokenId> tokens,
                        size_t worker) {
   const Products& p = compute_.products;
   const Kernels& k = compute_.kernels();
@@ -170,7 +170,7 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
   norm(k, x, u, inverse);
 }
 
-MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
+MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,
                                   bool logits) {
   assert(slots.size() == tokens.size() && slots.size() <= positions_.size());
   assert(std::none_of(slots.begin(), slots.end(), [&](uint32_t slot) { return full(slot); }));

@@ -35,7 +35,7 @@ class Generator {
 
   // Feeds tokens[i] to slot slots[i]; the slots differ and are not full. Gives the logits [tokens, vocab]
   // that follow, valid and writable until the next call; without `logits` an empty view, and quicker.
-  MatrixView<float> step(std::span<const uint32_t> slots, std::span<const uint16_t> tokens,
+  MatrixView<float> step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,
                          bool logits = true);
 
  private:
@@ -46,7 +46,7 @@ class Generator {
   size_t group_rows() const { return compute_.kernels().mr; }
   float* keys(size_t slot, size_t layer, size_t head);
   float* values(size_t slot, size_t layer, size_t head);
-  void layers(Range rows, std::span<const uint32_t> slots, std::span<const uint16_t> tokens, size_t worker);
+  void layers(Range rows, std::span<const uint32_t> slots, std::span<const TokenId> tokens, size_t worker);
   void attend(size_t row, size_t slot, size_t layer, size_t worker);
 
   TransformerConfig config_;

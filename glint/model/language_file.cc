@@ -28,7 +28,7 @@ LanguageModel load_language_model(const std::string& directory) {
   const ConfigFile config(directory, ModelKind::language);
   LanguageModel m;
   TransformerConfig& c = m.config;
-  c.vocab = config.number("vocab", 2, 65536);
+  c.vocab = config.number("vocab", 2, kMaxVocab);
   c.layers = config.number("layers", 1, 64);
   c.d_model = config.number("d_model", 2, 16384);
   c.d_hidden = config.number("d_hidden", 1, 16384);

@@ -19,8 +19,8 @@ namespace {
                .expected = expected});
 }
 
-uint16_t largest(std::span<const float> x) {
-  return static_cast<uint16_t>(std::max_element(x.begin(), x.end()) - x.begin());
+TokenId largest(std::span<const float> x) {
+  return static_cast<TokenId>(std::max_element(x.begin(), x.end()) - x.begin());
 }
 
 }  // namespace
@@ -66,8 +66,8 @@ void Sampler::keep_top_p(std::span<float> weights, double total) {
   for (auto it = order_.begin(); it != end; ++it) weights[*it] = 0;
 }
 
-uint16_t Sampler::choose(const Kernels& kernels, std::span<float> x, double u) {
-  assert(!x.empty() && x.size() <= 65536);
+TokenId Sampler::choose(const Kernels& kernels, std::span<float> x, double u) {
+  assert(!x.empty() && x.size() <= kMaxVocab);
   const float top = x[largest(x)];
   if (!std::isfinite(top))
     throw Error(
@@ -93,10 +93,10 @@ uint16_t Sampler::choose(const Kernels& kernels, std::span<float> x, double u) {
     left -= x[i];
     if (left < 0) break;
   }
-  return static_cast<uint16_t>(last);
+  return static_cast<TokenId>(last);
 }
 
-uint16_t Sampler::choose(const Kernels& kernels, std::span<float> logits, uint32_t story, uint64_t place) {
+TokenId Sampler::choose(const Kernels& kernels, std::span<float> logits, uint32_t story, uint64_t place) {
   return choose(kernels, logits, Rng(options_.seed, Stream::sample, story).uniform(place));
 }
 
@@ -112,7 +112,7 @@ size_t most_added(const TransformerConfig& config, const StoryPlan& plan) {
 }
 
 GenerateCounts generate(Generator& generator, const Compute& compute, const StoryPlan& plan,
-                        const std::function<bool(uint32_t, uint16_t)>& on_token,
+                        const std::function<bool(uint32_t, TokenId)>& on_token,
                         const std::function<void(Story)>& on_story) {
   // Prompt and story together have at most `context` tokens.
   const size_t most = most_added(generator.config(), plan), base = generator.slots() - 1;
@@ -129,13 +129,13 @@ GenerateCounts generate(Generator& generator, const Compute& compute, const Stor
   struct Running {
     Story story;
     uint32_t slot;
-    uint16_t next;  // token to feed
+    TokenId next;  // token to feed
   };
   std::vector<Running> running;
   std::vector<uint32_t> free_slots;
   for (size_t s = base; s-- > 0;) free_slots.push_back(static_cast<uint32_t>(s));
   std::vector<uint32_t> slots;
-  std::vector<uint16_t> tokens;
+  std::vector<TokenId> tokens;
   for (size_t started = 0; started < plan.count || !running.empty();) {
     for (; started < plan.count && !free_slots.empty(); started++) {
       const uint32_t slot = free_slots.back();
@@ -151,7 +151,7 @@ GenerateCounts generate(Generator& generator, const Compute& compute, const Stor
     std::vector<Running> going;
     for (size_t i = 0; i < running.size(); i++) {
       Running& r = running[i];
-      const uint16_t id = sampler.choose(compute.kernels(), logits.row(i), r.story.index, r.story.ids.size());
+      const TokenId id = sampler.choose(compute.kernels(), logits.row(i), r.story.index, r.story.ids.size());
       counts.tokens++;
       r.story.ended = id == plan.end;
       if (!r.story.ended) {

@@ -26,9 +26,9 @@ class Sampler {
 
   // `u` in [0, 1) is the random number; logits are overwritten. Of equally likely tokens the lower comes
   // first.
-  uint16_t choose(const Kernels& kernels, std::span<float> logits, double u);
+  TokenId choose(const Kernels& kernels, std::span<float> logits, double u);
   // The token of a story at a place: u is a function of (seed, story, place).
-  uint16_t choose(const Kernels& kernels, std::span<float> logits, uint32_t story, uint64_t place);
+  TokenId choose(const Kernels& kernels, std::span<float> logits, uint32_t story, uint64_t place);
 
  private:
   void keep_top_k(std::span<float> logits);
@@ -40,13 +40,13 @@ class Sampler {
 
 struct Story {
   uint32_t index = 0;
-  std::vector<uint16_t> ids;  // after the prompt, without the end
+  std::vector<TokenId> ids;  // after the prompt, without the end
   bool ended = false;         // by the end token; otherwise the room was used up
 };
 
 struct StoryPlan {
-  std::span<const uint16_t> prompt;  // at least one token, fewer than the context
-  uint16_t end = 0;
+  std::span<const TokenId> prompt;  // at least one token, fewer than the context
+  TokenId end = 0;
   size_t first = 0, count = 1;
   size_t tokens = 0;  // the most that are added to the prompt; 0: as many as fit the context
   SamplingOptions sampling = {};
@@ -69,7 +69,7 @@ struct GenerateCounts {
 // order in which they finish. As many stories as the generator has slots, less one for the prompt, run side
 // by side; `on_token` false stops everything. The generator has two slots or more, and room for a story.
 GenerateCounts generate(Generator& generator, const Compute& compute, const StoryPlan& plan,
-                        const std::function<bool(uint32_t story, uint16_t id)>& on_token,
+                        const std::function<bool(uint32_t story, TokenId id)>& on_token,
                         const std::function<void(Story story)>& on_story);
 
 }  // namespace glint

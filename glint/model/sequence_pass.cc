@@ -84,7 +84,7 @@ Range SequencePass::chunk(size_t index) const {
   return {std::min(first, tokens_), std::min(step, tokens_ - std::min(first, tokens_))};
 }
 
-void SequencePass::embed(std::span<const uint16_t> tokens) {
+void SequencePass::embed(std::span<const TokenId> tokens) {
   assert(!tokens.empty() && tokens.size() <= config_.context);
   tokens_ = tokens.size();
   embedding_forward(tokens, weights_.wte, x_.row_range(0, tokens_));
@@ -175,7 +175,7 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
     const MatrixView<float> u = final_norm(r);
-    const std::span<const uint16_t> targets = row.target.subspan(r.first, r.count);
+    const std::span<const TokenId> targets = row.target.subspan(r.first, r.count);
     vocab_loss_forward(products_, weights_.head, u, targets, vocab_, losses.subspan(r.first, r.count),
                        hits_.first(r.count), scratch);
     for (size_t j = 0; j < r.count; j++) correct += hits_[j];
@@ -207,7 +207,7 @@ uint64_t SequencePass::forward_backward(const TokenRow& row, float scale, std::s
   return correct;
 }
 
-void SequencePass::trace(std::span<const uint16_t> tokens, size_t at, MatrixView<float> mlp_input,
+void SequencePass::trace(std::span<const TokenId> tokens, size_t at, MatrixView<float> mlp_input,
                          std::span<std::byte> scratch) {
   assert(at < config_.layers && mlp_input.rows() == tokens.size() && mlp_input.cols() == config_.d_model);
   embed(tokens);
@@ -216,7 +216,7 @@ void SequencePass::trace(std::span<const uint16_t> tokens, size_t at, MatrixView
     std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
 }
 
-void SequencePass::logits(std::span<const uint16_t> tokens, MatrixView<float> out,
+void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out,
                           std::span<std::byte> scratch) {
   assert(out.rows() == tokens.size() && out.cols() == config_.vocab);
   embed(tokens);

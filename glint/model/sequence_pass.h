@@ -34,9 +34,9 @@ class SequencePass {
   // The same, and adds scale times the gradient of the sum of the losses to `gradients`.
   uint64_t forward_backward(const TokenRow& row, float scale, std::span<float> losses,
                             std::span<float> gradients, std::span<std::byte> scratch);
-  void trace(std::span<const uint16_t> tokens, size_t layer, MatrixView<float> mlp_input,
+  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> mlp_input,
              std::span<std::byte> scratch);
-  void logits(std::span<const uint16_t> tokens, MatrixView<float> out, std::span<std::byte> scratch);
+  void logits(std::span<const TokenId> tokens, MatrixView<float> out, std::span<std::byte> scratch);
 
  private:
   // What the backward pass needs of a layer: [context, ...], inverse and lse [context], [heads, context].
@@ -49,7 +49,7 @@ class SequencePass {
   size_t chunks() const;
   const Layer& layer(size_t i) const { return layers_[training_ ? i : 0]; }
 
-  void embed(std::span<const uint16_t> tokens);
+  void embed(std::span<const TokenId> tokens);
   void attention_forward(size_t i, std::span<std::byte> scratch);
   void glu_forward(size_t i, Range rows, std::span<std::byte> scratch);
   void block_forward(size_t i, std::span<std::byte> scratch);

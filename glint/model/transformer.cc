@@ -25,7 +25,7 @@ void add(const TextResult& part, TextResult& total) {
 }  // namespace
 
 void check(const TransformerConfig& c) {
-  check_range("--vocab", c.vocab, 2, 65536);  // ids have 16 bits
+  check_range("--vocab", c.vocab, 2, kMaxVocab);
   check_range("--layers", c.layers, 1, 64);
   check_range("--d-model", c.d_model, 2, 16384);
   check_range("--d-hidden", c.hidden(), 1, 16384);

@@ -19,6 +19,7 @@
 #include <vector>
 
 #include "glint/base/arena.h"
+#include "glint/base/tokens.h"
 #include "glint/kernels/gates.h"
 #include "glint/model/params.h"
 #include "glint/nn/linear.h"
@@ -55,11 +56,6 @@ struct TransformerParams {
 // Names: transformer.wte.weight [vocab, d], transformer.h.{i}.attn.qkv.weight [3d, d], .attn.o.weight [d, d],
 // .mlp.w.weight [2h, d] (gated half first), .mlp.p.weight [d, h], lm_head.weight [vocab, d].
 TransformerParams transformer_params(const TransformerConfig& config);
-
-// One sequence: target[i] follows input[i]. Both have the same length, 1 to context; all ids are below vocab.
-struct TokenRow {
-  std::span<const uint16_t> input, target;
-};
 
 struct TextResult {
   double loss = 0;  // sum over the tokens

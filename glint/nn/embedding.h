@@ -6,11 +6,12 @@
 #include <span>
 
 #include "glint/base/matrix.h"
+#include "glint/base/tokens.h"
 #include "glint/kernels/kernels.h"
 
 namespace glint {
 
-inline void embedding_forward(std::span<const uint16_t> tokens, ConstMatrixView<float> e,
+inline void embedding_forward(std::span<const TokenId> tokens, ConstMatrixView<float> e,
                               MatrixView<float> x) {
   assert(x.rows() == tokens.size() && x.cols() == e.cols());
   for (size_t i = 0; i < tokens.size(); i++) {
@@ -19,7 +20,7 @@ inline void embedding_forward(std::span<const uint16_t> tokens, ConstMatrixView<
   }
 }
 
-inline void embedding_backward(const Kernels& kernels, std::span<const uint16_t> tokens,
+inline void embedding_backward(const Kernels& kernels, std::span<const TokenId> tokens,
                                ConstMatrixView<float> dx, MatrixView<float> de) {
   assert(dx.rows() == tokens.size() && dx.cols() == de.cols());
   for (size_t i = 0; i < tokens.size(); i++)

@@ -33,7 +33,7 @@ VocabScratch::VocabScratch(Arena& arena, const VocabHead& head) {
 }
 
 void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                        std::span<const uint16_t> targets, const VocabScratch& memory,
+                        std::span<const TokenId> targets, const VocabScratch& memory,
                         std::span<float> losses, std::span<uint8_t> hits, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
@@ -66,7 +66,7 @@ void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMa
 }
 
 void vocab_loss_backward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                         std::span<const uint16_t> targets, float scale, const VocabScratch& memory,
+                         std::span<const TokenId> targets, float scale, const VocabScratch& memory,
                          MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();

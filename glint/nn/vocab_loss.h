@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "glint/base/arena.h"
+#include "glint/base/tokens.h"
 #include "glint/nn/linear.h"
 
 namespace glint {
@@ -62,11 +63,11 @@ class VocabScratch {
 
 // Rows of a chunk, at most kRows; one thread. hit_i: the first largest logit is the target's.
 void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                        std::span<const uint16_t> targets, const VocabScratch& memory,
+                        std::span<const TokenId> targets, const VocabScratch& memory,
                         std::span<float> losses, std::span<uint8_t> hits, std::span<std::byte> scratch);
 // After the forward pass of the same chunk. du is overwritten, dh is added to.
 void vocab_loss_backward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                         std::span<const uint16_t> targets, float scale, const VocabScratch& memory,
+                         std::span<const TokenId> targets, float scale, const VocabScratch& memory,
                          MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch);
 void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                   MatrixView<float> logits, std::span<std::byte> scratch);

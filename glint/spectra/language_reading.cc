@@ -10,9 +10,9 @@
 namespace glint {
 namespace {
 
-std::vector<uint16_t> all_tokens(size_t vocab) {
-  std::vector<uint16_t> tokens(vocab);
-  std::iota(tokens.begin(), tokens.end(), uint16_t{0});
+std::vector<TokenId> all_tokens(size_t vocab) {
+  std::vector<TokenId> tokens(vocab);
+  std::iota(tokens.begin(), tokens.end(), TokenId{0});
   return tokens;
 }
 
@@ -96,7 +96,7 @@ Matrix<double> LanguageReading::hidden(size_t i, ConstMatrixView<double> directi
   return hidden_weights(linalg_, directions, projection(i));
 }
 
-Matrix<double> LanguageReading::token_directions(std::span<const uint16_t> tokens) const {
+Matrix<double> LanguageReading::token_directions(std::span<const TokenId> tokens) const {
   const ConstMatrixView<float> u = unembedding();
   Matrix<double> out(tokens.size(), u.cols());
   for (size_t i = 0; i < tokens.size(); i++) std::ranges::copy(u.row(tokens[i]), out.view().row_ptr(i));
@@ -190,7 +190,7 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
 }
 
 LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count,
-                                                  const std::function<bool(uint16_t)>& candidate) const {
+                                                  const std::function<bool(TokenId)>& candidate) const {
   const ConstMatrixView<float> e = input_map().matrix;
   double norm = 0;
   for (const double v : vector) norm += v * v;
@@ -202,13 +202,13 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
     const double length = norm * static_cast<double>(embedding_norms_[t]);
     cosine[t] = length > 0 ? dot / length : 0;
   }
-  std::vector<uint16_t> order;
+  std::vector<TokenId> order;
   for (size_t t = 0; t < e.rows(); t++)
-    if (const auto token = static_cast<uint16_t>(t); !candidate || candidate(token)) order.push_back(token);
+    if (const auto token = static_cast<TokenId>(t); !candidate || candidate(token)) order.push_back(token);
   const size_t n = std::min(count, order.size());
   const auto pick = [&](double sign) {
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
-                      [&](uint16_t a, uint16_t b) {
+                      [&](TokenId a, TokenId b) {
                         return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b);
                       });
     std::vector<NearToken> out;
@@ -222,7 +222,7 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
     size_t i, const GateLine& line, const std::function<void(size_t)>& progress) const {
   const size_t vocab = model_.config.vocab, h = model_.config.hidden();
   const GluLayerView view = layer(i);
-  const std::vector<uint16_t> tokens = all_tokens(vocab);
+  const std::vector<TokenId> tokens = all_tokens(vocab);
   Matrix<double> weights = hidden(i, token_directions(tokens));
   for (size_t t = 0; t < vocab; t++)
     for (size_t j = 0; j < h; j++) weights(t, j) *= line.gain[j];

@@ -31,7 +31,7 @@ class LanguageReading {
   // Hidden weights [rows, h] of layer i for directions [rows, d] of the residual stream: u' P.
   Matrix<double> hidden(size_t layer, ConstMatrixView<double> directions) const;
   // The direction of a token in the residual stream: its row of the unembedding.
-  Matrix<double> token_directions(std::span<const uint16_t> tokens) const;
+  Matrix<double> token_directions(std::span<const TokenId> tokens) const;
 
   // What the GLU of a layer reads at the first `most` tokens of these rows, [n, d].
   Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const;
@@ -66,19 +66,19 @@ class LanguageReading {
   // that `candidate` lets through, all when it is empty: a token that no text has keeps the embedding it was
   // born with, and says nothing.
   struct NearToken {
-    uint16_t token = 0;
+    TokenId token = 0;
     double cosine = 0;
   };
   struct NearTokens {
     std::vector<NearToken> positive, negative;
   };
   NearTokens near(std::span<const double> vector, size_t count,
-                  const std::function<bool(uint16_t)>& candidate = {}) const;
+                  const std::function<bool(TokenId)>& candidate = {}) const;
 
   // Every token of the vocabulary as an output direction of a layer: how concentrated its spectrum is. A
   // token a tile; `progress` is told how many are done, from any thread, one call at a time.
   struct Scanned {
-    uint16_t token = 0;
+    TokenId token = 0;
     EffectiveRank rank;
     double top = 0, bottom = 0;  // the largest and the smallest eigenvalue
     double energy = 0;           // share of the strongest eigenvalue in the sum of squares

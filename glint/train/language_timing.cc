@@ -84,14 +84,14 @@ LanguageTiming time_language_step(const Compute& compute, const LanguageTimingOp
 
   const Rng rng(0, Stream::test);
   const size_t context = o.model.context;
-  std::vector<uint16_t> ids(o.rows * (context + 1));
+  std::vector<TokenId> ids(o.rows * (context + 1));
   for (size_t i = 0; i < ids.size(); i++)
-    ids[i] = static_cast<uint16_t>(rng.below(static_cast<uint32_t>(o.model.vocab), i));
+    ids[i] = static_cast<TokenId>(rng.below(static_cast<uint32_t>(o.model.vocab), i));
   std::vector<TokenRow> rows;
   LanguageTiming t;
   const std::vector<size_t> lengths = timing_lengths(o);
   for (size_t i = 0; i < o.rows; i++) {
-    const std::span<const uint16_t> row(ids.data() + i * (context + 1), lengths[i] + 1);
+    const std::span<const TokenId> row(ids.data() + i * (context + 1), lengths[i] + 1);
     rows.push_back({row.first(lengths[i]), row.last(lengths[i])});
     t.tokens += lengths[i];
   }

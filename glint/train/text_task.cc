@@ -13,24 +13,17 @@ constexpr size_t kEvalStories = 64;
 
 }  // namespace
 
-void token_rows(std::span<const TextRow> text, std::vector<TokenRow>& rows) {
-  rows.clear();
-  for (const TextRow& r : text) rows.push_back({r.input, r.target});
-}
-
-TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, uint16_t end, size_t context,
+TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, TokenId end, size_t context,
                            const std::function<void(std::span<const float>)>& each) {
   TextRows text(end, context);
-  std::vector<TokenRow> rows;
   std::vector<uint32_t> stories;
   TextResult total;
   for (size_t first = 0; first < corpus.stories(); first += kEvalStories) {
     stories.resize(std::min(kEvalStories, corpus.stories() - first));
     std::iota(stories.begin(), stories.end(), static_cast<uint32_t>(first));
-    token_rows(text.fill(corpus, stories), rows);
     TransformerEngine::RowLosses tell;
     if (each) tell = [&](size_t, std::span<const float> losses) { each(losses); };
-    const TextResult r = engine.evaluate(rows, tell);
+    const TextResult r = engine.evaluate(text.fill(corpus, stories), tell);
     total.loss += r.loss;
     total.correct += r.correct;
     total.tokens += r.tokens;
@@ -46,7 +39,7 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
       config_(transformer_config(options, data.tokenizer.size())),
       steps_(batch_count(data.train.stories(), options.batch,
                          options.drop_last ? LastBatch::drop : LastBatch::keep)),
-      text_rows_(data.tokenizer.end(), options.context) {
+      rows_(data.tokenizer.end(), options.context) {
   if (data.valid.stories() == 0)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the corpus has no validation stories",
@@ -54,13 +47,7 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
                  .expected = "at least one",
                  .hint = "glint tokenize with --valid FILE or --valid-share 0.02"});
   engine_ = std::make_unique<TransformerEngine>(config_, compute, options.micro_batch, true);
-  text_rows_.reserve(options.batch);
   rows_.reserve(options.batch);
-}
-
-std::span<const TokenRow> TextTask::rows_of(const Corpus& corpus, std::span<const uint32_t> stories) {
-  token_rows(text_rows_.fill(corpus, stories), rows_);
-  return rows_;
 }
 
 StepResult TextTask::step(uint64_t epoch, uint64_t index, std::span<float> gradients) {
@@ -69,7 +56,7 @@ StepResult TextTask::step(uint64_t epoch, uint64_t index, std::span<float> gradi
     epoch_ = epoch;
   }
   const TextResult r =
-      engine_->forward_backward(rows_of(data_.train, batch_of(order_, options_.batch, index)), gradients);
+      engine_->forward_backward(rows_.fill(data_.train, batch_of(order_, options_.batch, index)), gradients);
   return {r.loss, r.correct, r.tokens};
 }
 

@@ -29,8 +29,6 @@ class TextTask : public Task {
   bool text() const override { return true; }
 
  private:
-  std::span<const TokenRow> rows_of(const Corpus& corpus, std::span<const uint32_t> stories);
-
   const TrainOptions options_;
   const TextData& data_;
   FileSystem& files_;
@@ -40,16 +38,12 @@ class TextTask : public Task {
 
   uint64_t epoch_ = ~uint64_t{0};
   std::vector<uint32_t> order_;  // of the epoch
-  TextRows text_rows_;
-  std::vector<TokenRow> rows_;
+  TextRows rows_;
 };
-
-// Rows of stories for an engine; `rows` is filled anew.
-void token_rows(std::span<const TextRow> text, std::vector<TokenRow>& rows);
 
 // Loss and hits over a whole corpus, story by story in batches; `each` is told the losses of every story's
 // tokens, in order.
-TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, uint16_t end, size_t context,
+TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, TokenId end, size_t context,
                            const std::function<void(std::span<const float>)>& each = {});
 
 }  // namespace glint

@@ -9,15 +9,15 @@ namespace {
 
 const std::string kHash(64, 'a');
 
-std::vector<std::vector<uint16_t>> some_stories() { return {{1, 2, 3}, {9}, {4, 4, 4, 4, 4}, {0, 8}}; }
+std::vector<std::vector<TokenId>> some_stories() { return {{1, 2, 3}, {9}, {4, 4, 4, 4, 4}, {0, 8}}; }
 
 std::vector<std::byte> some_file() { return corpus_bytes(some_stories(), 10, kHash); }
 
-void expect_same(const Corpus& c, const std::vector<std::vector<uint16_t>>& stories) {
+void expect_same(const Corpus& c, const std::vector<std::vector<TokenId>>& stories) {
   ASSERT_EQ(c.stories(), stories.size());
   uint64_t tokens = 0;
   for (size_t i = 0; i < stories.size(); i++) {
-    EXPECT_EQ(std::vector<uint16_t>(c.story(i).begin(), c.story(i).end()), stories[i]);
+    EXPECT_EQ(c.story(i).ids(), stories[i]);
     tokens += stories[i].size();
   }
   EXPECT_EQ(c.tokens(), tokens);
@@ -25,8 +25,8 @@ void expect_same(const Corpus& c, const std::vector<std::vector<uint16_t>>& stor
 
 TEST(Corpus, MemoryAndFileAreTheSameBytes) {
   for (const size_t count : {size_t{0}, size_t{1}, size_t{4}, size_t{300'000}}) {
-    std::vector<std::vector<uint16_t>> stories;
-    for (size_t i = 0; i < count; i++) stories.emplace_back(1 + i % 5, static_cast<uint16_t>(i % 1000));
+    std::vector<std::vector<TokenId>> stories;
+    for (size_t i = 0; i < count; i++) stories.emplace_back(1 + i % 5, static_cast<TokenId>(i % 1000));
     const TempFolder folder;
     CorpusWriter writer(real_files(), folder.path("c.bin"), 1000, kHash);
     for (const auto& s : stories) writer.add(s);
@@ -44,6 +44,27 @@ TEST(Corpus, MemoryAndFileAreTheSameBytes) {
     // Nothing is left beside it.
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder.path()), {}), 1);
   }
+}
+
+// A vocabulary that 16 bits cannot number: ids take four bytes, and everything else stays.
+TEST(Corpus, LargeVocabulariesHaveWideIds) {
+  const std::vector<std::vector<TokenId>> stories = {{1, 70'000, 3}, {128'255}, {65'535, 65'536}};
+  const TempFolder folder;
+  CorpusWriter writer(real_files(), folder.path("c.bin"), 128'256, kHash);
+  for (const auto& s : stories) writer.add(s);
+  writer.finish();
+  const std::string file = read_file(folder.path("c.bin"));
+  const std::vector<std::byte> memory = corpus_bytes(stories, 128'256, kHash);
+  ASSERT_EQ(file.size(), memory.size());
+  EXPECT_EQ(std::memcmp(file.data(), memory.data(), file.size()), 0);
+  expect_same(Corpus::open(folder.path("c.bin")), stories);
+  // An id beyond the vocabulary, and a version that does not fit it.
+  std::vector<std::byte> high = memory, narrow = memory;
+  const uint32_t id = 128'256, version = 1;
+  std::memcpy(high.data() + 64 + 4, &id, sizeof id);
+  std::memcpy(narrow.data() + 8, &version, sizeof version);
+  EXPECT_THROW(Corpus::parse(high, "f", CorpusCheck::content), Error);
+  EXPECT_THROW(Corpus::parse(narrow, "f", CorpusCheck::content), Error);
 }
 
 TEST(Corpus, AnUnfinishedWriterLeavesNothing) {
@@ -90,9 +111,11 @@ TEST(Corpus, EveryRuleIsCheckedWithoutTheChecksum) {
     size_t named;
   } cases[] = {
       {0, 'x', "not a tokenized corpus", 0},
-      {8, 2, "version 2", 8},
+      {8, 3, "version 3", 8},
+      {8, 2, "in version 2", 12},
       {12, 0, "vocabulary of 0", 12},
-      {14, 2, "vocabulary of 131082", 12},
+      {14, 2, "vocabulary of 131082 in version 1", 12},
+      {14, 0x20, "vocabulary of 2097162", 12},
       {48, 1, "unknown bytes in the header", 48},
       {64, 10, "the id 10", 64},
       {64 + 22, 1, "unknown bytes behind the ids", 64 + 22},

@@ -62,7 +62,7 @@ TEST(TextData, TalesAreTheSameEveryTime) {
   EXPECT_EQ(a.train.tokenizer_hash(), a.tokenizer.sha256());
   std::string lower = tale(0, 17);
   for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  EXPECT_EQ(a.tokenizer.decode(a.train.story(17)), lower);
+  EXPECT_EQ(a.tokenizer.decode(a.train.story(17).ids()), lower);
   // More tales change neither the others nor the validation tales.
   const TextData more =
       load_text_data("tales", {.tale_seed = 1, .tale_train = 300, .tale_valid = 30, .tale_vocab = 400});
@@ -104,7 +104,7 @@ TEST_F(CorpusFolder, IsTheSameAtAnyNumberOfThreads) {
   EXPECT_EQ(data.train.checksum(), b.train.checksum);
   // Order is kept: stories 49, 99, ... are those of the validation set.
   EXPECT_EQ(data.valid.story(0).size(), data.tokenizer.encode(tale(0, 49)).size());
-  EXPECT_EQ(std::vector<uint16_t>(data.train.story(49).begin(), data.train.story(49).end()),
+  EXPECT_EQ(data.train.story(49).ids(),
             data.tokenizer.encode(tale(0, 50)));
 }
 
@@ -267,13 +267,13 @@ TEST(TextData, MistakesNameTheCommand) {
 }
 
 TEST(TextRows, BeginAndEndAndAreCut) {
-  const std::vector<std::vector<uint16_t>> stories = {{5}, {6, 7, 8}, {1, 2, 3, 4, 5}, {9, 9}};
+  const std::vector<std::vector<TokenId>> stories = {{5}, {6, 7, 8}, {1, 2, 3, 4, 5}, {9, 9}};
   const Corpus corpus = Corpus::parse(corpus_bytes(stories, 10, std::string(64, '0')));
   TextRows rows(0, 4);
   const uint32_t order[] = {2, 0, 1, 2};
-  const std::span<const TextRow> batch = rows.fill(corpus, order);
-  const auto list = [](std::span<const uint16_t> s) { return std::vector<uint16_t>(s.begin(), s.end()); };
-  using Ids = std::vector<uint16_t>;
+  const std::span<const TokenRow> batch = rows.fill(corpus, order);
+  const auto list = [](std::span<const TokenId> s) { return std::vector<TokenId>(s.begin(), s.end()); };
+  using Ids = std::vector<TokenId>;
   ASSERT_EQ(batch.size(), 4u);
   EXPECT_EQ(list(batch[0].input), (Ids{0, 1, 2, 3}));   // cut
   EXPECT_EQ(list(batch[0].target), (Ids{1, 2, 3, 4}));  // no end: the story goes on
@@ -283,7 +283,7 @@ TEST(TextRows, BeginAndEndAndAreCut) {
   EXPECT_EQ(list(batch[2].target), (Ids{6, 7, 8, 0}));
   EXPECT_EQ(rows.tokens(), 14u);
   // The same buffer again: nothing moves.
-  const uint16_t* at = batch[0].input.data();
+  const TokenId* at = batch[0].input.data();
   EXPECT_EQ(rows.fill(corpus, std::span(order).first(2))[0].input.data(), at);
   EXPECT_EQ(rows.fill(corpus, order)[0].input.data(), at);
 }

@@ -13,10 +13,10 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   // Without the checksum, so that the fuzzer gets past it.
   for (const glint::CorpusCheck check : {glint::CorpusCheck::content, glint::CorpusCheck::full}) try {
       const glint::Corpus corpus = glint::Corpus::parse({file.begin(), file.end()}, "fuzz", check);
-      std::vector<std::vector<uint16_t>> stories;
+      std::vector<std::vector<glint::TokenId>> stories;
       for (size_t i = 0; i < corpus.stories(); i++) {
-        const std::span<const uint16_t> story = corpus.story(i);
-        for (const uint16_t id : story)
+        const std::vector<glint::TokenId> story = corpus.story(i).ids();
+        for (const glint::TokenId id : story)
           if (id >= corpus.vocab()) std::abort();
         if (size < 4096) stories.emplace_back(story.begin(), story.end());
       }

@@ -10,9 +10,9 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const glint::MemoryPromise promise(size);
   try {
     const glint::Tokenizer t = glint::Tokenizer::parse({reinterpret_cast<const char*>(data), size}, "fuzz");
-    const std::vector<uint16_t> ids =
+    const std::vector<glint::TokenId> ids =
         t.encode("Once upon a time \xC3\x9C\xE4\xBD\xA0\xEF\xAC\x81 \xF0\x9F\x98\x80 aaaa");
-    for (const uint16_t id : ids)
+    for (const glint::TokenId id : ids)
       if (id >= t.size()) std::abort();
     t.decode(ids);
   } catch (const glint::Error& e) {

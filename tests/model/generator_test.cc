@@ -28,10 +28,10 @@ Matrix<float> random_weights(const TransformerConfig& config) {
   return weights;
 }
 
-std::vector<uint16_t> random_tokens(size_t n, size_t vocab, uint32_t sub) {
+std::vector<TokenId> random_tokens(size_t n, size_t vocab, uint32_t sub) {
   const Rng rng(5, Stream::test, sub);
-  std::vector<uint16_t> tokens;
-  for (size_t i = 0; i < n; i++) tokens.push_back(static_cast<uint16_t>(rng.below(vocab, i)));
+  std::vector<TokenId> tokens;
+  for (size_t i = 0; i < n; i++) tokens.push_back(static_cast<TokenId>(rng.below(vocab, i)));
   return tokens;
 }
 
@@ -55,7 +55,7 @@ TEST(Generator, LogitsAreThoseOfTheEngine) {
       const std::vector<size_t> lengths = {config.context, 1, config.context - 1, 7, 13, 2, 9};
       Generator generator(config, m.compute, lengths.size());
       generator.set_weights(weights.span());
-      std::vector<std::vector<uint16_t>> stories;
+      std::vector<std::vector<TokenId>> stories;
       std::vector<Matrix<float>> expected;
       for (size_t s = 0; s < lengths.size(); s++) {
         stories.push_back(random_tokens(lengths[s], config.vocab, static_cast<uint32_t>(s)));
@@ -64,7 +64,7 @@ TEST(Generator, LogitsAreThoseOfTheEngine) {
       }
       for (size_t t = 0; t < config.context; t++) {
         std::vector<uint32_t> slots;
-        std::vector<uint16_t> tokens;
+        std::vector<TokenId> tokens;
         for (size_t s = stories.size(); s-- > 0;)
           if (t < stories[s].size())
             slots.push_back(static_cast<uint32_t>(s)), tokens.push_back(stories[s][t]);
@@ -88,7 +88,7 @@ TEST(Generator, LogitsAreThoseOfTheEngine) {
 TEST(Generator, AStoryDoesNotDependOnTheOthers) {
   const TransformerConfig& config = kShapes[0];
   const Matrix<float> weights = random_weights(config);
-  const std::vector<uint16_t> story = random_tokens(20, config.vocab, 77);
+  const std::vector<TokenId> story = random_tokens(20, config.vocab, 77);
   std::vector<float> expected;
   for (const size_t threads : {1, 3})
     for (const size_t others : {size_t{0}, size_t{1}, size_t{5}, size_t{20}}) {
@@ -98,10 +98,10 @@ TEST(Generator, AStoryDoesNotDependOnTheOthers) {
       std::vector<float> last;
       for (size_t t = 0; t < story.size(); t++) {
         std::vector<uint32_t> slots;
-        std::vector<uint16_t> tokens;
+        std::vector<TokenId> tokens;
         for (size_t s = 0; s < others; s++) {
           slots.push_back(static_cast<uint32_t>(s));
-          tokens.push_back(static_cast<uint16_t>((s * 31 + t * 7) % config.vocab));
+          tokens.push_back(static_cast<TokenId>((s * 31 + t * 7) % config.vocab));
         }
         slots.push_back(static_cast<uint32_t>(others));
         tokens.push_back(story[t]);
@@ -119,12 +119,12 @@ TEST(Generator, CopyGoesOnWhereTheOtherWas) {
   const Machine m(1);
   Generator generator(config, m.compute, 2);
   generator.set_weights(weights.span());
-  const std::vector<uint16_t> tokens = random_tokens(10, config.vocab, 1);
+  const std::vector<TokenId> tokens = random_tokens(10, config.vocab, 1);
   const uint32_t slots[] = {0, 1};
   for (size_t t = 0; t < 9; t++) generator.step({slots, 1}, std::span(tokens).subspan(t, 1), false);
   generator.copy(0, 1);
   EXPECT_EQ(generator.position(1), 9u);
-  const uint16_t both[] = {tokens[9], tokens[9]};
+  const TokenId both[] = {tokens[9], tokens[9]};
   const MatrixView<float> logits = generator.step(slots, both);
   EXPECT_TRUE(std::equal(logits.row(0).begin(), logits.row(0).end(), logits.row(1).begin()));
   // A slot that is cleared starts anew.
@@ -142,10 +142,10 @@ const Kernels& best() {
   return table;
 }
 
-std::map<uint16_t, double> shares(const SamplingOptions& options, const std::vector<float>& logits,
+std::map<TokenId, double> shares(const SamplingOptions& options, const std::vector<float>& logits,
                                   size_t draws) {
   Sampler sampler(options);
-  std::map<uint16_t, double> counts;
+  std::map<TokenId, double> counts;
   for (size_t i = 0; i < draws; i++) {
     std::vector<float> copy = logits;
     counts[sampler.choose(best(), copy, (static_cast<double>(i) + 0.5) / static_cast<double>(draws))] +=
@@ -162,19 +162,19 @@ TEST(Sampling, SharesAreTheSoftmax) {
     for (const float l : logits) total += std::exp(l / temperature);
     const auto got = shares({.temperature = temperature}, logits, 2000);
     for (size_t i = 0; i < logits.size(); i++)
-      EXPECT_NEAR(got.count(static_cast<uint16_t>(i)) ? got.at(static_cast<uint16_t>(i)) : 0,
+      EXPECT_NEAR(got.count(static_cast<TokenId>(i)) ? got.at(static_cast<TokenId>(i)) : 0,
                   std::exp(logits[i] / temperature) / total, 1.0 / 2000 + 1e-6);
   }
 }
 
 TEST(Sampling, TopKAndTopPAndGreedy) {
   const std::vector<float> logits = {0, 2, -1, 1, 2};  // 1 and 4 are equal
-  const auto keys = [](const std::map<uint16_t, double>& m) {
-    std::vector<uint16_t> k;
+  const auto keys = [](const std::map<TokenId, double>& m) {
+    std::vector<TokenId> k;
     for (const auto& [id, share] : m) k.push_back(id);
     return k;
   };
-  using Ids = std::vector<uint16_t>;
+  using Ids = std::vector<TokenId>;
   EXPECT_EQ(keys(shares({.temperature = 0}, logits, 50)), (Ids{1}));
   EXPECT_EQ(keys(shares({.temperature = 1, .top_k = 1}, logits, 50)), (Ids{1}));
   EXPECT_EQ(keys(shares({.temperature = 1, .top_k = 2}, logits, 500)), (Ids{1, 4}));
@@ -202,7 +202,7 @@ TEST(Sampling, TopKAndTopPAndGreedy) {
 TEST(Generate, StoriesDependOnTheirNumberAlone) {
   const TransformerConfig& config = kShapes[1];
   const Matrix<float> weights = random_weights(config);
-  const uint16_t prompt[] = {0, 5, 6};
+  const TokenId prompt[] = {0, 5, 6};
   std::map<uint32_t, Story> expected;
   const struct {
     size_t threads, slots, first, count, room;
@@ -211,7 +211,7 @@ TEST(Generate, StoriesDependOnTheirNumberAlone) {
     const Machine m(c.threads);
     Generator generator(config, m.compute, c.slots, c.room);
     generator.set_weights(weights.span());
-    std::map<uint32_t, std::vector<uint16_t>> streamed;
+    std::map<uint32_t, std::vector<TokenId>> streamed;
     size_t stories = 0;
     const GenerateCounts counts = generate(
         generator, m.compute,
@@ -220,7 +220,7 @@ TEST(Generate, StoriesDependOnTheirNumberAlone) {
          .first = c.first,
          .count = c.count,
          .sampling = {.temperature = 1.5, .seed = 4}},
-        [&](uint32_t story, uint16_t id) {
+        [&](uint32_t story, TokenId id) {
           streamed[story].push_back(id);
           return true;
         },
@@ -244,18 +244,18 @@ TEST(Generate, RoomIsThatOfThePlan) {
   TransformerConfig config = kShapes[1];
   const Machine m(1);
   const Matrix<float> weights = random_weights(config);
-  const uint16_t prompt[] = {0, 5, 6};
+  const TokenId prompt[] = {0, 5, 6};
   const StoryPlan plan{.prompt = prompt, .end = 60000, .count = 3, .tokens = 9, .sampling = {.seed = 2}};
   EXPECT_EQ(most_added(config, plan), 9u);
   EXPECT_EQ(story_room(config, plan), 11u);
-  std::map<uint32_t, std::vector<uint16_t>> expected;
+  std::map<uint32_t, std::vector<TokenId>> expected;
   for (const size_t room : {size_t{0}, story_room(config, plan)})
     for (const size_t slots : {2, 4}) {
       Generator generator(config, m.compute, slots, room);
       EXPECT_EQ(generator.room(), room ? room : config.context);
       generator.set_weights(weights.span());
       generate(
-          generator, m.compute, plan, [](uint32_t, uint16_t) { return true; },
+          generator, m.compute, plan, [](uint32_t, TokenId) { return true; },
           [&](const Story& s) {
             EXPECT_EQ(s.ids.size(), 9u);
             expected.try_emplace(s.index, s.ids);
@@ -278,12 +278,12 @@ TEST(Generate, PromptsThatDoNotFitAreErrors) {
   const Matrix<float> weights = random_weights(config);
   Generator generator(config, m.compute, 2);
   generator.set_weights(weights.span());
-  const uint16_t prompt[] = {0, 5};
+  const TokenId prompt[] = {0, 5};
   const auto code = [&](size_t n) {
     try {
       generate(
           generator, m.compute, {.prompt = std::span(prompt, n), .end = 0},
-          [](uint32_t, uint16_t) { return true; }, [](const Story& s) { EXPECT_LE(s.ids.size(), 1u); });
+          [](uint32_t, TokenId) { return true; }, [](const Story& s) { EXPECT_LE(s.ids.size(), 1u); });
     } catch (const Error& e) {
       return e.exit_code();
     }
@@ -300,22 +300,22 @@ TEST(Generate, StopsAtTheLimitAndWhenAsked) {
   const Machine m(1);
   Generator generator(config, m.compute, 2);
   generator.set_weights(weights.span());
-  const uint16_t prompt[] = {0};
-  const uint16_t never = 60000;
+  const TokenId prompt[] = {0};
+  const TokenId never = 60000;
   size_t tokens = 0;
   generate(
       generator, m.compute, {.prompt = prompt, .end = never, .tokens = 5},
-      [&](uint32_t, uint16_t) { return ++tokens > 0; }, [](const Story& s) { EXPECT_FALSE(s.ended); });
+      [&](uint32_t, TokenId) { return ++tokens > 0; }, [](const Story& s) { EXPECT_FALSE(s.ended); });
   EXPECT_EQ(tokens, 5u);
   tokens = 0;
   generate(
       generator, m.compute, {.prompt = prompt, .end = never},
-      [&](uint32_t, uint16_t) { return ++tokens > 0; }, [](const Story&) {});
+      [&](uint32_t, TokenId) { return ++tokens > 0; }, [](const Story&) {});
   EXPECT_EQ(tokens, config.context - 1);
   tokens = 0;
   generate(
       generator, m.compute, {.prompt = prompt, .end = never},
-      [&](uint32_t, uint16_t) { return ++tokens < 3; },
+      [&](uint32_t, TokenId) { return ++tokens < 3; },
       [](const Story&) { ADD_FAILURE() << "it was stopped"; });
   EXPECT_EQ(tokens, 3u);
 }

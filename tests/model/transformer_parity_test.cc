@@ -26,12 +26,12 @@ TransformerConfig config_from(const Json& k) {
 }
 
 struct Rows {
-  std::vector<uint16_t> ids;
+  std::vector<TokenId> ids;
   std::vector<TokenRow> rows;
   Rows(std::span<const float> tokens, const Json& lengths) : ids(tokens.begin(), tokens.end()) {
     size_t at = 0;
     for (const size_t n : lengths) {
-      const std::span<const uint16_t> row(ids.data() + at, n + 1);
+      const std::span<const TokenId> row(ids.data() + at, n + 1);
       rows.push_back({row.first(n), row.last(n)});
       at += n + 1;
     }

@@ -24,10 +24,10 @@ class ReferenceTransformer {
   // Inputs of the GLU of each layer in the last call of `logits`.
   const std::vector<Rows>& mlp_inputs() const { return mlp_inputs_; }
 
-  Rows logits(std::span<const uint16_t> tokens) {
+  Rows logits(std::span<const TokenId> tokens) {
     Rows x;
     mlp_inputs_.clear();
-    for (const uint16_t id : tokens) x.push_back(row(p_.wte, id));
+    for (const TokenId id : tokens) x.push_back(row(p_.wte, id));
     for (const TransformerParams::Block& b : p_.blocks) {
       const Rows a = attention(multiply(norm(x), b.qkv));
       const T s = 1 / std::sqrt(T(2) * static_cast<T>(c_.layers));

@@ -29,17 +29,17 @@ TransformerConfig sample_config() {
 }
 
 struct Text {
-  std::vector<uint16_t> ids;
+  std::vector<TokenId> ids;
   std::vector<TokenRow> rows;
   Text(size_t vocab, const std::vector<size_t>& lengths) {
     size_t total = 0;
     for (const size_t n : lengths) total += n + 1;
     const Rng rng(11, Stream::test);
     for (size_t i = 0; i < total; i++)
-      ids.push_back(static_cast<uint16_t>(rng.below(static_cast<uint32_t>(vocab), i)));
+      ids.push_back(static_cast<TokenId>(rng.below(static_cast<uint32_t>(vocab), i)));
     size_t at = 0;
     for (const size_t n : lengths) {
-      const std::span<const uint16_t> row(ids.data() + at, n + 1);
+      const std::span<const TokenId> row(ids.data() + at, n + 1);
       rows.push_back({row.first(n), row.last(n)});
       at += n + 1;
     }
@@ -214,8 +214,8 @@ TEST(Transformer, NoLookAhead) {
   const Text text(c.vocab, {140});
   const TestMachine machine(1);
   Model model(c, machine.compute, 1, false);
-  std::vector<uint16_t> other = text.ids;
-  for (size_t i = 71; i < 140; i++) other[i] = static_cast<uint16_t>((other[i] + 1) % c.vocab);
+  std::vector<TokenId> other = text.ids;
+  for (size_t i = 71; i < 140; i++) other[i] = static_cast<TokenId>((other[i] + 1) % c.vocab);
   Matrix<float> a(140, c.vocab), b(140, c.vocab), part(71, c.vocab);
   model.engine.logits(text.rows[0], a);
   model.engine.logits({std::span(other).first(140), {}}, b);
@@ -297,7 +297,7 @@ TEST(TransformerConfig, WrongValuesAreRefused) {
     EXPECT_EQ(e.where, where);
     EXPECT_FALSE(e.expected.empty());
   };
-  refused("--vocab", [](auto& c) { c.vocab = 65537; });
+  refused("--vocab", [](auto& c) { c.vocab = kMaxVocab + 1; });
   refused("--layers", [](auto& c) { c.layers = 0; });
   refused("--heads", [](auto& c) { c.heads = 3; });
   refused("--heads", [](auto& c) { c.d_model = 12; });  // heads of 3: no pairs

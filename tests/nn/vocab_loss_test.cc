@@ -29,7 +29,7 @@ void check(const Products& products, size_t rows, size_t vocab, size_t d) {
   const Matrix<float> u = random_matrix(1, rows, d), h = random_matrix(2, vocab, d, 0.5),
                       start = random_matrix(3, vocab, d);
   Head head(products, h);
-  std::vector<uint16_t> targets(rows);
+  std::vector<TokenId> targets(rows);
   std::vector<uint8_t> labels(rows), hits(rows);
   std::vector<float> losses(rows);
   const Rng rng(7, Stream::test);
@@ -91,7 +91,7 @@ TEST(VocabLoss, TheFirstOfEqualLogitsIsThePrediction) {
   u(0, 0) = 1;
   for (const size_t j : {200, 205, 450}) h(j, 0) = 3;
   Head head(products, h);
-  for (const auto& [target, hit] : {std::pair<uint16_t, int>{200, 1}, {205, 0}, {450, 0}, {0, 0}}) {
+  for (const auto& [target, hit] : {std::pair<TokenId, int>{200, 1}, {205, 0}, {450, 0}, {0, 0}}) {
     float loss = 0;
     uint8_t got = 9;
     vocab_loss_forward(products, head.head, u, {&target, 1}, head.memory, {&loss, 1}, {&got, 1},
@@ -108,7 +108,7 @@ TEST(VocabLoss, NanIsNotHidden) {
   h(300, 0) = NAN;
   u(0, 0) = 1;
   Head head(products, h);
-  const uint16_t target = 1;
+  const TokenId target = 1;
   float loss = 0;
   uint8_t hit = 0;
   vocab_loss_forward(products, head.head, u, {&target, 1}, head.memory, {&loss, 1}, {&hit, 1},

@@ -15,7 +15,7 @@ using namespace fixtures;
 struct OneLanguageModel {
   explicit OneLanguageModel(GateKind gate) : model(make(gate)), reading(model, machine.compute, linalg) {
     const Rng rng(5, Stream::test);
-    for (size_t i = 0; i < 25; i++) ids.push_back(static_cast<uint16_t>(rng.below(40, i)));
+    for (size_t i = 0; i < 25; i++) ids.push_back(static_cast<TokenId>(rng.below(40, i)));
     row = {std::span(ids).first(24), std::span(ids).last(24)};
   }
   static LanguageModel make(GateKind gate) {
@@ -53,7 +53,7 @@ struct OneLanguageModel {
   LinearAlgebra linalg;
   testing::TestMachine machine{2};
   LanguageReading reading;
-  std::vector<uint16_t> ids;
+  std::vector<TokenId> ids;
   TokenRow row;
 };
 
@@ -62,7 +62,7 @@ TEST(LanguageReading, BilinearEigenvectorsAreTheLayer) {
   for (const size_t layer : {0, 1}) {
     const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
     ASSERT_EQ(x.rows(), 24u);
-    const std::vector<uint16_t> tokens = {7, 31};
+    const std::vector<TokenId> tokens = {7, 31};
     const Matrix<double> directions = m.reading.token_directions(tokens);
     const auto read =
         m.reading.read(layer, m.reading.hidden(layer, directions), weights_form(m.reading.layer(layer)), x);
@@ -83,7 +83,7 @@ TEST(LanguageReading, CalibrationBringsAGateNearer) {
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
   const StoredCalibration stored = m.reading.calibrate({&m.row, 1}, "data");
   ASSERT_EQ(stored.lines.size(), 2u);
-  const std::vector<uint16_t> tokens = {7, 31, 12};
+  const std::vector<TokenId> tokens = {7, 31, 12};
   const Matrix<double> weights = m.reading.hidden(1, m.reading.token_directions(tokens));
   const double plain = m.reading.read(1, weights, weights_form(m.reading.layer(1)), x).fidelity.r2;
   const auto read = m.reading.read(1, weights, stored.lines[1], x);
@@ -134,7 +134,7 @@ double share_of(const std::vector<double>& part, const std::vector<double>& f) {
 TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
   const OneLanguageModel m(GateKind::Sqs);
   const StoredCalibration stored = m.reading.calibrate({&m.row, 1}, "data");
-  const std::vector<uint16_t> tokens = {7, 31, 12};
+  const std::vector<TokenId> tokens = {7, 31, 12};
   const Matrix<double> directions = m.reading.token_directions(tokens);
   for (const size_t layer : {0, 1}) {
     const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
@@ -167,7 +167,7 @@ TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
 TEST(LanguageReading, WithoutShiftsTheEigenvectorsAreAll) {
   const OneLanguageModel m(GateKind::Sqs);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
-  const std::vector<uint16_t> tokens = {7, 31};
+  const std::vector<TokenId> tokens = {7, 31};
   const auto read = m.reading.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)),
                                    weights_form(m.reading.layer(1)), x);
   EXPECT_EQ(read.eigenvectors.unit_r2, read.fidelity.unit_r2);
@@ -180,7 +180,7 @@ TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
   const GateLine line = m.reading.calibrate({&m.row, 1}, "data").lines[1];
   const auto layer = m.reading.layer_fidelity(1, line, x);
   ASSERT_EQ(layer.tokens.r2.size(), 40u);
-  const std::vector<uint16_t> tokens = {0, 17, 39};
+  const std::vector<TokenId> tokens = {0, 17, 39};
   const auto read = m.reading.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), line, x);
   for (size_t u = 0; u < tokens.size(); u++) {
     EXPECT_NEAR(layer.tokens.r2[tokens[u]], read.fidelity.unit_r2[u], 1e-6);
@@ -207,10 +207,10 @@ TEST(LanguageReading, NearTokensByCosineAmongCandidates) {
   EXPECT_GE(near.positive[1].cosine, near.positive[2].cosine);
   EXPECT_LE(near.negative[0].cosine, near.negative[1].cosine);
   EXPECT_LT(near.negative[0].cosine, 0);
-  const auto others = m.reading.near(v, 3, [](uint16_t t) { return t != 9; });
+  const auto others = m.reading.near(v, 3, [](TokenId t) { return t != 9; });
   EXPECT_EQ(others.positive[0].token, near.positive[1].token);
   EXPECT_EQ(others.negative[0].token, near.negative[0].token);
-  EXPECT_EQ(m.reading.near(v, 3, [](uint16_t t) { return t == 4; }).positive.size(), 1u);
+  EXPECT_EQ(m.reading.near(v, 3, [](TokenId t) { return t == 4; }).positive.size(), 1u);
 }
 
 TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
@@ -221,8 +221,8 @@ TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
   ASSERT_EQ(all.size(), 40u);
   EXPECT_EQ(last, 40u);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 0, 100);
-  for (const uint16_t token : {uint16_t{0}, uint16_t{17}, uint16_t{39}}) {
-    const std::vector<uint16_t> one = {token};
+  for (const TokenId token : {TokenId{0}, TokenId{17}, TokenId{39}}) {
+    const std::vector<TokenId> one = {token};
     const auto read = m.reading.read(0, m.reading.hidden(0, m.reading.token_directions(one)), line, x);
     const std::vector<double>& values = read.units[0].spectrum.values;
     EXPECT_EQ(all[token].token, token);

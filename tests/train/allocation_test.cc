@@ -147,7 +147,7 @@ TEST(Allocation, NoneInALanguageStep) {
       Matrix<float> weights(1, table.floats()), gradients(1, table.floats());
       table.initialise(weights.span(), 0);
       engine.set_weights(weights.span());
-      std::vector<uint16_t> ids(41, 3);
+      std::vector<TokenId> ids(41, 3);
       std::vector<TokenRow> rows;
       for (const size_t n : {40, 3, 17, 40, 1, 25, 9})
         rows.push_back({std::span(ids).first(n), std::span(ids).subspan(1, n)});
