@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/version.h"
 #include "glint/base/sha256.h"
 #include "glint/cli/export_folder.h"
 #include "glint/cli/opened_run.h"
@@ -84,7 +85,7 @@ ordered_json export_npy(const Context& context, const Options& o, const LoadedRu
   for (const ParamSpec& s : params.table.specs())
     arrays.add(s.name, Dtype::f32, s.vector ? std::vector{s.cols} : std::vector{s.rows, s.cols},
                std::as_bytes(run.model.weights.span().subspan(s.offset, s.size())));
-  ordered_json manifest = {{"format", "glint-npy"}, {"version", GLINT_VERSION}, {"run", run.directory}};
+  ordered_json manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", run.directory}};
   manifest["config"] = ordered_json(hf_config(run.model));
   if (opened) {
     const StoredCalibration& calibration = opened->calibration();
@@ -110,7 +111,7 @@ ordered_json export_npy(const Context& context, const Options& o, const LoadedRu
 ModelCard model_card(const LoadedRun& run, OpenedRun* opened) {
   const std::filesystem::path path = run.directory;
   ModelCard card{.name = printable(path.filename().string()),
-                 .version = GLINT_VERSION,
+                 .version = kVersion,
                  .options = {},
                  .result = {},
                  .fidelity = {}};

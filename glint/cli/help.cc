@@ -1,3 +1,4 @@
+#include "glint/base/version.h"
 #include "glint/cli/help.h"
 
 #include <algorithm>
@@ -106,7 +107,7 @@ std::string version_text(const CpuInfo& cpu, Isa isa) {
 #else
   const std::string compiler = std::string("g++ ") + __VERSION__;
 #endif
-  std::string out = "glint " GLINT_VERSION "\n";
+  std::string out = "glint " + std::string(kVersion) + "\n";
   out += "compiler:  " + compiler + "\n";
   out += "processor: " + describe(cpu) + "\n";
   out += "kernels:   " + std::string(name(isa)) + "\n";

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/version.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/page_language.h"
 #include "glint/cli/target.h"
@@ -160,7 +161,7 @@ void make(Context& context, const Options& o) {
   const ImageSet& test = first.data().test;
   const size_t count = std::min(o.images, test.count());
   PageData data;
-  data.version = GLINT_VERSION;
+  data.version = kVersion;
   data.images.total = test.count();
   data.images.what = (count == test.count() ? "All " : "The first ") + std::to_string(count) +
                      " test images of " + first.data().name;

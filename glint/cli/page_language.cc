@@ -1,3 +1,4 @@
+#include "glint/base/version.h"
 #include "glint/cli/page_language.h"
 
 #include <algorithm>
@@ -114,7 +115,7 @@ void language_page(Context& context, const LanguagePageOptions& o) {
   const std::string out = o.out.empty() ? directory + "/explorer.html" : o.out;
 
   LanguagePageData data;
-  data.version = GLINT_VERSION;
+  data.version = kVersion;
   data.name = short_run_name(directory);
   data.data = last_name(model.data);
   data.config = model.config;

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/version.h"
 #include "glint/cli/load_run.h"
 #include "glint/cli/reproduce_output.h"
 #include "glint/cli/run_checks.h"
@@ -174,7 +175,7 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
           "Preserving Bilinear Weight Spectra with a Signed and Shrunk Quadratic Activation Function: its "
           "tables, figures and claims, computed again. Every number below comes from runs in this "
           "folder; every verdict is a rule applied to those numbers."};
-  report.facts = {"glint " + std::string(GLINT_VERSION), describe(lab.context.cpu), today(),
+  report.facts = {"glint " + std::string(kVersion), describe(lab.context.cpu), today(),
                   std::to_string(lab.setup.seeds) + (lab.setup.seeds == 1 ? " seed" : " seeds")};
   report.notices = notices;
   std::vector<ReportSection> sections;

@@ -2,6 +2,7 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/base/version.h"
 #include "glint/cli/reproduce_lab.h"
 #include "glint/report/gate_figure.h"
 #include "glint/report/gate_timing.h"
@@ -23,7 +24,7 @@ std::vector<TimingShape> shapes(const PlanSetup& setup) {
 
 // What makes two measurements the same: times of another machine are never shown as this one's.
 Json identity(const Lab& lab) {
-  return {{"version", GLINT_VERSION},
+  return {{"version", kVersion},
           {"cpu", describe(lab.context.cpu)},
           {"isa", name(lab.context.isa)},
           {"precision", name(lab.machine.precision())},

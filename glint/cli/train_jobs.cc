@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "glint/base/error.h"
+#include "glint/base/version.h"
 #include "glint/train/image_task.h"
 #include "glint/train/text_task.h"
 
@@ -16,7 +17,7 @@ namespace {
 using nlohmann::ordered_json;
 
 ordered_json machine_json(const Context& context, const Machine& machine) {
-  return {{"version", GLINT_VERSION},          {"cpu", describe(context.cpu)},
+  return {{"version", kVersion},          {"cpu", describe(context.cpu)},
           {"isa", name(context.isa)},          {"precision", name(machine.precision())},
           {"bf16_unit", name(machine.unit())}, {"threads", machine.compute().pool.size()}};
 }

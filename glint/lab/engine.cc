@@ -1,0 +1,111 @@
+#include "glint/lab/engine.h"
+
+#include <cstdlib>
+#include <mutex>
+#include <optional>
+
+#include "glint/base/error.h"
+#include "glint/base/version.h"
+#include "glint/io/json.h"
+
+namespace glint {
+namespace {
+
+// Which unit a precision gets here; none for f32.
+Bf16Unit bf16_unit(const std::string& precision, const CpuInfo& cpu, const Callbacks& callbacks) {
+  if (parse_precision(precision) == Precision::f32) return Bf16Unit::none;
+  const char* forced = std::getenv("GLINT_BF16");
+  const std::string word = forced ? forced : "";
+  if (word == "emulated") return Bf16Unit::emulated;
+  if (!word.empty() && word != "auto")
+    throw Error({.code = ErrorCode::usage,
+                 .what = "unknown bf16 unit '" + word + "'",
+                 .where = "GLINT_BF16",
+                 .expected = suggest(word, {"auto", "emulated"})});
+  const Bf16Unit unit = best_bf16(cpu);
+  if (unit == Bf16Unit::none && callbacks.note)
+    callbacks.note(
+        "this processor has no bf16 instructions; computing in f32 (GLINT_BF16=emulated computes bf16 in portable "
+        "code, slowly)");
+  return unit;
+}
+
+Products make_products(Isa isa, Bf16Unit unit) {
+  const Kernels& k = kernels(isa);
+  return unit == Bf16Unit::none ? Products(k) : Products(k, unit);
+}
+
+}  // namespace
+
+// Built in this order: OpenBLAS must be opened before any thread of ours reads the environment.
+struct Engine::Shared {
+  Shared(const EngineOptions& options, Callbacks hooks)
+      : callbacks(std::move(hooks)),
+        cpu(detect_cpu()),
+        isa(parse_isa(options.isa, cpu)),
+        unit(bf16_unit(options.precision, cpu, callbacks)),
+        linalg(options.linalg, cpu),
+        products(make_products(isa, unit)),
+        files(options.files ? *options.files : real_files()) {}
+
+  Callbacks callbacks;
+  CpuInfo cpu;
+  Isa isa;
+  Bf16Unit unit;
+  LinearAlgebra linalg;
+  Products products;
+  FileSystem& files;
+  mutable std::mutex calling;  // callbacks are called one at a time
+};
+
+struct Engine::Own {
+  Own(const Products& products, size_t threads)
+      : pool(threads), scratch(pool.size()), compute{products, pool, scratch} {}
+  ThreadPool pool;
+  Scratch scratch;
+  Compute compute;
+};
+
+Engine::Engine(const EngineOptions& options, Callbacks callbacks)
+    : shared_(std::make_shared<Shared>(options, std::move(callbacks))),
+      own_(std::make_unique<Own>(shared_->products, options.threads)) {}
+
+Engine::Engine(const Engine& other, size_t threads)
+    : shared_(other.shared_), own_(std::make_unique<Own>(shared_->products, threads)) {}
+
+Engine::~Engine() = default;
+
+const CpuInfo& Engine::cpu() const { return shared_->cpu; }
+Isa Engine::isa() const { return shared_->isa; }
+Precision Engine::precision() const { return shared_->products.precision(); }
+Bf16Unit Engine::unit() const { return shared_->unit; }
+const Compute& Engine::compute() const { return own_->compute; }
+const LinearAlgebra& Engine::linalg() const { return shared_->linalg; }
+FileSystem& Engine::files() const { return shared_->files; }
+
+Json Engine::machine() const {
+  return {{"version", kVersion},         {"cpu", describe(cpu())}, {"isa", name(isa())},
+          {"precision", name(precision())}, {"bf16_unit", name(unit())}, {"threads", pool().size()}};
+}
+
+void Engine::note(const std::string& text) const {
+  const std::lock_guard lock(shared_->calling);
+  if (shared_->callbacks.note) shared_->callbacks.note(text);
+}
+
+void Engine::progress(const ProgressReport& report) const {
+  const std::lock_guard lock(shared_->calling);
+  if (shared_->callbacks.progress) shared_->callbacks.progress(report);
+}
+
+bool Engine::stop_asked() const {
+  if (!shared_->callbacks.should_stop) return false;
+  const std::lock_guard lock(shared_->calling);
+  return shared_->callbacks.should_stop();
+}
+
+void Engine::check_stop() const {
+  if (stop_asked()) throw Error({.code = ErrorCode::interrupted, .what = "interrupted"});
+}
+
+}  // namespace glint

@@ -1,0 +1,76 @@
+// What everything that computes works with: the processor, the kernels, the thread pool and the linear algebra, put
+// together in the right order by one line, and how long work talks to whoever started it.
+//
+//   glint::Engine engine;                     // all processors, the best instructions, f32
+//   glint::Engine engine({.threads = 2});
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "glint/base/cpu.h"
+#include "glint/base/file.h"
+#include "glint/io/json_fwd.h"
+#include "glint/nn/compute.h"
+#include "glint/spectra/linalg.h"
+
+namespace glint {
+
+struct EngineOptions {
+  size_t threads = 0;             // 0: as many as the system grants
+  std::string isa = "auto";       // baseline, v3, v4
+  std::string precision = "f32";  // or bf16
+  LinalgBackend linalg = LinalgBackend::automatic;
+  FileSystem* files = nullptr;  // null: the real one
+};
+
+// How far long work is.
+struct ProgressReport {
+  std::string label;  // "scan"
+  uint64_t done = 0, total = 0;
+  std::string unit;  // plural: "tokens"
+};
+
+// All may be empty. Any thread may call them, one call at a time.
+struct Callbacks {
+  std::function<void(const std::string&)> note;      // something that the caller may want to know
+  std::function<void(const ProgressReport&)> progress;
+  std::function<bool()> should_stop;                 // asked often; true ends the work with Error (interrupted)
+};
+
+class Engine {
+ public:
+  // Without bf16 instructions the precision bf16 is f32, and a note says so; GLINT_BF16=emulated computes it in
+  // portable code, slowly.
+  explicit Engine(const EngineOptions& options = {}, Callbacks callbacks = {});
+  // A second one beside another, with threads of its own: for models side by side.
+  Engine(const Engine& other, size_t threads);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  const CpuInfo& cpu() const;
+  Isa isa() const;
+  Precision precision() const;
+  Bf16Unit unit() const;
+  const Compute& compute() const;
+  ThreadPool& pool() const { return compute().pool; }
+  const LinearAlgebra& linalg() const;
+  FileSystem& files() const;
+  // Version, processor and threads, as run.json has them.
+  Json machine() const;
+
+  void note(const std::string& text) const;
+  void progress(const ProgressReport& report) const;
+  bool stop_asked() const;
+  void check_stop() const;  // Error (interrupted) when it was asked for
+
+ private:
+  struct Shared;  // what engines side by side have in common
+  struct Own;
+  std::shared_ptr<const Shared> shared_;
+  std::unique_ptr<Own> own_;
+};
+
+}  // namespace glint
