@@ -80,13 +80,11 @@ tsan: ## the tests under the thread sanitizer
 	@scripts/setup build test
 	@$(MAKE) --no-print-directory check-tsan
 
-fuzz: ## every fuzz target for FUZZ_SECONDS (30) seconds
+fuzz: ## every fuzz target for FUZZ_SECONDS (30) seconds, from tests/fuzz/corpus
 	@scripts/setup build fuzz
-	@$(MAKE) --no-print-directory build-fuzz
-	@for f in build/fuzz/tests/fuzz/*_fuzz; do \
-	  mkdir -p build/fuzz/corpus/$${f##*/}; \
-	  scripts/step build/$${f##*/}.log "fuzz $${f##*/} for $(FUZZ_SECONDS) s" \
-	    $$f -max_total_time=$(FUZZ_SECONDS) -rss_limit_mb=2048 -timeout=10 build/fuzz/corpus/$${f##*/} || exit 1; done
+	@scripts/step build/configure-fuzz.log "configure build/fuzz" cmake --preset fuzz
+	@scripts/step build/build-fuzz.log "build build/fuzz" cmake --build --preset fuzz --target fuzzers -j $(JOBS)
+	@scripts/fuzz build/fuzz/tests/fuzz build/fuzz/found $(FUZZ_SECONDS)
 
 install: ## build and install under PREFIX (/usr/local)
 	@scripts/setup build

@@ -185,6 +185,14 @@ def precision_section(data):
     return text + [table(["recipe", "precision", "seeds", "test loss", "test accuracy %"], rows)]
 
 
+def ran_section(data):
+    text = ["## What has run where\n", "The tests of the kernels (`ctest -R kernels`), by instructions. They compare every kernel with a "
+            "reference in double at every level that a machine has. Where it lacks the bf16 instructions, the source files of both bf16 "
+            "units run over intrinsics written in plain C++ (`tests/kernels/simulated/immintrin.h`); where it has them, natively too.\n"]
+    rows = [[r["code"], r["native"], r["elsewhere"]] for r in data["rows"]]
+    return text + ["| code | native | otherwise |\n|---|---|---|\n" + "\n".join("| " + " | ".join(r) + " |" for r in rows) + "\n"]
+
+
 def table1_text():
     """Table 1 at the end of training, from the numbers of `glint reproduce`."""
     path = RESULTS / "reproduction" / "tables" / "table1.json"
@@ -257,7 +265,8 @@ def main():
             "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
             "that alternate with what it is compared with, because machines are noisy: trust ratios, not milliseconds.\n"]
     for name, section in (("gates", gates_section), ("step", step_section), ("lm", lm_section),
-                          ("generate", generate_section), ("eigen", eigen_section), ("precision", precision_section)):
+                          ("generate", generate_section), ("eigen", eigen_section), ("precision", precision_section),
+                          ("ran", ran_section)):
         data = load(name)
         if data:
             text += section(data)

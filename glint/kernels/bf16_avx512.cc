@@ -1,13 +1,15 @@
 // The bf16 block with vdpbf16ps (AVX-512 BF16), for processors that have it but no AMX.
 #include "glint/kernels/bf16_blocks.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
+#if defined(__x86_64__) || defined(GLINT_SIMULATED_INTRINSICS)
+#include <immintrin.h>  // of tests/kernels/simulated where the tests compile this file a second time
 
 namespace glint {
 namespace {
 
 struct Avx512 {
+  struct Session {};
+
   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
                     bool add) {
     constexpr size_t kRows = 8;  // 8 x 2 accumulators, 2 of B, 1 of A

@@ -3,6 +3,8 @@
 // everything is in an unnamed namespace.
 //
 // A Unit has
+//   struct Session {...};
+//     made before the blocks of a product and gone after them: what the unit must set up and leave behind
 //   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t
 //   c_row, bool add)
 //     c[32][32] (+)= a[32][steps * 32] b[steps][2][16][16][2]
@@ -114,6 +116,7 @@ constexpr size_t kBf16Depth = 512, kBf16Columns = 512;
 
 template <class Unit>
 void multiply_bf16(const Bf16Multiply& g) {
+  [[maybe_unused]] const typename Unit::Session session;
   const size_t panel_bytes = bf16_steps(g.k) * kBf16StepBytes;
   for (size_t k0 = 0; k0 < g.k; k0 += kBf16Depth) {
     const size_t depth = smaller(kBf16Depth, g.k - k0), steps = bf16_steps(depth);
@@ -139,6 +142,7 @@ void multiply_bf16(const Bf16Multiply& g) {
 
 template <class Unit>
 void multiply_tn_bf16(const Bf16Multiply& g) {
+  [[maybe_unused]] const typename Unit::Session session;
   const auto* b = static_cast<const float*>(g.b);
   const size_t padded_m = (g.m + 31) / 32 * 32;
   for (size_t k0 = 0; k0 < g.k; k0 += kBf16Depth) {

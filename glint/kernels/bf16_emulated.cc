@@ -5,6 +5,8 @@ namespace glint {
 namespace {
 
 struct Emulated {
+  struct Session {};
+
   static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
                     bool add) {
     float acc[kBf16Block][kBf16Block];

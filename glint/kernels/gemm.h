@@ -30,6 +30,7 @@ class Products {
  public:
   explicit Products(const Kernels& kernels) : kernels_(&kernels) {}  // f32
   Products(const Kernels& kernels, Bf16Unit unit);                   // bf16; unit must not be none
+  Products(const Kernels& kernels, const Bf16Products& bf16) : kernels_(&kernels), bf16_(&bf16) {}
 
   Precision precision() const { return bf16_ ? Precision::bf16 : Precision::f32; }
   const Kernels& kernels() const { return *kernels_; }

@@ -137,7 +137,7 @@ refused "unknown value" eval "$work/run" --split valid
 
 # Stopped by a person: eval names the command that goes on, with every option of the recipe.
 interrupted() { # ARGUMENTS...: runs until a line of metrics more is there, then Ctrl-C
-  local before=0 tries=0
+  local before=0
   [ ! -f "$work/un finished/metrics.jsonl" ] || before=$(wc -l <"$work/un finished/metrics.jsonl")
   # A shell without job control starts what runs beside it with Ctrl-C ignored; python3 gives it back.
   python3 -c "import os, signal, sys; signal.signal(signal.SIGINT, signal.SIG_DFL); os.execv(sys.argv[1], sys.argv[1:])" \
@@ -145,8 +145,6 @@ interrupted() { # ARGUMENTS...: runs until a line of metrics more is there, then
   local process=$!
   while [ ! -f "$work/un finished/metrics.jsonl" ] || [ "$(wc -l <"$work/un finished/metrics.jsonl")" -le "$before" ]; do
     kill -0 $process 2>/dev/null || break
-    tries=$((tries + 1))
-    [ $tries -lt 600 ] || break
     sleep 0.1
   done
   kill -INT $process

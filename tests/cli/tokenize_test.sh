@@ -138,7 +138,7 @@ mkfifo "$work/pipe"
 pid=$!
 (while cat "$work/a.txt"; do :; done 2>/dev/null >"$work/pipe") &
 writer=$!
-for _ in $(seq 100); do
+while kill -0 "$pid" 2>/dev/null; do
   sleep 0.05
   [ -n "$(ls "$work/stopped" 2>/dev/null)" ] && break
 done

@@ -37,9 +37,10 @@ newest_step() {
   echo $((10#${name:-0}))
 }
 
-# wait_for SECONDS COMMAND...: until it succeeds.
+# wait_for SECONDS COMMAND...: until it succeeds, which takes about SECONDS on an idle machine at most. The limit is
+# far longer: a busy machine is no failure.
 wait_for() {
-  local end=$((SECONDS + $1))
+  local end=$((SECONDS + 60 * $1))
   shift
   until "$@"; do
     [ "$SECONDS" -lt "$end" ] || { fail "waited in vain for: $*"; return 1; }

@@ -19,7 +19,7 @@ done
 # A run that is stopped goes on to the same bytes.
 "$glint" train tales "${small[@]}" --threads 1 --checkpoint-every 4 --out "$work/stopped" >/dev/null 2>"$work/err" &
 pid=$!
-for _ in $(seq 200); do
+while kill -0 $pid 2>/dev/null; do
   ls "$work/stopped/checkpoints" 2>/dev/null | grep -q . && break
   sleep 0.05
 done

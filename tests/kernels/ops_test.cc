@@ -2,6 +2,7 @@
 // of the reference, byte-identical between thread counts, nothing written outside of the outputs.
 #include "tests/kernels/ops.h"
 
+#include <iostream>
 #include <memory>
 
 namespace glint::testing {
@@ -59,6 +60,26 @@ TEST_P(OpTest, MatchesTheReferenceAtAnyThreadCount) {
         }
       }
     }
+  }
+}
+
+// A processor that is said to have a level must run it in every operation but the bf16 ones; the log says which.
+TEST(Ops, RunAtEveryLevelOfThisProcessor) {
+  std::vector<std::string> levels;
+  for (const Target& target : every_isa()) levels.push_back(target.name);
+  std::cout << describe(cpu()) << ":";
+  for (const std::string& level : levels) std::cout << " " << level;
+  std::cout << "\n";
+  ASSERT_EQ(levels.size(), static_cast<size_t>(cpu().best) + 1);
+  EXPECT_EQ(levels.back(), name(cpu().best));
+  for (const Op& op : op_table()) {
+    if (op.name.find("bf16") != std::string::npos) continue;
+    std::vector<std::string> ran;
+    for (const Target& target : op.targets) {
+      ran.push_back(target.name);
+      EXPECT_EQ(name(target.kernels().isa), target.name) << op.name;
+    }
+    EXPECT_EQ(ran, levels) << op.name;
   }
 }
 

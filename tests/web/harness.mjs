@@ -22,7 +22,7 @@ export async function openBrowser() {
     .find((p) => p && existsSync(p));
   if (!executablePath) skip("there is no Chromium; scripts/setup test installs it, or GLINT_CHROMIUM names one");
   try {
-    return await playwright.chromium.launch({ executablePath, headless: true, args: ["--no-sandbox", "--disable-gpu",
+    return await playwright.chromium.launch({ executablePath, headless: true, timeout: 600000, args: ["--no-sandbox", "--disable-gpu",
       "--disable-quic", "--no-first-run", "--disable-background-networking", "--disable-component-update", "--disable-sync"] });
   } catch (error) {
     return skip(`Chromium does not start: ${String(error).split("\n")[0]}`);
@@ -56,6 +56,7 @@ export function finish() {
  * @param {import("playwright-core").Browser} browser @param {string} file @param {string} [hash] @param {object} [options] */
 export async function open(browser, file, hash = "", options = {}) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 900 }, acceptDownloads: true, ...options });
+  context.setDefaultTimeout(600000); // a guard against hangs: how fast the machine is does not matter
   const page = await context.newPage();
   /** @type {string[]} */
   const trouble = [];
@@ -67,7 +68,7 @@ export async function open(browser, file, hash = "", options = {}) {
     document.addEventListener("securitypolicyviolation", (e) => console.error(`policy: ${e.violatedDirective} ${e.blockedURI}`));
   });
   await page.goto(`file://${encodeURI(file).replaceAll("#", "%23").replaceAll("?", "%3F")}${hash}`);
-  await page.waitForFunction(() => performance.getEntriesByName("glint-ready").length > 0, null, { timeout: 30000 });
+  await page.waitForFunction(() => performance.getEntriesByName("glint-ready").length > 0);
   return { page, trouble, close: () => context.close() };
 }
 

@@ -114,7 +114,7 @@ await check("by keyboard alone: pad, classes, images, every view", async () => {
   for (const [view, title] of [["spectra", "Spectra"], ["compare", "Compare"], ["training", "Training"], ["math", "What am I looking at?"], ["draw", "Draw"]]) {
     await reach(`nav a[data-view=${view}]`);
     await page.keyboard.press("Enter");
-    await page.waitForFunction((t) => document.querySelector("main h2")?.textContent === t, title, { timeout: 5000 });
+    await page.waitForFunction((t) => document.querySelector("main h2")?.textContent === t, title);
     if (view === "spectra") {
       await reach("svg[role=slider]");
       await page.keyboard.press("Home");
