@@ -92,14 +92,14 @@ cmp -s "$work/run/calibration.safetensors" "$work/elsewhere/calibration.safetens
   fail "the calibration on the run's own data differs"
 
 # Other units, forms and layers have files of their own: nothing that was there changes.
-everything() { (cd "$work/run" && find . -name 'spectr*' -o -name 'features*' -o -name 'shared*' | sort | xargs sha256sum); }
+everything() { (cd "$work/run" && find . -name 'spectr*' -o -name 'features*' -o -name 'shared*' | xargs sha256sum | LC_ALL=C sort); }
 everything >"$work/before"
 for flags in "--unit 3-5" "--unit 3" "--unit 3,5" "--unit 5,3" "--form weights" "--unit 3-5 --form weights"; do
   run spectrum "$work/run" $flags
   expect_code 0
   everything >"$work/after"
-  [ "$(comm -23 "$work/before" "$work/after")" = "" ] || fail "spectrum $flags overwrote $(comm -23 "$work/before" "$work/after")"
-  [ "$(comm -13 "$work/before" "$work/after" | grep -c safetensors)" = 1 ] || fail "spectrum $flags has no file of its own"
+  [ "$(LC_ALL=C comm -23 "$work/before" "$work/after")" = "" ] || fail "spectrum $flags overwrote $(LC_ALL=C comm -23 "$work/before" "$work/after")"
+  [ "$(LC_ALL=C comm -13 "$work/before" "$work/after" | grep -c safetensors)" = 1 ] || fail "spectrum $flags has no file of its own"
   mv "$work/after" "$work/before"
 done
 for name in spectra-3-minus-5-calibrated-layer-1 spectra-3-calibrated-layer-1 spectra-weights; do
