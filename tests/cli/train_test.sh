@@ -79,11 +79,16 @@ run train quick "${small[@]}" --epochs 1 --gate identity --out recipe
 expect_out "done before"
 run train "${small[@]}" --epochs 1 --gate swiglu --out swiglu
 grep -q '"gate": "silu"' swiglu/run.json || fail "swiglu is not silu"
-printf 'layers = 1\nbacth = 3\n' >wrong.toml
-refused "wrong.toml, line 2" train wrong.toml --out x
-refused "did you mean batch?" train wrong.toml --out x
-printf 'layers = "two"\n' >wrong.toml
-refused "wrong.toml, line 1" train wrong.toml --out x
+bad_recipe() { # EXPECTED TEXT: what is wrong is in the file
+  printf "$2" >wrong.toml
+  run train wrong.toml --out x
+  expect_code 3
+  expect_no_out
+  expect_err "$1"
+}
+bad_recipe "wrong.toml, line 2" 'layers = 1\nbacth = 3\n'
+bad_recipe "did you mean batch?" 'layers = 1\nbacth = 3\n'
+bad_recipe "wrong.toml, line 1" 'layers = "two"\n'
 refused "quick" train qick --out x
 refused "relu" train --gate rellu --out x
 refused "--lr" train --lr 11 --out x

@@ -172,7 +172,7 @@ TEST(Recipes, AFolderOfOnesOwnWins) {
   EXPECT_NE(find_recipe("quick", {own.folder / "absent"}).text, "layers = 3\n");
 }
 
-// 100 kB of `a.a.a=1` once ended in 31,000 frames of a TOML library, and other texts in its assertions.
+// 100 kB of `a.a.a=1` once ended in 31,000 frames of a TOML library.
 TEST(Recipes, NothingInATextCanNestOrGrow) {
   const auto many = [](size_t count, const std::string& text) {
     std::string all;
