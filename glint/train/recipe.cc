@@ -21,10 +21,11 @@ std::string shown(const std::string& text) {
   return text.size() <= kMost ? text : text.substr(0, kMost) + "...";
 }
 
-// A number of a recipe as set_option reads it.
+// A fraction of a recipe as set_option reads it: 2.0 does not become a whole number.
 std::string number_text(double v) {
-  char buffer[32];
-  return {buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr};
+  char buffer[40];
+  const std::string text(buffer, std::to_chars(buffer, buffer + sizeof buffer, v).ptr);
+  return text.find_first_not_of("-0123456789") == text.npos ? text + ".0" : text;
 }
 
 // The text for set_option, when the value is of the kind that the option has. A whole number is fine where a
