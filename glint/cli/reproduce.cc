@@ -164,12 +164,14 @@ std::string summary(const Findings& findings, bool quick) {
                     " hold, " + count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
                     " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
   if (count(Verdict::not_tested) == "0") return out;
-  out += " Each of those says what was missing or too small, and what its numbers would say by themselves "
-         "where there are some.";
+  out +=
+      " Each of those says what was missing or too small, and what its numbers would say by themselves "
+      "where there are some.";
   if (quick)
-    out += " The quick form decides none: that needs the paper's data, all epochs and at "
-           "least " +
-           std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
+    out +=
+        " The quick form decides none: that needs the paper's data, all epochs and at "
+        "least " +
+        std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
   return out;
 }
 
@@ -304,7 +306,8 @@ void add_reproduce(Program& program) {
                   "--quick decides none: it shows in minutes that everything works and what the report looks "
                   "like, and so do the built-in data.",
        .examples = {
-           {"glint reproduce --quick --out quick", "a small version of everything, five minutes; no verdicts"},
+           {"glint reproduce --quick --out quick",
+            "a small version of everything, five minutes; no verdicts"},
            {"glint reproduce table1 --seeds 3 --out paper", "one table, three seeds"},
            {"glint reproduce all --stories corpus --out paper", "everything: some hours on two cores"},
            {"glint reproduce all --shard 2/4 --out paper", "the second of four machines trains its share"}}});

@@ -158,8 +158,7 @@ void write_fidelity(Lab& lab, ReportSection& section) {
       section.blocks.push_back(
           ReportFigure{.name = "truncation-" + data + "-" + name,
                        .caption = std::string(data_title(data)) +
-                                  ": each class keeps its k strongest eigenvectors of the " + name +
-                                  " form" +
+                                  ": each class keeps its k strongest eigenvectors of the " + name + " form" +
                                   (name == std::string("calibrated")
                                        ? ", whose linear part is always kept: k = 0 is that part alone"
                                        : "") +

@@ -282,7 +282,8 @@ void add_train(Program& program) {
        .group = Group::train,
        .summary = "train a GLU on images or stories, from a recipe or from flags",
        .details =
-           "RECIPE is a file, or a name: that of a file NAME.toml in the folder recipes/, or of a recipe that is "
+           "RECIPE is a file, or a name: that of a file NAME.toml in the folder recipes/, or of a recipe "
+           "that is "
            "built into glint (" +
            built_in_list() +
            "). Flags override it. The run directory holds the options, the metrics, the "

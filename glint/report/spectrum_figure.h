@@ -18,8 +18,8 @@ struct SpectrumPlot {
 // The CSV has a line an eigenvalue: rank, eigenvalue, group, and how many share the group.
 Figure spectrum_figure(const SpectrumPlot& plot);
 
-// accuracy[k]: with k eigenvectors, from k = 0, which is what the form has without any: its constant, and with
-// `linear` the linear part of a calibrated form.
+// accuracy[k]: with k eigenvectors, from k = 0, which is what the form has without any: its constant, and
+// with `linear` the linear part of a calibrated form.
 struct TruncationSeries {
   std::string name;
   std::vector<double> accuracy;

@@ -75,8 +75,8 @@ struct BuiltInRecipe {
 };
 // The files of recipes/ as they were when the library was built, sorted by name.
 std::span<const BuiltInRecipe> built_in_recipes();
-// "mnist-4.1" or a path: a file of that path, else NAME.toml in the first of the folders that has it, else the
-// built-in one. Error (usage) with the nearest name, Error (bad_file) for a file of more than 64 kB.
+// "mnist-4.1" or a path: a file of that path, else NAME.toml in the first of the folders that has it, else
+// the built-in one. Error (usage) with the nearest name, Error (bad_file) for a file of more than 64 kB.
 Recipe find_recipe(const std::string& name, const std::vector<std::string>& folders);
 Recipe read_recipe(const std::string& path);
 // All that find_recipe knows, sorted.

@@ -44,7 +44,8 @@ TEST(FlatToml, Values) {
 }
 
 TEST(FlatToml, LinesKeysAndComments) {
-  const auto all = parse_flat_toml("\xEF\xBB\xBF# one\r\n\n \t a-1_B=1\n'two words' = 2\n\"\\u0061\"\t=\t3", "x");
+  const auto all =
+      parse_flat_toml("\xEF\xBB\xBF# one\r\n\n \t a-1_B=1\n'two words' = 2\n\"\\u0061\"\t=\t3", "x");
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].key, "a-1_B");
   EXPECT_EQ(all[0].line, 3u);
@@ -55,15 +56,58 @@ TEST(FlatToml, LinesKeysAndComments) {
 }
 
 TEST(FlatToml, EverythingElseIsRefusedWithItsLine) {
-  for (const char* text :
-       {"a",          "a =",        "= 1",       "a 1",        "a = 1 2",    "a = 1, b = 2", "a = 01",
-        "a = 1_",     "a = _1",     "a = 1__0",  "a = 1.",     "a = .5",     "a = 1e",       "a = 1e+",
-        "a = +0x1",   "a = 0x",     "a = 0xg",   "a = 0b2",    "a = tru",    "a = True",     "a = +true",
-        "a = infs",   "a = 1e400",  "a = 1-2",   "a = 12:30",  "a = 1979-05-27", "a = [1]",  "a = {b = 1}",
-        "[a]",        "[[a]]",      "a.b = 1",   "a . b = 1",  "'a'.b = 1",  "a = \"x",      "a = 'x",
-        "a = \"x\\",  "a = \"\\q\"", "a = \"\\u12\"", "a = \"\\ud800\"", "a = \"\\U00110000\"",
-        "a = \"\\u-001\"", "a = \"\"\"x\"\"\"", "a = '''x'''", "a = \"x\" y", "a = \x01", "# \x7f",
-        "a = \"\xff\"", "# \xc0\x80", "a\rb = 1", "\xc3\xa9 = 1", "a = 9223372036854775808", "a = -"}) {
+  for (const char* text : {"a",
+                           "a =",
+                           "= 1",
+                           "a 1",
+                           "a = 1 2",
+                           "a = 1, b = 2",
+                           "a = 01",
+                           "a = 1_",
+                           "a = _1",
+                           "a = 1__0",
+                           "a = 1.",
+                           "a = .5",
+                           "a = 1e",
+                           "a = 1e+",
+                           "a = +0x1",
+                           "a = 0x",
+                           "a = 0xg",
+                           "a = 0b2",
+                           "a = tru",
+                           "a = True",
+                           "a = +true",
+                           "a = infs",
+                           "a = 1e400",
+                           "a = 1-2",
+                           "a = 12:30",
+                           "a = 1979-05-27",
+                           "a = [1]",
+                           "a = {b = 1}",
+                           "[a]",
+                           "[[a]]",
+                           "a.b = 1",
+                           "a . b = 1",
+                           "'a'.b = 1",
+                           "a = \"x",
+                           "a = 'x",
+                           "a = \"x\\",
+                           "a = \"\\q\"",
+                           "a = \"\\u12\"",
+                           "a = \"\\ud800\"",
+                           "a = \"\\U00110000\"",
+                           "a = \"\\u-001\"",
+                           "a = \"\"\"x\"\"\"",
+                           "a = '''x'''",
+                           "a = \"x\" y",
+                           "a = \x01",
+                           "# \x7f",
+                           "a = \"\xff\"",
+                           "# \xc0\x80",
+                           "a\rb = 1",
+                           "\xc3\xa9 = 1",
+                           "a = 9223372036854775808",
+                           "a = -"}) {
     try {
       parse_flat_toml(std::string("b = 1\n") + text + "\nc = 1\n", "r.toml");
       ADD_FAILURE() << text << " was taken";
