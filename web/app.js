@@ -33,7 +33,7 @@ function summary(model) {
   const accuracy = result && typeof result.test_accuracy === "number"
     ? ` · ${percent(result.test_accuracy, 2)} of the ${model instanceof LanguageModel ? "next tokens" : "test images"} right` : "";
   return `${run.gate.title} gate · ${config.layers} ${config.layers === 1 ? "layer" : "layers"} · width ${model.hidden} · ` +
-    `${whole(run.parameters)} parameters · trained on ${run.data || "unnamed data"}${accuracy}` +
+    `${whole(run.parameters)} parameters${run.data ? ` · trained on ${run.data}` : ""}${accuracy}` +
     (run.halfDeviation === undefined ? "" : " · weights rounded to 16 bits");
 }
 

@@ -66,18 +66,20 @@ function make(context) {
   const slider = /** @type {HTMLInputElement} */ (h("input", { type: "range", id: "keep", min: 0, max: w, step: 1,
     oninput: () => context.set({ k: slider.value }) }));
   const said = h("p", { class: "said", "aria-live": "polite" });
+  // A calibrated form has a linear part beside its eigenvectors, which is there at k = 0 already.
+  const linear = () => formOf(context).shift?.values.some((v) => v !== 0) ?? false;
   const curves = () => {
     const form = formOf(context);
     /** @type {import("./chart.js").Series[]} */
     const list = [];
     const line = (/** @type {string} */ name, /** @type {string} */ tone, /** @type {Float32Array} */ y, dashed = false) =>
       list.push({ name, tone, dashed, points: Array.from(y, (v, k) => ({ x: k, y: 100 * v })) });
-    if (form.accuracy) line("right on the test set", "ink", form.accuracy.values);
+    if (form.accuracy) line(`right on the test set${linear() ? " (k = 0: the linear part alone)" : ""}`, "ink", form.accuracy.values);
     if (form.agreement) line("decides as the whole model", "soft", form.agreement.values, true);
     return list;
   };
   const keep = figure({ title: "Keep only the strongest terms", file: "glint-truncation",
-    note: "Every class keeps its k terms of largest |λ|, and what is not squared; all other terms are cut away.",
+    note: "Every class keeps its k eigenvectors of largest |λ|; all others are cut away. What is not squared always stays: the constant and, in the calibrated form, the linear part. So k = 0 shows what they do without any eigenvector.",
     csv: () => {
       const { accuracy, agreement } = formOf(context);
       return [["k", "accuracy", "agreement"], ...Array.from({ length: w + 1 }, (_, k) => [k, accuracy?.values[k] ?? "", agreement?.values[k] ?? ""])];
@@ -92,7 +94,7 @@ function make(context) {
   const element = h("section", { "aria-labelledby": "spectra-title" },
     h("h2", { id: "spectra-title" }, "Spectra"),
     h("p", { class: "lead" }, "Every class is a sum of squared patterns, each with a weight: its eigenvalue. " +
-      "A few large ones do most of the work, and the slider shows how few are enough."),
+      "A few large ones do most of the work, and the slider shows how few are enough. The calibrated reading has a linear part beside them, which is not squared and is counted apart."),
     h("div", { class: "card controls" }, classes.element, forms.element),
     h("div", { class: "spectra-grid" },
       h("div", { class: "card" }, plot.element), h("div", { class: "card" }, vector.element),
@@ -112,7 +114,9 @@ function make(context) {
       showVector();
       const { accuracy, fidelity } = formOf(context);
       said.replaceChildren(h("strong", {}, `k = ${kept()}`), accuracy
-        ? `: ${percent(accuracy.values[kept()])} of the test images right. All ${w} terms: ${percent(accuracy.values[w])}; the model itself: ${percent(fidelity.accuracyModel)}.`
+        ? `: ${percent(accuracy.values[kept()])} of the test images right. ` +
+          (linear() ? `The linear part alone, k = 0: ${percent(accuracy.values[0])}. ` : "") +
+          `All ${w} terms: ${percent(accuracy.values[w])}; the model itself: ${percent(fidelity.accuracyModel)}.`
         : ".");
     },
   };

@@ -62,11 +62,12 @@ _glint() {
 )";
   for (const auto& verb : program.verbs()) {
     out += "      " + verb->description().name + ")\n        case $prev in\n";
-    std::vector<std::string> first = flags_of(*verb);
+    std::vector<std::string> first = flags_of(*verb), arguments;
     bool path_argument = false;
     for (const OptionText& o : verb->options()) {
       if (o.flags.empty()) {
         first.insert(first.begin(), o.value.words.begin(), o.value.words.end());
+        arguments.insert(arguments.end(), o.value.words.begin(), o.value.words.end());
         path_argument = path_argument || names_a_path(o);
       } else if (o.takes_value) {
         out += "          " + join(o.flags, "|") + ") ";
@@ -75,18 +76,19 @@ _glint() {
       }
     }
     out += "          *) words=" + quoted(join(first, " ")) +
-           (path_argument ? "; [[ $cur != -* ]] && paths=1" : "") + " ;;\n        esac ;;\n";
+           (path_argument ? "; [[ $cur != -* ]] && paths=1 words=" + quoted(join(arguments, " ")) : "") +
+           " ;;\n        esac ;;\n";
   }
   return out + R"(    esac
-  fi
-  if [[ $paths ]]; then
-    compopt -o default 2>/dev/null
-    return
   fi
   local word
   while read -r word; do
     COMPREPLY+=("$word")
   done < <(compgen -W "$words" -- "$cur")
+  # Files where no word fits.
+  if [[ $paths && ${#COMPREPLY[@]} == 0 ]]; then
+    compopt -o default 2>/dev/null
+  fi
 }
 complete -F _glint glint
 )";
@@ -103,7 +105,8 @@ std::string zsh_text(const std::string& text) {
 }
 
 std::string zsh_action(const OptionText& o) {
-  if (o.value.kind == Value::Kind::file) return "_files";
+  if (o.value.kind == Value::Kind::file)
+    return o.value.words.empty() ? "_files" : "{compadd " + join(o.value.words, " ") + "; _files}";
   if (o.value.kind == Value::Kind::directory) return "_files -/";
   return o.value.words.empty() ? " " : "(" + join(o.value.words, " ") + ")";
 }

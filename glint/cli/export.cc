@@ -1,4 +1,5 @@
 // glint export: a run's weights for other programs, as .npy files or as a folder that PyTorch users expect.
+#include <algorithm>
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
@@ -41,8 +42,9 @@ class Arrays {
  public:
   Arrays(FileSystem& files, const ExportFolder& folder) : files_(files), folder_(folder) {}
 
-  void add(const std::string& name, Dtype dtype, std::vector<size_t> shape,
-           std::span<const std::byte> bytes) {
+  // `about` is added to what the manifest says of the array.
+  void add(const std::string& name, Dtype dtype, std::vector<size_t> shape, std::span<const std::byte> bytes,
+           const ordered_json& about = ordered_json::object()) {
     const std::string file = name + ".npy";
     write_npy(files_, folder_.file(file), dtype, shape, bytes);
     list_.push_back({{"name", name},
@@ -50,6 +52,7 @@ class Arrays {
                      {"dtype", dtype_name(dtype)},
                      {"shape", shape},
                      {"sha256", sha256_hex(bytes)}});
+    list_.back().update(about);
   }
   const ordered_json& list() const { return list_; }
 
@@ -66,16 +69,63 @@ bool fits_file(const std::string& name) {
   return !name.empty() && name.front() != '.' && name.find('/') == name.npos && printable(name) == name;
 }
 
-void add_spectra(const Context& context, const std::string& path, Arrays& arrays) {
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return;
-  const SafetensorsFile file(path);
+// The spectra of one file, with what every row of its arrays is.
+ordered_json add_spectra(const Context& context, const std::filesystem::path& path, Arrays& arrays) {
+  const SafetensorsFile file(path.string());
+  const auto said = [&](const char* key) {
+    const std::string* found = file->find_metadata(key);
+    return found ? *found : std::string();
+  };
+  const auto refuse = [&](const std::string& what) {
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = what,
+                 .where = path.string(),
+                 .expected = "what glint spectrum writes",
+                 .hint = "remove the file, and run glint spectrum again"});
+  };
+  const std::string layer = said("layer");
+  if (said("format") != "glint-spectra") refuse("this is no file of spectra");
+  if (layer.empty() || layer.size() > 6 || layer.find_first_not_of("0123456789") != layer.npos)
+    refuse("the spectra name no layer");
+  const Json units = parse_json(said("units"), path.string());
+  ordered_json rows = ordered_json::array();
+  if (!units.is_array()) refuse("the spectra name no units");
+  for (const Json& unit : units)
+    rows.push_back({{"unit", unit}, {"form", said("form")}, {"layer", std::stoul(layer)}});
+  const std::string stem = path.stem().string();
+  ordered_json names = ordered_json::array();
   for (const TensorInfo& t : file->tensors()) {
-    if (fits_npy(t.dtype) && fits_file(t.name))
-      arrays.add("spectra." + t.name, t.dtype, t.shape, t.bytes);
-    else
-      context.say("note: left out: " + printable(t.name) + " of " + path + ", " + dtype_name(t.dtype));
+    if (!fits_npy(t.dtype) || !fits_file(t.name)) {
+      context.say("note: left out: " + printable(t.name) + " of " + path.string() + ", " +
+                  dtype_name(t.dtype));
+      continue;
+    }
+    if (t.shape.empty() || t.shape[0] != rows.size()) refuse("the spectra are not of the units they name");
+    names.push_back(stem + "." + t.name);
+    arrays.add(stem + "." + t.name, t.dtype, t.shape, t.bytes, {{"rows", rows}});
   }
+  return {{"source", path.filename().string()},
+          {"form", said("form")},
+          {"layer", std::stoul(layer)},
+          {"units", ordered_json(units)},
+          {"weights_sha256", said("model_sha256")},
+          {"arrays", names}};
+}
+
+// All files of spectra in a run, those of all classes first.
+std::vector<std::filesystem::path> spectra_files(const std::string& directory) {
+  std::vector<std::filesystem::path> found;
+  std::error_code error;
+  std::filesystem::directory_iterator at(directory, error);
+  for (; !error && at != std::filesystem::directory_iterator(); at.increment(error)) {
+    const std::string name = at->path().filename().string();
+    if ((name == "spectra.safetensors" || name.starts_with("spectra-")) && name.ends_with(".safetensors"))
+      found.push_back(at->path());
+  }
+  std::sort(found.begin(), found.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.stem() != "spectra", a) < std::pair(b.stem() != "spectra", b);
+  });
+  return found;
 }
 
 ordered_json export_npy(const Context& context, const Options& o, const LoadedRun& run, OpenedRun* opened) {
@@ -95,13 +145,16 @@ ordered_json export_npy(const Context& context, const Options& o, const LoadedRu
       std::vector<double> shift = line.shift;
       shift.resize(line.gain.size());
       const std::string gates = "gates." + std::to_string(i);
-      arrays.add(gates + ".gain", Dtype::f64, {line.gain.size()}, std::as_bytes(std::span(line.gain)));
-      arrays.add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)));
+      const ordered_json about = {{"form", "calibrated"}, {"layer", i + 1}};
+      arrays.add(gates + ".gain", Dtype::f64, {line.gain.size()}, std::as_bytes(std::span(line.gain)), about);
+      arrays.add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)), about);
       kinds.push_back(name(calibration.kinds[i]));
     }
     manifest["calibration"] = {{"inputs", calibration.inputs}, {"data", calibration.data}, {"kinds", kinds}};
   }
-  add_spectra(context, run.directory + "/spectra.safetensors", arrays);
+  manifest["spectra"] = ordered_json::array();
+  for (const std::filesystem::path& path : spectra_files(run.directory))
+    manifest["spectra"].push_back(add_spectra(context, path, arrays));
   manifest["arrays"] = arrays.list();
   write_atomic(context.files, folder.file("manifest.json"), manifest.dump(2) + "\n");
   folder.commit();
@@ -192,8 +245,8 @@ void add_export(Program& program) {
        .summary = "weights and spectra for other programs",
        .details =
            "--npy writes each tensor as a NumPy file, with the gains and shifts of the calibrated gates, the "
-           "spectra where glint spectrum has stored them, and manifest.json with names, shapes and "
-           "checksums. "
+           "spectra where glint spectrum has stored them, and manifest.json with names, shapes, "
+           "checksums and, of spectra, the unit, form and layer of every row. "
            "--hf writes a folder as model hubs expect it: config.json, model.safetensors, a model card with "
            "metrics, fidelity and training options, and modeling_glint.py, a PyTorch class that gives the "
            "same "

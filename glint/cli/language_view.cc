@@ -6,6 +6,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/figure_files.h"
+#include "glint/cli/file_words.h"
 #include "glint/cli/language_directions.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/run_checks.h"
@@ -215,7 +216,8 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
                  fixed_text(100 * s.energy, 0) + " %", fixed_text(s.top, 3), fixed_text(s.bottom, 3),
                  fixed_text(r2, 3), fixed_text(alone, 3)});
   }
-  const std::string path = directory + "/scan-layer-" + std::to_string(layer + 1) + ".csv";
+  const std::string form = o.form == "calibrated" ? "" : "-" + o.form;
+  const std::string path = directory + "/scan" + form + "-layer-" + std::to_string(layer + 1) + ".csv";
   write_atomic(context.files, path, whole.csv());
   if (context.shared.json) {
     context.print_json({{"run", run.run().directory},
@@ -314,10 +316,13 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
                          .layer = layer,
                          .model = run.reading().weights_hash()};
   std::vector<FigureFile> files;
+  const std::string place = "-" + o.form + "-layer-" + std::to_string(layer + 1);
+  std::string asked;
   const std::string figures = o.no_figures ? "" : figures_directory(context, directory);
   for (size_t u = 0; u < v.directions.size(); u++) {
     spectra.units.push_back(o.top ? strongest_terms(chosen.units[u], o.top) : chosen.units[u]);
     spectra.names.push_back(v.directions[u].name);
+    asked += (u ? ", " : "") + v.directions[u].name;
     if (o.no_figures) continue;
     const Spectrum& s = chosen.units[u].spectrum;
     const Figure f = spectrum_figure(
@@ -329,10 +334,9 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
          .size = {},
          .positive = {},
          .negative = {}});
-    files.push_back({figures + "/spectrum-layer-" + std::to_string(layer + 1) + "-" + std::to_string(u + 1),
-                     f.svg, f.csv});
+    files.push_back({figures + "/spectrum-" + file_word(v.directions[u].name) + place, f.svg, f.csv});
   }
-  const std::string stored = directory + "/spectra.safetensors";
+  const std::string stored = directory + "/spectra-" + file_word(asked) + place + ".safetensors";
   save_spectra(context.files, stored, spectra);
   write_figures(context, run.reading().pool(), files);
   report(context, run, o, v, stored, figures);

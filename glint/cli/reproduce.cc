@@ -153,17 +153,27 @@ std::string today() {
   return text;
 }
 
-// "Of 12 claims of the paper 5 hold, ..."
-std::string summary(const Findings& findings) {
+// "Of 12 claims of the paper 5 hold, ...", and what would decide the rest.
+std::string summary(const Findings& findings, bool quick) {
   const auto count = [&](Verdict v) {
     return std::to_string(std::count_if(findings.begin(), findings.end(),
                                         [&](const Finding& f) { return f.in_paper && f.verdict == v; }));
   };
   const auto all =
       std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.in_paper; });
-  return "Of " + std::to_string(all) + " claims of the paper **" + count(Verdict::holds) + " hold, " +
-         count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
-         " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
+  std::string out = "Of " + std::to_string(all) + " claims of the paper **" + count(Verdict::holds) +
+                    " hold, " + count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
+                    " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
+  if (count(Verdict::not_tested) == "0") return out;
+  out +=
+      " Each of those says what was missing or too small, and what its numbers would say by themselves "
+      "where there are some.";
+  if (quick)
+    out +=
+        " The quick form decides none: that needs the paper's data, all epochs and at "
+        "least " +
+        std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
+  return out;
 }
 
 // Order of the report: what became of the claims first.
@@ -193,7 +203,7 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
   // A part speaks of the claims that it touches.
   if (o.what != "all") std::erase_if(findings, [](const Finding& f) { return f.measured == kNotRun; });
   ReportSection verdicts{.id = "verdicts", .title = "Verdicts"};
-  verdicts.blocks.push_back(Paragraph{summary(findings)});
+  verdicts.blocks.push_back(Paragraph{summary(findings, o.quick)});
   verdicts.blocks.push_back(Paragraph{
       "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
       "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each."});
@@ -204,11 +214,15 @@ Report make_report(Lab& lab, const Options& o, const std::vector<Experiment>& ch
   return report;
 }
 
-void print_result(Context& context, const Findings& findings, const std::string& folder) {
+void print_result(Context& context, const Findings& findings, const std::string& folder, bool quick) {
   const std::string files = "report: " + folder + "/report.html, report.md, tables/, figures/\n";
   if (context.shared.json) {
     ordered_json j = {{"out", folder},
                       {"report", folder + "/report.html"},
+                      {"decided", std::count_if(findings.begin(), findings.end(),
+                                                [](const Finding& f) {
+                                                  return f.in_paper && f.verdict != Verdict::not_tested;
+                                                })},
                       {"verdicts", ordered_json::parse(findings_table(findings).json())}};
     context.print_json(j);
     return;
@@ -217,9 +231,12 @@ void print_result(Context& context, const Findings& findings, const std::string&
     context.out << files;
     return;
   }
-  Table table({{.header = "claim", .max_width = 50}, {.header = "verdict"}});
-  for (const Finding& f : findings) table.add({f.quote, std::string(name(f.verdict))});
-  context.out << table.terminal() << "\n" << files;
+  Table table(
+      {{.header = "claim", .max_width = 50}, {.header = "verdict"}, {.header = "why not", .max_width = 60}});
+  for (const Finding& f : findings) table.add({f.quote, std::string(name(f.verdict)), f.why});
+  std::string words = summary(findings, quick);
+  std::erase_if(words, [](char c) { return c == '*' || c == '`'; });
+  context.out << table.terminal() << "\n" << words << "\n" << files;
 }
 
 void run(Context& context, const Options& o) {
@@ -252,7 +269,7 @@ void run(Context& context, const Options& o) {
   // A part has a folder of its own and leaves the files of the whole alone.
   const std::string folder = o.what == "all" ? out : out + "/" + o.what;
   write_report(context.files, folder, report);
-  print_result(context, findings, folder);
+  print_result(context, findings, folder, o.quick);
 }
 
 }  // namespace
@@ -278,14 +295,20 @@ void add_reproduce(Program& program) {
   Verb& verb = program.add(
       {.name = "reproduce",
        .group = Group::paper,
-       .summary = "the paper's experiments, and a verdict on every claim",
+       .summary = "the paper's experiments, and what becomes of its claims",
        .details = "Trains what is missing, several runs side by side, and writes a report (HTML and "
                   "Markdown) with the "
                   "paper's numbers beside ours, every table as CSV and JSON, every figure as SVG and CSV. "
                   "Finished runs in "
-                  "OUT/runs are used again; Ctrl-C saves, and the same command goes on.",
+                  "OUT/runs are used again; Ctrl-C saves, and the same command goes on.\n\n"
+                  "Every claim gets a verdict, or the reason why these runs cannot give one. A claim is "
+                  "judged only where its experiment was as large as the paper's: on MNIST and Fashion-MNIST "
+                  "(scripts/fetch-data), on stories (--stories), with all epochs and at least three seeds. "
+                  "--quick decides none: it shows in minutes that everything works and what the report looks "
+                  "like, and so do the built-in data.",
        .examples = {
-           {"glint reproduce --quick --out quick", "a small version of everything, five minutes"},
+           {"glint reproduce --quick --out quick",
+            "a small version of everything, five minutes; no verdicts"},
            {"glint reproduce table1 --seeds 3 --out paper", "one table, three seeds"},
            {"glint reproduce all --stories corpus --out paper", "everything: some hours on two cores"},
            {"glint reproduce all --shard 2/4 --out paper", "the second of four machines trains its share"}}});

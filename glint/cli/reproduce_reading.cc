@@ -70,14 +70,14 @@ Chart truncation_chart(Lab& lab, const std::string& data, const std::string& for
                        TruncationCurve ModelReading::*member) {
   Chart chart;
   chart.title = std::string(data_title(data)) + ": accuracy with k terms a class, " + form + " form";
-  chart.x = {.label = "eigenvectors kept, k", .scale = Scale::log};
+  chart.x = {.label = "eigenvectors kept, k", .scale = Scale::early};
   chart.y = {.label = "test accuracy of the form"};
   for (const std::string_view gate : kPaperGates) {
     const auto models = all_models(lab, data, std::string(gate));
     if (models.empty()) continue;
     Series series = gate_series(gate);
     const std::vector<double> mean = mean_curve(models, member);
-    for (size_t k = 1; k < mean.size(); k++) series.points.push_back({static_cast<double>(k), mean[k]});
+    for (size_t k = 0; k < mean.size(); k++) series.points.push_back({static_cast<double>(k), mean[k]});
     chart.series.push_back(std::move(series));
   }
   return chart;
@@ -158,8 +158,11 @@ void write_fidelity(Lab& lab, ReportSection& section) {
       section.blocks.push_back(
           ReportFigure{.name = "truncation-" + data + "-" + name,
                        .caption = std::string(data_title(data)) +
-                                  ": each class keeps its k strongest eigenvectors of the " + name +
-                                  " form; means over seeds.",
+                                  ": each class keeps its k strongest eigenvectors of the " + name + " form" +
+                                  (name == std::string("calibrated")
+                                       ? ", whose linear part is always kept: k = 0 is that part alone"
+                                       : "") +
+                                  "; means over seeds.",
                        .svg = to_svg(*chart),
                        .csv = to_csv(*chart)});
   }

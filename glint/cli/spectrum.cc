@@ -91,11 +91,33 @@ Units asked_units(const ImageReading& reading, const std::vector<UnitWord>& word
   return units;
 }
 
+// For the names of files: "3 - 5, 7", "all via v1"; empty for all classes of the last layer.
+std::string asked_text(const std::vector<UnitWord>& words, const std::vector<std::string>& class_names,
+                       size_t steps, const std::string& via) {
+  std::string text;
+  bool all = words.size() == class_names.size();
+  for (size_t i = 0; i < words.size(); i++) {
+    const UnitWord& w = words[i];
+    all = all && w == UnitWord{.plus = i};
+    text += (i ? ", " : "") + class_names[w.plus] + (w.minus ? " - " + class_names[*w.minus] : "");
+  }
+  if (all) text = steps ? "all" : "";
+  for (const size_t rank : steps ? parse_via(via, steps) : std::vector<size_t>())
+    text += (text.find(" via ") == text.npos ? " via v" : " v") + std::to_string(rank);
+  return text;
+}
+
 bool same(const GateLine& a, const GateLine& b) {
   const auto none = [](const std::vector<double>& s) {
     return std::all_of(s.begin(), s.end(), [](double v) { return v == 0; });
   };
   return a.gain == b.gain && (a.shift == b.shift || (none(a.shift) && none(b.shift)));
+}
+
+bool has_linear_part(const std::vector<UnitForm>& units) {
+  return std::any_of(units.begin(), units.end(), [](const UnitForm& u) {
+    return std::any_of(u.linear.begin(), u.linear.end(), [](double v) { return v != 0; });
+  });
 }
 
 // Everything at the last layer: both forms of all classes, then the units asked for.
@@ -113,6 +135,7 @@ void read_model(OpenedRun& run, const Options& o, const std::vector<UnitWord>& w
   FormReading calibrated = twice ? reading.read(classes, calibrated_line, pass, labels) : weights;
   r.calibrated = calibrated.fidelity;
   r.cut_calibrated = twice ? reading.truncation(calibrated, pass, labels) : r.cut_weights;
+  r.linear_calibrated = has_linear_part(calibrated.units);
   r.local = reading.local_error(classes, pass, kLocalImages);
   r.whole_model = true;
 
@@ -247,6 +270,7 @@ void spectrum(Context& context, const Options& o) {
 
   SpectrumResult r;
   r.form = o.form;
+  r.asked = asked_text(words, run.class_names(), reading.last() - layer, o.via);
   if (layer == reading.last())
     read_model(run, o, words, r);
   else
@@ -261,7 +285,7 @@ void spectrum(Context& context, const Options& o) {
   const std::string directory = context.shared.out.empty() ? run.run().directory : context.shared.out;
   const std::string figures = o.no_figures ? "" : figures_directory(context, directory);
   if (o.no_figures) make_directory(directory);
-  const std::string stored = directory + "/spectra.safetensors";
+  const std::string stored = directory + "/spectra" + file_tag(r) + ".safetensors";
   write_spectra(context, run, o, r, stored);
   std::vector<FigureFile> files;
   if (!o.no_figures) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/cli/file_words.h"
 #include "glint/report/feature_grid.h"
 #include "glint/report/shared_figure.h"
 #include "glint/report/spectrum_figure.h"
@@ -104,12 +105,12 @@ std::string groups_text(const SpectrumResult& r) {
 std::string truncation_text(const SpectrumResult& r) {
   const size_t terms = r.cut_calibrated.accuracy.size() - 1;
   std::vector<size_t> ks;
-  for (const size_t k : {1, 2, 5, 10, 20, 50, 100, 200, 500})
+  for (const size_t k : {0, 1, 2, 5, 10, 20, 50, 100, 200, 500})
     if (k < terms) ks.push_back(k);
   ks.push_back(terms);
   std::vector<Column> columns = {{.header = "accuracy %"}};
   for (const size_t k : ks)
-    columns.push_back({.header = (k == 1 ? "k = " : "") + std::to_string(k), .align = Align::right});
+    columns.push_back({.header = (k == 0 ? "k = " : "") + std::to_string(k), .align = Align::right});
   Table table(columns);
   const auto add = [&](const char* name, const TruncationCurve& curve) {
     std::vector<std::string> cells = {name};
@@ -118,7 +119,10 @@ std::string truncation_text(const SpectrumResult& r) {
   };
   add("weights", r.cut_weights);
   add("calibrated", r.cut_calibrated);
-  return table.terminal();
+  return table.terminal() +
+         (r.linear_calibrated
+              ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n"
+              : "");
 }
 
 std::string shared_text(const SpectrumResult& r) {
@@ -230,7 +234,13 @@ ordered_json spectrum_json(OpenedRun& run, const SpectrumResult& r) {
        {{"largest_error", r.local.largest}, {"largest_value", r.local.scale}, {"images", r.local.inputs}}}};
   if (r.whole_model) {
     j["accuracy_model"] = r.weights.accuracy_model;
-    j["truncation"] = {{"weights", r.cut_weights.accuracy}, {"calibrated", r.cut_calibrated.accuracy}};
+    // Element k is with k eigenvectors; element 0 is what the form has without any.
+    j["truncation"] = {{"first_k", 0},
+                       {"weights", r.cut_weights.accuracy},
+                       {"calibrated", r.cut_calibrated.accuracy},
+                       {"linear_part", {{"weights", false}, {"calibrated", r.linear_calibrated}}}};
+    if (r.linear_calibrated)
+      j["truncation"]["linear_part_alone"] = {{"calibrated", r.cut_calibrated.accuracy.front()}};
   }
   j["units"] = ordered_json::array();
   for (size_t u = 0; u < r.forms.size(); u++) {
@@ -253,13 +263,18 @@ ordered_json spectrum_json(OpenedRun& run, const SpectrumResult& r) {
   return j;
 }
 
+std::string file_tag(const SpectrumResult& r) {
+  if (r.asked.empty()) return r.form == "calibrated" ? "" : "-" + r.form;
+  return "-" + file_word(r.asked) + "-" + r.form + "-layer-" + std::to_string(r.units.layer + 1);
+}
+
 std::vector<FigureFile> spectrum_figures(OpenedRun& run, const SpectrumResult& r,
                                          const std::string& directory) {
   const ImageModel& m = run.model();
   const PictureSize size{m.height, m.width};
-  const bool lower = r.units.layer != run.reading().last();
-  const std::string prefix =
-      directory + "/" + (lower ? "layer-" + std::to_string(r.units.layer + 1) + "-" : "");
+  // The pictures of all classes of the last layer have short names.
+  const std::string all = r.asked.empty() ? "-" + r.form : file_tag(r);
+  const std::string place = r.asked.empty() ? "" : "-layer-" + std::to_string(r.units.layer + 1);
   const std::string what = std::string(gate_info(m.config.gate.kind).text.name) + " on " + printable(m.data) +
                            (run.reading().layers() > 1 ? ", " + layer_text(run, r) : "") + ", " + r.form +
                            " form";
@@ -269,7 +284,7 @@ std::vector<FigureFile> spectrum_figures(OpenedRun& run, const SpectrumResult& r
       (r.whole_model ? ", same decision on " + percent_text(f.agreement, 1) + " % of the test images" : "");
   std::vector<FigureFile> files;
   const auto add = [&](const std::string& name, Figure figure) {
-    files.push_back({prefix + name, std::move(figure.svg), std::move(figure.csv)});
+    files.push_back({directory + "/" + name, std::move(figure.svg), std::move(figure.csv)});
   };
   FeatureGrid grid{.title = "Eigenvectors: " + what,
                    .note = trust + ". Each picture on its own scale; the sign of a picture is free.",
@@ -279,13 +294,7 @@ std::vector<FigureFile> spectrum_figures(OpenedRun& run, const SpectrumResult& r
     const std::string unit = printable(r.units.names[u]);
     grid.rows.push_back(
         {unit, "R\u00b2 " + fixed_text(r.r2[u], 3), r.shown[u].positive, r.shown[u].negative});
-    std::string stem;
-    for (const char c : unit) {
-      const bool word = (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9');
-      if (word || (!stem.empty() && stem.back() != '-')) stem += word ? c : '-';
-    }
-    while (!stem.empty() && stem.back() == '-') stem.pop_back();
-    add("spectrum-" + (stem.empty() ? std::to_string(u) : stem) + "-" + r.form,
+    add("spectrum-" + file_word(r.units.names[u]) + "-" + r.form + place,
         spectrum_figure({.title = unit + ": " + what,
                          .note = "R\u00b2 of this unit " + fixed_text(r.r2[u], 3),
                          .values = r.forms[u].spectrum.values,
@@ -294,12 +303,13 @@ std::vector<FigureFile> spectrum_figures(OpenedRun& run, const SpectrumResult& r
                          .positive = r.shown[u].positive,
                          .negative = r.shown[u].negative}));
   }
-  add("features-" + r.form, feature_grid(grid));
+  add("features" + all, feature_grid(grid));
   if (r.whole_model) {
     const Chart chart = truncation_figure(
         "Accuracy with k eigenvectors a class: " + std::string(gate_info(m.config.gate.kind).text.name) +
             " on " + printable(m.data),
-        {{"weights form", r.cut_weights.accuracy}, {"calibrated form", r.cut_calibrated.accuracy}},
+        {{"weights form", r.cut_weights.accuracy},
+         {"calibrated form", r.cut_calibrated.accuracy, r.linear_calibrated}},
         r.weights.accuracy_model);
     add("truncation", {to_svg(chart), to_csv(chart)});
   }
@@ -315,7 +325,7 @@ std::vector<FigureFile> spectrum_figures(OpenedRun& run, const SpectrumResult& r
       for (size_t k = 0; k < plot.directions.size(); k++)
         plot.signed_share(u, k) = r.shared.signed_share(u, k);
     }
-    add("shared-" + r.form, shared_figure(plot));
+    add("shared" + all, shared_figure(plot));
   }
   return files;
 }

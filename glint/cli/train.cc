@@ -214,11 +214,9 @@ void run(Context& context, const Options& o) {
   std::string label;
   std::vector<RecipeKey> keys;
   if (!o.recipe.empty()) {
-    const std::string path = find_recipe(o.recipe, recipe_folders());
-    keys = apply_recipe(options, path);
-    const size_t slash = path.find_last_of('/');
-    label = path.substr(slash == path.npos ? 0 : slash + 1);
-    label = label.substr(0, label.rfind(".toml"));
+    const Recipe recipe = find_recipe(o.recipe, recipe_folders());
+    keys = apply_recipe(options, recipe);
+    label = recipe.name;
   }
   for (const OptionSpec& spec : option_table(options))
     for (const auto& [name, text] : o.given)
@@ -266,6 +264,16 @@ void run(Context& context, const Options& o) {
   report(context, jobs);
 }
 
+// "mnist-4.1, quick; for language models tales"
+std::string built_in_list() {
+  std::string images, stories;
+  for (const BuiltInRecipe& r : built_in_recipes()) {
+    std::string& list = r.text.find("\nheads") != r.text.npos ? stories : images;
+    list += (list.empty() ? "" : ", ") + std::string(r.name);
+  }
+  return images + "; for language models " + stories;
+}
+
 }  // namespace
 
 void add_train(Program& program) {
@@ -274,9 +282,11 @@ void add_train(Program& program) {
        .group = Group::train,
        .summary = "train a GLU on images or stories, from a recipe or from flags",
        .details =
-           "RECIPE is a file, or the name of one that comes with glint (mnist-4.1, mnist-4.2, fashion-4.1, "
-           "fashion-4.2, quick; for language models tinystories, tinystories-small, tales). Flags override "
-           "it. The run directory holds the options, the metrics, the "
+           "RECIPE is a file, or a name: that of a file NAME.toml in the folder recipes/, or of a recipe "
+           "that is "
+           "built into glint (" +
+           built_in_list() +
+           "). Flags override it. The run directory holds the options, the metrics, the "
            "checkpoints and the weights; the same command resumes an interrupted run, and a directory with "
            "another run is never overwritten without --force.",
        .examples = {
@@ -286,7 +296,7 @@ void add_train(Program& program) {
            {"glint train tinystories-small --data corpus --out runs/stories", "a language model"}}});
   const auto o = std::make_shared<Options>();
   verb.positional("RECIPE", o->recipe, "A recipe: name or .toml file",
-                  {.placeholder = "RECIPE", .kind = Value::Kind::file});
+                  {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
   static TrainOptions defaults;  // the table points into it; only for the defaults in help
   for (const OptionSpec& spec : option_table(defaults)) {
     const auto take = [o, name = spec.name](const std::string& text) { o->given.emplace_back(name, text); };

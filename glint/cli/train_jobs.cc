@@ -8,6 +8,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/version.h"
+#include "glint/cli/memory_need.h"
 #include "glint/train/image_task.h"
 #include "glint/train/text_task.h"
 
@@ -87,9 +88,14 @@ std::shared_ptr<const TextData> TrainingData::text(const std::string& name) {
 
 std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute,
                                          FileSystem& files) {
-  if (options.text)
-    return std::make_unique<OwningTask<TextTask, TextData>>(options, text(options.data), compute, files);
-  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, images(options.data), compute, files);
+  if (options.text) {
+    const std::shared_ptr<const TextData> stories = text(options.data);
+    check_memory(training_bytes(options, stories->tokenizer.size()), memory_of_process());
+    return std::make_unique<OwningTask<TextTask, TextData>>(options, stories, compute, files);
+  }
+  const std::shared_ptr<const Dataset> set = images(options.data);
+  check_memory(training_bytes(options, set->train.pixels.cols(), set->train.classes), memory_of_process());
+  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, set, compute, files);
 }
 
 void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
@@ -154,7 +160,6 @@ std::vector<uint64_t> parse_seeds(const std::string& text) {
 std::vector<std::string> recipe_folders() {
   std::vector<std::string> folders = {"recipes"};
   if (const char* home = std::getenv("GLINT_RECIPES")) folders.insert(folders.begin(), home);
-  folders.push_back(GLINT_RECIPE_DIR);
   return folders;
 }
 

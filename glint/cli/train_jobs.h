@@ -66,7 +66,7 @@ void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::
 // "3", "0..4", "0,2,5..7"
 std::vector<uint64_t> parse_seeds(const std::string& text);
 
-// Where recipes are looked for.
+// Where recipes are looked for before the built-in ones.
 std::vector<std::string> recipe_folders();
 
 }  // namespace glint::cli

@@ -2,14 +2,45 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <memory>
 
 #include "glint/base/error.h"
+#include "glint/data/story_reader.h"
 #include "glint/data/text_stream.h"
 
 namespace glint {
 
 namespace fs = std::filesystem;
+
+namespace {
+
+// Notices a stream that is no text before it fills the disk: one without marks. StoryReader says the same of
+// the copy, but only when there is one.
+class StoryLength {
+ public:
+  explicit StoryLength(std::string name) : name_(std::move(name)) {}
+
+  void add(std::string_view block) {
+    // A mark may lie across two blocks.
+    const std::string seam = end_ + std::string(block.substr(0, kEndOfText.size() - 1));
+    if (seam.find(kEndOfText) != seam.npos) since_mark_ = 0;
+    const size_t mark = block.rfind(kEndOfText);
+    since_mark_ = mark == block.npos ? since_mark_ + block.size() : block.size() - mark;
+    end_ = block.substr(block.size() - std::min(block.size(), kEndOfText.size() - 1));
+    if (since_mark_ > kMaxStoryBytes + block.size())
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
+                   .where = name_,
+                   .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
+  }
+
+ private:
+  std::string name_, end_;
+  uint64_t since_mark_ = 0;
+};
+
+}  // namespace
 
 bool reads_once(const std::string& path) {
   std::error_code ignored;
@@ -19,9 +50,10 @@ bool reads_once(const std::string& path) {
 void check_readable(const std::vector<std::string>& paths) {
   size_t from_stdin = 0;
   for (const std::string& path : paths) {
+    std::error_code ignored;
     if (path == "-")
       from_stdin++;
-    else if (!reads_once(path) || ::access(path.c_str(), R_OK) != 0)
+    else if (!fs::is_fifo(path, ignored) || ::access(path.c_str(), R_OK) != 0)
       const TextStream opened(path);
   }
   if (from_stdin > 1)
@@ -43,12 +75,15 @@ Spool::~Spool() {
 void Spool::take(std::vector<std::string>& paths, const std::function<void(uint64_t bytes)>& each) {
   for (std::string& path : paths) {
     if (!reads_once(path)) continue;
-    TextStream from(path);
+    uint64_t bytes = 0;
+    TextStream from(path, [&] { each(bytes); });
     copies_.push_back(folder_ + "/text." + std::to_string(::getpid()) + "." + std::to_string(copies_.size()) +
                       ".tmp");
     const std::unique_ptr<WritableFile> to = files_.create(copies_.back());
     std::vector<char> block(size_t{1} << 18);
-    for (uint64_t bytes = 0; const size_t n = from.read(block);) {
+    StoryLength length(from.name());
+    while (const size_t n = from.read(block)) {
+      length.add({block.data(), n});
       to->write(as_bytes({block.data(), n}));
       each(bytes += n);
     }

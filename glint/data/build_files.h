@@ -15,8 +15,8 @@ namespace glint {
 // True for "-" (stdin), pipes and devices.
 bool reads_once(const std::string& path);
 
-// Error (bad_file) for a text that cannot be opened, Error (usage) when stdin is named twice. What can be
-// read once is not opened: that would wait for a writer, or take its bytes.
+// Error (bad_file) for a text that cannot be opened and for a device, Error (usage) when stdin is named
+// twice. Pipes are not opened: that would wait for a writer, or take its bytes.
 void check_readable(const std::vector<std::string>& paths);
 
 // Copies of what can be read once, for a build that reads twice. The copies go away with it.
@@ -27,7 +27,9 @@ class Spool {
   Spool(const Spool&) = delete;
   Spool& operator=(const Spool&) = delete;
 
-  // Puts the copy in place of every such path; `each` is called with the bytes so far.
+  // Puts the copy in place of every such path; `each` is called with the bytes so far, also while a pipe has
+  // nothing to give. Error (bad_file) as soon as a story is too long, so that no endless stream fills the
+  // disk.
   void take(std::vector<std::string>& paths, const std::function<void(uint64_t bytes)>& each);
 
  private:

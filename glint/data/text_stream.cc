@@ -1,12 +1,14 @@
 #include "glint/data/text_stream.h"
 
+#include <fcntl.h>
 #include <lzma.h>
+#include <poll.h>
 #include <sys/stat.h>
+#include <unistd.h>
 #include <zlib.h>
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <vector>
 
@@ -33,7 +35,8 @@ Packing packing_of(std::span<const unsigned char> start) {
 
 struct TextStream::State {
   std::string name;
-  std::FILE* file = nullptr;
+  int file = -1;
+  std::function<void()> waiting;
   Packing packing = Packing::none;
   std::vector<unsigned char> input = std::vector<unsigned char>(kChunk);
   size_t at = 0, have = 0;  // of `input`
@@ -46,7 +49,7 @@ struct TextStream::State {
   ~State() {
     if (packing == Packing::gzip) inflateEnd(&gzip);
     if (packing == Packing::xz) lzma_end(&xz);
-    if (file && file != stdin) std::fclose(file);
+    if (file > STDIN_FILENO) ::close(file);
   }
   [[noreturn]] void refuse(const std::string& what, const std::string& expected, const std::string& hint) {
     throw Error({.code = ErrorCode::bad_file,
@@ -55,29 +58,53 @@ struct TextStream::State {
                  .expected = expected,
                  .hint = hint});
   }
-  // Called when `input` is used up, and once before anything is read.
+  [[noreturn]] void unreadable() const {
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = std::string("cannot read: ") + std::strerror(errno),
+                 .where = name,
+                 .expected = "a text file, plain, .gz or .xz, or - for stdin"});
+  }
+  // Returns when there is something to read, or the end. A pipe that nobody writes to may wait for ever, and
+  // a signal must be able to end that.
+  void wait_for_input() const {
+    constexpr int kPatience = 100;  // milliseconds
+    pollfd wanted{.fd = file, .events = POLLIN, .revents = 0};
+    int ready = 0;
+    while ((ready = ::poll(&wanted, 1, kPatience)) <= 0) {
+      if (ready < 0 && errno != EINTR && errno != EAGAIN) unreadable();
+      if (waiting) waiting();
+    }
+  }
+  // Called when `input` is used up, and once before anything is read. Fills it unless the file ends.
   void refill() {
-    at = 0;
-    have = file_ended ? 0 : std::fread(input.data(), 1, input.size(), file);
-    if (have < input.size() && std::ferror(file))
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = std::string("cannot read: ") + std::strerror(errno),
-                   .where = name});
+    at = have = 0;
+    while (!file_ended && have < input.size()) {
+      wait_for_input();
+      const ssize_t n = ::read(file, input.data() + have, input.size() - have);
+      if (n < 0 && (errno == EINTR || errno == EAGAIN)) continue;
+      if (n < 0) unreadable();
+      have += static_cast<size_t>(n);
+      file_ended = n == 0;
+    }
     file_read += have;
-    if (have == 0) file_ended = true;
   }
   size_t read_gzip(std::span<char> out);
   size_t read_xz(std::span<char> out);
 };
 
-TextStream::TextStream(const std::string& path) : state_(std::make_unique<State>()) {
+TextStream::TextStream(const std::string& path, std::function<void()> waiting)
+    : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.name = path == "-" ? "stdin" : path;
-  s.file = path == "-" ? stdin : std::fopen(path.c_str(), "rbe");
-  if (!s.file)
+  s.waiting = std::move(waiting);
+  // Not blocking: otherwise the opening of a pipe would wait for its writer, deaf to signals.
+  s.file = path == "-" ? STDIN_FILENO : ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+  struct stat info {};
+  if (s.file < 0 || ::fstat(s.file, &info) != 0) s.unreadable();
+  if (S_ISBLK(info.st_mode) || (S_ISCHR(info.st_mode) && (path != "-" || !::isatty(s.file))))
     throw Error({.code = ErrorCode::bad_file,
-                 .what = std::string("cannot read: ") + std::strerror(errno),
-                 .where = path,
+                 .what = "this is a device, not a text",
+                 .where = s.name,
                  .expected = "a text file, plain, .gz or .xz, or - for stdin"});
   s.refill();
   const Packing packing = packing_of({s.input.data(), s.have});
@@ -114,7 +141,7 @@ size_t TextStream::read(std::span<char> out) {
       const size_t some = std::min(rest.size(), s.have - s.at);
       std::copy_n(s.input.data() + s.at, some, rest.data());
       s.at += some, n += some;
-      s.ended = s.file_ended;
+      s.ended = s.file_ended && s.at == s.have;
     }
   }
   return n;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string>
@@ -12,8 +13,10 @@ namespace glint {
 
 class TextStream {
  public:
-  // Error (bad_file) when it cannot be opened.
-  explicit TextStream(const std::string& path);
+  // Error (bad_file) when it cannot be opened, and for a device: /dev/zero has no end. Only "-" may be a
+  // terminal. `waiting` is called again and again while a pipe has nothing to give; what it throws ends the
+  // waiting.
+  explicit TextStream(const std::string& path, std::function<void()> waiting = {});
   ~TextStream();
   TextStream(TextStream&&) noexcept;
   TextStream& operator=(TextStream&&) noexcept;

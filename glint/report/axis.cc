@@ -107,6 +107,30 @@ std::vector<Tick> log_ticks(const Limits& limits, int most, double apart) {
   return labelled < 2 || (labelled < 3 && span < kAlmostEven) ? linear_ticks(limits, most) : ticks;
 }
 
+std::vector<Tick> early_ticks(const Limits& limits, double apart) {
+  std::vector<Tick> ticks;
+  double last = -HUGE_VAL;
+  const auto add = [&](double value) {
+    const double at = axis_fraction(Scale::early, limits, value);
+    if (value < limits.min || value > limits.max * (1 + kSlack)) return;
+    Tick tick{.value = std::min(value, limits.max)};
+    if (at - last >= apart * (1 - kSlack)) {
+      last = at;
+      if (value < 1e6) {
+        tick.label = decimal(value, 0);
+      } else {
+        tick.label = decimal(value / std::pow(10.0, exponent_of(value)), 0) + kTimesTen;
+        tick.power = integer(exponent_of(value));
+      }
+    }
+    ticks.push_back(std::move(tick));
+  };
+  add(0);
+  for (int e = 0; e <= exponent_of(std::max(1.0, limits.max)); e++)
+    for (const double digit : {1.0, 2.0, 5.0}) add(digit * std::pow(10.0, e));
+  return ticks;
+}
+
 [[noreturn]] void bad_limits(const Axis& axis, const std::string& expected) {
   throw Error({.code = ErrorCode::usage,
                .what = "the limits of the axis leave nothing to show",
@@ -118,19 +142,23 @@ std::vector<Tick> log_ticks(const Limits& limits, int most, double apart) {
 
 bool drawable(Scale scale, double value) {
   if (!(std::fabs(value) <= kLargest)) return false;
-  return scale == Scale::linear || value >= kSmallest;
+  return scale == Scale::linear || value >= (scale == Scale::early ? 0 : kSmallest);
 }
 
 Limits axis_limits(const Axis& axis, const std::vector<double>& values, double margin) {
-  const bool log = axis.scale == Scale::log;
+  const bool log = axis.scale == Scale::log, early = axis.scale == Scale::early;
   for (const std::optional<double>& fixed : {axis.min, axis.max})
     if (fixed && !drawable(axis.scale, *fixed))
-      bad_limits(axis, log ? "limits from 1e-300 to 1e300" : "limits from -1e300 to 1e300");
+      bad_limits(axis, log     ? "limits from 1e-300 to 1e300"
+                       : early ? "limits from 0 to 1e300"
+                               : "limits from -1e300 to 1e300");
   if (axis.min && axis.max && !(*axis.min < *axis.max)) bad_limits(axis, "a minimum below the maximum");
 
   // In the space in which the axis is even.
-  const auto to = [&](double v) { return log ? std::log10(v) : v; };
-  const auto from = [&](double v) { return log ? std::pow(10.0, v) : v; };
+  const auto to = [&](double v) { return log ? std::log10(v) : early ? std::log1p(v) : v; };
+  const auto from = [&](double v) {
+    return log ? std::pow(10.0, v) : early ? std::max(0.0, std::expm1(v)) : v;
+  };
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double v : values) {
     if (!drawable(axis.scale, v)) continue;
@@ -140,7 +168,7 @@ Limits axis_limits(const Axis& axis, const std::vector<double>& values, double m
   if (low > high) low = 0, high = 1;
   const double around = std::max(std::fabs(low), std::fabs(high));
   if (high - low <= std::max(1e-12 * around, 1e-290)) {  // one value, or a range that ticks cannot resolve
-    const double half = log ? 0.5 : around < 1e-280 ? 0.5 : 0.1 * around;
+    const double half = log || early ? 0.5 : around < 1e-280 ? 0.5 : 0.1 * around;
     low -= half;
     high += half;
   } else {
@@ -161,10 +189,13 @@ Limits axis_limits(const Axis& axis, const std::vector<double>& values, double m
 
 std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart) {
   if (scale == Scale::linear) return linear_ticks(limits, most);
+  if (scale == Scale::early) return early_ticks(limits, apart > 0 ? apart : 1.0 / most);
   return log_ticks(limits, most, apart > 0 ? apart : 1.0 / most);
 }
 
 double axis_fraction(Scale scale, const Limits& limits, double value) {
+  if (scale == Scale::early)
+    return (std::log1p(value) - std::log1p(limits.min)) / (std::log1p(limits.max) - std::log1p(limits.min));
   if (scale == Scale::log)
     return (std::log10(value) - std::log10(limits.min)) / (std::log10(limits.max) - std::log10(limits.min));
   return (value - limits.min) / (limits.max - limits.min);

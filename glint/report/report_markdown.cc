@@ -45,7 +45,7 @@ std::string markdown(const Findings& findings) {
   Table table({{.header = "claim"}, {.header = "place"}, {.header = "measured"}, {.header = "verdict"}});
   for (const Finding& f : findings)
     table.add({f.in_paper ? "\xe2\x80\x9c" + f.quote + "\xe2\x80\x9d" : f.quote, f.place,
-               f.measured + "<br><sub>Holds when: " + f.rule + ".</sub>",
+               measured_text(f) + "<br><sub>Holds when: " + f.rule + ".</sub>",
                "**" + std::string(name(f.verdict)) + "**"});
   return table.markdown();
 }
@@ -82,10 +82,15 @@ Table findings_table(const Findings& findings) {
                {.header = "place"},
                {.header = "rule"},
                {.header = "measured", .text = true},
-               {.header = "verdict"}});
+               {.header = "verdict"},
+               {.header = "why_not_tested", .text = true}});
   for (const Finding& f : findings)
-    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict))});
+    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict)), f.why});
   return table;
+}
+
+std::string measured_text(const Finding& f) {
+  return f.measured == kNotRun && !f.why.empty() ? f.measured + ": " + f.why : f.measured;
 }
 
 }  // namespace glint

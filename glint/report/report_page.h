@@ -82,6 +82,8 @@ std::string report_markdown(const Report& report);
 
 // All findings as a table, for files.
 Table findings_table(const Findings& findings);
+// What was measured, and of a claim whose experiment was not run the reason.
+std::string measured_text(const Finding& finding);
 
 // The style sheet of the page.
 std::string_view report_style();

@@ -100,20 +100,20 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
 Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
                         double model_accuracy) {
   Chart chart{.title = title,
-              .x = {.label = "eigenvectors kept in each unit, k", .scale = Scale::log},
+              .x = {.label = "eigenvectors kept in each unit, k", .scale = Scale::early},
               .y = {.label = "accuracy, %"},
               .series = {}};
   size_t most = 1;
   for (const TruncationSeries& f : forms) {
-    Series s{.name = f.name, .points = {}};
-    for (size_t k = 1; k < f.accuracy.size(); k++)  // k = 0 has no place on a log axis
+    Series s{.name = f.name + (f.linear ? " (k = 0: its linear part alone)" : ""), .points = {}};
+    for (size_t k = 0; k < f.accuracy.size(); k++)
       s.points.push_back({static_cast<double>(k), 100 * f.accuracy[k]});
     most = std::max(most, f.accuracy.size() - 1);
     chart.series.push_back(std::move(s));
   }
   chart.series.push_back(
       {.name = "the model itself",
-       .points = {{1, 100 * model_accuracy}, {static_cast<double>(most), 100 * model_accuracy}},
+       .points = {{0, 100 * model_accuracy}, {static_cast<double>(most), 100 * model_accuracy}},
        .color = colors::kBlack,
        .stroke = Stroke::dashed,
        .width = 1.4});

@@ -18,10 +18,12 @@ struct SpectrumPlot {
 // The CSV has a line an eigenvalue: rank, eigenvalue, group, and how many share the group.
 Figure spectrum_figure(const SpectrumPlot& plot);
 
-// accuracy[k]: with k terms, from k = 0.
+// accuracy[k]: with k eigenvectors, from k = 0, which is what the form has without any: its constant, and
+// with `linear` the linear part of a calibrated form.
 struct TruncationSeries {
   std::string name;
   std::vector<double> accuracy;
+  bool linear = false;
 };
 Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
                         double model_accuracy);

@@ -488,15 +488,20 @@ std::vector<Finding> judge(const Measured& measured) {
   std::vector<Finding> findings;
   for (const Rule& rule : kRules) {
     Ruling ruling = rule.judge(measured);
+    const std::string less = rule.smaller(measured);
+    std::string why;
     if (ruling.verdict == Verdict::not_tested) {
+      why = ruling.measured.empty() ? less : ruling.measured.substr(0, ruling.measured.find(';'));
+      if (why.empty()) why = "its experiment was not run";
       if (ruling.measured.empty()) ruling.measured = kNotRun;
-    } else if (const std::string less = rule.smaller(measured); !less.empty()) {
+    } else if (!less.empty()) {
+      why = less;
       ruling.measured +=
           " (" + less + "; by themselves these numbers would say: " + text(name(ruling.verdict)) + ")";
       ruling.verdict = Verdict::not_tested;
     }
     findings.push_back(
-        {rule.id, rule.quote, rule.place, rule.rule, ruling.measured, ruling.verdict, rule.in_paper});
+        {rule.id, rule.quote, rule.place, rule.rule, ruling.measured, ruling.verdict, rule.in_paper, why});
   }
   return findings;
 }

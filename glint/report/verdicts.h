@@ -20,6 +20,7 @@ struct Finding {
   std::string measured;
   Verdict verdict = Verdict::not_tested;
   bool in_paper = true;  // false: a question that the paper does not ask
+  std::string why = {};  // of a claim that is not tested: what was missing or too small
 };
 
 // `measured` of a claim whose experiment was not run.

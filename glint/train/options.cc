@@ -2,11 +2,9 @@
 
 #include <charconv>
 #include <cmath>
-#include <filesystem>
 #include <limits>
 
 #include "glint/base/error.h"
-#include "glint/base/file.h"
 
 namespace glint {
 namespace {
@@ -201,26 +199,6 @@ TrainOptions options_from_json(const Json& json, const std::string& where) {
     if (std::find(names.begin(), names.end(), key) == names.end())
       fields.fail(key, "unknown option", suggest(key, names));
   return options;
-}
-
-std::string find_recipe(const std::string& name, const std::vector<std::string>& folders) {
-  namespace fs = std::filesystem;
-  std::error_code ignored;
-  if (fs::is_regular_file(name, ignored)) return name;
-  std::vector<std::string> known;
-  for (const std::string& folder : folders) {
-    if (const std::string path = folder + "/" + name + ".toml"; fs::is_regular_file(path, ignored))
-      return path;
-    for (const fs::directory_entry& e : fs::directory_iterator(folder, ignored))
-      if (e.path().extension() == ".toml") known.push_back(e.path().stem().string());
-  }
-  std::sort(known.begin(), known.end());
-  std::string looked;
-  for (const std::string& folder : folders) looked += (looked.empty() ? "looked in " : ", ") + folder;
-  throw Error({.code = ErrorCode::usage,
-               .what = "no recipe '" + name + "'",
-               .where = looked,
-               .expected = known.empty() ? "the path of a .toml file" : suggest(name, known)});
 }
 
 void check(const TrainOptions& o) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <variant>
@@ -65,10 +66,24 @@ TrainOptions options_from_json(const Json& json, const std::string& where);
 struct RecipeKey {
   std::string name, where;
 };
-// Overwrites what the recipe names, and gives its keys. Error (usage) with file, line and the nearest key.
+// The text of a recipe, and what to call it.
+struct Recipe {
+  std::string name, where, text;
+};
+struct BuiltInRecipe {
+  std::string_view name, text;
+};
+// The files of recipes/ as they were when the library was built, sorted by name.
+std::span<const BuiltInRecipe> built_in_recipes();
+// "mnist-4.1" or a path: a file of that path, else NAME.toml in the first of the folders that has it, else
+// the built-in one. Error (usage) with the nearest name, Error (bad_file) for a file of more than 64 kB.
+Recipe find_recipe(const std::string& name, const std::vector<std::string>& folders);
+Recipe read_recipe(const std::string& path);
+// All that find_recipe knows, sorted.
+std::vector<std::string> recipe_names(const std::vector<std::string>& folders);
+// Overwrites what the recipe names, and gives its keys. Error (bad_file) with file, line and the nearest key.
+std::vector<RecipeKey> apply_recipe(TrainOptions& options, const Recipe& recipe);
 std::vector<RecipeKey> apply_recipe(TrainOptions& options, const std::string& path);
-// "mnist-4.1" or a path: the file, in recipes/ of the current folder or beside the program's share folder.
-std::string find_recipe(const std::string& name, const std::vector<std::string>& folders);
 
 // Checks across options, and the parts that the engine wants.
 void check(const TrainOptions& options);

@@ -32,4 +32,11 @@ completes "glint gates --gate relu --js" --json
 completes "glint completion " bash zsh fish --help
 completes "glint help ga" gates
 completes "glint gates --plot fig"
+completes "glint train qui" quick
+completes "glint train mnist-4.1 --ga" --gate
+for shell in bash zsh fish; do
+  for recipe in "$2"/recipes/*.toml; do
+    grep -qw -e "$(basename "$recipe" .toml)" "$work/script.$shell" || fail "$shell: no recipe $recipe"
+  done
+done
 finish

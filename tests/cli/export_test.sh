@@ -48,6 +48,32 @@ for part in ("## Metrics", str(result["test_accuracy"]), "calibrated", "weight-d
 compile((hub / "modeling_glint.py").read_text(), "modeling_glint.py", "exec")
 PYTHON
 
+# Spectra go along, each file under its own name, and the manifest says what every row is.
+run spectrum "$work/run" --no-figures
+expect_code 0
+run spectrum "$work/run" --unit 3-5 --form weights --no-figures
+expect_code 0
+run spectrum "$work/run" --unit 3,7 --layer 1 --no-figures
+expect_code 0
+run export "$work/run" --npy "$work/with-spectra" --quiet
+expect_code 0
+python3 - "$work/with-spectra" <<'PYTHON' || fail "the manifest does not say what the rows are"
+import json, sys
+m = json.load(open(sys.argv[1] + "/manifest.json"))
+arrays = {a["name"]: a for a in m["arrays"]}
+rows = arrays["spectra.eigenvalues"]["rows"]
+assert [r["unit"] for r in rows] == [str(i) for i in range(10)], rows
+assert all(r["form"] == "calibrated" and r["layer"] == 2 for r in rows), rows
+one = arrays["spectra-3-minus-5-weights-layer-2.eigenvectors"]
+assert one["rows"] == [{"unit": "3 - 5", "form": "weights", "layer": 2}] and one["shape"][0] == 1, one
+assert len(m["spectra"]) == 3 and m["spectra"][0]["source"] == "spectra.safetensors", m["spectra"]
+assert sorted((s["form"], s["layer"], len(s["units"])) for s in m["spectra"]) == \
+    [("calibrated", 1, 2), ("calibrated", 2, 10), ("weights", 2, 1)], m["spectra"]
+for s in m["spectra"]:
+    assert all(len(arrays[a]["rows"]) == arrays[a]["shape"][0] == len(s["units"]) for a in s["arrays"]), s
+assert arrays["gates.1.gain"]["layer"] == 2
+PYTHON
+
 # The folder is a model for glint too.
 run eval "$work/run" --json --logits "$work/logits.npy"
 expect_code 0

@@ -43,6 +43,7 @@ before=$(stamps)
 run reproduce --quick --data glyphs --seeds 1 --out first --json
 expect_code 0
 expect_out '"verdict": "not tested at this scale"'
+expect_out '"decided": 0'
 [ "$before" = "$(stamps)" ] || fail "finished runs were trained again"
 
 # The report and its files.
@@ -71,6 +72,10 @@ for share in (0.25, 1):  # one best loss a checkpoint
 v = json.load(open("first/tables/verdicts.json"))
 words = {"holds", "holds in part", "does not hold", "not tested at this scale"}
 assert len(v) >= 12 and all(f["verdict"] in words for f in v)
+# Whoever is told nothing is told why.
+assert all(f["why_not_tested"] for f in v if f["verdict"] == "not tested at this scale"), v
+by_id = {f["id"]: f["why_not_tested"] for f in v}
+assert "MNIST was not run" in by_id["loss-below"] and "tales" in by_id["best-stories"], by_id
 f = json.load(open("first/tables/fidelity.json"))
 bilinear = [r for r in f if r["gate"] == "identity"]
 assert bilinear and all(r["agreement"] > 0.999 and r["r2"] > 0.999 for r in bilinear), bilinear

@@ -17,7 +17,7 @@ expect_code 0
 # All classes: tables, spectra, figures with their numbers.
 run spectrum "$work/run"
 expect_code 0
-for words in "weights" "calibrated" "local: exact" "the model" "k = 1" "Directions shared"; do expect_out "$words"; done
+for words in "weights" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared"; do expect_out "$words"; done
 [ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
 for name in features-calibrated shared-calibrated truncation spectrum-0-calibrated spectrum-9-calibrated; do
   for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
@@ -42,6 +42,12 @@ expect_json "len(j['units']) == 10 and all(u['eigenvalues'] == sorted(u['eigenva
 expect_json "all(abs(u['energy'][-1] - 1) < 1e-12 for u in j['units'])"
 expect_json "j['truncation']['calibrated'][-1] == j['fidelity']['calibrated']['accuracy']"
 expect_json "j['fidelity']['calibrated']['r2'] > j['fidelity']['weights']['r2']"
+# k = 0 is there and named: what a form has without any eigenvector.
+expect_json "j['truncation']['first_k'] == 0 and len(j['truncation']['calibrated']) == len(j['units'][0]['eigenvalues']) + 1"
+expect_json "j['truncation']['linear_part'] == {'weights': False, 'calibrated': True}"
+expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
+grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
+sed -n 2p "$work/run/figures/truncation.csv" | grep -q ',0,' || fail "the figure does not begin at k = 0: $(sed -n 2p "$work/run/figures/truncation.csv")"
 expect_json "j['fidelity']['calibrated']['agreement'] > 0.9"
 expect_json "j['fidelity']['local']['largest_error'] < 1e-5 * j['fidelity']['local']['largest_value']"
 # What is stored is what is told: Q v = value v is tested in the library; here shapes and eigenvalues.
@@ -85,6 +91,22 @@ run spectrum "$work/elsewhere" --no-figures
 cmp -s "$work/run/calibration.safetensors" "$work/elsewhere/calibration.safetensors" ||
   fail "the calibration on the run's own data differs"
 
+# Other units, forms and layers have files of their own: nothing that was there changes.
+everything() { (cd "$work/run" && find . -name 'spectr*' -o -name 'features*' -o -name 'shared*' | xargs sha256sum | LC_ALL=C sort); }
+everything >"$work/before"
+for flags in "--unit 3-5" "--unit 3" "--unit 3,5" "--unit 5,3" "--form weights" "--unit 3-5 --form weights"; do
+  run spectrum "$work/run" $flags
+  expect_code 0
+  everything >"$work/after"
+  [ "$(LC_ALL=C comm -23 "$work/before" "$work/after")" = "" ] || fail "spectrum $flags overwrote $(LC_ALL=C comm -23 "$work/before" "$work/after")"
+  [ "$(LC_ALL=C comm -13 "$work/before" "$work/after" | grep -c safetensors)" = 1 ] || fail "spectrum $flags has no file of its own"
+  mv "$work/after" "$work/before"
+done
+for name in spectra-3-minus-5-calibrated-layer-1 spectra-3-calibrated-layer-1 spectra-weights; do
+  [ -s "$work/run/$name.safetensors" ] || fail "no $name.safetensors: $(ls "$work/run")"
+done
+[ -s "$work/run/figures/features-3-minus-5-weights-layer-1.svg" ] || fail "no figure of 3 - 5"
+
 # Units, and only so many eigenpairs.
 run spectrum "$work/run" --unit 3-5,7..8,7 --form weights --top 6 --no-figures --out "$work/some" --json
 expect_code 0
@@ -107,7 +129,8 @@ expect_json "j['layer'] == 2 and j['fidelity']['local']['largest_error'] < 1e-5 
 run spectrum "$work/deep" --layer 1 --via 2 --unit 0,1 --json
 expect_code 0
 expect_json "j['layer'] == 1 and len(j['units']) == 2 and j['units'][0]['name'].startswith('0 via ')"
-[ -s "$work/deep/figures/layer-1-features-calibrated.svg" ] || fail "no figure of the lower layer"
+ls "$work/deep/figures" | grep -q '^features-0-1-via-v2-[0-9a-f]*-calibrated-layer-1.svg$' || fail "no figure of the lower layer"
+ls "$work/deep" | grep -q '^spectra-0-1-via-v2-[0-9a-f]*-calibrated-layer-1.safetensors$' || fail "no spectra of the lower layer"
 refused "more layers" spectrum "$work/deep" --layer 1 --via 1,2
 
 # A model that is not what it should be is a bad file.

@@ -150,4 +150,42 @@ wait "$writer" 2>/dev/null
 command_line="glint tokenize PIPE, interrupted"
 expect_code 130
 [ ! -e "$work/stopped" ] || fail "left behind: $(ls -A "$work/stopped")"
+
+# The same for a pipe that nobody writes to, and for a stdin that stays silent: one signal is enough.
+stops() {
+  local pid=$1
+  for _ in $(seq 200); do
+    sleep 0.05
+    [ -e "$work/stopped" ] && break
+  done
+  kill -INT "$pid"
+  code=0
+  wait "$pid" || code=$?
+  command_line="glint tokenize, interrupted while it waits for $2"
+  expect_code 130
+  [ ! -e "$work/stopped" ] || fail "left behind: $(ls -A "$work/stopped")"
+}
+waiting=(tokenize --tokenizer "$work/one/tokenizer.model" --out "$work/stopped" --quiet)
+timeout -k 1 60 "$glint" "${waiting[@]}" "$work/pipe" >/dev/null 2>"$work/err" &
+stops $! "a pipe"
+sleep 300 >"$work/pipe" &
+silent=$!
+timeout -k 1 60 "$glint" "${waiting[@]}" - >/dev/null 2>"$work/err" <"$work/pipe" &
+stops $! "stdin"
+kill "$silent" 2>/dev/null
+wait "$silent" 2>/dev/null
+
+# A device is no text, and a stream without marks ends before it has filled the disk.
+bad_file "a device" tokenize /dev/zero --out "$work/x"
+bad_file "a device" tokenize /dev/null --out "$work/x"
+"$glint" tokenize - --out "$work/x" </dev/zero >/dev/null 2>"$work/err" && fail "/dev/zero as stdin was taken"
+grep -q "a device" "$work/err" || fail "/dev/zero as stdin: $(cat "$work/err")"
+(ulimit -f 65536 && cat /dev/zero | "$glint" tokenize - --out "$work/x" >/dev/null 2>"$work/err") && fail "zeros were taken"
+grep -q "a story of more than" "$work/err" || fail "zeros without end: $(cat "$work/err")"
+[ ! -e "$work/x" ] || fail "left behind: $(ls -A "$work/x")"
+
+# Process substitution gives a pipe by a path, and the same corpus as the file.
+run tokenize <(cat "$work/a.txt") $vocab --out "$work/substituted" --quiet
+expect_code 0
+cmp -s "$work/one/train.bin" "$work/substituted/train.bin" || fail "a pipe gives another corpus"
 finish

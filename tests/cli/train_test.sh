@@ -37,6 +37,38 @@ run train "${small[@]}" --epochs 2 --seed 1 --out alone-1
 same_run alone-1 seeds/seed-1
 cmp -s alone-1/model.safetensors alone-2/model.safetensors && fail "two seeds gave the same weights"
 
+# A program that was moved, linked to or started elsewhere has its recipes with it; a folder of one's own wins.
+mkdir -p "$work/moved/bin" "$work/moved/here/recipes" "$work/moved/there"
+cp "$glint" "$work/moved/bin/glint"
+ln -s "$work/moved/bin/glint" "$work/moved/linked"
+printf 'epochs = 1\nbatch = 32\nd-model = 8\nseed = 77\n' >"$work/moved/here/recipes/quick.toml"
+(
+  unset GLINT_RECIPES
+  cd "$work/moved/there" || exit 1
+  "$work/moved/bin/glint" train quick --epochs 1 --d-model 8 --out run --quiet >/dev/null || exit 1
+  "$work/moved/linked" train quick --epochs 1 --d-model 8 --out run --quiet >/dev/null || exit 1
+  cd ../here && ../bin/glint train quick --out run --quiet >/dev/null
+) || fail "a program elsewhere does not find the recipe quick"
+grep -q '"noise-std": 0.3' "$work/moved/there/run/run.json" || fail "not the built-in recipe"
+grep -q '"seed": 77' "$work/moved/here/run/run.json" || fail "the recipe of one's own did not win"
+
+# Hostile recipes: bounded in size, depth and memory, and the code is that of a bad file.
+hostile() { # EXPECTED TEXT
+  printf '%s' "$2" >"$work/hostile.toml"
+  code=0
+  (ulimit -v 400000 && "$glint" train "$work/hostile.toml" --out "$work/hostile" >"$work/out" 2>"$work/err") || code=$?
+  command_line="glint train hostile.toml"
+  expect_code "${3:-3}"
+  expect_err "$1"
+  [ ! -e "$work/hostile" ] || fail "a hostile recipe made a run"
+}
+dots=$(head -c 60000 /dev/zero | tr '\0' '.' | sed 's/\./a./g')
+hostile "too large" "${dots}a=1"
+hostile "no keys with dots" "${dots:0:60000}a=1"
+hostile "a list is no value" "a=$(head -c 60000 /dev/zero | tr '\0' '[')"
+hostile "no tables" "[[${dots:0:60000}a]]"
+hostile "needs at least" $'d-model = 16384\nd-hidden = 16384\nepochs = 1\n' 1
+
 # Flags override the recipe; the aliases of gates mean the same.
 run train quick "${small[@]}" --epochs 1 --gate bilinear --out recipe
 expect_code 0
@@ -47,11 +79,16 @@ run train quick "${small[@]}" --epochs 1 --gate identity --out recipe
 expect_out "done before"
 run train "${small[@]}" --epochs 1 --gate swiglu --out swiglu
 grep -q '"gate": "silu"' swiglu/run.json || fail "swiglu is not silu"
-printf 'layers = 1\nbacth = 3\n' >wrong.toml
-refused "wrong.toml, line 2" train wrong.toml --out x
-refused "did you mean batch?" train wrong.toml --out x
-printf 'layers = "two"\n' >wrong.toml
-refused "wrong.toml, line 1" train wrong.toml --out x
+bad_recipe() { # EXPECTED TEXT: what is wrong is in the file
+  printf "$2" >wrong.toml
+  run train wrong.toml --out x
+  expect_code 3
+  expect_no_out
+  expect_err "$1"
+}
+bad_recipe "wrong.toml, line 2" 'layers = 1\nbacth = 3\n'
+bad_recipe "did you mean batch?" 'layers = 1\nbacth = 3\n'
+bad_recipe "wrong.toml, line 1" 'layers = "two"\n'
 refused "quick" train qick --out x
 refused "relu" train --gate rellu --out x
 refused "--lr" train --lr 11 --out x

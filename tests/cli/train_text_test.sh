@@ -59,9 +59,20 @@ expect_code 3
 run spectrum "$work/one" --token happy --layer 1 --no-figures
 expect_code 0
 expect_out "calibrated"
-cp "$work/one/spectra.safetensors" "$work/first"
+happy=$work/one/spectra-_happy-calibrated-layer-1.safetensors
+cp "$happy" "$work/first"
 run spectrum "$work/one" --token happy --layer 1 --no-figures --threads 1
-cmp -s "$work/first" "$work/one/spectra.safetensors" || fail "other spectra with one thread"
+cmp -s "$work/first" "$happy" || fail "other spectra with one thread"
+# Another direction, another form: files of their own.
+run spectrum "$work/one" --direction "happy - sad" --layer 1
+expect_code 0
+run spectrum "$work/one" --token happy --layer 1 --form weights
+expect_code 0
+cmp -s "$work/first" "$happy" || fail "'happy - sad' overwrote 'happy'"
+for name in spectra-_happy-minus-_sad-calibrated-layer-1 spectra-_happy-weights-layer-1; do
+  [ -s "$work/one/$name.safetensors" ] || fail "no $name: $(ls "$work/one")"
+  [ -s "$work/one/figures/${name/spectra/spectrum}.svg" ] || fail "no figure of $name: $(ls "$work/one/figures")"
+done
 run spectrum "$work/one" --direction "happy - sad" --json --no-figures
 expect_code 0
 python3 - "$work/out" <<'PYTHON' || fail "JSON of a token's spectrum"

@@ -99,6 +99,12 @@ def main():
     seed("idx", "floats", idx([1], bytes(4), kind=0x0D))
     seed("idx", "none", idx([0, 28, 28], b""))
 
+    seed("recipe", "all", b'# why\ngate = "sqs" # which\nlr = 1e-3\nseed = 0xff\nbias = true\nlayers=1_0\ndata = \'a\\b\'\n')
+    seed("recipe", "dots", b"a." * 500 + b"a=1")
+    seed("recipe", "lists", b"a=" + b"[" * 500)
+    seed("recipe", "tables", b"[[a.b]]\nc = {d = {e = 1}}")
+    seed("recipe", "escapes", b'a="\\u00e9\\U0001F600\\n\\\\"\nb=-inf\nc=1979-05-27T07:32:00Z\n"d" = nan')
+
     seed("corpus", "some", corpus([[1, 2, 3], [9], [4] * 5], 10))
     seed("corpus", "none", corpus([], 1))
     seed("corpus", "id", corpus([[10]], 10))

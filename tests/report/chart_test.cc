@@ -103,6 +103,23 @@ TEST(Axis, LogTicksAreDecades) {
   EXPECT_LE(labels(axis_ticks(Scale::log, {1e-40, 1e40}, 6)).size(), 7u);
 }
 
+TEST(Axis, EarlyTicksBeginAtZeroAndKeepApart) {
+  EXPECT_EQ(labels(axis_ticks(Scale::early, {0, 128}, 100)),
+            (std::vector<std::string>{"0", "1", "2", "5", "10", "20", "50", "100"}));
+  EXPECT_DOUBLE_EQ(axis_fraction(Scale::early, {0, 128}, 0), 0);
+  EXPECT_DOUBLE_EQ(axis_fraction(Scale::early, {0, 128}, 128), 1);
+  EXPECT_TRUE(drawable(Scale::early, 0));
+  EXPECT_FALSE(drawable(Scale::early, -1));
+  const Limits l = axis_limits({.label = "k", .scale = Scale::early}, {0, 3, 256}, 0);
+  EXPECT_DOUBLE_EQ(l.min, 0);
+  EXPECT_NEAR(l.max, 256, 1e-9);
+  for (const double most : {0.5, 1.0, 1e3, 1e9, 1e300})
+    for (const Tick& t : axis_ticks(Scale::early, {0, most}, 8)) {
+      EXPECT_GE(t.value, 0) << most;
+      EXPECT_LE(t.value, most);
+    }
+}
+
 TEST(Axis, ShortLogAxesHaveAsManyLabelsAsFit) {
   // The losses of a figure: a third of a decade has all its digits.
   EXPECT_EQ(labels(axis_ticks(Scale::log, {0.33, 1.0}, 7, 0.05)),

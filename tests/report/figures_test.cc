@@ -92,13 +92,17 @@ TEST(SpectrumFigure, MarksNearEqualEigenvalues) {
   EXPECT_EQ(spectrum_figure(plot).svg.find("near-equal"), std::string::npos);
 }
 
-TEST(TruncationFigure, StartsAtOneTermAndHasTheModelAsALine) {
+TEST(TruncationFigure, StartsWithoutEigenvectorsAndHasTheModelAsALine) {
   const Chart chart =
-      truncation_figure("t", {{"weights", {0.1, 0.5, 0.75}}, {"calibrated", {0.1, 0.6, 0.8}}}, 0.9);
+      truncation_figure("t", {{"weights", {0.1, 0.5, 0.75}}, {"calibrated", {0.4, 0.6, 0.8}, true}}, 0.9);
   ASSERT_EQ(chart.series.size(), 3u);
-  ASSERT_EQ(chart.series[0].points.size(), 2u);
-  EXPECT_EQ(chart.series[0].points[0].x, 1);
-  EXPECT_DOUBLE_EQ(chart.series[0].points[1].y, 75);
+  ASSERT_EQ(chart.series[0].points.size(), 3u);
+  EXPECT_EQ(chart.series[0].points[0].x, 0);
+  EXPECT_DOUBLE_EQ(chart.series[1].points[0].y, 40);
+  EXPECT_EQ(chart.series[0].name, "weights");
+  EXPECT_NE(chart.series[1].name.find("linear part alone"), std::string::npos);
+  EXPECT_DOUBLE_EQ(chart.series[0].points[2].y, 75);
+  EXPECT_EQ(chart.series[2].points[0].x, 0);
   EXPECT_DOUBLE_EQ(chart.series[2].points[1].y, 90);
   EXPECT_EQ(chart.series[2].points[1].x, 2);
 }

@@ -63,6 +63,7 @@ TEST(Verdicts, NothingMeasuredIsNotTested) {
   for (const Finding& f : all) {
     EXPECT_EQ(f.verdict, Verdict::not_tested) << f.id;
     EXPECT_EQ(f.measured, "not run") << f.id;
+    EXPECT_FALSE(f.why.empty()) << f.id << " does not say why";
     EXPECT_FALSE(f.quote.empty() || f.place.empty() || f.rule.empty()) << f.id;
   }
 }
@@ -238,10 +239,12 @@ TEST(Verdicts, BestOnStories) {
   const Finding small = with(kSqsLowest, 13895);
   EXPECT_EQ(small.verdict, Verdict::not_tested);
   EXPECT_NE(small.measured.find("13895 stories"), std::string::npos);
+  EXPECT_NE(small.why.find("13895 stories"), std::string::npos);
   EXPECT_NE(small.measured.find("would say: holds"), std::string::npos);
   Measured tales;
   tales.tasks = {task_of("tales", kSqsLowest)};
   EXPECT_NE(find(tales, "best-stories").measured.find("built-in tales"), std::string::npos);
+  EXPECT_NE(find(tales, "best-stories").why.find("built-in tales"), std::string::npos);
   // Best at the end alone.
   Measured m;
   m.tasks = {task_of("stories", kSqsMiddle)};

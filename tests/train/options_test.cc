@@ -127,16 +127,18 @@ TEST(Options, JsonRefused) {
   EXPECT_NE(code({{"lrr", 0.1}}).find("lr"), std::string::npos);
 }
 
-struct Recipe {
+struct RecipeFile {
   Folder folder;
-  std::string path = folder / "r.toml";
-  explicit Recipe(const std::string& text) { write_atomic(real_files(), path, text); }
+  std::string path;
+  explicit RecipeFile(const std::string& text, const std::string& name = "r.toml") : path(folder / name) {
+    write_atomic(real_files(), path, text);
+  }
 };
 ErrorParts recipe_refused(const std::string& text) {
-  const Recipe r(text);
+  const RecipeFile r(text);
   TrainOptions o;
   const ErrorParts e = error_of([&] { apply_recipe(o, r.path); });
-  EXPECT_EQ(e.code, ErrorCode::usage) << text;
+  EXPECT_EQ(e.code, ErrorCode::bad_file) << text.substr(0, 100);
   EXPECT_NE(e.where.find("r.toml, line "), std::string::npos) << e.where;
   return e;
 }
@@ -145,15 +147,54 @@ TEST(Recipes, EveryOneParsesAndResolves) {
   size_t count = 0;
   for (const auto& e : fs::directory_iterator(GLINT_SOURCE_DIR "/recipes")) {
     TrainOptions o;
-    const std::string path = find_recipe(e.path().stem().string(), {GLINT_SOURCE_DIR "/recipes"});
-    EXPECT_EQ(path, GLINT_SOURCE_DIR "/recipes/" + e.path().filename().string());
-    apply_recipe(o, path);
+    const std::string name = e.path().stem().string();
+    const Recipe recipe = find_recipe(name, {GLINT_SOURCE_DIR "/recipes"});
+    EXPECT_EQ(recipe.where, GLINT_SOURCE_DIR "/recipes/" + e.path().filename().string());
+    EXPECT_EQ(recipe.name, name);
+    apply_recipe(o, recipe);
     check(o);
     EXPECT_NO_THROW(classifier_config(o, 784, 10));
-    EXPECT_NE(read_file(path).find("#"), std::string::npos) << "a recipe has comments";
+    EXPECT_NE(recipe.text.find("#"), std::string::npos) << "a recipe has comments";
+    // The library has it too, for those who are somewhere else.
+    const Recipe built_in = find_recipe(name, {"/nowhere"});
+    EXPECT_EQ(built_in.text, recipe.text);
+    EXPECT_EQ(built_in.name, name);
     count++;
   }
   EXPECT_GE(count, 5u);
+  EXPECT_EQ(built_in_recipes().size(), count);
+  EXPECT_EQ(recipe_names({GLINT_SOURCE_DIR "/recipes"}).size(), count) << "a name twice";
+}
+
+TEST(Recipes, AFolderOfOnesOwnWins) {
+  const RecipeFile own("layers = 3\n", "quick.toml");
+  EXPECT_EQ(find_recipe("quick", {own.folder / ""}).text, "layers = 3\n");
+  EXPECT_NE(find_recipe("quick", {own.folder / "absent"}).text, "layers = 3\n");
+}
+
+// 100 kB of `a.a.a=1` once ended in 31,000 frames of a TOML library.
+TEST(Recipes, NothingInATextCanNestOrGrow) {
+  const auto many = [](size_t count, const std::string& text) {
+    std::string all;
+    while (count-- > 0) all += text;
+    return all;
+  };
+  recipe_refused(many(30000, "a.") + "a=1\n");
+  recipe_refused("a=" + many(60000, "["));
+  recipe_refused("a=" + many(15000, "{a="));
+  recipe_refused("[" + many(30000, "a.") + "a]\n");
+  recipe_refused(many(10000, "[[a]]\n"));
+  recipe_refused(many(60000, "a") + "=1\n");
+  recipe_refused(many(10000, "\"\"=1\n"));
+  recipe_refused("seed=" + many(60000, "9"));
+  recipe_refused("lr=1e" + many(60000, "9"));
+  recipe_refused("data=\"\"\"\n" + many(60000, "x"));
+  // Above 64 kB it is not even read.
+  const RecipeFile large("# " + many(100000, "x") + "\n");
+  TrainOptions o;
+  const ErrorParts e = error_of([&] { apply_recipe(o, large.path); });
+  EXPECT_EQ(e.code, ErrorCode::bad_file);
+  EXPECT_NE(e.what.find("too large"), std::string::npos) << e.what;
 }
 
 // The settings that DESIGN.md gives for the paper's tables.
@@ -180,9 +221,10 @@ TEST(Recipes, ThePapersSettings) {
 
 TEST(Recipes, UnknownKeyHasLineAndSuggestion) {
   const ErrorParts e = recipe_refused("# first\nlayers = 2\n\nlerning = 3\nbacth = 7\n");
-  EXPECT_NE(e.what.find("bacth"), std::string::npos) << e.what;  // keys come in their own order
-  EXPECT_NE(e.where.find("line 5"), std::string::npos) << e.where;
-  EXPECT_NE(e.expected.find("batch"), std::string::npos) << e.expected;
+  EXPECT_NE(e.what.find("lerning"), std::string::npos) << e.what;  // the first one
+  EXPECT_NE(e.where.find("line 4"), std::string::npos) << e.where;
+  const ErrorParts slip = recipe_refused("bacth = 7\n");
+  EXPECT_NE(slip.expected.find("batch"), std::string::npos) << slip.expected;
   recipe_refused("d_model = 3\n");
   recipe_refused("[model]\nlayers = 3\n");
 }
@@ -202,7 +244,7 @@ TEST(Recipes, WrongTypesAndDomains) {
 }
 
 TEST(Recipes, OverwritesWhatItNamesOnly) {
-  const Recipe r("gate = \"bilinear\"\nlr = 1\nbias = true\n");
+  const RecipeFile r("gate = \"bilinear\"\nlr = 1\nbias = true\n");
   TrainOptions o = all_changed();
   const Json before = options_to_json(o);
   apply_recipe(o, r.path);

@@ -255,6 +255,36 @@ await check("a page with f16 weights says so and how far it is off", async () =>
   await close();
 });
 
+await check("a model without a record of its training shows only what is known", async () => {
+  const { page, trouble, close } = await open(browser, `${folder}/foreign.html`, "#view=training");
+  const said = (await text(page, "main")) ?? "";
+  expect(/No record of the training/.test(said), `it says that nothing is recorded: ${said}`);
+  expect(!/trains exactly the same weights/.test(said), "it does not promise to train it again");
+  expect((await page.locator("main svg").count()) === 0, "no curve is drawn");
+  expect(!/–|undefined|null|NaN/.test(said), `no row stands empty: ${said}`);
+  expect(/parameters/.test(said) && /measured for this page/.test(said), "what is known is shown");
+  expect(!/unnamed data/.test((await text(page, "header")) ?? ""), "unknown data are not named");
+  expectQuiet(trouble);
+  await close();
+  const both = await open(browser, `${folder}/half-known.html`, "#view=training");
+  const words = (await text(both.page, "main")) ?? "";
+  expect(/No record came with foreign/.test(words), `it says which run has no record: ${words}`);
+  expect((await both.page.locator("main figure svg").count()) >= 2, "the curves of the other run are drawn");
+  expectQuiet(both.trouble);
+  await both.close();
+});
+
+await check("the linear part is named where eigenvectors are counted", async () => {
+  const { page, trouble, close } = await open(browser, main, "#view=spectra&form=calibrated&k=0");
+  const said = (await text(page, ".keep .said")) ?? "";
+  expect(/^k = 0: .*The linear part alone, k = 0:/.test(said), `k = 0 is the linear part: ${said}`);
+  expect(/linear part/.test((await text(page, "figure:has(h3:text('Keep only'))")) ?? ""), "the chart says it too");
+  await page.evaluate(() => { location.hash = "#view=spectra&form=weights&k=0"; });
+  await page.waitForFunction(() => !/linear part alone/.test(document.querySelector(".keep .said")?.textContent ?? ""));
+  expectQuiet(trouble);
+  await close();
+});
+
 await check("comparing: a run with itself has likeness 1 and angles 0", async () => {
   const { page, trouble, close } = await open(browser, `${folder}/same.html`, "#view=compare&class=4");
   const numbers = async () => page.evaluate(() => ({

@@ -28,6 +28,14 @@ size=$(stat -c %s "$work/pages/main.html")
 run page "$work/main" --out "$work/pages/half.html" --limit $((size - 1)) --quiet
 expect_code 0
 
+# A model that came as weights and config.json, without any record of its training.
+run export "$work/main" --hf "$work/foreign" --quiet
+expect_code 0
+run page "$work/foreign" --data glyphs --out "$work/pages/foreign.html" --quiet
+expect_code 0
+run page "$work/main" "$work/foreign" --data glyphs --out "$work/pages/half-known.html" --quiet
+expect_code 0
+
 # Names that would be markup, in every place that a run has for them.
 hostile="$work/<img src=x onerror=owned=1>"
 cp -r "$work/main" "$hostile"
