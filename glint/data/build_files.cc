@@ -44,8 +44,7 @@ void Spool::take(std::vector<std::string>& paths, const std::function<void(uint6
   for (std::string& path : paths) {
     if (!reads_once(path)) continue;
     TextStream from(path);
-    copies_.push_back(folder_ + "/text." + std::to_string(::getpid()) + "." + std::to_string(copies_.size()) +
-                      ".tmp");
+    copies_.push_back(temporary_name(folder_ + "/text"));
     const std::unique_ptr<WritableFile> to = files_.create(copies_.back());
     std::vector<char> block(size_t{1} << 18);
     for (uint64_t bytes = 0; const size_t n = from.read(block);) {
