@@ -25,9 +25,8 @@ ordered_json machine_json(const Context& context, const Machine& machine) {
 template <class T, class Data>
 class OwningTask : public T {
  public:
-  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute,
-             FileSystem& files)
-      : T(options, *data, compute, files), data_(std::move(data)) {}
+  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute)
+      : T(options, *data, compute), data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
@@ -45,7 +44,7 @@ auto once(List& list, std::mutex& mutex, const std::string& name, const Load& lo
 
 void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, const Machine& machine,
              TrainJob& job, const JobHooks& h, std::mutex& mutex) {
-  const std::unique_ptr<Task> task = data.task(job.options, machine.compute(), context.files);
+  const std::unique_ptr<Task> task = data.task(job.options, machine.compute());
   const auto tell = [&](const auto& hook, const auto&... arguments) {
     const std::lock_guard lock(mutex);
     if (hook) hook(job, arguments...);
@@ -84,11 +83,10 @@ std::shared_ptr<const TextData> TrainingData::text(const std::string& name) {
   return once(texts_, mutex_, name, [&] { return load_text_data(name); });
 }
 
-std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute,
-                                         FileSystem& files) {
+std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute) {
   if (options.text)
-    return std::make_unique<OwningTask<TextTask, TextData>>(options, text(options.data), compute, files);
-  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, images(options.data), compute, files);
+    return std::make_unique<OwningTask<TextTask, TextData>>(options, text(options.data), compute);
+  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, images(options.data), compute);
 }
 
 void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,

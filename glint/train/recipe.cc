@@ -16,7 +16,7 @@ std::vector<RecipeKey> apply_recipe(TrainOptions& options, const std::string& pa
   try {
     table = toml::parse(text, path);
   } catch (const toml::parse_error& e) {
-    throw Error({.code = ErrorCode::usage,
+    throw Error({.code = ErrorCode::bad_file,
                  .what = "not a recipe: " + std::string(e.description()),
                  .where = place(e.source()),
                  .expected = "TOML, one `key = value` a line"});
@@ -31,7 +31,7 @@ std::vector<RecipeKey> apply_recipe(TrainOptions& options, const std::string& pa
     const auto spec =
         std::find_if(specs.begin(), specs.end(), [&](const OptionSpec& s) { return s.name == name; });
     if (spec == specs.end())
-      throw Error({.code = ErrorCode::usage,
+      throw Error({.code = ErrorCode::bad_file,
                    .what = "unknown key '" + name + "' in the recipe",
                    .where = where,
                    .expected = suggest(name, names)});
@@ -49,13 +49,19 @@ std::vector<RecipeKey> apply_recipe(TrainOptions& options, const std::string& pa
     else if (const auto* d = node.as_floating_point(); d && !text_wanted && !switch_wanted)
       value = Json(d->get()).dump();
     else
-      throw Error({.code = ErrorCode::usage,
+      throw Error({.code = ErrorCode::bad_file,
                    .what = "'" + name + "' has a value of the wrong type",
                    .where = where,
                    .expected = text_wanted     ? "a \"string\""
                                : switch_wanted ? "true or false"
                                                : "a number"});
-    set_option(*spec, value, where);
+    try {
+      set_option(*spec, value, where);
+    } catch (const Error& e) {  // made for the command line; here it is a file that is wrong
+      ErrorParts parts = e.parts();
+      parts.code = ErrorCode::bad_file;
+      throw Error(parts);
+    }
     keys.push_back({name, where});
   }
   return keys;

@@ -47,11 +47,20 @@ run train quick "${small[@]}" --epochs 1 --gate identity --out recipe
 expect_out "done before"
 run train "${small[@]}" --epochs 1 --gate swiglu --out swiglu
 grep -q '"gate": "silu"' swiglu/run.json || fail "swiglu is not silu"
-printf 'layers = 1\nbacth = 3\n' >wrong.toml
-refused "wrong.toml, line 2" train wrong.toml --out x
-refused "did you mean batch?" train wrong.toml --out x
-printf 'layers = "two"\n' >wrong.toml
-refused "wrong.toml, line 1" train wrong.toml --out x
+# wrong_recipe CONTENT EXPECTED...: what is wrong inside a file has the exit code of a file.
+wrong_recipe() {
+  printf "$1" >wrong.toml
+  shift
+  run train wrong.toml --out x
+  expect_code 3
+  expect_no_out
+  for text in "$@"; do expect_err "$text"; done
+}
+wrong_recipe 'layers = 1\nbacth = 3\n' "wrong.toml, line 2" "did you mean batch?"
+wrong_recipe 'layers = "two"\n' "wrong.toml, line 1"
+wrong_recipe 'layers = 1\nlr = 11\n' "wrong.toml, line 2"
+wrong_recipe 'layers = [1\n' "wrong.toml, line"
+wrong_recipe 'layers \0\377' "wrong.toml"
 refused "quick" train qick --out x
 refused "relu" train --gate rellu --out x
 refused "--lr" train --lr 11 --out x

@@ -136,7 +136,7 @@ ErrorParts recipe_refused(const std::string& text) {
   const Recipe r(text);
   TrainOptions o;
   const ErrorParts e = error_of([&] { apply_recipe(o, r.path); });
-  EXPECT_EQ(e.code, ErrorCode::usage) << text;
+  EXPECT_EQ(e.code, ErrorCode::bad_file) << text;
   EXPECT_NE(e.where.find("r.toml, line "), std::string::npos) << e.where;
   return e;
 }
