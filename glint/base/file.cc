@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -25,6 +26,19 @@ namespace {
   throw Error({.what = "cannot " + action + ": " + std::strerror(code), .where = path, .hint = hint});
 }
 
+// As write_atomic was given it: no "./" before a name alone.
+std::string join(const std::string& directory, const std::string& name) {
+  if (directory == ".") return name;
+  return directory + (directory.ends_with('/') ? "" : "/") + name;
+}
+
+// Whether the system refused, or the path is wrong. The first is nothing that another file could mend.
+ErrorCode code_of(int error) {
+  for (const int wrong : {ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EISDIR, ENXIO, EINVAL})
+    if (error == wrong) return ErrorCode::bad_file;
+  return ErrorCode::failure;
+}
+
 class Descriptor {
  public:
   explicit Descriptor(int fd) : fd_(fd) {}
@@ -41,9 +55,12 @@ class Descriptor {
 
 class RealWritableFile : public WritableFile {
  public:
-  RealWritableFile(const std::string& path, int mode)
-      : path_(path), fd_(::open(path.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | mode, 0644)) {
-    if (fd_.get() < 0) fail("create the file", path_);
+  // `name` in the directory `at`; `path` is for messages. O_NONBLOCK: a pipe of that name must not block us.
+  RealWritableFile(int at, const std::string& name, const std::string& path, int mode)
+      : path_(path),
+        fd_(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | mode,
+                     0644)) {
+    if (fd_.get() < 0) fail(errno == ELOOP ? "write through a link" : "create the file", path_);
   }
   void write(std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
@@ -62,13 +79,59 @@ class RealWritableFile : public WritableFile {
   Descriptor fd_;
 };
 
+// Some network file systems cannot sync a directory and say EINVAL: nothing more can be done there.
+void sync_open_directory(int fd, const std::string& path) {
+  if (::fsync(fd) != 0 && errno != EINVAL) fail("sync the directory", path);
+}
+
+class RealDirectory : public Directory {
+ public:
+  explicit RealDirectory(const std::string& path)
+      : path_(path), fd_(::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC)) {
+    if (fd_.get() < 0) fail("open the directory", path_);
+  }
+  std::unique_ptr<WritableFile> create(const std::string& name) override {
+    return std::make_unique<RealWritableFile>(fd_.get(), name, of(name), O_EXCL);
+  }
+  void rename(const std::string& from, const std::string& to) override {
+    if (::renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) != 0)
+      fail("rename to " + of(to), of(from));
+  }
+  void remove(const std::string& name) override {
+    if (::unlinkat(fd_.get(), name.c_str(), 0) != 0 && errno != ENOENT) fail("remove", of(name));
+  }
+  void sync() override { sync_open_directory(fd_.get(), path_); }
+
+ private:
+  std::string of(const std::string& name) const { return join(path_, name); }
+  std::string path_;
+  Descriptor fd_;
+};
+
+class PathDirectory : public Directory {
+ public:
+  PathDirectory(FileSystem& files, std::string path) : files_(files), path_(std::move(path)) {}
+  std::unique_ptr<WritableFile> create(const std::string& name) override { return files_.create(of(name)); }
+  void rename(const std::string& from, const std::string& to) override { files_.rename(of(from), of(to)); }
+  void remove(const std::string& name) override { files_.remove(of(name)); }
+  void sync() override { files_.sync_directory(path_); }
+
+ private:
+  std::string of(const std::string& name) const { return join(path_, name); }
+  FileSystem& files_;
+  std::string path_;
+};
+
 class RealFileSystem : public FileSystem {
  public:
   std::unique_ptr<WritableFile> create(const std::string& path) override {
-    return std::make_unique<RealWritableFile>(path, O_TRUNC);
+    return std::make_unique<RealWritableFile>(AT_FDCWD, path, path, O_EXCL);
   }
   std::unique_ptr<WritableFile> append(const std::string& path) override {
-    return std::make_unique<RealWritableFile>(path, O_APPEND);
+    return std::make_unique<RealWritableFile>(AT_FDCWD, path, path, O_APPEND);
+  }
+  std::unique_ptr<Directory> open_directory(const std::string& path) override {
+    return std::make_unique<RealDirectory>(path);
   }
   void rename(const std::string& from, const std::string& to) override {
     if (::rename(from.c_str(), to.c_str()) != 0) fail("rename to " + to, from);
@@ -78,8 +141,8 @@ class RealFileSystem : public FileSystem {
   }
   void sync_directory(const std::string& directory) override {
     const Descriptor fd(::open(directory.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    // Some network file systems cannot sync a directory and say EINVAL: nothing more can be done there.
-    if (fd.get() < 0 || (::fsync(fd.get()) != 0 && errno != EINVAL)) fail("sync the directory", directory);
+    if (fd.get() < 0) fail("sync the directory", directory);
+    sync_open_directory(fd.get(), directory);
   }
 };
 
@@ -90,7 +153,7 @@ int open_regular(const std::string& path, size_t& size) {
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     const int code = errno;
     if (fd >= 0) ::close(fd);
-    throw Error({.code = ErrorCode::bad_file,
+    throw Error({.code = code_of(code),
                  .what = std::string("cannot read: ") + std::strerror(code),
                  .where = path});
   }
@@ -109,27 +172,89 @@ FileSystem& real_files() {
   return files;
 }
 
+std::unique_ptr<Directory> FileSystem::open_directory(const std::string& path) {
+  return std::make_unique<PathDirectory>(*this, path);
+}
+
 void write_atomic(FileSystem& files, const std::string& path,
                   const std::function<void(WritableFile&)>& fill) {
-  const std::string temporary = path + "." + std::to_string(::getpid()) + ".tmp";
+  const std::filesystem::path whole(path);
+  const std::string parent = whole.parent_path().string(), name = whole.filename().string();
+  const std::string temporary = temporary_name(name);
+  std::unique_ptr<Directory> directory;
   try {
-    const std::unique_ptr<WritableFile> file = files.create(temporary);
+    directory = files.open_directory(parent.empty() ? "." : parent);
+  } catch (const Error& e) {
+    ErrorParts parts = e.parts();
+    parts.where = path;  // what was to be written; the reason names what is missing
+    throw Error(parts);
+  }
+  try {
+    const std::unique_ptr<WritableFile> file = directory->create(temporary);
     fill(*file);
     file->sync();
-    files.rename(temporary, path);
+    directory->rename(temporary, name);
   } catch (...) {
     try {
-      files.remove(temporary);
+      directory->remove(temporary);
     } catch (...) {  // the first failure is the one to report
     }
     throw;
   }
-  const std::string directory = std::filesystem::path(path).parent_path().string();
-  files.sync_directory(directory.empty() ? "." : directory);
+  directory->sync();
 }
 
 void write_atomic(FileSystem& files, const std::string& path, std::string_view content) {
   write_atomic(files, path, [&](WritableFile& f) { f.write(as_bytes(content)); });
+}
+
+namespace {
+
+constexpr std::string_view kTemporary = ".tmp";
+constexpr size_t kRandomDigits = 16;
+
+}  // namespace
+
+std::string temporary_name(const std::string& name) {
+  uint64_t bits = 0;
+  if (::getrandom(&bits, sizeof bits, 0) != sizeof bits) fail("get random bytes for a temporary file", name);
+  char digits[kRandomDigits + 1];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(bits));
+  return name + "." + digits + std::string(kTemporary);
+}
+
+std::string name_of_leftover(const std::string& file) {
+  if (!file.ends_with(kTemporary)) return {};
+  const std::string stem = file.substr(0, file.size() - kTemporary.size());
+  const size_t dot = stem.rfind('.');
+  if (dot == stem.npos || dot == 0) return {};
+  const std::string random = stem.substr(dot + 1);
+  // Versions before 0.1.0 used the number of the process.
+  const bool ours = random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
+  const bool process = !random.empty() && random.find_first_not_of("0123456789") == random.npos;
+  return ours || process ? stem.substr(0, dot) : std::string();
+}
+
+bool exists(const std::string& path) {
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0) return true;
+  if (errno == ENOENT || errno == ENOTDIR) return false;
+  throw Error(
+      {.code = code_of(errno), .what = std::string("cannot read: ") + std::strerror(errno), .where = path});
+}
+
+void make_own_folder(const std::string& path) {
+  if (::mkdir(path.c_str(), 0755) == 0) return;
+  if (errno != EEXIST) fail("make the folder", path);
+  struct stat info {};
+  if (::lstat(path.c_str(), &info) != 0) fail("make the folder", path);
+  if (S_ISDIR(info.st_mode)) return;
+  throw Error({.code = ErrorCode::bad_file,
+               .what = S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else"
+                                             : "a file has the name of the folder",
+               .where = path,
+               .expected = "a folder of its own",
+               .hint = "remove it, or put a real folder in its place"});
 }
 
 std::string read_file(const std::string& path, size_t max_bytes) {

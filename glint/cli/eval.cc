@@ -315,7 +315,7 @@ void evaluate(Context& context, const Options& o) {
                  .what = "--sheet has nothing to show",
                  .where = "--worst 0",
                  .expected = "--worst from 1 on"});
-  const LoadedRun run = load_run(o.run);
+  const LoadedRun run = load_run(context, o.run);
   context.shared.precision = o.precision.empty() ? run.precision : o.precision;
   const Machine machine(context);
   DataOptions options;

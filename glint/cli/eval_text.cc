@@ -199,7 +199,7 @@ std::string range_text(const Stretch& s) {
 }  // namespace
 
 void evaluate_text(Context& context, const EvalTextOptions& o) {
-  const LanguageRun run = load_language_run(o.run);
+  const LanguageRun run = load_language_run(context, o.run);
   context.shared.precision = o.precision.empty() ? run.precision : o.precision;
   const Machine machine(context);
   TransformerEngine engine(run.model.config, machine.compute(), kRows, false);

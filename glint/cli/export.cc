@@ -11,6 +11,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/io/npy.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/seal.h"
 #include "glint/report/hf_folder.h"
 
 namespace glint::cli {
@@ -69,9 +70,22 @@ bool fits_file(const std::string& name) {
   return !name.empty() && name.front() != '.' && name.find('/') == name.npos && printable(name) == name;
 }
 
+void check_spectra_seal(const Context& context, const SafetensorsFile& file, const std::string& path) {
+  const Seal seal = seal_of(file);
+  if (seal == Seal::broken)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the spectra are damaged: the file is not what its checksum says",
+                 .where = path,
+                 .expected = "the file as glint spectrum wrote it",
+                 .hint = "glint spectrum makes it anew"});
+  if (seal == Seal::none)
+    context.say("note: " + path + " has no checksum, so that damage would not be noticed");
+}
+
 // The spectra of one file, with what every row of its arrays is.
 ordered_json add_spectra(const Context& context, const std::filesystem::path& path, Arrays& arrays) {
   const SafetensorsFile file(path.string());
+  check_spectra_seal(context, file, path.string());
   const auto said = [&](const char* key) {
     const std::string* found = file->find_metadata(key);
     return found ? *found : std::string();
@@ -168,12 +182,9 @@ ModelCard model_card(const LoadedRun& run, OpenedRun* opened) {
                  .options = {},
                  .result = {},
                  .fidelity = {}};
-  const std::string info_path = run.directory + "/run.json";
-  std::error_code ignored;
-  if (std::filesystem::exists(info_path, ignored)) {
-    const Json info = read_json(info_path);
-    card.options = info["identity"]["options"];
-    if (info.contains("result")) card.result = info["result"];
+  if (run.run.is_object()) {
+    card.options = run.run["identity"]["options"];
+    if (run.run.contains("result")) card.result = run.run["result"];
   }
   if (!opened) return card;
   const ImageReading& reading = opened->reading();
@@ -216,11 +227,11 @@ void export_run(Context& context, const Options& o) {
                  .where = "glint export",
                  .expected = "--npy DIR, --hf DIR, or both",
                  .hint = "glint export --help"});
-  const LoadedRun run = load_run(o.reading.run);
   const LinearAlgebra linalg;
   const Machine machine(context);
   const std::unique_ptr<OpenedRun> opened =
       open_with_data(context, machine, linalg, o, "the gains of the gates and the fidelity");
+  const LoadedRun run = opened ? opened->run() : load_run(context, o.reading.run);
   ordered_json done = ordered_json::array();
   if (!o.npy.empty()) done.push_back(export_npy(context, o, run, opened.get()));
   if (!o.hf.empty()) done.push_back(export_hf(context, o, run, opened.get()));

@@ -118,7 +118,7 @@ class InOrder {
 };
 
 void run(Context& context, const Options& o) {
-  const LanguageRun run = load_language_run(o.run);
+  const LanguageRun run = load_language_run(context, o.run);
   const Tokenizer& tokenizer = run.tokenizer;
   const std::vector<TokenId> prompt = prompt_ids(context, run, prompt_text(o));
   const StoryPlan plan{

@@ -248,7 +248,7 @@ OpenedLanguageRun::OpenedLanguageRun(const Context& context, const Machine& mach
                                      const LinearAlgebra& linalg, const std::string& directory,
                                      const std::string& data)
     : context_(context),
-      run_(load_language_run(directory)),
+      run_(load_language_run(context, directory)),
       reading_(run_.model, machine.compute(), linalg),
       data_(load_run_text(context, run_, data)) {}
 

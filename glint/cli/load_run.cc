@@ -4,10 +4,13 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/base/sha256.h"
 #include "glint/cli/run_checks.h"
 #include "glint/data/story_reader.h"
 #include "glint/io/json.h"
+#include "glint/train/checkpoint.h"
 #include "glint/train/options.h"
+#include "glint/train/run_file.h"
 
 namespace glint::cli {
 namespace {
@@ -41,11 +44,6 @@ std::string resume_command(const std::string& directory, const Json& options) {
   return command + " --out " + shell_word(directory);
 }
 
-bool exists(const std::string& path) {
-  std::error_code ignored;
-  return fs::exists(path, ignored);
-}
-
 // A run inside `directory`, as several seeds make them; "" when there is none.
 std::string run_inside(const std::string& directory) {
   std::error_code ignored;
@@ -60,6 +58,74 @@ std::string size_text(size_t height, size_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
 
+std::string resume_command(const RunInfo& run) {
+  return resume_command(run.directory, run.run["identity"]["options"]);
+}
+
+[[noreturn]] void refuse_unfinished(const RunInfo& run) {
+  if (run.run["state"] == "diverged")
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the training diverged: there are no weights",
+                 .where = run.directory,
+                 .expected = "a finished run",
+                 .hint = "train again with a smaller --lr, in another --out"});
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "the run is not finished: it has no weights yet",
+               .where = run.directory,
+               .expected = "model.safetensors, which the last step writes",
+               .hint = resume_command(run)});
+}
+
+// Error when the file is not what run.json says.
+void check_file(const RunInfo& run, const std::string& name) {
+  if (!run.run.is_object()) return;
+  if (const std::string wrong = damage(run.directory, run.run, name); !wrong.empty())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "a file of the run " + wrong,
+                 .where = run.directory + "/" + name,
+                 .expected = "the file as it was when the run finished",
+                 .hint = resume_command(run) + " writes it anew"});
+}
+
+// model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
+// written.
+Matrix<float> run_weights(const Context& context, const RunInfo& info, const ParamTable& table) {
+  const std::string path = info.directory + "/" + kWeightsFile;
+  if (!info.run.is_object()) return load_weights(path, table);
+  if (!info.sealed)
+    context.say("note: " + info.directory +
+                " was written by an earlier version, without checksums: damage is not noticed");
+  const std::string wrong = info.sealed      ? damage(info.directory, info.run, kWeightsFile)
+                            : exists(path) ? ""
+                                           : "is missing";
+  if (wrong.empty()) return load_weights(path, table);
+  std::optional<CheckpointWeights> copy =
+      checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
+                         info.run.value("steps", uint64_t{0}), table.floats());
+  if (!copy ||
+      (info.sealed && weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile]))
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the file with the weights " + wrong,
+                 .where = path,
+                 .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
+                 .hint = resume_command(info) + " trains it again"});
+  context.say("note: " + path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
+              resume_command(info) + " repairs it)");
+  return std::move(copy->weights);
+}
+
+// run.json, with what to do when it is damaged.
+RunFile read_run(const std::string& directory) {
+  try {
+    return read_run_file(directory);
+  } catch (const Error& e) {
+    ErrorParts parts = e.parts();
+    if (parts.code == ErrorCode::bad_file && parts.hint.empty())
+      parts.hint = "the command that trained the run repairs it where a checkpoint is left";
+    throw Error(parts);
+  }
+}
+
 }  // namespace
 
 RunInfo open_run(const std::string& directory) {
@@ -69,7 +135,8 @@ RunInfo open_run(const std::string& directory) {
   const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
                     weights = run.directory + "/model.safetensors";
   std::error_code ignored;
-  if (!fs::is_directory(run.directory, ignored) || (!exists(config) && !exists(info_path))) {
+  if (!exists(run.directory) || !fs::is_directory(run.directory, ignored) ||
+      (!exists(config) && !exists(info_path))) {
     const std::string inside = run_inside(run.directory);
     throw Error(
         {.code = ErrorCode::bad_file,
@@ -78,39 +145,42 @@ RunInfo open_run(const std::string& directory) {
          .expected = "a directory that glint train made, with config.json and model.safetensors",
          .hint = inside.empty() ? "glint train quick --out DIR makes one" : "there is a run in " + inside});
   }
-  Json options;
-  bool finished = false;
-  if (exists(info_path)) {
-    const Json info = read_json(info_path);
-    const JsonFields f(info, info_path);
-    const JsonFields given = f.object("identity").object("options");
-    run.precision = given.optional<std::string>("precision", run.precision);
-    options = info["identity"]["options"];
-    finished = f.optional<std::string>("state", "") == "finished";
-    run.data_checksum = f.object("data").optional<std::string>("checksum", "");
+  if (!exists(info_path)) {  // a model of another program, or an export: there is nothing to check it with
+    if (!exists(weights))
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "there are no weights",
+                   .where = run.directory,
+                   .expected = "model.safetensors"});
+    return run;
   }
-  if (!exists(weights)) {
-    const std::string command = options.is_null() ? "" : resume_command(run.directory, options);
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = finished ? "the weights of the run are gone"
-                                  : "the run is not finished: it has no weights yet",
-                 .where = run.directory,
-                 .expected = finished ? "model.safetensors" : "model.safetensors, which the last step writes",
-                 .hint = finished ? command + " --force trains it anew" : command});
-  }
+  const RunFile file = read_run(run.directory);
+  run.run = file.json;
+  run.sealed = file.sealed;
+  const JsonFields f(run.run, info_path);
+  run.precision =
+      f.object("identity").object("options").optional<std::string>("precision", run.precision);
+  if (f.has("data")) run.data_checksum = f.object("data").optional<std::string>("checksum", "");
+  if (!file.finished() && (run.sealed || !exists(weights))) refuse_unfinished(run);
+  check_file(run, "config.json");
   return run;
 }
 
-LoadedRun load_run(const std::string& directory) {
+LoadedRun load_run(const Context& context, const std::string& directory) {
   const RunInfo info = open_run(directory);
   check_image_run(info);
-  return {info, load_image_model(info.directory)};
+  return {info, load_image_model(info.directory, [&](const ParamTable& table) {
+            return run_weights(context, info, table);
+          })};
 }
 
-LanguageRun load_language_run(const std::string& directory) {
+LanguageRun load_language_run(const Context& context, const std::string& directory) {
   const RunInfo info = open_run(directory);
-  LanguageRun run{info, load_language_model(info.directory),
-                  Tokenizer::read(info.directory + "/" + kTokenizerFile)};
+  check_file(info, kTokenizerFile);
+  LanguageRun run{
+      info,
+      load_language_model(info.directory,
+                          [&](const ParamTable& table) { return run_weights(context, info, table); }),
+      Tokenizer::read(info.directory + "/" + kTokenizerFile)};
   const bool fits = run.tokenizer.size() == run.model.config.vocab &&
                     (run.model.tokenizer_hash.empty() || run.model.tokenizer_hash == run.tokenizer.sha256());
   if (!fits)

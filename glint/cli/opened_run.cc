@@ -1,12 +1,9 @@
 #include "glint/cli/opened_run.h"
 
-#include <filesystem>
-
 #include "glint/base/error.h"
 #include "glint/cli/run_checks.h"
 
 namespace glint::cli {
-namespace fs = std::filesystem;
 
 void add_reading_options(Verb& verb, ReadingOptions& options) {
   verb.positional("RUN", options.run, "the run directory",
@@ -20,7 +17,7 @@ void add_reading_options(Verb& verb, ReadingOptions& options) {
 OpenedRun::OpenedRun(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
                      const ReadingOptions& options, std::shared_ptr<const Dataset> data)
     : context_(context),
-      run_(load_run(options.run)),
+      run_(load_run(context, options.run)),
       reading_(run_.model, machine.compute(), linalg),
       data_(std::move(data)) {
   const bool same = data_ && (options.data.empty() ? run_.model.data : options.data) == data_->name;
@@ -47,9 +44,10 @@ StoredCalibration stored_or_measured(const Context& context, const RunInfo& run,
                                      const std::string& weights_hash,
                                      const std::function<StoredCalibration()>& measure) {
   const std::string path = run.directory + "/calibration.safetensors";
-  std::error_code ignored;
-  if (fs::exists(path, ignored)) {
+  if (exists(path)) {
     StoredCalibration stored = load_calibration(path, hidden);
+    if (!stored.sealed)
+      context.say("note: " + path + " has no checksum: it was written by an earlier version");
     if (stored.model == weights_hash) return stored;
     context.say("note: the calibration belongs to other weights and is measured anew");
   }
@@ -80,7 +78,8 @@ std::vector<GateLine> OpenedRun::lines(const std::string& form) {
 
 std::string figures_directory(const Context&, const std::string& directory) {
   const std::string path = directory + "/figures";
-  make_directory(path);
+  make_directory(directory);
+  make_own_folder(path);
   return path;
 }
 

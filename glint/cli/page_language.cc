@@ -87,9 +87,9 @@ std::string short_run_name(const std::string& directory) {
 }
 
 Json page_run_info(const std::string& directory) {
-  const std::string path = directory + "/run.json";
-  if (!fs::exists(path)) return Json::object();
-  Json info = read_json(path);
+  if (!exists(directory + "/" + kRunFile)) return Json::object();
+  Json info = read_run_file(directory).json;
+  for (const char* key : {"files", "sha256"}) info.erase(key);  // of files that the page does not have
   if (info.contains("data") && info["data"].is_object()) info["data"].erase("origin");
   const auto shorten = [](Json& value) {
     if (value.is_string()) value = last_name(value.get<std::string>());
@@ -103,7 +103,7 @@ Json page_run_info(const std::string& directory) {
 }
 
 std::vector<Json> page_metrics(const std::string& directory) {
-  return fs::exists(directory + "/metrics.jsonl") ? read_metrics(directory) : std::vector<Json>();
+  return read_metrics(directory);
 }
 
 void language_page(Context& context, const LanguagePageOptions& o) {

@@ -3,6 +3,7 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
+#include <filesystem>
 #include <iostream>
 #include <new>
 
@@ -108,6 +109,9 @@ int Program::run(const std::vector<std::string>& arguments) {
     return 0;
   } catch (const Error& e) {
     parts = e.parts();
+  } catch (const std::filesystem::filesystem_error& e) {
+    parts.what = e.code().message();
+    parts.where = e.path1().string();
   } catch (const std::bad_alloc&) {
     parts.what = "out of memory";
     parts.hint = "a smaller batch or model, or fewer threads";

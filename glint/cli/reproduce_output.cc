@@ -71,7 +71,7 @@ ReportSection provenance(const Lab& lab, const std::string& command) {
                 run_failed(directory) ? "failed" : "not run"});
       continue;
     }
-    const Json json = read_json(directory + "/run.json");
+    const Json json = read_run_file(directory).json;
     const Json machine = json.value("machine", Json::object());
     finished++;
     seconds += json.value("seconds", 0.0);

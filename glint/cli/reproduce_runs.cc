@@ -133,11 +133,8 @@ bool run_failed(const std::string& directory) {
 }
 
 bool run_finished(const std::string& directory) {
-  std::error_code ignored;
-  if (!fs::exists(directory + "/model.safetensors", ignored) || !fs::exists(directory + "/run.json", ignored))
-    return false;
-  const Json run = read_json(directory + "/run.json");
-  return run.is_object() && run.contains("state") && run["state"] == "finished";
+  return exists(directory + "/" + kWeightsFile) && exists(directory + "/" + kRunFile) &&
+         read_run_file(directory).finished();
 }
 
 void train_plan(Context& context, TrainingData& data, const std::string& out,
@@ -148,8 +145,15 @@ void train_plan(Context& context, TrainingData& data, const std::string& out,
     if (i % shard.of == shard.index && !run_failed(directory)) jobs.push_back({plan[i].options, directory});
   }
   if (jobs.empty()) return;
-  // Finished ones first: what is left is known at once.
-  std::stable_partition(jobs.begin(), jobs.end(), [](const TrainJob& j) { return run_finished(j.out); });
+  // Finished ones first: what is left is known at once. What is damaged the trainer puts right.
+  std::stable_partition(jobs.begin(), jobs.end(), [](const TrainJob& j) {
+    try {
+      return run_finished(j.out);
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::bad_file) throw;
+      return false;
+    }
+  });
   PlanDisplay display(context, jobs.size());
   for (const TrainJob& job : jobs) {
     display.add(job.out, run_cost(job.options, data));

@@ -15,7 +15,7 @@ constexpr const char* kPrompt = "once upon a time";
 constexpr double kTemperature = 0.8;
 
 std::string sample(const Lab& lab, const std::string& directory) {
-  const LanguageRun run = load_language_run(directory);
+  const LanguageRun run = load_language_run(lab.context, directory);
   std::vector<TokenId> prompt = run.tokenizer.encode(kPrompt);
   prompt.insert(prompt.begin(), run.tokenizer.end());
   Generator generator(run.model.config, lab.machine.compute(), 2);

@@ -21,12 +21,14 @@ RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
   }
   // A finished run has an evaluation at its last step; without it the file was cut, and its last line is not
   // the end of training.
-  const uint64_t steps = read_json(directory + "/run.json").value("steps", uint64_t{0});
-  if (curve.points.empty() || curve.points.back().step != steps)
+  const Json run = read_run_file(directory).json;
+  const uint64_t steps = run.value("steps", uint64_t{0}), count = run.value("evaluations", uint64_t{0});
+  if (curve.points.size() < count || curve.points.empty() || curve.points.back().step != steps)
     throw Error({.code = ErrorCode::bad_file,
-                 .what = "the metrics of a finished run end too early",
+                 .what = "the metrics of a finished run are not complete",
                  .where = directory + "/metrics.jsonl",
-                 .expected = "a last line of step " + std::to_string(steps),
+                 .expected = (count ? std::to_string(count) + " lines, " : std::string()) +
+                             "the last of step " + std::to_string(steps),
                  .hint = "remove " + directory + "; the same command trains it again"});
   const double total = static_cast<double>(steps);
   for (size_t c = 0; c < kCheckpoints; c++)

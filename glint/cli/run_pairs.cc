@@ -10,6 +10,7 @@
 #include "glint/base/error.h"
 #include "glint/cli/unit_words.h"
 #include "glint/io/json.h"
+#include "glint/train/run_file.h"
 
 namespace glint::cli {
 namespace {
@@ -137,7 +138,7 @@ std::vector<std::string> listed_runs(const std::string& text) {
 std::optional<uint64_t> run_seed(const std::string& directory) {
   const std::string path = directory + "/run.json";
   if (!there(path)) return {};
-  const Json info = read_json(path);
+  const Json info = read_run_file(directory).json;
   const JsonFields options = JsonFields(info, path).object("identity").object("options");
   if (!options.has("seed")) return {};
   return options.required<uint64_t>("seed");

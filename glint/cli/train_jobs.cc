@@ -27,9 +27,8 @@ ordered_json machine_json(const Context& context, const Machine& machine) {
 template <class T, class Data>
 class OwningTask : public T {
  public:
-  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute,
-             FileSystem& files)
-      : T(options, *data, compute, files), data_(std::move(data)) {}
+  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute)
+      : T(options, *data, compute), data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
@@ -47,7 +46,7 @@ auto once(List& list, std::mutex& mutex, const std::string& name, const Load& lo
 
 void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, const Machine& machine,
              TrainJob& job, const JobHooks& h, std::mutex& mutex) {
-  const std::unique_ptr<Task> task = data.task(job.options, machine.compute(), context.files);
+  const std::unique_ptr<Task> task = data.task(job.options, machine.compute());
   const auto tell = [&](const auto& hook, const auto&... arguments) {
     const std::lock_guard lock(mutex);
     if (hook) hook(job, arguments...);
@@ -86,16 +85,15 @@ std::shared_ptr<const TextData> TrainingData::text(const std::string& name) {
   return once(texts_, mutex_, name, [&] { return load_text_data(name); });
 }
 
-std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute,
-                                         FileSystem& files) {
+std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute) {
   if (options.text) {
     const std::shared_ptr<const TextData> stories = text(options.data);
     check_memory(training_bytes(options, stories->tokenizer.size()), memory_of_process());
-    return std::make_unique<OwningTask<TextTask, TextData>>(options, stories, compute, files);
+    return std::make_unique<OwningTask<TextTask, TextData>>(options, stories, compute);
   }
   const std::shared_ptr<const Dataset> set = images(options.data);
   check_memory(training_bytes(options, set->train.pixels.cols(), set->train.classes), memory_of_process());
-  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, set, compute, files);
+  return std::make_unique<OwningTask<ImageTask, Dataset>>(options, set, compute);
 }
 
 void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,

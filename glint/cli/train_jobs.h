@@ -20,7 +20,7 @@ namespace glint::cli {
 class TrainingData {
  public:
   explicit TrainingData(std::string data_dir) : data_dir_(std::move(data_dir)) {}
-  std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute, FileSystem& files);
+  std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute);
   std::shared_ptr<const Dataset> images(const std::string& name);
   std::shared_ptr<const TextData> text(const std::string& name);
 

@@ -77,8 +77,7 @@ void Spool::take(std::vector<std::string>& paths, const std::function<void(uint6
     if (!reads_once(path)) continue;
     uint64_t bytes = 0;
     TextStream from(path, [&] { each(bytes); });
-    copies_.push_back(folder_ + "/text." + std::to_string(::getpid()) + "." + std::to_string(copies_.size()) +
-                      ".tmp");
+    copies_.push_back(temporary_name(folder_ + "/text"));
     const std::unique_ptr<WritableFile> to = files_.create(copies_.back());
     std::vector<char> block(size_t{1} << 18);
     StoryLength length(from.name());

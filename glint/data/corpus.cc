@@ -1,7 +1,5 @@
 #include "glint/data/corpus.h"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cassert>
@@ -182,8 +180,8 @@ CorpusWriter::CorpusWriter(FileSystem& files, std::string path, size_t vocab,
                            const std::string& tokenizer_hash)
     : files_(files),
       path_(std::move(path)),
-      temporary_(path_ + "." + std::to_string(::getpid()) + ".tmp"),
-      starts_path_(path_ + ".starts." + std::to_string(::getpid()) + ".tmp"),
+      temporary_(temporary_name(path_)),
+      starts_path_(temporary_name(path_ + ".starts")),
       vocab_(vocab),
       id_bytes_(id_bytes_of(vocab)) {
   file_ = files_.create(temporary_);

@@ -75,6 +75,7 @@ class SafetensorsFile {
   explicit SafetensorsFile(const std::string& path);
   const SafetensorsView& view() const { return view_; }
   const SafetensorsView* operator->() const { return &view_; }
+  std::span<const std::byte> bytes() const { return file_.bytes(); }  // of the whole file
 
  private:
   MappedFile file_;

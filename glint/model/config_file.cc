@@ -1,13 +1,13 @@
 #include "glint/model/config_file.h"
 
-#include <filesystem>
+#include "glint/base/file.h"
 
 namespace glint {
 namespace {
 
 Json read_config(const std::string& directory) {
   const std::string path = directory + "/config.json";
-  if (!std::filesystem::exists(path))
+  if (!exists(path))
     throw Error({.code = ErrorCode::bad_file,
                  .what = "no trained model there",
                  .where = directory,

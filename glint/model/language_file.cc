@@ -17,14 +17,18 @@ Json config_to_json(const TransformerConfig& c) {
   return json;
 }
 
-void save_config(FileSystem& files, const std::string& directory, const LanguageModel& model) {
+std::string config_text(const LanguageModel& model) {
   Json json = config_to_json(model.config);
   json["data"] = model.data;
   json["tokenizer_hash"] = model.tokenizer_hash;
-  write_atomic(files, directory + "/config.json", json.dump(2) + "\n");
+  return json.dump(2) + "\n";
 }
 
-LanguageModel load_language_model(const std::string& directory) {
+void save_config(FileSystem& files, const std::string& directory, const LanguageModel& model) {
+  write_atomic(files, directory + "/config.json", config_text(model));
+}
+
+LanguageModel load_language_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::language);
   LanguageModel m;
   TransformerConfig& c = m.config;
@@ -38,7 +42,8 @@ LanguageModel load_language_model(const std::string& directory) {
   config.checked("heads", [&] { check(c); });
   m.data = config.fields().optional<std::string>("data", "");
   m.tokenizer_hash = config.fields().optional<std::string>("tokenizer_hash", "");
-  m.weights = load_weights(directory + "/model.safetensors", transformer_params(c).table);
+  const ParamTable table = transformer_params(c).table;
+  m.weights = weights ? weights(table) : load_weights(directory + "/model.safetensors", table);
   return m;
 }
 

@@ -6,6 +6,7 @@
 
 #include "glint/base/file.h"
 #include "glint/io/json.h"
+#include "glint/model/model_file.h"
 #include "glint/model/transformer.h"
 
 namespace glint {
@@ -18,11 +19,12 @@ struct LanguageModel {
 };
 
 // The weights are written with save_weights (model_file.h).
+std::string config_text(const LanguageModel& model);  // of config.json
 void save_config(FileSystem& files, const std::string& directory, const LanguageModel& model);
 
 // From a run directory. Error (bad_file) for missing, extra or misshapen tensors, for values that are not
 // finite, and for a model of another kind.
-LanguageModel load_language_model(const std::string& directory);
+LanguageModel load_language_model(const std::string& directory, const WeightsSource& weights = {});
 
 Json config_to_json(const TransformerConfig& config);
 

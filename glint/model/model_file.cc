@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/seal.h"
 #include "glint/model/config_file.h"
 
 namespace glint {
@@ -46,6 +47,14 @@ void copy_weights(const SafetensorsView& file, const ParamTable& table, std::spa
   }
 }
 
+void write_weights(WritableFile& file, const ParamTable& table, std::span<const float> weights) {
+  std::vector<TensorToWrite> tensors;
+  for (const ParamSpec& s : table.specs())
+    tensors.push_back(
+        {s.name, Dtype::f32, file_shape(s), std::as_bytes(weights.subspan(s.offset, s.size()))});
+  write_safetensors(file, tensors, {{"format", "pt"}});
+}
+
 }  // namespace
 
 Json config_to_json(const ClassifierConfig& c) {
@@ -62,21 +71,27 @@ Json config_to_json(const ClassifierConfig& c) {
   return json;
 }
 
-void save_config(FileSystem& files, const std::string& directory, const ImageModel& model) {
+std::string config_text(const ImageModel& model) {
   Json json = config_to_json(model.config);
   json["data"] = model.data;
   json["image"] = {{"height", model.height}, {"width", model.width}};
   json["class_names"] = model.class_names;
-  write_atomic(files, directory + "/config.json", json.dump(2) + "\n");
+  return json.dump(2) + "\n";
+}
+
+void save_config(FileSystem& files, const std::string& directory, const ImageModel& model) {
+  write_atomic(files, directory + "/config.json", config_text(model));
 }
 
 void save_weights(FileSystem& files, const std::string& path, const ParamTable& table,
                   std::span<const float> weights) {
-  std::vector<TensorToWrite> tensors;
-  for (const ParamSpec& s : table.specs())
-    tensors.push_back(
-        {s.name, Dtype::f32, file_shape(s), std::as_bytes(weights.subspan(s.offset, s.size()))});
-  write_safetensors(files, path, tensors, {{"format", "pt"}});
+  write_atomic(files, path, [&](WritableFile& file) { write_weights(file, table, weights); });
+}
+
+std::string weights_file_hash(const ParamTable& table, std::span<const float> weights) {
+  HashFile file;
+  write_weights(file, table, weights);
+  return file.finish();
 }
 
 void load_weights(const std::string& path, const ParamTable& table, std::span<float> weights) {
@@ -93,7 +108,7 @@ Matrix<float> load_weights(const std::string& path, const ParamTable& table) {
   return weights;
 }
 
-ImageModel load_image_model(const std::string& directory) {
+ImageModel load_image_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::image);
   const JsonFields& f = config.fields();
   ImageModel m;
@@ -121,7 +136,8 @@ ImageModel load_image_model(const std::string& directory) {
   }
   if (m.class_names.size() != m.config.classes)
     f.fail("class_names", "has the wrong number of names", std::to_string(m.config.classes));
-  m.weights = load_weights(directory + "/model.safetensors", classifier_params(m.config).table);
+  const ParamTable table = classifier_params(m.config).table;
+  m.weights = weights ? weights(table) : load_weights(directory + "/model.safetensors", table);
   return m;
 }
 

@@ -2,6 +2,7 @@
 // names that PyTorch code for bilinear models uses. Nothing in either depends on time or machine.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -19,13 +20,19 @@ struct ImageModel {
   Matrix<float> weights;  // [1, floats of the table]
 };
 
+std::string config_text(const ImageModel& model);  // of config.json
 void save_config(FileSystem& files, const std::string& directory, const ImageModel& model);
 void save_weights(FileSystem& files, const std::string& path, const ParamTable& table,
                   std::span<const float> weights);
+// SHA-256 of the file that save_weights writes.
+std::string weights_file_hash(const ParamTable& table, std::span<const float> weights);
+
+// Where weights come from when not from model.safetensors.
+using WeightsSource = std::function<Matrix<float>(const ParamTable& table)>;  // [1, floats of the table]
 
 // From a run directory. Error (bad_file) for missing, extra or misshapen tensors and for values that are not
 // finite.
-ImageModel load_image_model(const std::string& directory);
+ImageModel load_image_model(const std::string& directory, const WeightsSource& weights = {});
 void load_weights(const std::string& path, const ParamTable& table, std::span<float> weights);
 Matrix<float> load_weights(const std::string& path, const ParamTable& table);  // [1, floats of the table]
 

@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/seal.h"
 #include "glint/spectra/tiles.h"
 
 namespace glint {
@@ -165,7 +166,7 @@ void save_calibration(FileSystem& files, const std::string& path, const StoredCa
     if (!c.lines[i].shift.empty()) add("shift", c.lines[i].shift);
     metadata[layer] = name(c.kinds[i]);
   }
-  write_safetensors(files, path, tensors, metadata);
+  write_sealed_safetensors(files, path, tensors, metadata);
 }
 
 StoredCalibration load_calibration(const std::string& path, std::span<const size_t> hidden) {
@@ -182,8 +183,12 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
     if (!value) refuse("the calibration does not say its " + key, "metadata as glint writes them");
     return *value;
   };
+  const Seal seal = seal_of(file);
+  if (seal == Seal::broken)
+    refuse("the calibration is damaged: it is not what its checksum says", "the file as glint wrote it");
   if (text("format") != kFormat) refuse("not a calibration", std::string("format ") + kFormat);
   StoredCalibration c{.model = text("model"), .data = text("data"), .lines = {}, .kinds = {}};
+  c.sealed = seal == Seal::good;
   const std::string inputs = text("inputs");
   if (inputs.empty() || inputs.size() > 18 || inputs.find_first_not_of("0123456789") != std::string::npos)
     refuse("the number of inputs is \"" + inputs + "\"", "a whole number");

@@ -38,10 +38,11 @@ struct StoredCalibration {
   uint64_t inputs = 0;      // how many samples
   std::vector<GateLine> lines;
   std::vector<Calibration> kinds;
+  bool sealed = true;  // false: from a file of an earlier version, without a checksum
 };
 
 void save_calibration(FileSystem& files, const std::string& path, const StoredCalibration& calibration);
-// Error (bad_file) for what is no calibration of a model with so many hidden units in its layers.
+// Error (bad_file) for what is damaged, or no calibration of a model with so many hidden units in its layers.
 StoredCalibration load_calibration(const std::string& path, std::span<const size_t> hidden);
 
 }  // namespace glint

@@ -5,6 +5,7 @@
 
 #include "glint/io/json.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/seal.h"
 
 namespace glint {
 
@@ -36,12 +37,12 @@ void save_spectra(FileSystem& files, const std::string& path, const SpectraToWri
       tensor_to_write<int32_t>("groups", groups.view())};
   if (!spectra.features.span().empty())
     tensors.push_back({"features", Dtype::f32, {units, k, features.cols()}, std::as_bytes(features.span())});
-  write_safetensors(files, path, tensors,
-                    {{"format", "glint-spectra"},
-                     {"form", spectra.form},
-                     {"layer", std::to_string(spectra.layer + 1)},
-                     {"model_sha256", spectra.model},
-                     {"units", Json(spectra.names).dump()}});
+  write_sealed_safetensors(files, path, tensors,
+                           {{"format", "glint-spectra"},
+                            {"form", spectra.form},
+                            {"layer", std::to_string(spectra.layer + 1)},
+                            {"model_sha256", spectra.model},
+                            {"units", Json(spectra.names).dump()}});
 }
 
 }  // namespace glint

@@ -26,13 +26,15 @@ std::string file_name(uint64_t step) {
   return kPrefix + std::string(digits) + kSuffix;
 }
 
-// Newest first.
-std::vector<std::string> list(const std::string& directory) {
+// Newest first. Files, or whatever else has such a name.
+std::vector<std::string> list(const std::string& directory, bool is_file = true) {
   std::vector<std::string> found;
   std::error_code ignored;
   for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored)) {
     const std::string name = e.path().filename().string();
-    if (name.starts_with(kPrefix) && name.ends_with(kSuffix)) found.push_back(e.path().string());
+    if (name.starts_with(kPrefix) && name.ends_with(kSuffix) &&
+        fs::is_regular_file(e.symlink_status(ignored)) == is_file)
+      found.push_back(e.path().string());
   }
   std::sort(found.rbegin(), found.rend());
   return found;
@@ -132,6 +134,49 @@ bool load_newest_checkpoint(const std::string& directory, const std::string& ide
     }
   }
   return false;
+}
+
+bool has_checkpoint_of(const std::string& directory, const std::string& identity) {
+  for (const std::string& path : list(directory)) {
+    try {
+      const SafetensorsFile file(path);
+      if (const std::string* id = file->find_metadata("identity"); id && *id == identity) return true;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::bad_file) throw;
+    }
+  }
+  return false;
+}
+
+std::optional<CheckpointWeights> checkpoint_weights(const std::string& directory, const std::string& identity,
+                                                    uint64_t step, size_t floats) {
+  TrainState state;
+  state.params = Matrix<float>(1, floats);
+  const std::string path = directory + "/" + file_name(step);
+  if (!exists(path)) return {};
+  try {
+    load(path, identity, state);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::bad_file) throw;
+    return {};
+  }
+  if (state.step != step) return {};
+  return CheckpointWeights{path, std::move(state.params)};
+}
+
+std::vector<std::string> clear_checkpoint_names(FileSystem& files, const std::string& directory) {
+  std::vector<std::string> notes;
+  for (const std::string& path : list(directory, false)) {
+    std::error_code ignored;
+    const std::string aside = temporary_name(path) + ".aside";
+    if (fs::is_directory(fs::symlink_status(path, ignored)))
+      files.rename(path, aside);
+    else
+      files.remove(path);  // a link, a pipe: nothing is lost with it
+    notes.push_back(path + " is no checkpoint; it was " +
+                    (exists(aside) ? "renamed to " + fs::path(aside).filename().string() : "removed"));
+  }
+  return notes;
 }
 
 }  // namespace glint

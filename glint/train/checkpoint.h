@@ -7,6 +7,7 @@
 #include <optional>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "glint/base/file.h"
 #include "glint/base/matrix.h"
@@ -32,5 +33,20 @@ void save_checkpoint(FileSystem& files, const std::string& directory, const std:
 // The buffers of `state` must have the size of the model.
 bool load_newest_checkpoint(const std::string& directory, const std::string& identity, TrainState& state,
                             const std::function<void(const std::string&)>& note);
+
+// Whether a checkpoint says that it is of this run; the rest of it is not looked at.
+bool has_checkpoint_of(const std::string& directory, const std::string& identity);
+
+// The weights [1, floats] of a checkpoint after just this step, and its path; nothing when there is none that
+// is whole.
+struct CheckpointWeights {
+  std::string path;
+  Matrix<float> weights;
+};
+std::optional<CheckpointWeights> checkpoint_weights(const std::string& directory, const std::string& identity,
+                                                    uint64_t step, size_t floats);
+
+// Moves what is no file but has the name of a checkpoint out of the way, and says what it did.
+std::vector<std::string> clear_checkpoint_names(FileSystem& files, const std::string& directory);
 
 }  // namespace glint

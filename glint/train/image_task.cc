@@ -13,12 +13,10 @@ LastBatch last_batch(const TrainOptions& o) { return o.drop_last ? LastBatch::dr
 
 }  // namespace
 
-ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute,
-                     FileSystem& files)
+ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute)
     : options_(options),
       data_(data),
       compute_(compute),
-      files_(files),
       config_(classifier_config(options, data.train.pixels.cols(), data.train.classes)),
       steps_(batch_count(data.train.count(), options.batch, last_batch(options))) {
   engine_ =
@@ -63,14 +61,14 @@ StepResult ImageTask::evaluate() {
   return total;
 }
 
-void ImageTask::save_description(const std::string& directory) {
+std::map<std::string, std::string> ImageTask::description() const {
   ImageModel model;
   model.config = config_;
   model.data = options_.data;
   model.height = data_.train.height;
   model.width = data_.train.width;
   model.class_names = data_.class_names;
-  save_config(files_, directory, model);
+  return {{"config.json", config_text(model)}};
 }
 
 Json ImageTask::data_description() const {

@@ -11,6 +11,8 @@
 
 #include "glint/base/error.h"
 #include "glint/base/sha256.h"
+#include "glint/io/seal.h"
+#include "glint/train/checkpoint.h"
 
 namespace glint {
 namespace {
@@ -18,37 +20,47 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr const char* kLock = ".lock";
+constexpr const char* kPrepared = ".run.json.failed";
 // What glint writes into a run directory; --force removes these and nothing else.
-constexpr const char* kFiles[] = {"run.json",          "metrics.jsonl",       "config.json",
-                                  "model.safetensors", "spectra.safetensors", "calibration.safetensors",
-                                  "explorer.html"};
+constexpr const char* kFiles[] = {kRunFile,      kMetricsFile,      "config.json",
+                                  kWeightsFile,  "tokenizer.model", "calibration.safetensors",
+                                  "explorer.html", kPrepared};
 constexpr const char* kFolders[] = {"checkpoints", "figures"};
+
+bool is_spectra(const std::string& name) {
+  return name.starts_with("spectra") && name.ends_with(".safetensors");
+}
+
+bool is_our_file(const std::string& name) {
+  const auto is = [&](const char* other) { return name == other; };
+  return std::any_of(std::begin(kFiles), std::end(kFiles), is) || is_spectra(name) ||
+         (name.starts_with("scan-layer-") && name.ends_with(".csv"));
+}
 
 bool is_ours(const std::string& name) {
   const auto is = [&](const char* other) { return name == other; };
-  return is(kLock) || std::any_of(std::begin(kFiles), std::end(kFiles), is) ||
-         std::any_of(std::begin(kFolders), std::end(kFolders), is);
+  return is(kLock) || is_our_file(name) || std::any_of(std::begin(kFolders), std::end(kFolders), is);
 }
 
-// What write_atomic leaves behind when the process is killed: NAME.PID.tmp.
-bool is_leftover(const std::string& name) {
-  constexpr std::string_view kEnd = ".tmp";
-  if (!name.ends_with(kEnd)) return false;
-  const std::string stem = name.substr(0, name.size() - kEnd.size());
-  const size_t dot = stem.rfind('.');
-  return dot != stem.npos && dot + 1 < stem.size() &&
-         stem.find_first_not_of("0123456789", dot + 1) == stem.npos;
-}
-
-void remove_leftovers(FileSystem& files, const std::string& directory, const auto& writes) {
-  std::vector<std::string> found;
+std::vector<std::string> names_in(const std::string& directory) {
+  std::vector<std::string> names;
   std::error_code ignored;
-  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored)) {
-    const std::string name = e.path().filename().string();
-    if (is_leftover(name) && writes(fs::path(name).stem().stem().string()))
-      found.push_back(e.path().string());
-  }
-  for (const std::string& path : found) files.remove(path);
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
+    names.push_back(e.path().filename().string());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+bool is_real_directory(const std::string& path) {
+  std::error_code ignored;
+  return fs::is_directory(fs::symlink_status(path, ignored));
+}
+
+// What write_atomic leaves behind when the process is killed.
+void remove_leftovers(FileSystem& files, const std::string& directory, const auto& writes) {
+  for (const std::string& name : names_in(directory))
+    if (const std::string of = name_of_leftover(name); !of.empty() && writes(of))
+      files.remove(directory + "/" + name);
 }
 
 // "gate: sqs there, relu now; seed: 0 there, 1 now"
@@ -72,61 +84,108 @@ std::string differences(const Json& there, const Json& now) {
 
 RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force)
     : files_(files), path_(std::move(path)), hash_(sha256_hex(as_bytes(identity.dump()))) {
-  std::error_code error;
-  const bool existed = fs::exists(path_, error);
+  std::error_code error, ignored;
+  const bool existed = exists(path_);
   fs::create_directories(path_, error);
-  if (error || !fs::is_directory(path_))
+  if (error || !fs::is_directory(path_, ignored))
     throw Error(
         {.what = "cannot create the run directory: " + (error ? error.message() : "a file has that name"),
          .where = path_,
          .hint = "a place that you may write to (--out)"});
   lock();
   remove_leftovers(files_, path_, is_ours);
-  const std::string run = file("run.json");
-  if (fs::exists(run)) {
-    Json there;
-    std::string problem;
-    try {
-      there = read_json(run);
-    } catch (const Error& e) {
-      problem = e.parts().what;
-    }
-    const Json old = there.is_object() && there.contains("identity") ? there["identity"] : Json();
-    if (!problem.empty() || old != identity) {
-      if (!force)
-        throw Error(
-            {.code = ErrorCode::usage,
-             .what = "the directory holds another run",
-             .where = path_,
-             .expected = problem.empty() ? differences(old, identity) : "a readable run.json: " + problem,
-             .hint = "another --out, or --force to remove that run and start anew"});
-      remove_run();
-    } else if (force) {
-      remove_run();
-    } else {
-      // Without its weights a run is not finished, whatever it says: the last checkpoint has them.
-      const bool finished = there.contains("state") && there["state"] == "finished";
-      found_ = finished && fs::exists(file("model.safetensors")) ? Found::finished : Found::unfinished;
-    }
-  } else if (existed) {
-    // A run that was killed in its first moments leaves the lock and an empty folder. Everything else is not
-    // ours to write beside, not even with --force: there is no run that it could remove.
-    for (const fs::directory_entry& e : fs::directory_iterator(path_)) {
-      const std::string name = e.path().filename().string();
-      if (name == kLock || (e.is_directory() && e.path() == checkpoints() && fs::is_empty(e.path())))
-        continue;
-      if (force && is_ours(name)) continue;
-      throw Error({.code = ErrorCode::usage,
-                   .what = "the directory exists and is no run of glint",
-                   .where = e.path().string(),
-                   .expected = "a new or empty directory, or one with a run.json",
-                   .hint = "another --out"});
-    }
-    if (force) remove_run();
-  }
-  fs::create_directories(checkpoints(), error);
-  if (error) throw Error({.what = "cannot create a directory: " + error.message(), .where = checkpoints()});
+  if (fs::exists(fs::symlink_status(file(kRunFile), ignored)))
+    judge(identity, force);
+  else if (existed)
+    refuse_other_files(force);
+  if (force) remove_run();
+  make_own_folder(checkpoints());
   remove_leftovers(files_, checkpoints(), [](const std::string&) { return true; });
+  for (const std::string& note : clear_checkpoint_names(files_, checkpoints())) notes_.push_back(note);
+  if (is_real_directory(file("figures")))
+    remove_leftovers(files_, file("figures"), [](const std::string& name) {
+      return name.ends_with(".svg") || name.ends_with(".png") || name.ends_with(".csv");
+    });
+  remove_damaged_readings();
+}
+
+// Whether the run that is there is this one, and how far it is.
+void RunDirectory::judge(const Json& identity, bool force) {
+  if (force) return;
+  const std::string path = file(kRunFile);
+  RunFile there;
+  std::string problem;
+  try {
+    there = read_run_file(path_);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::bad_file) throw;
+    problem = e.parts().what;
+  }
+  if (!problem.empty()) {
+    // It is this run when what is left of the file, or a checkpoint, says so.
+    Json rest;
+    try {
+      rest = read_json(path);
+    } catch (const Error&) {
+    }
+    const bool same = rest.is_object() && rest.contains("identity") && rest["identity"] == identity;
+    if (!same && !(is_real_directory(checkpoints()) && has_checkpoint_of(checkpoints(), hash_)))
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "run.json is damaged, and nothing else says that this is the same run: " + problem,
+                   .where = path,
+                   .expected = "run.json as glint wrote it, or a checkpoint of the run",
+                   .hint = "put a copy of run.json back, or another --out"});
+    notes_.push_back(path + " is damaged (" + problem + "); it is written anew");
+    found_ = Found::unfinished;
+    return;
+  }
+  if (there.json["identity"] != identity)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the directory holds another run",
+                 .where = path_,
+                 .expected = differences(there.json["identity"], identity),
+                 .hint = "another --out, or --force to remove that run and start anew"});
+  run_ = there.json;
+  found_ = Found::unfinished;
+  if (!there.sealed)
+    notes_.push_back(path_ + " was written by an earlier version, without checksums: damage is not noticed");
+  if (!there.finished()) return;
+  // Without its weights a run is not finished, whatever it says: the last checkpoint has them.
+  const std::string wrong = there.sealed                 ? damage(path_, run_, kWeightsFile)
+                            : exists(file(kWeightsFile)) ? ""
+                                                         : "is missing";
+  if (wrong.empty())
+    found_ = Found::finished;
+  else
+    notes_.push_back(file(kWeightsFile) + " " + wrong + "; it is written anew");
+}
+
+// A run that was killed in its first moments leaves the lock and an empty folder. Everything else is not ours
+// to write beside, not even with --force: there is no run that it could remove.
+void RunDirectory::refuse_other_files(bool force) const {
+  std::error_code ignored;
+  for (const std::string& name : names_in(path_)) {
+    if (name == kLock || (file(name) == checkpoints() && is_real_directory(file(name)) &&
+                          fs::is_empty(file(name), ignored)))
+      continue;
+    if (force && is_ours(name)) continue;
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the directory exists and is no run of glint",
+                 .where = file(name),
+                 .expected = "a new or empty directory, or one with a run.json",
+                 .hint = "another --out"});
+  }
+}
+
+// Calibration and spectra are made anew by the verbs that need them; damaged they only stand in the way.
+void RunDirectory::remove_damaged_readings() {
+  for (const std::string& name : names_in(path_)) {
+    if (name != "calibration.safetensors" && !is_spectra(name)) continue;
+    const std::string wrong = damage(file(name));
+    if (wrong.empty()) continue;
+    files_.remove(file(name));
+    notes_.push_back(file(name) + " " + wrong + "; it was removed and can be made anew");
+  }
 }
 
 RunDirectory::Lock::~Lock() {
@@ -134,10 +193,10 @@ RunDirectory::Lock::~Lock() {
 }
 
 void RunDirectory::lock() {
-  lock_.fd = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+  lock_.fd = ::open(file(kLock).c_str(), O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (lock_.fd < 0)
     throw Error({.what = std::string("cannot write to the run directory: ") + std::strerror(errno),
-                 .where = path_,
+                 .where = errno == ELOOP ? file(kLock) : path_,
                  .hint = "a directory that you may write to (--out)"});
   if (::flock(lock_.fd, LOCK_EX | LOCK_NB) != 0)
     throw Error({.what = "another process is training in this directory",
@@ -146,41 +205,45 @@ void RunDirectory::lock() {
 }
 
 void RunDirectory::remove_run() {
-  for (const char* name : kFiles) files_.remove(file(name));
-  std::error_code ignored;
-  for (const char* name : kFolders) fs::remove_all(file(name), ignored);
+  found_ = Found::fresh;
+  run_ = Json();
+  for (const std::string& name : names_in(path_))
+    if (is_our_file(name)) files_.remove(file(name));
+  std::error_code error;
+  for (const char* name : kFolders) {
+    fs::remove_all(file(name), error);  // of a link only the link
+    if (error) throw Error({.what = "cannot remove: " + error.message(), .where = file(name)});
+  }
 }
 
-void RunDirectory::write_run(const Json& run) { write_atomic(files_, file("run.json"), run.dump(2) + "\n"); }
+void RunDirectory::write_run(const Json& run) {
+  write_atomic(files_, file(kRunFile), sealed_text(run, 2) + "\n");
+}
+
+void RunDirectory::prepare_end(const Json& run) {
+  write_atomic(files_, file(kPrepared), sealed_text(run, 2) + "\n");
+}
+
+void RunDirectory::end_as_prepared() { files_.rename(file(kPrepared), file(kRunFile)); }
+
+void RunDirectory::discard_prepared() { files_.remove(file(kPrepared)); }
 
 void RunDirectory::keep_metrics(uint64_t step) {
   metrics_.reset();
+  const Metrics found = scan_metrics(path_);
+  if (found.damaged > 0)
+    notes_.push_back(file(kMetricsFile) + " is damaged (" + found.first_damaged + "); " +
+                     (found.damaged == 1 ? "the line is left out"
+                                         : std::to_string(found.damaged) + " lines are left out"));
   std::string kept;
-  if (fs::exists(file("metrics.jsonl"))) {
-    const std::string text = read_file(file("metrics.jsonl"));
-    scan_json_lines(text, file("metrics.jsonl"), [&](Json line, size_t) {
-      if (JsonFields(line, file("metrics.jsonl")).required<uint64_t>("step") <= step)
-        kept += line.dump() + "\n";
-    });
-  }
-  write_atomic(files_, file("metrics.jsonl"), kept);
-  metrics_ = files_.append(file("metrics.jsonl"));
+  for (const Json& line : found.lines)
+    if (line["step"].get<uint64_t>() <= step) kept += metrics_line(line);
+  write_atomic(files_, file(kMetricsFile), kept);
+  metrics_ = files_.append(file(kMetricsFile));
 }
 
-void RunDirectory::add_metrics(const Json& line) { metrics_->write(as_bytes(line.dump() + "\n")); }
+void RunDirectory::add_metrics(const Json& line) { metrics_->write(as_bytes(metrics_line(line))); }
 
 void RunDirectory::sync_metrics() { metrics_->sync(); }
-
-std::vector<Json> read_metrics(const std::string& run_directory) {
-  const std::string path = run_directory + "/metrics.jsonl";
-  std::vector<Json> lines = read_json_lines(path).lines;
-  for (const Json& line : lines) {
-    const JsonFields fields(line, path);
-    fields.required<uint64_t>("step");
-    for (const char* key : {"train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds"})
-      fields.optional<double>(key, 0);
-  }
-  return lines;
-}
 
 }  // namespace glint

@@ -8,6 +8,7 @@
 
 #include "glint/base/file.h"
 #include "glint/io/json.h"
+#include "glint/train/run_file.h"
 
 namespace glint {
 
@@ -18,7 +19,7 @@ class RunDirectory {
   // Creates or takes the directory and locks it until destruction. `identity` is what makes two runs the same
   // (options and data). Error when another process trains in it, when it holds another run or other files;
   // with `force` such a run is removed first (only the files that glint writes). What a killed process left
-  // half written is removed.
+  // half written is removed, and so is what is damaged and can be made anew by the verbs that read.
   RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force);
 
   const std::string& path() const { return path_; }
@@ -26,17 +27,28 @@ class RunDirectory {
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   Found found() const { return found_; }
   const std::string& identity_hash() const { return hash_; }
+  // run.json as it was found; null when it was not there or cannot be trusted.
+  const Json& run() const { return run_; }
+  // What was damaged, missing or in the way, for the user.
+  const std::vector<std::string>& notes() const { return notes_; }
 
   void write_run(const Json& run);  // run.json
+  // A second run.json for an end at which nothing can be written: to rename it takes no room on the disk.
+  void prepare_end(const Json& run);
+  void end_as_prepared();
+  void discard_prepared();
 
-  // Metrics: keeps the lines up to `step`, then appends. A line is whole or absent after a crash.
+  // Metrics: keeps the whole lines up to `step`, then appends. A line is whole or absent after a crash.
   void keep_metrics(uint64_t step);
   void add_metrics(const Json& line);
   void sync_metrics();
 
  private:
   void lock();
+  void judge(const Json& identity, bool force);
+  void refuse_other_files(bool force) const;
   void remove_run();
+  void remove_damaged_readings();
 
   FileSystem& files_;
   std::string path_, hash_;
@@ -50,11 +62,9 @@ class RunDirectory {
   };
   Lock lock_;
   Found found_ = Found::fresh;
+  Json run_;
+  std::vector<std::string> notes_;
   std::unique_ptr<WritableFile> metrics_;
 };
-
-// All lines of a run's metrics; a line that a crash cut is left out. Error (bad_file) when a field has
-// another type than the trainer writes.
-std::vector<Json> read_metrics(const std::string& run_directory);
 
 }  // namespace glint

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <span>
 #include <string>
 
@@ -26,8 +27,8 @@ class Task {
   virtual StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) = 0;
   // On the clean test set, or on the validation stories.
   virtual StepResult evaluate() = 0;
-  // config.json and whatever else the run directory needs besides the weights.
-  virtual void save_description(const std::string& directory) = 0;
+  // config.json and whatever else the run directory needs besides the weights: names and contents.
+  virtual std::map<std::string, std::string> description() const = 0;
   // Of the data, for run.json.
   virtual Json data_description() const = 0;
   // A language model: its metrics have a perplexity, and it is evaluated at every quarter of the training.

@@ -31,11 +31,9 @@ TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, Toke
   return total;
 }
 
-TextTask::TextTask(const TrainOptions& options, const TextData& data, const Compute& compute,
-                   FileSystem& files)
+TextTask::TextTask(const TrainOptions& options, const TextData& data, const Compute& compute)
     : options_(options),
       data_(data),
-      files_(files),
       config_(transformer_config(options, data.tokenizer.size())),
       steps_(batch_count(data.train.stories(), options.batch,
                          options.drop_last ? LastBatch::drop : LastBatch::keep)),
@@ -65,13 +63,12 @@ StepResult TextTask::evaluate() {
   return {r.loss, r.correct, r.tokens};
 }
 
-void TextTask::save_description(const std::string& directory) {
-  save_config(files_, directory,
-              LanguageModel{.config = config_,
+std::map<std::string, std::string> TextTask::description() const {
+  const LanguageModel model{.config = config_,
                             .data = options_.data,
                             .tokenizer_hash = data_.tokenizer.sha256(),
-                            .weights = {}});
-  write_atomic(files_, directory + "/" + kTokenizerFile, data_.tokenizer.model());
+                            .weights = {}};
+  return {{"config.json", config_text(model)}, {kTokenizerFile, data_.tokenizer.model()}};
 }
 
 Json TextTask::data_description() const {

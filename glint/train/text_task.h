@@ -16,22 +16,21 @@ namespace glint {
 
 class TextTask : public Task {
  public:
-  // Keeps references to data, compute and files.
-  TextTask(const TrainOptions& options, const TextData& data, const Compute& compute, FileSystem& files);
+  // Keeps references to data and compute.
+  TextTask(const TrainOptions& options, const TextData& data, const Compute& compute);
 
   const ParamTable& params() const override { return engine_->params().table; }
   uint64_t steps_per_epoch() const override { return steps_; }
   void set_weights(std::span<const float> weights) override { engine_->set_weights(weights); }
   StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) override;
   StepResult evaluate() override;
-  void save_description(const std::string& directory) override;
+  std::map<std::string, std::string> description() const override;
   Json data_description() const override;
   bool text() const override { return true; }
 
  private:
   const TrainOptions options_;
   const TextData& data_;
-  FileSystem& files_;
   TransformerConfig config_;
   std::unique_ptr<TransformerEngine> engine_;
   uint64_t steps_ = 0;

@@ -4,8 +4,10 @@
 #include <chrono>
 #include <cmath>
 #include <ctime>
+#include <limits>
 
 #include "glint/base/error.h"
+#include "glint/base/sha256.h"
 #include "glint/model/model_file.h"
 #include "glint/train/optimizer.h"
 
@@ -29,12 +31,14 @@ Json to_json(const Evaluation& e, bool text) {
   Json j = {{"step", e.step},
             {"epoch", e.epoch},
             {"epoch_end", e.epoch_end},
-            {"train_loss", e.train_loss},
-            {"train_accuracy", e.train_accuracy},
             {"test_loss", e.test_loss},
             {"test_accuracy", e.test_accuracy},
             {"lr", e.lr},
             {"seconds", e.seconds}};
+  if (std::isfinite(e.train_loss)) {
+    j["train_loss"] = e.train_loss;
+    j["train_accuracy"] = e.train_accuracy;
+  }
   if (text) j["test_perplexity"] = std::exp(e.test_loss);
   return j;
 }
@@ -44,8 +48,8 @@ Evaluation evaluation_from(const Json& line) {
   e.step = line.value("step", uint64_t{0});
   e.epoch = line.value("epoch", uint64_t{0});
   e.epoch_end = line.value("epoch_end", false);
-  e.train_loss = line.value("train_loss", 0.0);
-  e.train_accuracy = line.value("train_accuracy", 0.0);
+  e.train_loss = line.value("train_loss", std::numeric_limits<double>::quiet_NaN());
+  e.train_accuracy = line.value("train_accuracy", std::numeric_limits<double>::quiet_NaN());
   e.test_loss = line.value("test_loss", 0.0);
   e.test_accuracy = line.value("test_accuracy", 0.0);
   e.lr = line.value("lr", 0.0);
@@ -55,21 +59,6 @@ Evaluation evaluation_from(const Json& line) {
 
 // A loss beyond this is no loss of a model that learns: ln(classes) is below 12 for every model here.
 constexpr double kDiverged = 1e6;
-
-[[noreturn]] void fail_numeric(const std::string& what, uint64_t step, double lr, const std::string& out) {
-  throw Error(
-      {.code = ErrorCode::numeric,
-       .what = what,
-       .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr) + ", " + out,
-       .expected = "finite losses and weights",
-       .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; checkpoints up to "
-               "there are kept"});
-}
-
-void check_loss(double loss, uint64_t step, double lr, const std::string& out) {
-  if (!std::isfinite(loss)) fail_numeric("the loss is not a number any more", step, lr, out);
-  if (loss >= kDiverged) fail_numeric("the loss has diverged to " + std::to_string(loss), step, lr, out);
-}
 
 Json milestones(const std::vector<Json>& metrics) {
   Json j = Json::object();
@@ -102,15 +91,31 @@ class Run {
   }
 
   TrainResult operator()() {
+    tell_notes();
+    if (directory_.found() == RunDirectory::Found::finished) {
+      repair_finished();
+      return {.state = TrainResult::State::already_finished,
+              .step = total_,
+              .total_steps = total_,
+              .last = last_};
+    }
+    // What run.json says is true after every end. When the disk has no room for it, the file that was prepared
+    // takes its place.
+    try {
+      return train();
+    } catch (const Error& e) {
+      end_with(e.code() == ErrorCode::numeric ? "diverged" : "failed");
+      throw;
+    } catch (...) {
+      end_with("failed");
+      throw;
+    }
+  }
+
+ private:
+  TrainResult train() {
     TrainResult result;
     result.total_steps = total_;
-    if (directory_.found() == RunDirectory::Found::finished) {
-      const std::vector<Json> metrics = read_metrics(setup_.out);
-      if (!metrics.empty()) result.last = evaluation_from(metrics.back());
-      result.state = TrainResult::State::already_finished;
-      result.step = total_;
-      return result;
-    }
     start();
     result.resumed_from = state_.step;
     task_.set_weights(state_.params.span());
@@ -120,11 +125,13 @@ class Run {
       const bool last = state_.step == total_;
       if (epoch_end || std::binary_search(eval_steps_.begin(), eval_steps_.end(), state_.step))
         evaluate(epoch_end);
-      if (epoch_end) state_.sums = {};
+      // The sums of the last epoch stay: with them its evaluation can be made again.
+      if (epoch_end && !last) state_.sums = {};
       const bool stop = !last && hooks_.should_stop && hooks_.should_stop();
       if (!last && (stop || due(epoch_end))) save();
       if (stop) {
         write_run("interrupted");
+        directory_.discard_prepared();
         result.state = TrainResult::State::interrupted;
         break;
       }
@@ -136,7 +143,6 @@ class Run {
     return result;
   }
 
- private:
   // Ends of epochs apart.
   std::vector<uint64_t> evaluation_steps() const {
     std::vector<uint64_t> steps = log_spaced_steps(total_, options_.eval_steps);
@@ -159,7 +165,19 @@ class Run {
     return path.substr(path.find_last_of('/') + 1);
   }
 
-  void write_run(const char* state) {
+  // How many lines of metrics the whole run has.
+  uint64_t evaluations() const {
+    uint64_t count = options_.epochs;
+    for (size_t i = 0; i < eval_steps_.size(); i++)  // in order; some may stand there twice
+      count += eval_steps_[i] % task_.steps_per_epoch() != 0 && (i == 0 || eval_steps_[i] != eval_steps_[i - 1]);
+    return count;
+  }
+
+  void write_run(const std::string& state) { directory_.write_run(run_json(state)); }
+
+  // The checksums of the description stand in run.json before the files are written, that of the weights
+  // after: until then the run is not finished, and nobody looks.
+  Json run_json(const std::string& state) const {
     Json run;
     run["identity"] = identity_;
     run["data"] = task_.data_description();
@@ -169,23 +187,96 @@ class Run {
     run["state"] = state;
     run["written"] = now_text();
     run["seconds"] = seconds_before_ + since(begin_);
-    if (std::string(state) == "finished") {
+    run["evaluations"] = evaluations();
+    run["files"] = Json::object();
+    for (const auto& [name, content] : description_) run["files"][name] = sha256_hex(as_bytes(content));
+    if (state == "finished") {
+      run["files"][kWeightsFile] = weights_file_hash(task_.params(), state_.params.span());
       run["result"] = to_json(last_, task_.text());
-      run["first_step_reaching"] = milestones(read_metrics(setup_.out));
+      // Where lines were lost nobody knows which was the first.
+      const std::vector<Json> metrics = read_metrics(setup_.out);
+      if (metrics.size() == evaluations()) run["first_step_reaching"] = milestones(metrics);
     }
-    directory_.write_run(run);
+    return run;
+  }
+
+  void end_with(const char* state) noexcept {
+    try {
+      write_run(state);
+      directory_.discard_prepared();
+    } catch (...) {
+      try {
+        directory_.end_as_prepared();
+      } catch (...) {  // there is nothing left to say it with
+      }
+    }
+  }
+
+  void note(const std::string& text) const {
+    if (hooks_.on_note) hooks_.on_note(text);
+  }
+  void tell_notes() {
+    for (; notes_told_ < directory_.notes().size(); notes_told_++) note(directory_.notes()[notes_told_]);
+  }
+
+  void write_description() {
+    for (const auto& [name, content] : description_) write_atomic(files_, directory_.file(name), content);
+  }
+
+  // The weights are good. The other files are put right from what this process knows: first the checksums,
+  // then the files, so that until the end what is damaged is known as that.
+  void repair_finished() {
+    Json run = directory_.run();
+    std::string damaged;
+    for (const auto& [name, content] : description_)
+      if (const std::string wrong = damage(setup_.out, run, name); !wrong.empty()) {
+        note(directory_.file(name) + " " + wrong + "; it is written anew");
+        damaged = name;
+        run["files"][name] = sha256_hex(as_bytes(content));
+      }
+    if (!damaged.empty()) {
+      if (run != directory_.run()) directory_.write_run(run);
+      write_description();
+    }
+    const Metrics metrics = scan_metrics(setup_.out);
+    const bool whole = !metrics.lines.empty() && metrics.lines.back()["step"] == total_;
+    if (whole) last_ = evaluation_from(metrics.lines.back());
+    if (whole && metrics.damaged == 0) return;
+    directory_.keep_metrics(total_);
+    tell_notes();
+    if (!whole) evaluate_again(run);
+    directory_.sync_metrics();
+  }
+
+  // The last line of the metrics is lost. run.json has a copy of it when the run had finished.
+  void evaluate_again(const Json& run) {
+    const std::string lost = directory_.file(kMetricsFile) + " has no line of the last step; ";
+    if (run.is_object() && run.contains("result") && run["result"]["step"] == total_) {
+      note(lost + "it was put back from run.json");
+      last_ = evaluation_from(run["result"]);
+      directory_.add_metrics(to_json(last_, task_.text()));
+      return;
+    }
+    note(lost + "the model was evaluated again");
+    if (directory_.found() == RunDirectory::Found::finished) {
+      load_weights(directory_.file(kWeightsFile), task_.params(), state_.params.span());
+      state_.step = total_;
+    }
+    task_.set_weights(state_.params.span());
+    lr_ = rate_.at(total_ - 1);
+    if (seconds_before_ == 0 && run.is_object()) seconds_before_ = run.value("seconds", 0.0);
+    evaluate(state_.step % task_.steps_per_epoch() == 0);
   }
 
   void start() {
     // Moments are loaded together with the weights, then handed to the optimiser.
     state_.moment1 = Matrix<float>(1, state_.params.size());
     state_.moment2 = Matrix<float>(1, state_.params.size());
-    const auto note = [&](const std::string& text) {
-      if (hooks_.on_note) hooks_.on_note(text);
-    };
+    const bool before = directory_.found() == RunDirectory::Found::unfinished;
     const bool resumed =
-        directory_.found() == RunDirectory::Found::unfinished &&
-        load_newest_checkpoint(directory_.checkpoints(), directory_.identity_hash(), state_, note);
+        before && load_newest_checkpoint(directory_.checkpoints(), directory_.identity_hash(), state_,
+                                         [&](const std::string& text) { note(text); });
+    if (resumed) saved_step_ = state_.step;
     if (resumed) {
       std::copy_n(state_.moment1.data(), state_.moment1.size(), optimizer_.moment1().data());
       std::copy_n(state_.moment2.data(), state_.moment2.size(), optimizer_.moment2().data());
@@ -193,17 +284,22 @@ class Run {
       state_.step = 0;
       state_.sums = {};
       task_.params().initialise(state_.params.span(), options_.seed);
+      if (directory_.run().is_object() && directory_.run()["state"] == "finished")
+        note(setup_.out + " has no checkpoint that could be used; the run starts again from the beginning");
     }
-    // First of all files: a directory without it is not known as a run.
-    if (directory_.found() == RunDirectory::Found::fresh) write_run("running");
+    // First of all files: a directory without it is not known as a run, and one that was finished is not any
+    // more.
+    write_run("running");
+    directory_.prepare_end(run_json("failed"));
     directory_.keep_metrics(state_.step);
+    tell_notes();
     if (const std::vector<Json> metrics = read_metrics(setup_.out); !metrics.empty()) {
       last_ = evaluation_from(metrics.back());
       seconds_before_ = last_.seconds;
     }
-    task_.save_description(setup_.out);
-    write_run("running");
+    write_description();
     last_save_ = Clock::now();
+    if (state_.step == total_ && last_.step != total_) evaluate_again(directory_.run());
   }
 
   void one_step() {
@@ -211,7 +307,7 @@ class Run {
     lr_ = rate_.at(state_.step);
     const StepResult r = task_.step(state_.step / spe, state_.step % spe, gradients_.span());
     const double loss = r.loss / static_cast<double>(r.samples);
-    check_loss(loss, state_.step + 1, lr_, setup_.out);
+    check_loss(loss, state_.step + 1);
     optimizer_.step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
     task_.set_weights(state_.params.span());
     state_.step++;
@@ -228,15 +324,31 @@ class Run {
     last_.step = state_.step;
     last_.epoch = state_.step / task_.steps_per_epoch();
     last_.epoch_end = epoch_end;
-    last_.train_loss = state_.sums.loss / seen;
-    last_.train_accuracy = static_cast<double>(state_.sums.correct) / seen;
+    const bool known = state_.sums.samples > 0;  // not after a finished run of an earlier version
+    last_.train_loss = known ? state_.sums.loss / seen : std::numeric_limits<double>::quiet_NaN();
+    last_.train_accuracy = known ? static_cast<double>(state_.sums.correct) / seen : last_.train_loss;
     last_.test_loss = test.loss / n;
     last_.test_accuracy = static_cast<double>(test.correct) / n;
     last_.lr = lr_;
     last_.seconds = seconds_before_ + since(begin_);
-    check_loss(last_.test_loss, state_.step, lr_, setup_.out);
+    check_loss(last_.test_loss, state_.step);
     directory_.add_metrics(to_json(last_, task_.text()));
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
+  }
+
+  void check_loss(double loss, uint64_t step) const {
+    if (!std::isfinite(loss)) fail_numeric("the loss is not a number any more", step);
+    if (loss >= kDiverged) fail_numeric("the loss has diverged to " + std::to_string(loss), step);
+  }
+  [[noreturn]] void fail_numeric(const std::string& what, uint64_t step) const {
+    throw Error({.code = ErrorCode::numeric,
+                 .what = what,
+                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) + ", " +
+                          setup_.out,
+                 .expected = "finite losses and weights",
+                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; " +
+                         (saved_step_ ? "the checkpoint of step " + std::to_string(saved_step_) + " is kept"
+                                      : std::string("there is no checkpoint yet"))});
   }
 
   // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.
@@ -244,7 +356,7 @@ class Run {
     for (const ParamSpec& s : task_.params().specs())
       for (const float w : state_.params.span().subspan(s.offset, s.size()))
         if (!std::isfinite(w))
-          fail_numeric("a weight of " + s.name + " is not a number any more", state_.step, lr_, setup_.out);
+          fail_numeric("a weight of " + s.name + " is not a number any more", state_.step);
   }
 
   bool due(bool epoch_end) const {
@@ -258,6 +370,7 @@ class Run {
     std::copy_n(optimizer_.moment1().data(), state_.moment1.size(), state_.moment1.data());
     std::copy_n(optimizer_.moment2().data(), state_.moment2.size(), state_.moment2.data());
     save_checkpoint(files_, directory_.checkpoints(), directory_.identity_hash(), state_);
+    saved_step_ = state_.step;
     last_save_ = Clock::now();
   }
 
@@ -265,6 +378,7 @@ class Run {
     save();
     save_weights(files_, directory_.file("model.safetensors"), task_.params(), state_.params.span());
     write_run("finished");
+    directory_.discard_prepared();
   }
 
   const TrainOptions& options_;
@@ -276,6 +390,7 @@ class Run {
   const uint64_t total_;
   const LearningRate rate_;
   const Json identity_;
+  const std::map<std::string, std::string> description_ = task_.description();
   RunDirectory directory_;
   Adamw optimizer_;
   TrainState state_;
@@ -283,6 +398,8 @@ class Run {
   const std::vector<uint64_t> eval_steps_;
   Evaluation last_;
   double lr_ = 0, seconds_before_ = 0;
+  uint64_t saved_step_ = 0;  // of the newest checkpoint; 0: there is none
+  size_t notes_told_ = 0;
   const Clock::time_point begin_ = Clock::now();
   Clock::time_point last_save_ = begin_;
 };

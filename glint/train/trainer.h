@@ -16,7 +16,7 @@ namespace glint {
 struct Evaluation {
   uint64_t step = 0, epoch = 0;  // done
   bool epoch_end = false;
-  double train_loss = 0, train_accuracy = 0;  // over the epoch so far
+  double train_loss = 0, train_accuracy = 0;  // over the epoch so far; NaN when that is not known any more
   double test_loss = 0, test_accuracy = 0;
   double lr = 0, seconds = 0;
 };

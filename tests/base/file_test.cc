@@ -237,10 +237,104 @@ TEST_F(RealFiles, WriteAtomicOverADirectoryFailsAndCleansUp) {
 
 TEST_F(RealFiles, AFullDiskIsReportedWithAHint) {
   if (::access("/dev/full", W_OK) != 0) GTEST_SKIP() << "no /dev/full here";
-  const auto file = real_files().create("/dev/full");
+  const auto file = real_files().append("/dev/full");
   const ErrorParts e = error_of([&] { file->write(as_bytes("x")); });
   EXPECT_NE(e.what.find("No space left"), std::string::npos) << e.what;
   EXPECT_NE(e.hint.find("free some space"), std::string::npos) << e.hint;
+}
+
+// A hostile folder: links under the names that are written, and under the names of temporary files that could
+// be guessed.
+TEST_F(RealFiles, NothingIsWrittenThroughALink) {
+  put("outside", "precious");
+  const auto link = [&](const std::string& name) {
+    std::filesystem::create_symlink(path("outside"), path(name));
+  };
+  link("f");
+  link("f.tmp");
+  link("f." + std::to_string(::getpid()) + ".tmp");
+  write_atomic(real_files(), path("f"), "new");
+  EXPECT_EQ(read_file(path("f")), "new");
+  EXPECT_FALSE(std::filesystem::is_symlink(path("f"))) << "the link itself is replaced";
+  link("log");
+  EXPECT_THROW(real_files().append(path("log")), Error);
+  EXPECT_THROW(real_files().create(path("log")), Error);
+  EXPECT_EQ(read_file(path("outside")), "precious");
+  std::filesystem::create_symlink(path("nowhere"), path("dangling"));
+  EXPECT_THROW(real_files().append(path("dangling")), Error);
+  EXPECT_THROW(real_files().create(path("dangling")), Error);
+  EXPECT_FALSE(std::filesystem::exists(path("nowhere")));
+}
+
+TEST_F(RealFiles, CreateTakesNoFileThatIsThere) {
+  put("f", "old");
+  EXPECT_THROW(real_files().create(path("f")), Error);
+  EXPECT_EQ(read_file(path("f")), "old");
+}
+
+// The directory is opened once: moving it away meanwhile does not send the file elsewhere.
+TEST_F(RealFiles, TheDirectoryStaysTheSameOne) {
+  std::filesystem::create_directory(path("d"));
+  std::filesystem::create_directory(path("other"));
+  write_atomic(real_files(), path("d/f"), [&](WritableFile& f) {
+    std::filesystem::rename(path("d"), path("moved"));
+    std::filesystem::create_symlink(path("other"), path("d"));
+    f.write(as_bytes("x"));
+  });
+  EXPECT_EQ(read_file(path("moved/f")), "x");
+  EXPECT_TRUE(std::filesystem::is_empty(path("other")));
+}
+
+TEST_F(RealFiles, TemporaryNamesAreKnownAgain) {
+  const std::string a = temporary_name("model.safetensors"), b = temporary_name("model.safetensors");
+  EXPECT_NE(a, b);
+  EXPECT_EQ(name_of_leftover(a), "model.safetensors");
+  EXPECT_EQ(name_of_leftover("run.json.4711.tmp"), "run.json");  // of earlier versions
+  for (const char* other : {"notes.tmp", "a.b.tmp", ".0123456789abcdef.tmp", "run.json", "x.0123abcd.tmp",
+                            "run.json.0123456789abcdeF.tmp", ""})
+    EXPECT_EQ(name_of_leftover(other), "") << other;
+}
+
+TEST_F(RealFiles, ExistsTellsMissingFromUnreachable) {
+  put("f", "x");
+  EXPECT_TRUE(exists(path("f")));
+  EXPECT_FALSE(exists(path("nothing")));
+  EXPECT_FALSE(exists(path("f/below")));
+  std::filesystem::create_symlink(path("loop"), path("loop"));
+  const ErrorParts e = error_of([&] { exists(path("loop")); });
+  EXPECT_EQ(e.code, ErrorCode::bad_file);
+  EXPECT_EQ(e.where, path("loop"));
+  EXPECT_EQ(error_of([&] { read_file(path("loop")); }).code, ErrorCode::bad_file);
+}
+
+// What the system refuses is no fault of the file's content.
+TEST_F(RealFiles, NoPermissionIsAFailureOfTheMachine) {
+  put("f", "x");
+  std::filesystem::create_directory(path("d"));
+  std::filesystem::permissions(path("f"), std::filesystem::perms::none);
+  std::filesystem::permissions(path("d"), std::filesystem::perms::none);
+  std::filesystem::permissions(directory_, std::filesystem::perms(0755));
+  const bool root = ::geteuid() == 0;
+  if (root) {
+    ASSERT_EQ(::seteuid(65534), 0);  // root may read everything
+  }
+  EXPECT_EQ(error_of([&] { read_file(path("f")); }).code, ErrorCode::failure);
+  EXPECT_EQ(error_of([&] { MappedFile file(path("f")); }).code, ErrorCode::failure);
+  EXPECT_EQ(error_of([&] { exists(path("d/f")); }).code, ErrorCode::failure);
+  if (root) {
+    ASSERT_EQ(::seteuid(0), 0);
+  }
+  std::filesystem::permissions(path("d"), std::filesystem::perms::owner_all);
+}
+
+TEST_F(RealFiles, AnOwnFolderIsNoLink) {
+  make_own_folder(path("d"));
+  EXPECT_NO_THROW(make_own_folder(path("d")));
+  std::filesystem::create_symlink(path("d"), path("link"));
+  put("file", "x");
+  for (const char* name : {"link", "file"})
+    EXPECT_EQ(error_of([&] { make_own_folder(path(name)); }).code, ErrorCode::bad_file) << name;
+  EXPECT_EQ(error_of([&] { make_own_folder(path("no/such")); }).code, ErrorCode::failure);
 }
 
 TEST_F(RealFiles, RemovingWhatIsAbsentIsFine) {

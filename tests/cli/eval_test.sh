@@ -168,22 +168,33 @@ expect_code 130
 
 cp -r "$work/run" "$work/other"
 rm "$work/other/model.safetensors"
+run eval "$work/run"
+cp "$work/out" "$work/good"
+run eval "$work/other"
+expect_code 0
+expect_err "model.safetensors is missing; the same weights are read from $work/other/checkpoints/step-"
+cmp -s <(sed "s|$work/other|$work/run|" "$work/out") "$work/good" || fail "the weights of the checkpoint give another result"
+[ ! -e "$work/other/model.safetensors" ] || fail "eval has written weights"
+rm -r "$work/other/checkpoints"
 run eval "$work/other"
 expect_code 3
-expect_err "the weights of the run are gone"
-command=$(sed -n 's/^  try:      glint \(.* --force\) .*/\1/p' "$work/err")
+expect_err "the file with the weights is missing"
+command=$(sed -n 's/^  try:      glint \(.*\) trains it again/\1/p' "$work/err")
 eval "run $command"
 expect_code 0
+expect_err "starts again from the beginning"
 cmp -s "$work/run/model.safetensors" "$work/other/model.safetensors" || fail "the command of eval trains another model"
 
 # A class name from the file cannot reach the terminal as an escape sequence.
 sed -i 's/"9"/"9\\u001b[31mred"/' "$work/other/config.json"
+python3 "$2/tests/cli/reseal.py" "$work/other"
 run eval "$work/other" --data "$work/few" --draw blocks
 expect_code 0
 if grep -q $'\x1b\\[31m' "$work/out"; then fail "an escape sequence of config.json reached stdout"; fi
 
 # Changed data: the built-in digits cannot change, so the run says that it had others.
 sed -i 's/"checksum": "[0-9a-f]*"/"checksum": "00"/' "$work/other/run.json"
+python3 "$2/tests/cli/reseal.py" "$work/other"
 run eval "$work/other"
 expect_code 0
 expect_err "is not what it was when the run was trained"

@@ -104,6 +104,7 @@ expect_code 3
 cp -r "$work/run" "$work/orphan"
 rm -f "$work/orphan/calibration.safetensors"
 sed -i 's/"data": "glyphs"/"data": "\/no\/such\/folder"/' "$work/orphan/config.json"
+python3 "$2/tests/cli/reseal.py" "$work/orphan"
 run export "$work/orphan" --npy "$work/few" --hf "$work/few-hub"
 expect_code 0
 expect_err "note: without the gains"

@@ -100,7 +100,7 @@ cp first/runs/glyphs-4.2/relu/seed-0/metrics.jsonl kept
 head -n 2 kept > first/runs/glyphs-4.2/relu/seed-0/metrics.jsonl
 run reproduce fig3 --quick --data glyphs --seeds 1 --out first
 expect_code 3
-expect_err "the metrics of a finished run end too early"
+expect_err "the metrics of a finished run are not complete"
 cp kept first/runs/glyphs-4.2/relu/seed-0/metrics.jsonl
 
 # A run directory with something else in it is not touched.

@@ -146,6 +146,7 @@ text = json.dumps(head).encode()
 text += b" " * (-len(text) % 8)
 open(sys.argv[1], "wb").write(struct.pack("<Q", len(text)) + text + data)
 PY
+  python3 tests/cli/reseal.py "$work/broken" # no damage: weights that were wrong from the beginning
   run spectrum "$work/broken" --no-figures
   [ "$code" -eq 3 ] || fail "$1: exit code $code: $(cat "$work/err")"
   expect_no_out

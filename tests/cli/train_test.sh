@@ -79,16 +79,20 @@ run train quick "${small[@]}" --epochs 1 --gate identity --out recipe
 expect_out "done before"
 run train "${small[@]}" --epochs 1 --gate swiglu --out swiglu
 grep -q '"gate": "silu"' swiglu/run.json || fail "swiglu is not silu"
-bad_recipe() { # EXPECTED TEXT: what is wrong is in the file
-  printf "$2" >wrong.toml
+# wrong_recipe CONTENT EXPECTED...: what is wrong inside a file has the exit code of a file.
+wrong_recipe() {
+  printf "$1" >wrong.toml
+  shift
   run train wrong.toml --out x
   expect_code 3
   expect_no_out
-  expect_err "$1"
+  for text in "$@"; do expect_err "$text"; done
 }
-bad_recipe "wrong.toml, line 2" 'layers = 1\nbacth = 3\n'
-bad_recipe "did you mean batch?" 'layers = 1\nbacth = 3\n'
-bad_recipe "wrong.toml, line 1" 'layers = "two"\n'
+wrong_recipe 'layers = 1\nbacth = 3\n' "wrong.toml, line 2" "did you mean batch?"
+wrong_recipe 'layers = "two"\n' "wrong.toml, line 1"
+wrong_recipe 'layers = 1\nlr = 11\n' "wrong.toml, line 2"
+wrong_recipe 'layers = [1\n' "wrong.toml, line"
+wrong_recipe 'layers \0\377' "wrong.toml"
 refused "quick" train qick --out x
 refused "relu" train --gate rellu --out x
 refused "--lr" train --lr 11 --out x

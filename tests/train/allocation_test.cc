@@ -113,7 +113,7 @@ TEST(Allocation, TheCounterCounts) {
 // The whole step of the trainer: noise, forward, backward, clipping, AdamW, packing of the new weights.
 void check_steps(const TrainOptions& o, TestMachine& machine) {
   const Dataset data = small_data(1600, 64);
-  ImageTask task(o, data, machine.compute, real_files());
+  ImageTask task(o, data, machine.compute);
   Adamw adamw(task.params(), {o.beta1, o.beta2, o.eps, o.weight_decay, o.clip});
   Matrix<float> weights(1, task.params().floats()), gradients(1, task.params().floats());
   task.params().initialise(weights.span(), 0);
@@ -203,7 +203,7 @@ TEST(Allocation, NoneInTheLoop) {
   TestMachine machine(2);
   TrainOptions o = small_options();
   o.epochs = 2;
-  ImageTask task(o, data, machine.compute, real_files());
+  ImageTask task(o, data, machine.compute);
   size_t at_start = 0;
   std::vector<size_t> inside;
   inside.reserve(16);

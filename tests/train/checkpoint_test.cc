@@ -112,7 +112,7 @@ TEST(Checkpoint, CutEmptyAndForeignContentFallsBack) {
       good + "x", good + good};
   for (size_t size = 1; size < good.size(); size += 41) contents.push_back(good.substr(0, size));
   for (const std::string& content : contents) {
-    real_files().create(path)->write(as_bytes(content));
+    write_atomic(quick_files(), path, content);
     const Loaded l = load_from(folder.path());
     ASSERT_TRUE(l.found);
     EXPECT_TRUE(same(l.state, state_at(10))) << content.size();
@@ -136,7 +136,7 @@ TEST(Checkpoint, AnotherRunsIsRefused) {
 TEST(Checkpoint, ANewOneIsKeptBesideDamagedLaterOnes) {
   const Folder folder;
   for (const uint64_t step : {100, 200})
-    real_files().create(folder / file_of(step))->write(as_bytes("garbage"));
+    write_atomic(quick_files(), folder / file_of(step), "garbage");
   EXPECT_FALSE(load_from(folder.path()).found);
   save_checkpoint(quick_files(), folder.path(), "id", state_at(5));
   EXPECT_TRUE(same(load_from(folder.path()).state, state_at(5)));
@@ -161,7 +161,7 @@ TEST(Checkpoint, ARunGoesOnFromTheOneBefore) {
       const std::string path = folder / (to + "/checkpoints/" + file_of(step));
       std::string content = read_file(path);
       content[content.size() / 2] ^= 1;
-      real_files().create(path)->write(as_bytes(content));
+      write_atomic(quick_files(), path, content);
     }
     return run_training(o, data, machine, folder / to);
   };

@@ -3,6 +3,7 @@
 // lost.
 #include <limits>
 
+#include "glint/io/seal.h"
 #include "tests/train/train_testing.h"
 
 namespace glint {
@@ -17,6 +18,17 @@ class Failure : public ::testing::Test {
   const TrainOptions options_ = small_options();
   TestMachine machine_{2};
   const Folder folder_;
+
+  // A process that ends between any two operations leaves nothing that looks damaged.
+  static void expect_no_false_damage(const std::string& run) {
+    if (!fs::exists(run + "/run.json")) return;
+    const RunFile file = read_run_file(run);
+    EXPECT_TRUE(file.sealed);
+    if (!file.finished()) return;
+    for (const auto& [name, hash] : file.json["files"].items())
+      EXPECT_EQ(damage(run, file.json, name), "") << run << ", " << name;
+    EXPECT_NO_THROW(read_metrics(run));
+  }
 
   TrainRun go(const std::string& name, uint64_t stop_after = 0, bool force = false) {
     return run_training(options_, data_, machine_, folder_ / name, stop_after, 5, quick_files(), force);
@@ -41,6 +53,7 @@ TEST_F(Failure, FullDiskAtAnyOperation) {
       EXPECT_EQ(e.code, ErrorCode::failure) << name << ": " << e.what;
       EXPECT_NE(e.what.find("No space left"), std::string::npos) << e.what;
       EXPECT_NE(e.where.find(name), std::string::npos) << e.where;
+      expect_no_false_damage(folder_ / name);
       const TrainRun again = go(name);
       EXPECT_EQ(again.result.state == TrainResult::State::finished ||
                     again.result.state == TrainResult::State::already_finished,
@@ -131,32 +144,80 @@ TEST_F(Failure, ADirectoryWithOtherFilesIsRefusedEvenWithForce) {
   EXPECT_TRUE(fs::exists(folder_ / "mine/figures"));
 }
 
+// Nothing but run.json says whose run it is: then it is named as damaged, and nothing is removed.
 TEST_F(Failure, AnUnreadableRunFileIsNotSilentlyReplaced) {
-  go("run", 7);
+  go("run", 3);
+  fs::remove_all(folder_ / "run/checkpoints");
   for (const char* content : {"", "{", "[]", "{\"identity\": 3}"}) {
     write_atomic(real_files(), folder_ / "run/run.json", content);
     const ErrorParts e = error_of([&] { go("run"); });
-    EXPECT_EQ(e.code, ErrorCode::usage) << content;
+    EXPECT_EQ(e.code, ErrorCode::bad_file) << content;
+    EXPECT_EQ(e.where, folder_ / "run/run.json");
+    EXPECT_NE(e.what.find("run.json is damaged"), std::string::npos) << e.what;
+    EXPECT_EQ(e.hint.find("--force"), std::string::npos) << e.hint;
+    EXPECT_TRUE(fs::exists(folder_ / "run/metrics.jsonl"));
   }
   EXPECT_EQ(go("run", 0, true).result.state, TrainResult::State::finished);
+}
+
+// A checkpoint says whose run it is.
+TEST_F(Failure, AnUnreadableRunFileIsWrittenAnewWhereACheckpointIsLeft) {
+  go("whole");
+  const auto want = lasting_bytes(folder_ / "whole");
+  for (const char* content : {"", "{", "[]", "{\"identity\": 3}"}) {
+    const Folder mine;
+    run_training(options_, data_, machine_, mine / "run", 7, 5);
+    write_atomic(real_files(), mine / "run/run.json", content);
+    TrainOptions other = options_;
+    other.seed = 9;
+    EXPECT_EQ(error_of([&] { run_training(other, data_, machine_, mine / "run", 0, 5); }).code,
+              ErrorCode::bad_file);
+    const TrainRun again = run_training(options_, data_, machine_, mine / "run", 0, 5);
+    EXPECT_EQ(again.result.resumed_from, 7u);
+    ASSERT_EQ(again.notes.size(), 1u);
+    EXPECT_NE(again.notes[0].find("run.json is damaged"), std::string::npos) << again.notes[0];
+    expect_same(want, lasting_bytes(mine / "run"), "run.json written anew");
+  }
 }
 
 // A field of another type must not come out as another exception.
 TEST_F(Failure, FieldsOfAnotherType) {
   go("run", 12);
-  Json run = read_json(folder_ / "run/run.json");
-  run["state"] = 5;
-  write_atomic(real_files(), folder_ / "run/run.json", run.dump());
-  const std::string metrics = read_file(folder_ / "run/metrics.jsonl");
+  go("whole");
+  const auto want = lasting_bytes(folder_ / "whole");
+  const std::string good = read_file(folder_ / "run/run.json"),
+                    metrics = read_file(folder_ / "run/metrics.jsonl");
   for (const char* line :
-       {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":1,\"test_loss\":null}\n", "x\n"}) {
-    write_atomic(real_files(), folder_ / "run/metrics.jsonl", metrics + line);
-    const ErrorParts e = error_of([&] { go("run"); });
+       {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":11,\"test_loss\":null}\n", "x\n",
+        "{\"step\":11,\"epoch\":\"x\"}\n", "{\"step\":11,\"epoch_end\":1}\n", "{\"step\":11,\"other\":1}\n"}) {
+    const std::string name = "damaged";
+    fs::copy(folder_ / "run", folder_ / name, fs::copy_options::recursive);
+    write_atomic(real_files(), folder_ / name + "/metrics.jsonl", metrics + line);
+    const ErrorParts e = error_of([&] { read_metrics(folder_ / name); });
     EXPECT_EQ(e.code, ErrorCode::bad_file) << line;
     EXPECT_NE(e.where.find("metrics.jsonl"), std::string::npos) << e.where;
+    const TrainRun again = go(name);
+    ASSERT_EQ(again.notes.size(), 1u) << line;
+    EXPECT_NE(again.notes[0].find("metrics.jsonl is damaged"), std::string::npos) << again.notes[0];
+    expect_same(want, lasting_bytes(folder_ / name), line);
+    fs::remove_all(folder_ / name);
   }
+  for (const auto& [place, value] : std::initializer_list<std::pair<const char*, Json>>{
+           {"/state", 5}, {"/steps", "x"}, {"/seconds", "x"}, {"/identity/options", 3}, {"/machine", 1},
+           {"/data", "x"}, {"/data/checksum", 1}, {"/files", 1}, {"/files/config.json", 1},
+           {"/result", Json{{"step", 1}, {"epoch", "x"}}}}) {
+    Json run = parse_json(good, "good");
+    run[Json::json_pointer(place)] = value;
+    write_atomic(real_files(), folder_ / "run/run.json", sealed_text(run));
+    const ErrorParts e = error_of([&] { read_run_file(folder_ / "run"); });
+    EXPECT_EQ(e.code, ErrorCode::bad_file) << place;
+    EXPECT_NE(e.where.find("run.json"), std::string::npos) << e.where;
+  }
+  write_atomic(real_files(), folder_ / "run/run.json", good);
   write_atomic(real_files(), folder_ / "run/metrics.jsonl", metrics + "{\"step\":3,\"cut by a cra");
-  EXPECT_EQ(go("run").result.state, TrainResult::State::finished);
+  const TrainRun last = go("run");
+  EXPECT_EQ(last.result.state, TrainResult::State::finished);
+  EXPECT_TRUE(last.notes.empty()) << last.notes[0];
 }
 
 // A process that is killed before it has written run.json leaves this.
@@ -177,7 +238,7 @@ TEST_F(Failure, KilledInTheFirstMoments) {
 }
 
 TEST_F(Failure, TwoTrainersOnOneDirectory) {
-  ImageTask task(options_, data_, machine_.compute, real_files());
+  ImageTask task(options_, data_, machine_.compute);
   TrainHooks hooks;
   size_t refused = 0;
   TestMachine other(1);
@@ -227,7 +288,7 @@ TEST_F(Failure, WeightsThatAreNoNumbersAreNeverSaved) {
       return {1.0, r.correct, r.samples};
     }
   };
-  Poisoned task(options_, data_, machine_.compute, real_files());
+  Poisoned task(options_, data_, machine_.compute);
   const TrainSetup setup{.out = folder_ / "run", .checkpoint_every = 3, .machine = Json::object()};
   const ErrorParts e =
       error_of([&] { train(options_, task, machine_.compute, real_files(), setup, TrainHooks{}); });

@@ -97,7 +97,7 @@ TEST(Noise, OffMeansCleanPixels) {
     TrainOptions o = small_options();
     o.noise_std = std_dev;
     o.noise_prob = probability;
-    ImageTask task(o, data, machine.compute, quick_files());
+    ImageTask task(o, data, machine.compute);
     Matrix<float> w(1, task.params().floats()), g(1, task.params().floats());
     task.params().initialise(w.span(), 0);
     task.set_weights(w.span());

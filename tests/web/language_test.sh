@@ -47,6 +47,7 @@ run = json.load(open(sys.argv[1] + "/run.json"))
 run["machine"]["cpu"] = "</script><img src=x onerror=owned=4>{{data}}"
 json.dump(run, open(sys.argv[1] + "/run.json", "w"))
 PYTHON
+python3 "$2/tests/cli/reseal.py" "$hostile" || fail "cannot seal the hostile run"
 run page "$hostile" --out "$work/pages/hostile.html" --quiet
 expect_code 0
 [ "$failures" -eq 0 ] || finish

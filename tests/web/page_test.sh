@@ -53,6 +53,7 @@ run = json.load(open(folder + "/run.json"))
 run["machine"]["cpu"] = "<img src=x onerror=owned=4></dd>"
 json.dump(run, open(folder + "/run.json", "w"))
 PYTHON
+python3 "$2/tests/cli/reseal.py" "$hostile" || fail "cannot seal the hostile run"
 run page "$hostile" "$work/identity" --out "$work/pages/hostile.html" --quiet
 expect_code 0
 [ "$failures" -eq 0 ] || finish
