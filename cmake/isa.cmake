@@ -23,4 +23,6 @@ if(CMAKE_SYSTEM_PROCESSOR MATCHES "x86_64|AMD64")
     "-march=x86-64-v4;-mavx512bf16;-mamx-tile;-mamx-bf16;-mprefer-vector-width=512;-O3")
   set_source_files_properties(glint/kernels/bf16_avx512.cc PROPERTIES COMPILE_OPTIONS
     "-march=x86-64-v4;-mavx512bf16;-mprefer-vector-width=512;-O3")
+  set_source_files_properties(glint/kernels/bf16_amx.cc glint/kernels/bf16_avx512.cc PROPERTIES
+                              SKIP_PRECOMPILE_HEADERS ON)
 endif()

@@ -5,7 +5,8 @@
 #include "glint/base/error.h"
 #include "glint/cli/attack_measure.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/figure_files.h"
+#include "glint/cli/reading_options.h"
+#include "glint/lab/figures.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/chart.h"
@@ -262,13 +263,13 @@ void attack(Context& context, const Options& o) {
                    .expected = "numbers from 0 to 1000",
                    .hint = "--strengths 0,1,2,4,8"});
   const Engine engine = engine_of(context);
-  OpenedRun run(context, engine, o.reading);
+  OpenedRun run(engine, o.reading);
   const Attack a = measure_attack(run, o, context.shared.seed);
   std::string folder;
   if (!o.no_figures) {
     folder =
-        figures_directory(context, context.shared.out.empty() ? run.run().directory : context.shared.out);
-    write_figures(context, engine.pool(), draw_figures(o, run, a, folder));
+        figures_directory(context.shared.out.empty() ? run.run().directory : context.shared.out);
+    write_figures(engine, draw_figures(o, run, a, folder));
   }
   context.shared.json ? report_json(context, o, run, a, folder) : report_text(context, o, run, a, folder);
 }

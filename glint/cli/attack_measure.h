@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/cli/opened_run.h"
+#include "glint/lab/opened_run.h"
 #include "glint/spectra/attack.h"
 
 namespace glint::cli {

@@ -6,8 +6,8 @@
 #include "glint/base/statistics.h"
 #include "glint/cli/comparison.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/figure_files.h"
-#include "glint/cli/opened_run.h"
+#include "glint/lab/figures.h"
+#include "glint/lab/opened_run.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/comparison_figure.h"
 #include "glint/report/panels.h"
@@ -285,8 +285,8 @@ void compare(Context& context, const Options& o) {
   const Comparison c = compare_runs(context, engine, o);
   std::string folder;
   if (!o.no_figures) {
-    folder = figures_directory(context, context.shared.out.empty() ? o.runs[0] : context.shared.out);
-    write_figures(context, engine.pool(), draw_figures(o, c, folder));
+    folder = figures_directory(context.shared.out.empty() ? o.runs[0] : context.shared.out);
+    write_figures(engine, draw_figures(o, c, folder));
   }
   context.shared.json ? report_json(context, o, c, folder) : report_text(context, o, c, folder);
 }

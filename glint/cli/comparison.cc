@@ -4,7 +4,7 @@
 #include <map>
 
 #include "glint/base/error.h"
-#include "glint/cli/opened_run.h"
+#include "glint/lab/opened_run.h"
 
 namespace glint::cli {
 namespace {
@@ -30,7 +30,7 @@ class Runs {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     Entry entry;
     entry.run = std::make_unique<OpenedRun>(
-        context_, engine_,
+        engine_,
         ReadingOptions{.run = directory, .data = options_.data, .data_dir = options_.data_dir}, data_);
     data_ = entry.run->share_data();
     const ImageModel& m = entry.run->model();

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "glint/cli/text_sources.h"
+#include "glint/lab/text_sources.h"
 #include "glint/cli/verb.h"
 #include "glint/data/text_data.h"
 

@@ -8,7 +8,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/eval_text.h"
 #include "glint/cli/given.h"
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/sheet.h"
 #include "glint/cli/target.h"
@@ -315,13 +315,13 @@ void evaluate(Context& context, const Options& o) {
                  .what = "--sheet has nothing to show",
                  .where = "--worst 0",
                  .expected = "--worst from 1 on"});
-  const LoadedRun run = load_run(context, o.run);
-  context.shared.precision = o.precision.empty() ? run.precision : o.precision;
+  context.shared.precision = o.precision.empty() ? open_run(o.run).precision : o.precision;
   const Engine engine = engine_of(context);
+  const LoadedRun run = load_run(engine, o.run);
   DataOptions options;
   options.paths = data_paths_from_environment(o.data_dir);
   options.pool = &engine.pool();
-  const Dataset data = load_run_data(context, run, o.data, options);
+  const Dataset data = load_run_data(engine, run, o.data, options);
   const ImageSet& images = o.split == "train" ? data.train : data.test;
 
   // The labels are those of the data; where the data have fewer classes the model names the rest.

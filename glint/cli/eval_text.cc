@@ -7,7 +7,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 #include "glint/data/story_reader.h"
 #include "glint/report/table.h"
 #include "glint/train/text_task.h"
@@ -199,15 +199,15 @@ std::string range_text(const Stretch& s) {
 }  // namespace
 
 void evaluate_text(Context& context, const EvalTextOptions& o) {
-  const LanguageRun run = load_language_run(context, o.run);
-  context.shared.precision = o.precision.empty() ? run.precision : o.precision;
+  context.shared.precision = o.precision.empty() ? open_run(o.run).precision : o.precision;
   const Engine engine = engine_of(context);
+  const LanguageRun run = load_language_run(engine, o.run);
   TransformerEngine transformer(run.model.config, engine.compute(), kRows, false);
   transformer.set_weights(run.model.weights.span());
   Measured m;
   std::string what;
   if (o.text.empty()) {
-    const TextData data = load_run_text(context, run, o.data);
+    const TextData data = load_run_text(engine, run, o.data);
     m = of_corpus(transformer, o.split == "train" ? data.train : data.valid, run);
     what = printable(data.name) + ", " + std::to_string(m.stories) +
            (o.split == "train" ? " training stories" : " validation stories");

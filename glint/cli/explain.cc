@@ -5,12 +5,13 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/figure_files.h"
-#include "glint/cli/opened_run.h"
+#include "glint/cli/reading_options.h"
+#include "glint/lab/figures.h"
+#include "glint/lab/opened_run.h"
 #include "glint/cli/picture.h"
-#include "glint/cli/run_checks.h"
+#include "glint/lab/run_checks.h"
 #include "glint/cli/spectrum_view.h"
-#include "glint/cli/unit_words.h"
+#include "glint/lab/unit_words.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/prepare_image.h"
 #include "glint/io/png.h"
@@ -362,7 +363,7 @@ void explain(Context& context, const Options& o) {
                  .expected = "--index N, an image of the data set, or --image FILE.png",
                  .hint = "glint explain " + o.reading.run + " --index 0"});
   const Engine engine = engine_of(context);
-  OpenedRun run(context, engine, o.reading);
+  OpenedRun run(engine, o.reading);
   const ImageReading& reading = run.reading();
   Result r;
   r.form = o.form;
@@ -392,9 +393,9 @@ void explain(Context& context, const Options& o) {
   std::string stem;
   if (!o.no_figures) {
     const std::string directory = context.shared.out.empty() ? run.run().directory : context.shared.out;
-    stem = figures_directory(context, directory) + "/" + r.input.stem;
+    stem = figures_directory(directory) + "/" + r.input.stem;
     const Figure figure = explain_figure(figure_of(run, r));
-    write_figure(context, stem, figure.svg, figure.csv);
+    write_figure(engine, stem, figure.svg, figure.csv);
   }
   if (context.shared.json) {
     ordered_json j = to_json(run, r);

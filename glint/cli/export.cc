@@ -8,7 +8,8 @@
 #include "glint/base/version.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/export_folder.h"
-#include "glint/cli/opened_run.h"
+#include "glint/cli/reading_options.h"
+#include "glint/lab/opened_run.h"
 #include "glint/cli/verbs.h"
 #include "glint/io/npy.h"
 #include "glint/io/safetensors.h"
@@ -30,7 +31,7 @@ struct Options {
 std::unique_ptr<OpenedRun> open_with_data(const Context& context, const Engine& engine, const Options& o,
                                           const std::string& lost) {
   try {
-    return std::make_unique<OpenedRun>(context, engine, o.reading);
+    return std::make_unique<OpenedRun>(engine, o.reading);
   } catch (const Error& e) {
     if (!o.reading.data.empty()) throw;
     context.say("note: without " + lost + ", since the data are not at hand: " + e.parts().what);
@@ -230,7 +231,7 @@ void export_run(Context& context, const Options& o) {
   const Engine engine = engine_of(context);
   const std::unique_ptr<OpenedRun> opened =
       open_with_data(context, engine, o, "the gains of the gates and the fidelity");
-  const LoadedRun run = opened ? opened->run() : load_run(context, o.reading.run);
+  const LoadedRun run = opened ? opened->run() : load_run(engine, o.reading.run);
   ordered_json done = ordered_json::array();
   if (!o.npy.empty()) done.push_back(export_npy(context, o, run, opened.get()));
   if (!o.hf.empty()) done.push_back(export_hf(context, o, run, opened.get()));

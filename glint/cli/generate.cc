@@ -6,11 +6,11 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/story_reader.h"
 #include "glint/model/sampling.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {
@@ -118,7 +118,8 @@ class InOrder {
 };
 
 void run(Context& context, const Options& o) {
-  const LanguageRun run = load_language_run(context, o.run);
+  const Engine engine = engine_of(context);
+  const LanguageRun run = load_language_run(engine, o.run);
   const Tokenizer& tokenizer = run.tokenizer;
   const std::vector<TokenId> prompt = prompt_ids(context, run, prompt_text(o));
   const StoryPlan plan{
@@ -128,7 +129,6 @@ void run(Context& context, const Options& o) {
       .tokens = o.tokens,
       .sampling = {
           .temperature = o.temperature, .top_k = o.top_k, .top_p = o.top_p, .seed = context.shared.seed}};
-  const Engine engine = engine_of(context);
   const TransformerConfig& config = run.model.config;
   const size_t room = story_room(config, plan);
   const size_t fit = kMemory / Generator::slot_bytes(config, engine.compute().kernels(), room);

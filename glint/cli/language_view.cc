@@ -6,11 +6,11 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/figure_files.h"
-#include "glint/cli/file_words.h"
+#include "glint/lab/figures.h"
+#include "glint/lab/file_words.h"
 #include "glint/cli/language_directions.h"
-#include "glint/cli/opened_run.h"
-#include "glint/cli/run_checks.h"
+#include "glint/lab/opened_run.h"
+#include "glint/lab/run_checks.h"
 #include "glint/report/spectrum_figure.h"
 #include "glint/report/table.h"
 #include "glint/spectra/spectra_file.h"
@@ -245,47 +245,9 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
 
 }  // namespace
 
-OpenedLanguageRun::OpenedLanguageRun(const Context& context, const Engine& engine,
-                                     const std::string& directory, const std::string& data)
-    : context_(context),
-      run_(load_language_run(context, directory)),
-      reading_(run_.model, engine.compute(), engine.linalg()),
-      data_(load_run_text(context, run_, data)) {}
-
-const StoredCalibration& OpenedLanguageRun::calibration() {
-  if (!calibration_)
-    calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
-        context_, run_, data_.checksum, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
-        reading_.weights_hash(), [&] {
-          TextRows rows(run_.tokenizer.end(), run_.model.config.context);
-          return reading_.calibrate(rows.fill_first(data_.train, LanguageReading::kCalibrationTokens),
-                                    data_.checksum);
-        }));
-  return *calibration_;
-}
-
-std::vector<GateLine> OpenedLanguageRun::lines(const std::string& form) {
-  if (form != "weights") return calibration().lines;
-  std::vector<GateLine> lines;
-  for (size_t i = 0; i < reading_.layers(); i++) lines.push_back(weights_form(reading_.layer(i)));
-  return lines;
-}
-
-Matrix<float> OpenedLanguageRun::inputs(size_t layer, size_t tokens) const {
-  TextRows rows(run_.tokenizer.end(), run_.model.config.context);
-  return reading_.inputs(rows.fill_first(data_.valid, tokens), layer, tokens);
-}
-
-std::string OpenedLanguageRun::piece(TokenId token) const {
-  std::string text = run_.tokenizer.piece(token);
-  constexpr std::string_view kSpace = "\u2581";
-  if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());
-  return printable(text);
-}
-
 void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
   const Engine engine = engine_of(context);
-  OpenedLanguageRun run(context, engine, o.run, o.data);
+  OpenedLanguageRun run(engine, o.run, o.data);
   if (o.layer > run.reading().layers())
     throw Error({.code = ErrorCode::usage,
                  .what = "the model has no layer " + std::to_string(o.layer),
@@ -317,7 +279,7 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
   std::vector<FigureFile> files;
   const std::string place = "-" + o.form + "-layer-" + std::to_string(layer + 1);
   std::string asked;
-  const std::string figures = o.no_figures ? "" : figures_directory(context, directory);
+  const std::string figures = o.no_figures ? "" : figures_directory(directory);
   for (size_t u = 0; u < v.directions.size(); u++) {
     spectra.units.push_back(o.top ? strongest_terms(chosen.units[u], o.top) : chosen.units[u]);
     spectra.names.push_back(v.directions[u].name);
@@ -337,7 +299,7 @@ void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
   }
   const std::string stored = directory + "/spectra-" + file_word(asked) + place + ".safetensors";
   save_spectra(context.files, stored, spectra);
-  write_figures(context, run.reading().pool(), files);
+  write_figures(engine, files);
   report(context, run, o, v, stored, figures);
 }
 

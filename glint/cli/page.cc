@@ -6,13 +6,14 @@
 #include "glint/base/error.h"
 #include "glint/base/version.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/opened_run.h"
+#include "glint/cli/reading_options.h"
+#include "glint/lab/opened_run.h"
 #include "glint/cli/page_language.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {
@@ -148,13 +149,13 @@ void make(Context& context, const Options& o) {
     return language_page(context, {o.first.run, o.first.data, o.out, o.limit});
   }
   const Engine engine = engine_of(context);
-  OpenedRun first(context, engine, o.first);
+  OpenedRun first(engine, o.first);
   const std::string out = o.out.empty() ? first.run().directory + "/explorer.html" : o.out;
   std::unique_ptr<OpenedRun> second;
   if (!o.second.empty()) {
     ReadingOptions other = o.first;
     other.run = o.second;
-    second = std::make_unique<OpenedRun>(context, engine, other, first.share_data());
+    second = std::make_unique<OpenedRun>(engine, other, first.share_data());
     check_pair(first.model(), second->model(), o.second);
   }
 

@@ -11,7 +11,7 @@
 #include "glint/cli/target.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 #include "glint/train/run_dir.h"
 
 namespace glint::cli {
@@ -109,7 +109,7 @@ std::vector<Json> page_metrics(const std::string& directory) {
 
 void language_page(Context& context, const LanguagePageOptions& o) {
   const Engine engine = engine_of(context);
-  OpenedLanguageRun run(context, engine, o.run, o.data);
+  OpenedLanguageRun run(engine, o.run, o.data);
   const LanguageModel& model = run.run().model;
   const std::string& directory = run.run().directory;
   const std::string out = o.out.empty() ? directory + "/explorer.html" : o.out;

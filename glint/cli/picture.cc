@@ -6,7 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <utility>
 
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {

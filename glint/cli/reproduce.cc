@@ -6,9 +6,9 @@
 #include "glint/base/error.h"
 #include "glint/base/version.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 #include "glint/cli/reproduce_output.h"
-#include "glint/cli/run_checks.h"
+#include "glint/lab/run_checks.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/verdicts.h"
 

@@ -8,7 +8,9 @@
 #include <vector>
 
 #include "glint/cli/reproduce_plan.h"
-#include "glint/cli/train_jobs.h"
+#include "glint/cli/stop.h"
+#include "glint/cli/verb.h"
+#include "glint/lab/jobs.h"
 #include "glint/lab/engine.h"
 #include "glint/report/measured.h"
 #include "glint/report/report_page.h"

@@ -3,8 +3,8 @@
 #include <map>
 
 #include "glint/base/file.h"
-#include "glint/cli/opened_run.h"
-#include "glint/cli/run_checks.h"
+#include "glint/lab/opened_run.h"
+#include "glint/lab/run_checks.h"
 
 namespace glint::cli {
 namespace {

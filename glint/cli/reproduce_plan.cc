@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
-#include "glint/cli/train_jobs.h"
+#include "glint/lab/jobs.h"
 
 namespace glint::cli {
 namespace {

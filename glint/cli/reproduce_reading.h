@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "glint/cli/opened_run.h"
+#include "glint/lab/opened_run.h"
 #include "glint/cli/reproduce_lab.h"
 
 namespace glint::cli {

@@ -4,8 +4,8 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/reproduce_lab.h"
-#include "glint/cli/run_checks.h"
-#include "glint/report/text.h"
+#include "glint/lab/run_checks.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {

@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 #include "glint/cli/reproduce_lab.h"
 #include "glint/model/sampling.h"
 #include "glint/report/reproduction_tables.h"
@@ -15,7 +15,7 @@ constexpr const char* kPrompt = "once upon a time";
 constexpr double kTemperature = 0.8;
 
 std::string sample(const Lab& lab, const std::string& directory) {
-  const LanguageRun run = load_language_run(lab.context, directory);
+  const LanguageRun run = load_language_run(lab.engine, directory);
   std::vector<TokenId> prompt = run.tokenizer.encode(kPrompt);
   prompt.insert(prompt.begin(), run.tokenizer.end());
   Generator generator(run.model.config, lab.engine.compute(), 2);

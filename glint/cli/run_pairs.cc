@@ -8,7 +8,7 @@
 #include <sstream>
 
 #include "glint/base/error.h"
-#include "glint/cli/unit_words.h"
+#include "glint/lab/unit_words.h"
 #include "glint/io/json.h"
 #include "glint/train/run_file.h"
 

@@ -6,9 +6,10 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/given.h"
 #include "glint/cli/language_view.h"
-#include "glint/cli/run_checks.h"
+#include "glint/cli/reading_options.h"
+#include "glint/lab/run_checks.h"
 #include "glint/cli/spectrum_view.h"
-#include "glint/cli/unit_words.h"
+#include "glint/lab/unit_words.h"
 #include "glint/cli/verbs.h"
 #include "glint/spectra/spectra_file.h"
 
@@ -257,7 +258,7 @@ void spectrum(Context& context, const Options& o) {
     return spectrum_of_language(context, o);
   refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
   const Engine engine = engine_of(context);
-  OpenedRun run(context, engine, o.reading);
+  OpenedRun run(engine, o.reading);
   const ImageReading& reading = run.reading();
   if (o.layer > reading.layers())
     throw Error({.code = ErrorCode::usage,
@@ -283,14 +284,14 @@ void spectrum(Context& context, const Options& o) {
   draw_vectors(run, o, r);
 
   const std::string directory = context.shared.out.empty() ? run.run().directory : context.shared.out;
-  const std::string figures = o.no_figures ? "" : figures_directory(context, directory);
+  const std::string figures = o.no_figures ? "" : figures_directory(directory);
   if (o.no_figures) make_directory(directory);
   const std::string stored = directory + "/spectra" + file_tag(r) + ".safetensors";
   write_spectra(context, run, o, r, stored);
   std::vector<FigureFile> files;
   if (!o.no_figures) {
     files = spectrum_figures(run, r, figures);
-    write_figures(context, reading.pool(), files);
+    write_figures(engine, files);
   }
   if (context.shared.json) {
     nlohmann::ordered_json j = spectrum_json(run, r);

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/cli/file_words.h"
+#include "glint/lab/file_words.h"
 #include "glint/report/feature_grid.h"
 #include "glint/report/shared_figure.h"
 #include "glint/report/spectrum_figure.h"

@@ -3,8 +3,8 @@
 
 #include <nlohmann/json.hpp>
 
-#include "glint/cli/figure_files.h"
-#include "glint/cli/opened_run.h"
+#include "glint/lab/figures.h"
+#include "glint/lab/opened_run.h"
 #include "glint/cli/picture.h"
 #include "glint/report/signed_picture.h"
 

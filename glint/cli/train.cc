@@ -6,8 +6,9 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/text_sources.h"
-#include "glint/cli/train_jobs.h"
+#include "glint/lab/text_sources.h"
+#include "glint/lab/jobs.h"
+#include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/table.h"
 

@@ -8,7 +8,7 @@
 #include <set>
 
 #include "glint/base/error.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {

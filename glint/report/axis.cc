@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "glint/base/error.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "glint/report/svg.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

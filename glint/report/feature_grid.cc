@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "glint/report/svg.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <functional>
 
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -9,7 +9,7 @@
 #include "glint/base/sha256.h"
 #include "glint/model/model_file.h"
 #include "glint/report/page_pack.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -6,7 +6,7 @@
 #include "glint/io/png.h"
 #include "glint/report/signed_picture.h"
 #include "glint/report/svg.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "glint/io/png.h"
 #include "glint/report/svg.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

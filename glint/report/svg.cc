@@ -3,7 +3,7 @@
 #include <cassert>
 
 #include "glint/report/page_pack.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::svg {
 namespace {

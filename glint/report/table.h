@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 

@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "glint/base/statistics.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -7,7 +7,7 @@
 #include <limits>
 #include <set>
 
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {

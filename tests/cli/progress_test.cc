@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 namespace glint::cli {
 namespace {

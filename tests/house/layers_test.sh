@@ -16,7 +16,8 @@ allowed() {
     spectra) echo base kernels nn io model data ;;
     report) echo base kernels nn io model data ;;
     lab) echo base kernels nn io model data train spectra report ;;
-    cli) echo base kernels nn io model data train spectra report lab ;;
+    paper) echo base kernels nn io model data train spectra report lab ;;
+    cli) echo base kernels nn io model data train spectra report lab paper ;;
     *) return 1 ;;
   esac
 }
@@ -62,7 +63,7 @@ expect_caught model/a.cc '#include "../train/loop.h"'        # relative paths hi
 expect_caught new_folder/a.cc '#include "glint/base/error.h"' # a folder that has no place yet
 
 if ! check "$source_dir"; then
-  echo "includes must point down: base < kernels < nn, io < model, data < train, spectra, report < lab < cli"
+  echo "includes must point down: base < kernels < nn, io < model, data < train, spectra, report < lab < paper < cli"
   exit 1
 fi
 count=$(cd "$source_dir" && grep -rhE '#include "glint/' glint --include='*.h' --include='*.cc' | wc -l)

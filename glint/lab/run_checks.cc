@@ -1,10 +1,10 @@
-#include "glint/cli/run_checks.h"
+#include "glint/lab/run_checks.h"
 
 #include <filesystem>
 
 #include "glint/base/error.h"
 
-namespace glint::cli {
+namespace glint {
 
 void check_image_run(const RunInfo& info) {
   if (model_kind(info.directory) == ModelKind::language)
@@ -26,4 +26,4 @@ void make_directory(const std::string& path) {
                  .hint = "--out with another folder"});
 }
 
-}  // namespace glint::cli
+}  // namespace glint

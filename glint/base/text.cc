@@ -1,4 +1,4 @@
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
 #include <algorithm>
 #include <cassert>

@@ -1,10 +1,10 @@
-#include "glint/cli/unit_words.h"
+#include "glint/lab/unit_words.h"
 
 #include <algorithm>
 
 #include "glint/base/error.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 std::string lower(std::string text) {
@@ -103,4 +103,4 @@ std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std
   return units;
 }
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -3,9 +3,9 @@
 
 #include <string>
 
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 
-namespace glint::cli {
+namespace glint {
 
 // Error (bad_file) for a language model, with the verbs that read those.
 void check_image_run(const RunInfo& run);
@@ -13,4 +13,4 @@ void check_image_run(const RunInfo& run);
 // A folder for results, with those above it. Error (failure) when it cannot be made, or a file has its name.
 void make_directory(const std::string& path);
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -8,14 +8,12 @@
 #include <vector>
 
 #include "glint/base/error.h"
-#include "glint/cli/stop.h"
-#include "glint/cli/verb.h"
 #include "glint/data/dataset.h"
 #include "glint/data/text_data.h"
 #include "glint/lab/engine.h"
 #include "glint/train/trainer.h"
 
-namespace glint::cli {
+namespace glint {
 
 // Data sets, each loaded once, by the first job that needs it. Any thread may ask.
 class TrainingData {
@@ -71,4 +69,4 @@ std::vector<uint64_t> parse_seeds(const std::string& text);
 // Where recipes are looked for before the built-in ones.
 std::vector<std::string> recipe_folders();
 
-}  // namespace glint::cli
+}  // namespace glint

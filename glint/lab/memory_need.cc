@@ -1,4 +1,4 @@
-#include "glint/cli/memory_need.h"
+#include "glint/lab/memory_need.h"
 
 #include <sys/resource.h>
 #include <unistd.h>
@@ -6,9 +6,9 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
-#include "glint/report/text.h"
+#include "glint/base/text.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 constexpr uint64_t kOfOne = 4;  // weights, gradients, two moments
@@ -48,4 +48,4 @@ void check_memory(uint64_t needed, uint64_t there) {
                .hint = "smaller numbers in the recipe, or flags that override it"});
 }
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -8,7 +8,7 @@
 #include "glint/base/error.h"
 #include "glint/data/dataset.h"
 
-namespace glint::cli {
+namespace glint {
 
 enum class DataKind {
   images,      // load_dataset takes it
@@ -42,4 +42,4 @@ StoryFiles find_stories(const DataPaths& paths);
 Error not_tokenized(const std::string& text, const std::string& where, const std::string& recipe,
                     const DataPaths& paths);
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,18 +1,18 @@
-#include "glint/cli/load_run.h"
+#include "glint/lab/run.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "glint/base/error.h"
 #include "glint/base/sha256.h"
-#include "glint/cli/run_checks.h"
+#include "glint/lab/run_checks.h"
 #include "glint/data/story_reader.h"
 #include "glint/io/json.h"
 #include "glint/train/checkpoint.h"
 #include "glint/train/options.h"
 #include "glint/train/run_file.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -89,11 +89,11 @@ void check_file(const RunInfo& run, const std::string& name) {
 
 // model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
 // written.
-Matrix<float> run_weights(const Context& context, const RunInfo& info, const ParamTable& table) {
+Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const ParamTable& table) {
   const std::string path = info.directory + "/" + kWeightsFile;
   if (!info.run.is_object()) return load_weights(path, table);
   if (!info.sealed)
-    context.say("note: " + info.directory +
+    engine.note(info.directory +
                 " was written by an earlier version, without checksums: damage is not noticed");
   const std::string wrong = info.sealed      ? damage(info.directory, info.run, kWeightsFile)
                             : exists(path) ? ""
@@ -109,7 +109,7 @@ Matrix<float> run_weights(const Context& context, const RunInfo& info, const Par
                  .where = path,
                  .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
                  .hint = resume_command(info) + " trains it again"});
-  context.say("note: " + path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
+  engine.note(path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
               resume_command(info) + " repairs it)");
   return std::move(copy->weights);
 }
@@ -165,21 +165,21 @@ RunInfo open_run(const std::string& directory) {
   return run;
 }
 
-LoadedRun load_run(const Context& context, const std::string& directory) {
+LoadedRun load_run(const Engine& engine, const std::string& directory) {
   const RunInfo info = open_run(directory);
   check_image_run(info);
   return {info, load_image_model(info.directory, [&](const ParamTable& table) {
-            return run_weights(context, info, table);
+            return run_weights(engine, info, table);
           })};
 }
 
-LanguageRun load_language_run(const Context& context, const std::string& directory) {
+LanguageRun load_language_run(const Engine& engine, const std::string& directory) {
   const RunInfo info = open_run(directory);
   check_file(info, kTokenizerFile);
   LanguageRun run{
       info,
       load_language_model(info.directory,
-                          [&](const ParamTable& table) { return run_weights(context, info, table); }),
+                          [&](const ParamTable& table) { return run_weights(engine, info, table); }),
       Tokenizer::read(info.directory + "/" + kTokenizerFile)};
   const bool fits = run.tokenizer.size() == run.model.config.vocab &&
                     (run.model.tokenizer_hash.empty() || run.model.tokenizer_hash == run.tokenizer.sha256());
@@ -193,7 +193,7 @@ LanguageRun load_language_run(const Context& context, const std::string& directo
   return run;
 }
 
-TextData load_run_text(const Context& context, const LanguageRun& run, const std::string& name_or_dir) {
+TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::string& name_or_dir) {
   const bool own = name_or_dir.empty();
   TextData data;
   try {
@@ -217,11 +217,11 @@ TextData load_run_text(const Context& context, const LanguageRun& run, const std
          .expected = "ids of " + run.directory + "/" + kTokenizerFile,
          .hint = "glint tokenize TEXT --tokenizer " + run.directory + "/" + kTokenizerFile + " --out DIR"});
   if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
-    context.say("note: " + data.name + " is not what it was when the run was trained (other checksum)");
+    engine.note(data.name + " is not what it was when the run was trained (other checksum)");
   return data;
 }
 
-Dataset load_run_data(const Context& context, const LoadedRun& run, const std::string& name_or_dir,
+Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::string& name_or_dir,
                       const DataOptions& options) {
   const ImageModel& model = run.model;
   const bool own = name_or_dir.empty();
@@ -254,10 +254,10 @@ Dataset load_run_data(const Context& context, const LoadedRun& run, const std::s
          .expected =
              "labels from 0 to " + std::to_string(model.config.classes - 1) + ", as in " + run.directory});
   if (data.train.classes < model.config.classes)
-    context.say("note: " + data.name + " has " + std::to_string(data.train.classes) + " classes, the model " +
+    engine.note(data.name + " has " + std::to_string(data.train.classes) + " classes, the model " +
                 std::to_string(model.config.classes));
   if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
-    context.say("note: " + data.name + " is not what it was when the run was trained (other checksum)");
+    engine.note(data.name + " is not what it was when the run was trained (other checksum)");
   return data;
 }
 
@@ -283,4 +283,4 @@ std::string printable(std::string text) {
   return text;
 }
 
-}  // namespace glint::cli
+}  // namespace glint

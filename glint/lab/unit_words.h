@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace glint::cli {
+namespace glint {
 
 struct UnitWord {
   size_t plus = 0;
@@ -26,4 +26,4 @@ std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std
 size_t parse_class(const std::string& text, const std::vector<std::string>& class_names,
                    const std::string& flag);
 
-}  // namespace glint::cli
+}  // namespace glint

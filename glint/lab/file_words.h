@@ -3,7 +3,7 @@
 
 #include <string>
 
-namespace glint::cli {
+namespace glint {
 
 // Letters a to z, digits, - and _ only, at most 60 characters. Different texts give different words, also
 // where a file system does not tell upper from lower case: a text that the word does not spell gets the start
@@ -15,4 +15,4 @@ namespace glint::cli {
 //   "a/b", ".."       a-b-..., unit-...
 std::string file_word(const std::string& text);
 
-}  // namespace glint::cli
+}  // namespace glint

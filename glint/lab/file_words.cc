@@ -1,4 +1,4 @@
-#include "glint/cli/file_words.h"
+#include "glint/lab/file_words.h"
 
 #include <algorithm>
 #include <string_view>
@@ -6,7 +6,7 @@
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 constexpr size_t kMostLetters = 50, kHashLetters = 8;
@@ -54,4 +54,4 @@ std::string file_word(const std::string& text) {
   return (out.empty() ? "unit" : out) + "-" + sha256_hex(as_bytes(text)).substr(0, kHashLetters);
 }
 
-}  // namespace glint::cli
+}  // namespace glint

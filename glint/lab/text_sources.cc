@@ -1,11 +1,11 @@
-#include "glint/cli/text_sources.h"
+#include "glint/lab/text_sources.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "glint/data/text_data.h"
 
-namespace glint::cli {
+namespace glint {
 
 namespace fs = std::filesystem;
 
@@ -87,4 +87,4 @@ Error not_tokenized(const std::string& text, const std::string& where, const std
        .hint = tokenize + " --out corpus && glint train " + recipe + " --data corpus"});
 }
 
-}  // namespace glint::cli
+}  // namespace glint

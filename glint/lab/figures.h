@@ -4,10 +4,9 @@
 #include <string>
 #include <vector>
 
-#include "glint/base/threads.h"
-#include "glint/cli/verb.h"
+#include "glint/lab/engine.h"
 
-namespace glint::cli {
+namespace glint {
 
 struct FigureFile {
   std::string stem;  // path without the ending
@@ -16,10 +15,10 @@ struct FigureFile {
 
 // Each file atomically. Where no PNG can be made (librsvg is not installed) a note says so once and the rest
 // is written.
-void write_figure(const Context& context, const std::string& stem, const std::string& svg,
+void write_figure(const Engine& engine, const std::string& stem, const std::string& svg,
                   const std::string& csv, bool png = true);
-// The same for several, drawn side by side on the threads of the pool.
-void write_figures(const Context& context, ThreadPool& pool, const std::vector<FigureFile>& figures,
+// The same for several, drawn side by side.
+void write_figures(const Engine& engine, const std::vector<FigureFile>& figures,
                    bool png = true);
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,11 +1,11 @@
 // File names from whatever a class or a token is called.
-#include "glint/cli/file_words.h"
+#include "glint/lab/file_words.h"
 
 #include <gtest/gtest.h>
 
 #include <set>
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 TEST(FileWords, PlainNamesStayAsTheyAre) {
@@ -73,4 +73,4 @@ TEST(FileWords, AnythingElseIsSafeAndItsOwn) {
 }
 
 }  // namespace
-}  // namespace glint::cli
+}  // namespace glint

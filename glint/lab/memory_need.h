@@ -6,7 +6,7 @@
 
 #include "glint/train/options.h"
 
-namespace glint::cli {
+namespace glint {
 
 // Bytes of the weights, their gradients (with stories one more of each lane) and the two moments.
 uint64_t training_bytes(const TrainOptions& options, size_t inputs, size_t classes);
@@ -18,4 +18,4 @@ uint64_t memory_of_process();
 // Error (failure) when the training needs more than there is.
 void check_memory(uint64_t needed, uint64_t there);
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/cli/train_jobs.h"
+#include "glint/lab/jobs.h"
 
 #include <algorithm>
 #include <atomic>
@@ -7,11 +7,11 @@
 #include <thread>
 
 #include "glint/base/error.h"
-#include "glint/cli/memory_need.h"
+#include "glint/lab/memory_need.h"
 #include "glint/train/image_task.h"
 #include "glint/train/text_task.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 // A task that keeps its data alive.
@@ -57,7 +57,7 @@ void run_job(const Engine& engine, TrainingData& data, const JobSetup& job_setup
   };
   hooks.on_evaluation = [&](const Evaluation& e) { tell(h.evaluation, e); };
   hooks.on_note = [&](const std::string& text) { tell(h.note, text); };
-  hooks.should_stop = [] { return stop_requested.load(); };
+  hooks.should_stop = [&] { return engine.stop_asked(); };
   job.result = train(job.options, *task, engine.compute(), engine.files(), setup, hooks);
   tell(h.end);
 }
@@ -95,7 +95,7 @@ void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, s
   std::mutex mutex;
   std::exception_ptr error;
   const auto work = [&](const Engine& own) {
-    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop_requested;) {
+    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !engine.stop_asked();) {
       try {
         run_job(own, data, setup, jobs[i], hooks, mutex);
       } catch (const Error& e) {
@@ -156,4 +156,4 @@ std::vector<std::string> recipe_folders() {
   return folders;
 }
 
-}  // namespace glint::cli
+}  // namespace glint

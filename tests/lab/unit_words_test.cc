@@ -1,10 +1,10 @@
-#include "glint/cli/unit_words.h"
+#include "glint/lab/unit_words.h"
 
 #include <gtest/gtest.h>
 
 #include "glint/base/error.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 const std::vector<std::string> kDigits = {"0", "1", "2", "3", "4"};
@@ -48,4 +48,4 @@ TEST(UnitWords, WhatIsNoUnitIsRefusedWithTheNearest) {
 }
 
 }  // namespace
-}  // namespace glint::cli
+}  // namespace glint

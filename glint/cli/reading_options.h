@@ -1,0 +1,11 @@
+// The options that every verb that reads weights has: RUN, --data, --data-dir.
+#pragma once
+
+#include "glint/cli/verb.h"
+#include "glint/lab/opened_run.h"
+
+namespace glint::cli {
+
+void add_reading_options(Verb& verb, ReadingOptions& options);
+
+}  // namespace glint::cli

@@ -1,0 +1,37 @@
+#include "glint/lab/figures.h"
+
+#include <atomic>
+
+#include "glint/io/svg_png.h"
+
+namespace glint {
+namespace {
+
+void write_one(const Engine& engine, const FigureFile& figure, bool png, const SvgPng& picture) {
+  write_atomic(engine.files(), figure.stem + ".svg", figure.svg);
+  write_atomic(engine.files(), figure.stem + ".csv", figure.csv);
+  if (!png) return;
+  if (!picture.png.empty()) {
+    write_atomic(engine.files(), figure.stem + ".png", picture.png);
+    return;
+  }
+  static std::atomic<bool> said{false};  // about the machine, so once a process
+  if (!said.exchange(true)) engine.note("no PNG figures, only SVG and CSV: " + picture.problem);
+}
+
+}  // namespace
+
+void write_figure(const Engine& engine, const std::string& stem, const std::string& svg,
+                  const std::string& csv, bool png) {
+  write_one(engine, {stem, svg, csv}, png, png ? svg_to_png(svg) : SvgPng{});
+}
+
+void write_figures(const Engine& engine, const std::vector<FigureFile>& figures,
+                   bool png) {
+  std::vector<SvgPng> pictures(figures.size());
+  if (png)
+    engine.pool().for_tiles(figures.size(), [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].svg); });
+  for (size_t i = 0; i < figures.size(); i++) write_one(engine, figures[i], png, pictures[i]);
+}
+
+}  // namespace glint
