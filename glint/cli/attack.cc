@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/attack_measure.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/figure_files.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/verbs.h"
@@ -260,15 +261,14 @@ void attack(Context& context, const Options& o) {
                    .where = "--strengths",
                    .expected = "numbers from 0 to 1000",
                    .hint = "--strengths 0,1,2,4,8"});
-  const LinearAlgebra linalg;
-  const Machine machine(context);
-  OpenedRun run(context, machine, linalg, o.reading);
+  const Engine engine = engine_of(context);
+  OpenedRun run(context, engine, o.reading);
   const Attack a = measure_attack(run, o, context.shared.seed);
   std::string folder;
   if (!o.no_figures) {
     folder =
         figures_directory(context, context.shared.out.empty() ? run.run().directory : context.shared.out);
-    write_figures(context, machine.compute().pool, draw_figures(o, run, a, folder));
+    write_figures(context, engine.pool(), draw_figures(o, run, a, folder));
   }
   context.shared.json ? report_json(context, o, run, a, folder) : report_text(context, o, run, a, folder);
 }
@@ -307,6 +307,7 @@ void add_attack(Program& program) {
   verb.share_out("Where the folder figures goes; default: the run");
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { attack(context, *o); });

@@ -8,7 +8,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/bench_generate.h"
-#include "glint/cli/machine.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/gate_timing.h"
 #include "glint/report/table.h"
@@ -118,13 +118,13 @@ std::vector<std::pair<std::string, Means>> summarise(const std::vector<Row>& row
   return out;
 }
 
-void print_json(Context& context, const Machine& machine, const std::vector<Row>& rows) {
+void print_json(Context& context, const Engine& engine, const std::vector<Row>& rows) {
   ordered_json j;
   j["cpu"] = describe(context.cpu);
   j["isa"] = name(context.isa);
-  j["precision"] = name(machine.precision());
-  j["bf16_unit"] = name(machine.unit());
-  j["threads"] = machine.compute().pool.size();
+  j["precision"] = name(engine.precision());
+  j["bf16_unit"] = name(engine.unit());
+  j["threads"] = engine.pool().size();
   j["rows"] = ordered_json::array();
   for (const Row& r : rows) {
     ordered_json row = {
@@ -147,17 +147,17 @@ void print_json(Context& context, const Machine& machine, const std::vector<Row>
 
 void run_gates(Context& context, const Options& o) {
   const GateTimingOptions options{parse_shapes(o.shapes), parse_gates(o.gates), o.repeats, o.unfused};
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   std::vector<GateTiming> timings;
   {
     Progress progress = context.progress({.label = "bench gates", .total = 1, .unit = "runs"});
-    timings = time_gates(machine.compute(), options, [&](size_t done, size_t total, const TimingShape& s) {
+    timings = time_gates(engine.compute(), options, [&](size_t done, size_t total, const TimingShape& s) {
       progress.set_total(total);
       progress.update(done, "batch " + std::to_string(s.batch) + ", width " + std::to_string(s.d_in));
     });
   }
   const std::vector<Row> rows = with_ratios(timings);
-  if (o.format == "json" || context.shared.json) return print_json(context, machine, rows);
+  if (o.format == "json" || context.shared.json) return print_json(context, engine, rows);
 
   Table table({{.header = "batch", .align = Align::right},
                {.header = "d_in", .align = Align::right},
@@ -179,9 +179,9 @@ void run_gates(Context& context, const Options& o) {
     return;
   }
   const bool md = o.format == "md";
-  context.out << "Forward + backward of a one-layer GLU, " << name(machine.precision()) << ", "
-              << machine.compute().pool.size() << " thread" << (machine.compute().pool.size() == 1 ? "" : "s")
-              << ", " << describe(context.cpu) << ".\n"
+  context.out << "Forward + backward of a one-layer GLU, " << name(engine.precision()) << ", "
+              << engine.pool().size() << " thread" << (engine.pool().size() == 1 ? "" : "s") << ", "
+              << describe(context.cpu) << ".\n"
               << "`products` is the bare matrix products of the same step, timed in the same run.\n\n"
               << (md ? table.markdown() : table.terminal());
   Table means({{.header = "gate"},
@@ -197,7 +197,7 @@ void run_gates(Context& context, const Options& o) {
 }
 
 void run_step(Context& context, const Options& o) {
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   const std::vector<StepModel> models = paper_step_models();
   const std::vector<Gate> gates = o.gates.empty() ? std::vector<Gate>{Gate{}} : parse_gates(o.gates);
   const size_t repeats = o.repeats ? o.repeats : 20;
@@ -215,7 +215,7 @@ void run_step(Context& context, const Options& o) {
   size_t done = 0;
   for (const StepModel& model : models) {
     for (const Gate& gate : gates) {
-      const StepTiming t = time_step(machine.compute(), model, gate, repeats, [&](size_t, size_t) {
+      const StepTiming t = time_step(engine.compute(), model, gate, repeats, [&](size_t, size_t) {
         progress.update(++done, "section " + model.name);
       });
       const std::string gate_name(gate_info(gate.kind).text.name);
@@ -238,8 +238,8 @@ void run_step(Context& context, const Options& o) {
   progress.finish();
   if (o.format == "json" || context.shared.json)
     context.print_json({{"cpu", describe(context.cpu)},
-                        {"precision", name(machine.precision())},
-                        {"threads", machine.compute().pool.size()},
+                        {"precision", name(engine.precision())},
+                        {"threads", engine.pool().size()},
                         {"rows", rows}});
   else
     context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
@@ -255,7 +255,7 @@ double peak_memory_mb() {
 
 // The paper's language model: whole rows, and rows of different lengths.
 void run_lm(Context& context, const Options& o) {
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   const std::vector<Gate> gates = o.gates.empty() ? std::vector<Gate>{Gate{}} : parse_gates(o.gates);
   LanguageTimingOptions options;
   options.rows = o.rows;
@@ -278,7 +278,7 @@ void run_lm(Context& context, const Options& o) {
       options.shortest = shortest;
       options.model.gate = gate;
       const LanguageTiming t = time_language_step(
-          machine.compute(), options, [&](size_t, size_t) { progress.update(++done, "language"); });
+          engine.compute(), options, [&](size_t, size_t) { progress.update(++done, "language"); });
       const std::string gate_name(gate_info(gate.kind).text.name);
       const std::string lengths = (shortest < 256 ? std::to_string(shortest) + " .. " : "") + "256";
       table.add({std::to_string(options.rows), lengths, gate_name, fixed_text(t.median_ms, 1),
@@ -301,8 +301,8 @@ void run_lm(Context& context, const Options& o) {
   progress.finish();
   if (o.format == "json" || context.shared.json)
     context.print_json({{"cpu", describe(context.cpu)},
-                        {"precision", name(machine.precision())},
-                        {"threads", machine.compute().pool.size()},
+                        {"precision", name(engine.precision())},
+                        {"threads", engine.pool().size()},
                         {"peak_memory_mb", peak_memory_mb()},
                         {"rows", rows}});
   else

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/statistics.h"
-#include "glint/cli/machine.h"
+#include "glint/cli/engine_of.h"
 #include "glint/model/sampling.h"
 #include "glint/report/table.h"
 
@@ -20,7 +20,7 @@ double seconds() {
 }  // namespace
 
 void bench_generate(Context& context, const GenerateBench& o) {
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   TransformerConfig config;  // the paper's shape
   config.gate.kind = parse_gate(o.gate);
   const TransformerParams params = transformer_params(config);
@@ -40,7 +40,7 @@ void bench_generate(Context& context, const GenerateBench& o) {
       context.progress({.label = "bench generate", .total = std::size(kStories) * repeats, .unit = "runs"});
   size_t done = 0;
   for (const size_t stories : kStories) {
-    Generator generator(config, machine.compute(), stories + 1);
+    Generator generator(config, engine.compute(), stories + 1);
     generator.set_weights(weights.span());
     // No token is the end, so that every story fills the context.
     const StoryPlan plan{.prompt = prompt, .end = 65535, .count = stories};
@@ -49,7 +49,7 @@ void bench_generate(Context& context, const GenerateBench& o) {
     for (size_t i = 0; i <= repeats; i++) {  // the first is not counted
       const double start = seconds();
       const GenerateCounts counts = generate(
-          generator, machine.compute(), plan, [](uint32_t, TokenId) { return true; }, [](const Story&) {});
+          generator, engine.compute(), plan, [](uint32_t, TokenId) { return true; }, [](const Story&) {});
       if (i > 0) times.push_back((seconds() - start) * 1e3), progress.update(++done);
       tokens = counts.tokens;
     }
@@ -69,8 +69,8 @@ void bench_generate(Context& context, const GenerateBench& o) {
   progress.finish();
   if (o.format == "json" || context.shared.json)
     context.print_json({{"cpu", describe(context.cpu)},
-                        {"precision", name(machine.precision())},
-                        {"threads", machine.compute().pool.size()},
+                        {"precision", name(engine.precision())},
+                        {"threads", engine.pool().size()},
                         {"rows", rows}});
   else
     context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());

@@ -5,6 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/cli/comparison.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/figure_files.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/verbs.h"
@@ -280,13 +281,12 @@ std::vector<FigureFile> draw_figures(const Options& o, const Comparison& c, cons
 }
 
 void compare(Context& context, const Options& o) {
-  const LinearAlgebra linalg;
-  const Machine machine(context);
-  const Comparison c = compare_runs(context, machine, linalg, o);
+  const Engine engine = engine_of(context);
+  const Comparison c = compare_runs(context, engine, o);
   std::string folder;
   if (!o.no_figures) {
     folder = figures_directory(context, context.shared.out.empty() ? o.runs[0] : context.shared.out);
-    write_figures(context, machine.compute().pool, draw_figures(o, c, folder));
+    write_figures(context, engine.pool(), draw_figures(o, c, folder));
   }
   context.shared.json ? report_json(context, o, c, folder) : report_text(context, o, c, folder);
 }
@@ -335,6 +335,7 @@ void add_compare(Program& program) {
   verb.share_out("Where the folder figures goes; default: the first run");
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { compare(context, *o); });

@@ -23,15 +23,14 @@ struct Entry {
 // Runs by directory, each opened and decomposed once; data sets that several were trained on are loaded once.
 class Runs {
  public:
-  Runs(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-       const ComparisonOptions& options)
-      : context_(context), machine_(machine), linalg_(linalg), options_(options) {}
+  Runs(const Context& context, const Engine& engine, const ComparisonOptions& options)
+      : context_(context), engine_(engine), options_(options) {}
 
   Entry& open(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     Entry entry;
     entry.run = std::make_unique<OpenedRun>(
-        context_, machine_, linalg_,
+        context_, engine_,
         ReadingOptions{.run = directory, .data = options_.data, .data_dir = options_.data_dir}, data_);
     data_ = entry.run->share_data();
     const ImageModel& m = entry.run->model();
@@ -104,8 +103,7 @@ class Runs {
   }
 
   const Context& context_;
-  const Machine& machine_;
-  const LinearAlgebra& linalg_;
+  const Engine& engine_;
   const ComparisonOptions& options_;
   std::shared_ptr<const Dataset> data_;
   std::map<std::string, Entry> entries_;
@@ -138,11 +136,11 @@ bool compared(const Comparison& c, const std::string& x, const std::string& y) {
 }
 
 // Without better: random directions in the place of the eigenvectors of both models of the first pair.
-void add_random_control(const Machine& machine, const LinearAlgebra& linalg, const ComparisonOptions& options,
-                        const Entry& a, const Entry& b, CompareSpace space, size_t units, Comparison& c) {
+void add_random_control(const Engine& engine, const ComparisonOptions& options, const Entry& a,
+                        const Entry& b, CompareSpace space, size_t units, Comparison& c) {
   for (uint64_t i = 0; i < kRandomControls; i++)
     c.control.push_back(compare_models(
-        linalg, machine.compute().pool,
+        engine.linalg(), engine.pool(),
         random_vectors(a.run->reading(), units, a.lines, space, options.top, 2 * i),
         random_vectors(b.run->reading(), units, b.lines, space, options.top, 2 * i + 1), options.top));
   c.random_control = true;
@@ -150,8 +148,8 @@ void add_random_control(const Machine& machine, const LinearAlgebra& linalg, con
                    std::to_string(kRandomControls) + " draws";
 }
 
-void add_control(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-                 const ComparisonOptions& options, Runs& runs, Comparison& c) {
+void add_control(const Context& context, const Engine& engine, const ComparisonOptions& options, Runs& runs,
+                 Comparison& c) {
   std::vector<std::string> control =
       options.control.empty() ? bilinear_runs(c) : listed_runs(options.control);
   if (control.size() > kControlRuns) control.resize(kControlRuns);
@@ -162,10 +160,10 @@ void add_control(const Context& context, const Machine& machine, const LinearAlg
       const Entry &x = runs.open(control[j]), &y = runs.open(control[i]);
       all_bilinear = all_bilinear && x.model.gate == "identity" && y.model.gate == "identity";
       all_different = all_different && x.model.seed && y.model.seed && x.model.seed != y.model.seed;
-      c.control.push_back(compare_models(linalg, machine.compute().pool, x.vectors, y.vectors, options.top));
+      c.control.push_back(compare_models(engine.linalg(), engine.pool(), x.vectors, y.vectors, options.top));
     }
   if (c.control.empty()) {
-    add_random_control(machine, linalg, options, runs.open(c.a[0].directory), runs.open(c.b[0].directory),
+    add_random_control(engine, options, runs.open(c.a[0].directory), runs.open(c.b[0].directory),
                        runs.space(), runs.units().size(), c);
     context.say(
         "note: the control is random; a real one is two bilinear runs with different seeds: --control X,Y, "
@@ -182,20 +180,19 @@ void add_control(const Context& context, const Machine& machine, const LinearAlg
 
 }  // namespace
 
-Comparison compare_runs(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-                        const ComparisonOptions& options) {
+Comparison compare_runs(const Context& context, const Engine& engine, const ComparisonOptions& options) {
   const std::vector<RunPair> pairs = run_pairs(context, options.runs);
-  Runs runs(context, machine, linalg, options);
+  Runs runs(context, engine, options);
   Comparison c;
   for (const RunPair& pair : pairs) {
     const Entry &a = runs.open(pair.a), &b = runs.open(pair.b);
     c.a.push_back(a.model);
     c.b.push_back(b.model);
-    c.results.push_back(compare_models(linalg, machine.compute().pool, a.vectors, b.vectors, options.top));
+    c.results.push_back(compare_models(engine.linalg(), engine.pool(), a.vectors, b.vectors, options.top));
   }
   c.units = runs.units();
   for (const size_t u : c.units) c.unit_names.push_back(runs.first().run->class_text(u));
-  add_control(context, machine, linalg, options, runs, c);
+  add_control(context, engine, options, runs, c);
 
   // Strongest first on both sides: the negative ones come last in the order of the values.
   const auto strongest_first = [](const ModelVectors& m, size_t unit, size_t& positive) {
@@ -208,7 +205,7 @@ Comparison compare_runs(const Context& context, const Machine& machine, const Li
   };
   const Entry &a = runs.open(pairs[0].a), &b = runs.open(pairs[0].b);
   for (size_t u = c.units.size(); u-- > 0;)
-    c.matrices.push_back(similarity(linalg, strongest_first(a.vectors, u, c.positive_rows),
+    c.matrices.push_back(similarity(engine.linalg(), strongest_first(a.vectors, u, c.positive_rows),
                                     strongest_first(b.vectors, u, c.positive_columns)));
   std::ranges::reverse(c.matrices);
   return c;

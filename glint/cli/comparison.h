@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "glint/cli/machine.h"
 #include "glint/cli/run_pairs.h"
+#include "glint/lab/engine.h"
 #include "glint/spectra/model_comparison.h"
 
 namespace glint::cli {
@@ -38,7 +38,6 @@ struct Comparison {
   size_t positive_rows = 0, positive_columns = 0;  // of the first matrix
 };
 
-Comparison compare_runs(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-                        const ComparisonOptions& options);
+Comparison compare_runs(const Context& context, const Engine& engine, const ComparisonOptions& options);
 
 }  // namespace glint::cli

@@ -5,10 +5,10 @@
 #include <numeric>
 
 #include "glint/base/error.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/eval_text.h"
 #include "glint/cli/given.h"
 #include "glint/cli/load_run.h"
-#include "glint/cli/machine.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/sheet.h"
 #include "glint/cli/target.h"
@@ -60,12 +60,12 @@ double probability(std::span<const float> logits, size_t k) {
   return std::exp(logits[k] - top) / total;
 }
 
-Result measure(const LoadedRun& run, const Machine& machine, const ImageSet& images,
+Result measure(const LoadedRun& run, const Engine& engine, const ImageSet& images,
                const std::vector<std::string>& names, size_t worst) {
-  ClassifierEngine engine(run.model.config, machine.compute(), kBatch, false);
-  engine.set_weights(run.model.weights.span());
+  ClassifierEngine classifier(run.model.config, engine.compute(), kBatch, false);
+  classifier.set_weights(run.model.weights.span());
   Result r;
-  r.set = evaluate_set(engine, machine.compute().kernels(), images);
+  r.set = evaluate_set(classifier, engine.compute().kernels(), images);
   r.n = images.count();
   if (!std::isfinite(r.set.loss))
     throw Error({.code = ErrorCode::numeric,
@@ -240,7 +240,7 @@ void report_text(Context& context, const Options& o, const LoadedRun& run, const
   if (!o.logits.empty()) out << "logits:   " << o.logits << "\n";
 }
 
-void report_json(Context& context, const Options& o, const LoadedRun& run, const Machine& machine,
+void report_json(Context& context, const Options& o, const LoadedRun& run, const Engine& engine,
                  const Dataset& data, const Result& r) {
   const auto finite = [](double v) { return std::isfinite(v) ? ordered_json(v) : ordered_json(); };
   ordered_json j;
@@ -251,7 +251,7 @@ void report_json(Context& context, const Options& o, const LoadedRun& run, const
                {"checksum", data.checksum},
                {"split", o.split},
                {"trained_on", run.model.data}};
-  j["precision"] = name(machine.precision());
+  j["precision"] = name(engine.precision());
   j["images"] = r.n;
   j["correct"] = r.set.correct;
   j["loss"] = r.set.loss;
@@ -317,10 +317,10 @@ void evaluate(Context& context, const Options& o) {
                  .expected = "--worst from 1 on"});
   const LoadedRun run = load_run(context, o.run);
   context.shared.precision = o.precision.empty() ? run.precision : o.precision;
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   DataOptions options;
   options.paths = data_paths_from_environment(o.data_dir);
-  options.pool = &machine.compute().pool;
+  options.pool = &engine.pool();
   const Dataset data = load_run_data(context, run, o.data, options);
   const ImageSet& images = o.split == "train" ? data.train : data.test;
 
@@ -329,10 +329,10 @@ void evaluate(Context& context, const Options& o) {
   for (size_t c = names.size(); c < run.model.config.classes; c++) names.push_back(run.model.class_names[c]);
   for (std::string& n : names) n = printable(n);
 
-  const Result r = measure(run, machine, images, names, o.worst);
+  const Result r = measure(run, engine, images, names, o.worst);
   if (!o.logits.empty()) write_npy(context.files, o.logits, r.set.logits.view());
   if (!o.sheet.empty()) write_worst_sheet(context, o.sheet, r, images);
-  context.shared.json ? report_json(context, o, run, machine, data, r)
+  context.shared.json ? report_json(context, o, run, engine, data, r)
                       : report_text(context, o, run, data, images, r);
 }
 

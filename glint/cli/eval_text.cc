@@ -6,8 +6,8 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/load_run.h"
-#include "glint/cli/machine.h"
 #include "glint/data/story_reader.h"
 #include "glint/report/table.h"
 #include "glint/train/text_task.h"
@@ -201,18 +201,18 @@ std::string range_text(const Stretch& s) {
 void evaluate_text(Context& context, const EvalTextOptions& o) {
   const LanguageRun run = load_language_run(context, o.run);
   context.shared.precision = o.precision.empty() ? run.precision : o.precision;
-  const Machine machine(context);
-  TransformerEngine engine(run.model.config, machine.compute(), kRows, false);
-  engine.set_weights(run.model.weights.span());
+  const Engine engine = engine_of(context);
+  TransformerEngine transformer(run.model.config, engine.compute(), kRows, false);
+  transformer.set_weights(run.model.weights.span());
   Measured m;
   std::string what;
   if (o.text.empty()) {
     const TextData data = load_run_text(context, run, o.data);
-    m = of_corpus(engine, o.split == "train" ? data.train : data.valid, run);
+    m = of_corpus(transformer, o.split == "train" ? data.train : data.valid, run);
     what = printable(data.name) + ", " + std::to_string(m.stories) +
            (o.split == "train" ? " training stories" : " validation stories");
   } else {
-    m = of_file(engine, o.text, run);
+    m = of_file(transformer, o.text, run);
     what =
         printable(o.text) + ", " + std::to_string(m.stories) + (m.stories == 1 ? " story" : " stories") +
         (m.pieces > m.stories ? " in " + std::to_string(m.pieces) + " pieces that overlap by half a context"

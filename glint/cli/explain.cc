@@ -4,6 +4,7 @@
 #include <numeric>
 
 #include "glint/base/error.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/figure_files.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/picture.h"
@@ -360,9 +361,8 @@ void explain(Context& context, const Options& o) {
                  .where = "glint explain",
                  .expected = "--index N, an image of the data set, or --image FILE.png",
                  .hint = "glint explain " + o.reading.run + " --index 0"});
-  const Machine machine(context);
-  const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);
-  OpenedRun run(context, machine, linalg, o.reading);
+  const Engine engine = engine_of(context);
+  OpenedRun run(context, engine, o.reading);
   const ImageReading& reading = run.reading();
   Result r;
   r.form = o.form;
@@ -440,6 +440,7 @@ void add_explain(Program& program) {
   verb.share_out("Folder in which figures/ is written; default: the run itself");
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { explain(context, *o); });

@@ -4,8 +4,9 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
-#include "glint/base/version.h"
 #include "glint/base/sha256.h"
+#include "glint/base/version.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/export_folder.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/verbs.h"
@@ -26,11 +27,10 @@ struct Options {
 };
 
 // The run with its data; null, with a note, when the data are not at hand: the weights can go without.
-std::unique_ptr<OpenedRun> open_with_data(const Context& context, const Machine& machine,
-                                          const LinearAlgebra& linalg, const Options& o,
+std::unique_ptr<OpenedRun> open_with_data(const Context& context, const Engine& engine, const Options& o,
                                           const std::string& lost) {
   try {
-    return std::make_unique<OpenedRun>(context, machine, linalg, o.reading);
+    return std::make_unique<OpenedRun>(context, engine, o.reading);
   } catch (const Error& e) {
     if (!o.reading.data.empty()) throw;
     context.say("note: without " + lost + ", since the data are not at hand: " + e.parts().what);
@@ -227,10 +227,9 @@ void export_run(Context& context, const Options& o) {
                  .where = "glint export",
                  .expected = "--npy DIR, --hf DIR, or both",
                  .hint = "glint export --help"});
-  const LinearAlgebra linalg;
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   const std::unique_ptr<OpenedRun> opened =
-      open_with_data(context, machine, linalg, o, "the gains of the gates and the fidelity");
+      open_with_data(context, engine, o, "the gains of the gates and the fidelity");
   const LoadedRun run = opened ? opened->run() : load_run(context, o.reading.run);
   ordered_json done = ordered_json::array();
   if (!o.npy.empty()) done.push_back(export_npy(context, o, run, opened.get()));
@@ -275,6 +274,7 @@ void add_export(Program& program) {
   verb.flag("--force", o->force, "Replace an earlier export");
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { export_run(context, *o); });

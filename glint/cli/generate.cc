@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/load_run.h"
-#include "glint/cli/machine.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/story_reader.h"
 #include "glint/model/sampling.h"
@@ -128,12 +128,12 @@ void run(Context& context, const Options& o) {
       .tokens = o.tokens,
       .sampling = {
           .temperature = o.temperature, .top_k = o.top_k, .top_p = o.top_p, .seed = context.shared.seed}};
-  const Machine machine(context);
+  const Engine engine = engine_of(context);
   const TransformerConfig& config = run.model.config;
   const size_t room = story_room(config, plan);
-  const size_t fit = kMemory / Generator::slot_bytes(config, machine.compute().kernels(), room);
+  const size_t fit = kMemory / Generator::slot_bytes(config, engine.compute().kernels(), room);
   const size_t slots = std::min(std::min(o.count, kSideBySide) + 1, std::max<size_t>(fit, 2));
-  Generator generator(config, machine.compute(), slots, room);
+  Generator generator(config, engine.compute(), slots, room);
   generator.set_weights(run.model.weights.span());
 
   const bool json = context.shared.json;
@@ -149,7 +149,7 @@ void run(Context& context, const Options& o) {
   };
   const double start = seconds();
   const GenerateCounts counts = generate(
-      generator, machine.compute(), plan,
+      generator, engine.compute(), plan,
       [&](uint32_t, TokenId id) {
         if (stream) stream->add(id);
         return true;
@@ -173,8 +173,8 @@ void run(Context& context, const Options& o) {
                       {"top_k", o.top_k},
                       {"top_p", o.top_p},
                       {"seed", context.shared.seed},
-                      {"precision", name(machine.precision())},
-                      {"threads", machine.compute().pool.size()},
+                      {"precision", name(engine.precision())},
+                      {"threads", engine.pool().size()},
                       {"tokens", counts.tokens},
                       {"seconds", time},
                       {"tokens_per_second", rate}};

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/figure_files.h"
 #include "glint/cli/file_words.h"
 #include "glint/cli/language_directions.h"
@@ -244,12 +245,11 @@ void scan(Context& context, OpenedLanguageRun& run, const LanguageSpectrumOption
 
 }  // namespace
 
-OpenedLanguageRun::OpenedLanguageRun(const Context& context, const Machine& machine,
-                                     const LinearAlgebra& linalg, const std::string& directory,
-                                     const std::string& data)
+OpenedLanguageRun::OpenedLanguageRun(const Context& context, const Engine& engine,
+                                     const std::string& directory, const std::string& data)
     : context_(context),
       run_(load_language_run(context, directory)),
-      reading_(run_.model, machine.compute(), linalg),
+      reading_(run_.model, engine.compute(), engine.linalg()),
       data_(load_run_text(context, run_, data)) {}
 
 const StoredCalibration& OpenedLanguageRun::calibration() {
@@ -284,9 +284,8 @@ std::string OpenedLanguageRun::piece(TokenId token) const {
 }
 
 void language_spectrum(Context& context, const LanguageSpectrumOptions& o) {
-  const Machine machine(context);
-  const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);
-  OpenedLanguageRun run(context, machine, linalg, o.run, o.data);
+  const Engine engine = engine_of(context);
+  OpenedLanguageRun run(context, engine, o.run, o.data);
   if (o.layer > run.reading().layers())
     throw Error({.code = ErrorCode::usage,
                  .what = "the model has no layer " + std::to_string(o.layer),

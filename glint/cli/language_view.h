@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/cli/load_run.h"
-#include "glint/cli/machine.h"
+#include "glint/lab/engine.h"
 #include "glint/spectra/language_reading.h"
 
 namespace glint::cli {
@@ -14,8 +14,8 @@ namespace glint::cli {
 // A language run opened for reading its weights.
 class OpenedLanguageRun {
  public:
-  OpenedLanguageRun(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-                    const std::string& directory, const std::string& data);
+  OpenedLanguageRun(const Context& context, const Engine& engine, const std::string& directory,
+                    const std::string& data);
   const LanguageRun& run() const { return run_; }
   const LanguageReading& reading() const { return reading_; }
   const TextData& data() const { return data_; }

@@ -14,17 +14,17 @@ void add_reading_options(Verb& verb, ReadingOptions& options) {
   verb.directory("--data-dir", options.data_dir, "folder in which data sets are looked for first");
 }
 
-OpenedRun::OpenedRun(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-                     const ReadingOptions& options, std::shared_ptr<const Dataset> data)
+OpenedRun::OpenedRun(const Context& context, const Engine& engine, const ReadingOptions& options,
+                     std::shared_ptr<const Dataset> data)
     : context_(context),
       run_(load_run(context, options.run)),
-      reading_(run_.model, machine.compute(), linalg),
+      reading_(run_.model, engine.compute(), engine.linalg()),
       data_(std::move(data)) {
   const bool same = data_ && (options.data.empty() ? run_.model.data : options.data) == data_->name;
   if (same) return;
   DataOptions data_options;
   data_options.paths = data_paths_from_environment(options.data_dir);
-  data_options.pool = &machine.compute().pool;
+  data_options.pool = &engine.pool();
   data_ = std::make_shared<Dataset>(load_run_data(context, run_, options.data, data_options));
 }
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/cli/load_run.h"
-#include "glint/cli/machine.h"
+#include "glint/lab/engine.h"
 #include "glint/spectra/image_reading.h"
 
 namespace glint::cli {
@@ -19,9 +19,9 @@ void add_reading_options(Verb& verb, ReadingOptions& options);
 
 class OpenedRun {
  public:
-  // `machine`, `linalg` and `context` are kept. Data are loaded once: runs on the same set share `data`.
-  OpenedRun(const Context& context, const Machine& machine, const LinearAlgebra& linalg,
-            const ReadingOptions& options, std::shared_ptr<const Dataset> data = nullptr);
+  // `engine` and `context` are kept. Data are loaded once: runs on the same set share `data`.
+  OpenedRun(const Context& context, const Engine& engine, const ReadingOptions& options,
+            std::shared_ptr<const Dataset> data = nullptr);
 
   const LoadedRun& run() const { return run_; }
   const ImageModel& model() const { return run_.model; }

@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/version.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/page_language.h"
 #include "glint/cli/target.h"
@@ -80,12 +81,12 @@ PageForm read_form(OpenedRun& run, const std::string& name, const ImagePass& pas
 }
 
 // How much the logits of the images change when the page holds the weights as f16.
-double half_deviation(const ImageModel& model, const Machine& machine, const LinearAlgebra& linalg,
-                      ConstMatrixView<uint8_t> pixels, ConstMatrixView<float> logits) {
+double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrixView<uint8_t> pixels,
+                      ConstMatrixView<float> logits) {
   ImageModel rounded = model;
   for (float& w : rounded.weights.span()) w = from_half(to_half(w));
   const ImagePass pass =
-      ImageReading(rounded, machine.compute(), linalg).run(pixels, model.config.layers - 1);
+      ImageReading(rounded, engine.compute(), engine.linalg()).run(pixels, model.config.layers - 1);
   double most = 0;
   for (size_t i = 0; i < pass.logits.rows(); i++)
     for (size_t c = 0; c < pass.logits.cols(); c++)
@@ -93,8 +94,8 @@ double half_deviation(const ImageModel& model, const Machine& machine, const Lin
   return most;
 }
 
-PageRun read_run(OpenedRun& run, const Options& o, const Machine& machine, const LinearAlgebra& linalg,
-                 const ImageSet& test, ConstMatrixView<uint8_t> shown) {
+PageRun read_run(OpenedRun& run, const Options& o, const Engine& engine, const ImageSet& test,
+                 ConstMatrixView<uint8_t> shown) {
   const ImageModel& model = run.model();
   PageRun page;
   page.name = short_run_name(run.run().directory);
@@ -116,7 +117,7 @@ PageRun read_run(OpenedRun& run, const Options& o, const Machine& machine, const
 
   page.logits = Matrix<float>(shown.rows(), model.config.classes);
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
-  page.half_deviation = half_deviation(model, machine, linalg, shown, page.logits);
+  page.half_deviation = half_deviation(model, engine, shown, page.logits);
 
   page.run = page_run_info(run.run().directory);
   page.metrics = page_metrics(run.run().directory);
@@ -146,15 +147,14 @@ void make(Context& context, const Options& o) {
                    .hint = "make a page of each"});
     return language_page(context, {o.first.run, o.first.data, o.out, o.limit});
   }
-  const Machine machine(context);
-  const LinearAlgebra linalg;
-  OpenedRun first(context, machine, linalg, o.first);
+  const Engine engine = engine_of(context);
+  OpenedRun first(context, engine, o.first);
   const std::string out = o.out.empty() ? first.run().directory + "/explorer.html" : o.out;
   std::unique_ptr<OpenedRun> second;
   if (!o.second.empty()) {
     ReadingOptions other = o.first;
     other.run = o.second;
-    second = std::make_unique<OpenedRun>(context, machine, linalg, other, first.share_data());
+    second = std::make_unique<OpenedRun>(context, engine, other, first.share_data());
     check_pair(first.model(), second->model(), o.second);
   }
 
@@ -169,8 +169,8 @@ void make(Context& context, const Options& o) {
   std::copy_n(test.pixels.data(), data.images.pixels.size(), data.images.pixels.data());
   data.images.labels.assign(test.labels.begin(), test.labels.begin() + static_cast<std::ptrdiff_t>(count));
   const ConstMatrixView<uint8_t> shown = std::as_const(data.images.pixels).view();
-  data.runs.push_back(read_run(first, o, machine, linalg, test, shown));
-  if (second) data.runs.push_back(read_run(*second, o, machine, linalg, test, shown));
+  data.runs.push_back(read_run(first, o, engine, test, shown));
+  if (second) data.runs.push_back(read_run(*second, o, engine, test, shown));
 
   const Page page = make_page(data, o.limit);
   write_atomic(context.files, out, page.html);
@@ -232,6 +232,7 @@ void add_page(Program& program) {
   verb.size("--limit", o->limit, 100000, 500000000, "Largest size of the page in bytes");
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { make(context, *o); });

@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "glint/cli/engine_of.h"
 #include "glint/cli/language_view.h"
 #include "glint/cli/target.h"
 #include "glint/report/language_page.h"
@@ -35,12 +36,12 @@ LanguagePageLine page_line(const GateLine& line, const LanguageReading::LayerFid
 }
 
 // The rows of the first stories that the page's f16 weights are tried on.
-double half_deviation(const OpenedLanguageRun& run, const Machine& machine) {
+double half_deviation(const OpenedLanguageRun& run, const Engine& engine) {
   const LanguageModel& model = run.run().model;
   std::vector<float> rounded(model.weights.span().begin(), model.weights.span().end());
   for (float& w : rounded) w = from_half(to_half(w));
-  TransformerEngine exact(model.config, machine.compute(), 1, false);
-  TransformerEngine half(model.config, machine.compute(), 1, false);
+  TransformerEngine exact(model.config, engine.compute(), 1, false);
+  TransformerEngine half(model.config, engine.compute(), 1, false);
   exact.set_weights(model.weights.span());
   half.set_weights(rounded);
   double most = 0;
@@ -107,9 +108,8 @@ std::vector<Json> page_metrics(const std::string& directory) {
 }
 
 void language_page(Context& context, const LanguagePageOptions& o) {
-  const Machine machine(context);
-  const LinearAlgebra linalg;
-  OpenedLanguageRun run(context, machine, linalg, o.run, o.data);
+  const Engine engine = engine_of(context);
+  OpenedLanguageRun run(context, engine, o.run, o.data);
   const LanguageModel& model = run.run().model;
   const std::string& directory = run.run().directory;
   const std::string out = o.out.empty() ? directory + "/explorer.html" : o.out;
@@ -133,7 +133,7 @@ void language_page(Context& context, const LanguagePageOptions& o) {
       form.lines.push_back(page_line(line, run.reading().layer_fidelity(i, line, x)));
     }
   }
-  data.half_deviation = half_deviation(run, machine);
+  data.half_deviation = half_deviation(run, engine);
   data.run = page_run_info(directory);
   data.metrics = page_metrics(directory);
 

@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/version.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/load_run.h"
 #include "glint/cli/reproduce_output.h"
 #include "glint/cli/run_checks.h"
@@ -96,7 +97,7 @@ std::string smaller_models(const PlanSetup& setup) {
   return setup.seeds < kEnoughSeeds ? std::to_string(setup.seeds) + " seeds" : "";
 }
 
-PlanSetup make_setup(Context& context, const Options& o, TrainingData& data,
+PlanSetup make_setup(const Options& o, TrainingData& data, std::string_view precision,
                      std::vector<std::string>& notices) {
   PlanSetup setup;
   setup.quick = o.quick;
@@ -107,8 +108,7 @@ PlanSetup make_setup(Context& context, const Options& o, TrainingData& data,
     setup.stories = o.stories;
     setup.all_stories = data.text(o.stories)->train.stories() >= kPaperStories / 2;
   }
-  setup.precision = bf16_unit(context, true) == Bf16Unit::none ? "f32" : context.shared.precision;
-  context.shared.precision = setup.precision;
+  setup.precision = precision;
   if (o.quick)
     notices.insert(
         notices.begin(),
@@ -240,9 +240,10 @@ void print_result(Context& context, const Findings& findings, const std::string&
 }
 
 void run(Context& context, const Options& o) {
+  const Engine engine = engine_of(context);
   std::vector<std::string> notices;
   TrainingData data(o.data_dir);
-  const PlanSetup setup = make_setup(context, o, data, notices);
+  const PlanSetup setup = make_setup(o, data, name(engine.precision()), notices);
   const Shard shard = parse_shard(o.shard);
   std::vector<Experiment> chosen;
   for (const Experiment& e : experiments())
@@ -250,9 +251,8 @@ void run(Context& context, const Options& o) {
   const std::vector<PlannedRun> plan = make_plan(setup, chosen);
   const std::string out = context.shared.out.empty() ? "reproduction" : context.shared.out;
   make_directory(out + "/runs");
-  const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);  // before there are threads
   const StopOnSignal guard;
-  train_plan(context, data, out, plan, shard);
+  train_plan(context, engine, data, out, plan, shard);
   if (shard.of > 1) {
     context.out
         << "Share " << shard.index + 1 << " of " << shard.of << " is trained. Copy " << out
@@ -260,8 +260,7 @@ void run(Context& context, const Options& o) {
            "--shard makes the report.\n";
     return;
   }
-  const Machine machine(context);
-  Lab lab{context, setup, out, data, machine, linalg, plan};
+  Lab lab{context, setup, out, data, engine, plan};
   lab.measured.small_spectra = smaller_models(setup);
   if (setup.quick) lab.measured.small_depth = "fewer epochs";
   Findings findings;
@@ -333,6 +332,7 @@ void add_reproduce(Program& program) {
   verb.share_precision();
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { run(context, *o); });

@@ -7,12 +7,11 @@
 #include <string>
 #include <vector>
 
-#include "glint/cli/machine.h"
 #include "glint/cli/reproduce_plan.h"
 #include "glint/cli/train_jobs.h"
+#include "glint/lab/engine.h"
 #include "glint/report/measured.h"
 #include "glint/report/report_page.h"
-#include "glint/spectra/linalg.h"
 
 namespace glint::cli {
 
@@ -23,8 +22,7 @@ struct Lab {
   const PlanSetup& setup;
   std::string out;
   TrainingData& data;
-  const Machine& machine;
-  const LinearAlgebra& linalg;
+  const Engine& engine;
   const std::vector<PlannedRun>& plan;
   Progress* progress = nullptr;  // of the analysis
   Measured measured = {};
@@ -44,7 +42,7 @@ const std::vector<Experiment>& experiments();
 
 // Trains what is not finished: `shard` only its share. Stops at a signal with an Error (interrupted). A run
 // whose numbers blow up is kept as failed and does not stop the others.
-void train_plan(Context& context, TrainingData& data, const std::string& out,
+void train_plan(Context& context, const Engine& engine, TrainingData& data, const std::string& out,
                 const std::vector<PlannedRun>& plan, Shard shard);
 // Ended in numbers that are not finite.
 bool run_failed(const std::string& directory);

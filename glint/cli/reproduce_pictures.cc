@@ -106,7 +106,7 @@ void write_similarity(Lab& lab, ReportSection& section, const std::string& data,
   if (options.runs.empty()) return;
   Context silent = lab.context;  // its notes are about options that this verb does not have
   silent.shared.quiet = true;
-  const Comparison comparison = compare_runs(silent, lab.machine, lab.linalg, options);
+  const Comparison comparison = compare_runs(silent, lab.engine, options);
   std::vector<SimilarityLine> lines;
   for (const Measure measure : kMeasures) {
     const std::vector<Spread> own = by_rank(comparison.results, measure, Side::both),

@@ -17,7 +17,7 @@ constexpr size_t kFew = 10;
 
 // On the heap: its parts refer to each other, so it cannot move.
 std::unique_ptr<OpenedRun> open(Lab& lab, const PlannedRun& run, const std::string& data) {
-  return std::make_unique<OpenedRun>(lab.context, lab.machine, lab.linalg,
+  return std::make_unique<OpenedRun>(lab.context, lab.engine,
                                      ReadingOptions{.run = lab.directory(run), .data = {}, .data_dir = {}},
                                      lab.data.images(data));
 }

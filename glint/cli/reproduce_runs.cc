@@ -137,7 +137,7 @@ bool run_finished(const std::string& directory) {
          read_run_file(directory).finished();
 }
 
-void train_plan(Context& context, TrainingData& data, const std::string& out,
+void train_plan(Context& context, const Engine& engine, TrainingData& data, const std::string& out,
                 const std::vector<PlannedRun>& plan, Shard shard) {
   std::vector<TrainJob> jobs;
   for (size_t i = 0; i < plan.size(); i++) {
@@ -160,7 +160,7 @@ void train_plan(Context& context, TrainingData& data, const std::string& out,
     make_directory(fs::path(job.out).parent_path().string());
   }
   try {
-    run_jobs(context, data, {}, jobs, display.hooks());
+    run_jobs(engine, data, {}, jobs, display.hooks());
   } catch (const Error& e) {
     if (e.code() != ErrorCode::usage) throw;
     ErrorParts parts = e.parts();  // of a directory that holds another run; there is no --force here

@@ -18,7 +18,7 @@ std::string sample(const Lab& lab, const std::string& directory) {
   const LanguageRun run = load_language_run(lab.context, directory);
   std::vector<TokenId> prompt = run.tokenizer.encode(kPrompt);
   prompt.insert(prompt.begin(), run.tokenizer.end());
-  Generator generator(run.model.config, lab.machine.compute(), 2);
+  Generator generator(run.model.config, lab.engine.compute(), 2);
   generator.set_weights(run.model.weights.span());
   const StoryPlan plan{.prompt = prompt,
                        .end = run.tokenizer.end(),
@@ -26,7 +26,7 @@ std::string sample(const Lab& lab, const std::string& directory) {
                        .sampling = {.temperature = kTemperature}};
   std::string text;
   generate(
-      generator, lab.machine.compute(), plan, [](uint32_t, TokenId) { return !stop_requested; },
+      generator, lab.engine.compute(), plan, [](uint32_t, TokenId) { return !stop_requested; },
       [&](const Story& story) {
         std::vector<TokenId> ids(prompt.begin() + 1, prompt.end());
         ids.insert(ids.end(), story.ids.begin(), story.ids.end());

@@ -27,8 +27,8 @@ Json identity(const Lab& lab) {
   return {{"version", kVersion},
           {"cpu", describe(lab.context.cpu)},
           {"isa", name(lab.context.isa)},
-          {"precision", name(lab.machine.precision())},
-          {"threads", lab.machine.compute().pool.size()},
+          {"precision", name(lab.engine.precision())},
+          {"threads", lab.engine.pool().size()},
           {"shapes", shapes(lab.setup).size()}};
 }
 
@@ -45,7 +45,7 @@ std::vector<TimedGate> measure(Lab& lab) {
                    .where = lab.out,
                    .hint = "the same command goes on with the timing"});
   };
-  for (const GateTiming& t : time_gates(lab.machine.compute(), options, show))
+  for (const GateTiming& t : time_gates(lab.engine.compute(), options, show))
     times.push_back({t.shape.batch, t.shape.d_in,
                      t.products ? "products" : std::string(gate_info(t.gate.kind).text.name), t.median_ms,
                      t.low_ms, t.high_ms, t.repeats});

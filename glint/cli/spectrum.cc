@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "glint/base/error.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/given.h"
 #include "glint/cli/language_view.h"
 #include "glint/cli/run_checks.h"
@@ -255,9 +256,8 @@ void spectrum(Context& context, const Options& o) {
   if (model_kind(open_run(o.reading.run).directory) == ModelKind::language)
     return spectrum_of_language(context, o);
   refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
-  const Machine machine(context);
-  const LinearAlgebra linalg(LinalgBackend::automatic, context.cpu);
-  OpenedRun run(context, machine, linalg, o.reading);
+  const Engine engine = engine_of(context);
+  OpenedRun run(context, engine, o.reading);
   const ImageReading& reading = run.reading();
   if (o.layer > reading.layers())
     throw Error({.code = ErrorCode::usage,
@@ -278,7 +278,7 @@ void spectrum(Context& context, const Options& o) {
   if (r.forms.size() > 1) {
     std::vector<Spectrum> spectra;
     for (const UnitForm& f : r.forms) spectra.push_back(f.spectrum);
-    r.shared = shared_directions(linalg, spectra);
+    r.shared = shared_directions(engine.linalg(), spectra);
   }
   draw_vectors(run, o, r);
 
@@ -380,6 +380,7 @@ void add_spectrum(Program& program) {
   verb.share_out("Folder for spectra.safetensors, figures or the scan; default: the run itself");
   verb.share_threads();
   verb.share_isa();
+  verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) { spectrum(context, *o); });

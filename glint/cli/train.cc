@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/text_sources.h"
 #include "glint/cli/train_jobs.h"
 #include "glint/cli/verbs.h"
@@ -230,7 +231,8 @@ void run(Context& context, const Options& o) {
   check(options);
   context.shared.precision = options.precision;
   // What the run is called is what it computes: f32 where bf16 was asked for and cannot be had.
-  if (bf16_unit(context, true) == Bf16Unit::none) context.shared.precision = options.precision = "f32";
+  const Engine engine = engine_of(context);
+  options.precision = name(engine.precision());
 
   const std::vector<uint64_t> seeds =
       o.seeds.empty() ? std::vector<uint64_t>{options.seed} : parse_seeds(o.seeds);
@@ -249,7 +251,7 @@ void run(Context& context, const Options& o) {
   Display display(context, jobs);
   {
     const StopOnSignal guard;
-    run_jobs(context, data, {o.checkpoint_every, o.force}, jobs, display.hooks());
+    run_jobs(engine, data, {o.checkpoint_every, o.force}, jobs, display.hooks());
   }
   display.finish();
   for (const TrainJob& job : jobs)

@@ -7,21 +7,12 @@
 #include <thread>
 
 #include "glint/base/error.h"
-#include "glint/base/version.h"
 #include "glint/cli/memory_need.h"
 #include "glint/train/image_task.h"
 #include "glint/train/text_task.h"
 
 namespace glint::cli {
 namespace {
-
-using nlohmann::ordered_json;
-
-ordered_json machine_json(const Context& context, const Machine& machine) {
-  return {{"version", kVersion},          {"cpu", describe(context.cpu)},
-          {"isa", name(context.isa)},          {"precision", name(machine.precision())},
-          {"bf16_unit", name(machine.unit())}, {"threads", machine.compute().pool.size()}};
-}
 
 // A task that keeps its data alive.
 template <class T, class Data>
@@ -44,9 +35,9 @@ auto once(List& list, std::mutex& mutex, const std::string& name, const Load& lo
   return list.back().second;
 }
 
-void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, const Machine& machine,
-             TrainJob& job, const JobHooks& h, std::mutex& mutex) {
-  const std::unique_ptr<Task> task = data.task(job.options, machine.compute());
+void run_job(const Engine& engine, TrainingData& data, const JobSetup& job_setup, TrainJob& job,
+             const JobHooks& h, std::mutex& mutex) {
+  const std::unique_ptr<Task> task = data.task(job.options, engine.compute());
   const auto tell = [&](const auto& hook, const auto&... arguments) {
     const std::lock_guard lock(mutex);
     if (hook) hook(job, arguments...);
@@ -56,7 +47,7 @@ void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, co
   setup.out = job.out;
   setup.force = job_setup.force;
   setup.checkpoint_every = job_setup.checkpoint_every;
-  setup.machine = machine_json(context, machine);
+  setup.machine = engine.machine();
   TrainHooks hooks;
   bool first = true;
   hooks.on_step = [&](uint64_t step, uint64_t, double loss) {
@@ -67,7 +58,7 @@ void run_job(Context& context, TrainingData& data, const JobSetup& job_setup, co
   hooks.on_evaluation = [&](const Evaluation& e) { tell(h.evaluation, e); };
   hooks.on_note = [&](const std::string& text) { tell(h.note, text); };
   hooks.should_stop = [] { return stop_requested.load(); };
-  job.result = train(job.options, *task, machine.compute(), context.files, setup, hooks);
+  job.result = train(job.options, *task, engine.compute(), engine.files(), setup, hooks);
   tell(h.end);
 }
 
@@ -96,17 +87,17 @@ std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Comp
   return std::make_unique<OwningTask<ImageTask, Dataset>>(options, set, compute);
 }
 
-void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
+void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
               const JobHooks& hooks) {
-  const size_t threads = context.shared.threads ? context.shared.threads : available_threads();
+  const size_t threads = engine.pool().size();
   const size_t side_by_side = std::min(jobs.size(), threads);
   std::atomic<size_t> next{0};
   std::mutex mutex;
   std::exception_ptr error;
-  const auto work = [&](const Machine& machine) {
+  const auto work = [&](const Engine& own) {
     for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !stop_requested;) {
       try {
-        run_job(context, data, setup, machine, jobs[i], hooks, mutex);
+        run_job(own, data, setup, jobs[i], hooks, mutex);
       } catch (const Error& e) {
         const std::lock_guard lock(mutex);
         if (hooks.failed && hooks.failed(jobs[i], e)) continue;
@@ -119,13 +110,17 @@ void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::
       }
     }
   };
-  std::vector<std::unique_ptr<Machine>> machines;
-  for (size_t i = 0; i < side_by_side; i++)
-    machines.push_back(std::make_unique<Machine>(context, threads / side_by_side, false));
-  std::vector<std::thread> workers;
-  for (size_t i = 1; i < side_by_side; i++) workers.emplace_back([&, i] { work(*machines[i]); });
-  if (!machines.empty()) work(*machines[0]);
-  for (std::thread& t : workers) t.join();
+  if (side_by_side <= 1) {
+    work(engine);
+  } else {
+    std::vector<std::unique_ptr<Engine>> engines;
+    for (size_t i = 0; i < side_by_side; i++)
+      engines.push_back(std::make_unique<Engine>(engine, threads / side_by_side));
+    std::vector<std::thread> workers;
+    for (size_t i = 1; i < side_by_side; i++) workers.emplace_back([&, i] { work(*engines[i]); });
+    work(*engines[0]);
+    for (std::thread& t : workers) t.join();
+  }
   if (error) std::rethrow_exception(error);
 }
 

@@ -8,10 +8,11 @@
 #include <vector>
 
 #include "glint/base/error.h"
-#include "glint/cli/machine.h"
 #include "glint/cli/stop.h"
+#include "glint/cli/verb.h"
 #include "glint/data/dataset.h"
 #include "glint/data/text_data.h"
+#include "glint/lab/engine.h"
 #include "glint/train/trainer.h"
 
 namespace glint::cli {
@@ -57,10 +58,11 @@ struct JobHooks {
   std::function<bool(const TrainJob&, const Error&)> failed = {};
 };
 
-// Each job on its own threads beside the others, which wastes no time at barriers. The result of a job does
+// Each job on its own threads beside the others, as many in all as the engine has, which wastes no time at
+// barriers. The result of a job does
 // not depend on it. Stops at a signal, or at the first error that the hooks do not take, which it throws when
 // the others have ended.
-void run_jobs(Context& context, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
+void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
               const JobHooks& hooks);
 
 // "3", "0..4", "0,2,5..7"

@@ -294,6 +294,13 @@ void Verb::share_isa() {
   shares_isa_ = true;
 }
 
+void Verb::share_linalg() {
+  shared_.linalg = "auto";
+  choice("--linalg", shared_.linalg, {"auto", "openblas", "eigen"},
+         "Linear algebra of the spectra; auto: OpenBLAS where it is found");
+  options_.back().shared = true;
+}
+
 const OptionText* Verb::find(std::string_view flag) const {
   for (const OptionText& o : options_)
     if (std::find(o.flags.begin(), o.flags.end(), flag) != o.flags.end()) return &o;

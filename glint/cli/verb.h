@@ -47,6 +47,7 @@ struct SharedOptions {
   std::string precision = "f32";
   std::string out;
   std::string isa;
+  std::string linalg;  // "": the verb does not decompose
   bool json = false;
   bool quiet = false;
 };
@@ -151,6 +152,7 @@ class Verb {
   void share_json();
   void share_quiet();
   void share_isa();
+  void share_linalg();
 
   void run(std::function<void(Context&)> body) { body_ = std::move(body); }
   void operator()(Context& context) const { body_(context); }

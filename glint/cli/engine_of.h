@@ -1,0 +1,13 @@
+// The Engine of a verb, made from what it was given. Every verb that computes gets it here.
+#pragma once
+
+#include "glint/cli/verb.h"
+#include "glint/lab/engine.h"
+
+namespace glint::cli {
+
+// Heeds --threads, --precision, --isa and --linalg. Notes of the engine are lines on stderr. `context` is
+// kept. A verb without --linalg has no use for it: its engine opens no library for linear algebra.
+Engine engine_of(const Context& context);
+
+}  // namespace glint::cli
