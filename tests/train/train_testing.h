@@ -151,7 +151,8 @@ inline std::map<std::string, std::string> lasting_bytes(const std::string& direc
   run["result"].erase("seconds");
   bytes["run"] = run.dump();
   for (const auto& e : std::filesystem::directory_iterator(directory + "/checkpoints"))
-    if (const std::string name = e.path().filename().string(); bytes["last checkpoint"] < name)
+    if (const std::string name = e.path().filename().string();
+        e.is_regular_file() && bytes["last checkpoint"] < name)
       bytes["last checkpoint"] = name;
   bytes["checkpoint"] = read_file(directory + "/checkpoints/" + bytes["last checkpoint"]);
   return bytes;
