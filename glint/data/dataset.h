@@ -16,7 +16,7 @@ class ThreadPool;
 
 struct ImageSet {
   Matrix<uint8_t> pixels;  // [count, height * width], 0 = background
-  std::vector<uint8_t> labels;
+  std::vector<uint32_t> labels;  // each below classes
   size_t height = 0, width = 0, classes = 0;
   size_t count() const { return labels.size(); }
 };

@@ -143,7 +143,7 @@ void ClassifierEngine::forward_chunk(Range rows, const RowSource& source, std::s
   add_bias(params_.head.bias, cut(logits_));
 }
 
-void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> labels, size_t batch,
+void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch,
                                       size_t worker, std::span<std::byte> scratch) {
   const Products& products = compute_.products;
   const Kernels& k = compute_.kernels();
@@ -199,7 +199,7 @@ BatchResult ClassifierEngine::sum_results(size_t rows) const {
 }
 
 BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
-                                       std::span<const uint8_t> labels) {
+                                       std::span<const uint32_t> labels) {
   assert(rows <= max_batch_ && labels.size() >= rows);
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
@@ -212,7 +212,7 @@ BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
 }
 
 BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
-                                               std::span<const uint8_t> labels, std::span<float> gradients) {
+                                               std::span<const uint32_t> labels, std::span<float> gradients) {
   assert(rows <= max_batch_ && labels.size() >= rows && gradients.size() == params_.table.floats());
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);

@@ -69,9 +69,9 @@ class ClassifierEngine {
   // To be called after the weights changed, before the next batch. Keeps the pointer.
   void set_weights(std::span<const float> weights);
 
-  BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint8_t> labels);
+  BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint32_t> labels);
   // Gradients of the mean loss over the batch. Gaps of the buffer are left alone.
-  BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint8_t> labels,
+  BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
                                std::span<float> gradients);
 
   // Of the last batch, first `rows` rows: logits (evaluate only: the backward pass overwrites them), losses.
@@ -84,7 +84,7 @@ class ClassifierEngine {
 
  private:
   void forward_chunk(Range rows, const RowSource& source, std::span<std::byte> scratch);
-  void backward_chunk(Range rows, std::span<const uint8_t> labels, size_t batch, size_t worker,
+  void backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch, size_t worker,
                       std::span<std::byte> scratch);
   void weight_gradients(size_t rows, std::span<float> gradients);
   BatchResult sum_results(size_t rows) const;

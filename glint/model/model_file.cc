@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "glint/base/error.h"
+#include "glint/base/samples.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
 #include "glint/model/config_file.h"
@@ -112,8 +113,8 @@ ImageModel load_image_model(const std::string& directory, const WeightsSource& w
   const ConfigFile config(directory, ModelKind::image);
   const JsonFields& f = config.fields();
   ImageModel m;
-  m.config.inputs = config.number("inputs", 1, 1 << 20);
-  m.config.classes = config.number("classes", 2, 256);
+  m.config.inputs = config.number("inputs", 1, kMaxInputs);
+  m.config.classes = config.number("classes", 2, kMaxClasses);
   m.config.layers = config.number("layers", 1, 64);
   m.config.d_model = config.number("d_model", 1, 16384);
   m.config.d_hidden = config.number("d_hidden", 1, 16384);

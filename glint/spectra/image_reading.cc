@@ -65,7 +65,7 @@ ImagePass ImageReading::run(size_t count, const ClassifierEngine::RowSource& sou
   const bool around = model_.config.residual && layer == last();
   if (around) pass.around = Matrix<double>(count, classes);
   const Matrix<double> head_weights = around ? hidden_weights(head()) : Matrix<double>();
-  const std::vector<uint8_t> no_labels(kBatch);
+  const std::vector<uint32_t> no_labels(kBatch);
   for (size_t first = 0; first < count; first += engine.max_batch()) {
     const size_t rows = std::min(engine.max_batch(), count - first);
     engine.evaluate(

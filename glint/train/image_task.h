@@ -37,7 +37,7 @@ class ImageTask : public Task {
   uint64_t epoch_ = ~uint64_t{0};
   std::vector<uint32_t> order_;  // of the epoch
   std::span<const uint32_t> batch_;
-  std::vector<uint8_t> labels_;  // of the batch
+  std::vector<uint32_t> labels_;  // of the batch
   ClassifierEngine::RowSource train_row_, test_row_;
   size_t test_first_ = 0;
 };

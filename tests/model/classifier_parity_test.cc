@@ -36,8 +36,8 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   const ClassifierConfig config = config_from(c["config"]);
   const FloatMatrix inputs = get("inputs"), labels_as_floats = get("labels"), start = get("weights");
   const size_t batch = inputs.view.rows();
-  std::vector<uint8_t> labels;
-  for (const float l : flat(labels_as_floats)) labels.push_back(static_cast<uint8_t>(l));
+  std::vector<uint32_t> labels;
+  for (const float l : flat(labels_as_floats)) labels.push_back(static_cast<uint32_t>(l));
 
   ClassifierEngine engine(config, machine.compute, batch, true);
   const ParamTable& table = engine.params().table;
@@ -125,7 +125,7 @@ TEST(ClassifierParity, AModelMadeByPyTorchLoads) {
   const TestMachine machine(2);
   ClassifierEngine engine(model.config, machine.compute, inputs.view.rows(), false);
   engine.set_weights(model.weights.span());
-  const std::vector<uint8_t> labels(inputs.view.rows());
+  const std::vector<uint32_t> labels(inputs.view.rows());
   engine.evaluate(
       inputs.view.rows(),
       [&](size_t row, float* out) { std::copy_n(inputs.view.row_ptr(row), inputs.view.cols(), out); },

@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "glint/base/rng.h"
+#include "glint/base/samples.h"
 #include "glint/io/safetensors.h"
 #include "tests/model/model_testing.h"
 
@@ -71,6 +72,19 @@ TEST(ModelFile, RoundTrip) {
   EXPECT_EQ(back.data, "test");
   EXPECT_TRUE(std::equal(m.weights.span().begin(), m.weights.span().end(), back.weights.span().begin(),
                          back.weights.span().end()));
+}
+
+// More classes than a byte can count.
+TEST(ModelFile, ManyClasses) {
+  const Folder folder;
+  ImageModel m = sample();
+  m.config.classes = 300;
+  m.class_names.assign(300, "name");
+  const ParamTable table = classifier_params(m.config).table;
+  m.weights = Matrix<float>(1, table.floats());
+  table.initialise(m.weights.span(), 3);
+  save(folder, m);
+  EXPECT_EQ(load_image_model(folder.path()).config.classes, 300u);
 }
 
 TEST(ModelFile, SavedTwiceIsTheSameBytes) {
@@ -147,7 +161,7 @@ TEST(ModelFile, WrongConfig) {
   refused("inputs", 0);
   refused("inputs", (1 << 20) + 1);
   refused("classes", 1);
-  refused("classes", 257);
+  refused("classes", kMaxClasses + 1);
   refused("layers", 65);
   refused("layers", 1.5);
   refused("d_model", 16385);

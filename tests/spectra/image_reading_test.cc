@@ -62,7 +62,7 @@ ImageSet random_images(size_t count) {
   const Rng rng(3, Stream::test, 1);
   for (size_t i = 0; i < set.pixels.size(); i++)
     set.pixels.data()[i] = static_cast<uint8_t>(std::clamp(60 + 70 * rng.normal(i), 0.0, 255.0));
-  for (size_t i = 0; i < count; i++) set.labels.push_back(static_cast<uint8_t>(i % kClasses));
+  for (size_t i = 0; i < count; i++) set.labels.push_back(static_cast<uint32_t>(i % kClasses));
   return set;
 }
 
