@@ -13,6 +13,7 @@
 #include "glint/base/threads.h"
 #include "glint/data/glyphs.h"
 #include "glint/data/idx.h"
+#include "glint/kernels/kernels.h"
 
 namespace glint {
 namespace {
@@ -280,6 +281,13 @@ std::vector<std::string> data_folders(const DataPaths& paths, const std::string&
   add(paths.data_home, fs::path("glint") / name);
   add(paths.system, name);
   return folders;
+}
+
+void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* out) {
+  if (set.floats())
+    std::ranges::copy(set.values.view().row(i), out);
+  else
+    kernels.noisy_pixels({}, 0, set.pixels.cols(), set.pixels.view().row_ptr(i), out);
 }
 
 size_t unpacked_bytes(const Dataset& data) {

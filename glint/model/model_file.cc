@@ -72,13 +72,15 @@ Json config_to_json(const ClassifierConfig& c) {
   return json;
 }
 
-std::string config_text(const ImageModel& model) {
+Json config_to_json(const ImageModel& model) {
   Json json = config_to_json(model.config);
   json["data"] = model.data;
-  json["image"] = {{"height", model.height}, {"width", model.width}};
+  if (model.height > 0) json["image"] = {{"height", model.height}, {"width", model.width}};
   json["class_names"] = model.class_names;
-  return json.dump(2) + "\n";
+  return json;
 }
+
+std::string config_text(const ImageModel& model) { return config_to_json(model).dump(2) + "\n"; }
 
 void save_config(FileSystem& files, const std::string& directory, const ImageModel& model) {
   write_atomic(files, directory + "/config.json", config_text(model));
@@ -126,11 +128,14 @@ ImageModel load_image_model(const std::string& directory, const WeightsSource& w
   m.config.norm = norm == "rms" ? Norm::rms : Norm::none;
   config.checked("residual", [&] { check(m.config); });
   m.data = f.optional<std::string>("data", "");
-  const JsonFields image = f.object("image");
-  m.height = static_cast<size_t>(image.required<uint64_t>("height"));
-  m.width = static_cast<size_t>(image.required<uint64_t>("width"));
-  if (m.height > m.config.inputs || m.width > m.config.inputs || m.height * m.width != m.config.inputs)
-    f.fail("image", "does not fit the inputs", std::to_string(m.config.inputs) + " pixels");
+  m.height = m.width = 0;
+  if (f.has("image")) {
+    const JsonFields image = f.object("image");
+    m.height = static_cast<size_t>(image.required<uint64_t>("height"));
+    m.width = static_cast<size_t>(image.required<uint64_t>("width"));
+    if (m.height > m.config.inputs || m.width > m.config.inputs || m.height * m.width != m.config.inputs)
+      f.fail("image", "does not fit the inputs", std::to_string(m.config.inputs) + " pixels");
+  }
   for (const Json& name : f.array("class_names")) {
     if (!name.is_string()) f.fail("class_names", "is not a list of names", "strings");
     m.class_names.push_back(name.get<std::string>());

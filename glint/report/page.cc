@@ -187,6 +187,12 @@ Page page_within(size_t max_bytes, const std::string& name, const std::string& h
 }
 
 Page make_page(const PageData& data, size_t max_bytes) {
+  for (const PageRun& run : data.runs)
+    if (run.height == 0 || run.width == 0)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "the page shows pictures, and this model reads plain vectors",
+                   .where = run.name,
+                   .expected = "a model of images"});
   std::string name = data.runs.front().name;
   if (data.runs.size() > 1) name += " and " + data.runs[1].name;
   return page_within(max_bytes, name, "fewer --images or --vectors, or a larger --limit",

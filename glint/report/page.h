@@ -71,7 +71,8 @@ struct Page {
   bool half = false;  // the weights are f16, because f32 would be over the limit
 };
 
-// Error (usage) when the page is over `max_bytes` even with f16 weights, and for labels that do not fit a byte.
+// Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte, and for models
+// that do not read pictures.
 Page make_page(const PageData& data, size_t max_bytes);
 
 // The files of web/, built into the library.

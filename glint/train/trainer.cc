@@ -155,8 +155,8 @@ class Run {
   // checksum of what is in it.
   Json make_identity() const {
     Json options = options_to_json(options_), data = task_.data_description();
-    options["data"] = folder_name(options_.data);
     data["name"] = folder_name(data.value("name", ""));
+    options["data"] = data["name"];
     data.erase("origin");
     return {{"options", options}, {"data", data}};
   }

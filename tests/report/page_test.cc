@@ -158,6 +158,12 @@ TEST(Page, RefusesLabelsThatDoNotFit) {
   }
 }
 
+TEST(Page, RefusesModelsWithoutPictures) {
+  PageData data = small_page(3);
+  data.runs[0].height = data.runs[0].width = 0;
+  EXPECT_THROW(make_page(data, size_t{1} << 24), Error);
+}
+
 TEST(Page, NamesCannotLeaveTheirPlace) {
   PageData data = small_page();
   data.runs[0].name = "</title><script>x</script>{{data}}";
