@@ -140,6 +140,8 @@ class Run {
     result.step = state_.step;
     result.seconds = since(begin_);
     result.last = last_;
+    result.evaluations = std::move(evaluations_);
+    if (directory_.in_memory()) result.weights = std::move(state_.params);
     return result;
   }
 
@@ -173,7 +175,9 @@ class Run {
     return count;
   }
 
-  void write_run(const std::string& state) { directory_.write_run(run_json(state)); }
+  void write_run(const std::string& state) {
+    if (!directory_.in_memory()) directory_.write_run(run_json(state));
+  }
 
   // The checksums of the description stand in run.json before the files are written, that of the weights
   // after: until then the run is not finished, and nobody looks.
@@ -201,6 +205,7 @@ class Run {
   }
 
   void end_with(const char* state) noexcept {
+    if (directory_.in_memory()) return;
     try {
       write_run(state);
       directory_.discard_prepared();
@@ -287,6 +292,11 @@ class Run {
       if (directory_.run().is_object() && directory_.run()["state"] == "finished")
         note(setup_.out + " has no checkpoint that could be used; the run starts again from the beginning");
     }
+    last_save_ = Clock::now();
+    if (!directory_.in_memory()) prepare_files();
+  }
+
+  void prepare_files() {
     // First of all files: a directory without it is not known as a run, and one that was finished is not any
     // more.
     write_run("running");
@@ -298,7 +308,6 @@ class Run {
       seconds_before_ = last_.seconds;
     }
     write_description();
-    last_save_ = Clock::now();
     if (state_.step == total_ && last_.step != total_) evaluate_again(directory_.run());
   }
 
@@ -332,6 +341,7 @@ class Run {
     last_.lr = lr_;
     last_.seconds = seconds_before_ + since(begin_);
     check_loss(last_.test_loss, state_.step);
+    evaluations_.push_back(last_);
     directory_.add_metrics(to_json(last_, task_.text()));
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
   }
@@ -343,12 +353,14 @@ class Run {
   [[noreturn]] void fail_numeric(const std::string& what, uint64_t step) const {
     throw Error({.code = ErrorCode::numeric,
                  .what = what,
-                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) + ", " +
-                          setup_.out,
+                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
+                          (setup_.out.empty() ? "" : ", " + setup_.out),
                  .expected = "finite losses and weights",
-                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; " +
-                         (saved_step_ ? "the checkpoint of step " + std::to_string(saved_step_) + " is kept"
-                                      : std::string("there is no checkpoint yet"))});
+                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers" +
+                         (setup_.out.empty() ? ""
+                          : saved_step_      ? ", in another --out; the checkpoint of step " +
+                                                  std::to_string(saved_step_) + " is kept"
+                                             : std::string(", in another --out; there is no checkpoint yet"))});
   }
 
   // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.
@@ -366,6 +378,7 @@ class Run {
 
   void save() {
     check_weights();
+    if (directory_.in_memory()) return;
     directory_.sync_metrics();  // a checkpoint never knows more than the metrics
     std::copy_n(optimizer_.moment1().data(), state_.moment1.size(), state_.moment1.data());
     std::copy_n(optimizer_.moment2().data(), state_.moment2.size(), state_.moment2.data());
@@ -376,6 +389,7 @@ class Run {
 
   void finish() {
     save();
+    if (directory_.in_memory()) return;
     save_weights(files_, directory_.file("model.safetensors"), task_.params(), state_.params.span());
     write_run("finished");
     directory_.discard_prepared();
@@ -397,6 +411,7 @@ class Run {
   Matrix<float> gradients_;
   const std::vector<uint64_t> eval_steps_;
   Evaluation last_;
+  std::vector<Evaluation> evaluations_;
   double lr_ = 0, seconds_before_ = 0;
   uint64_t saved_step_ = 0;  // of the newest checkpoint; 0: there is none
   size_t notes_told_ = 0;
