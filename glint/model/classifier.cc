@@ -1,5 +1,6 @@
 #include "glint/model/classifier.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "glint/base/error.h"
@@ -212,11 +213,21 @@ BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
 }
 
 BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
-                                               std::span<const uint32_t> labels, std::span<float> gradients) {
+                                               std::span<const uint32_t> labels, std::span<float> gradients,
+                                               MatrixView<float> logits) {
   assert(rows <= max_batch_ && labels.size() >= rows && gradients.size() == params_.table.floats());
+  if (!logits.empty() && (logits.rows() != rows || logits.cols() != config_.classes))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " +
+                         std::to_string(logits.cols()),
+                 .where = "logits",
+                 .expected = std::to_string(rows) + " x " + std::to_string(config_.classes) +
+                             ", rows by classes"});
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
+    for (size_t i = r.first; i < r.first + r.count && !logits.empty(); i++)
+      std::ranges::copy(logits_.row(i), logits.row_ptr(i));
     backward_chunk(r, labels, rows, worker, compute_.scratch[worker]);
   });
   weight_gradients(rows, gradients);

@@ -70,11 +70,12 @@ class ClassifierEngine {
   void set_weights(std::span<const float> weights);
 
   BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint32_t> labels);
-  // Gradients of the mean loss over the batch. Gaps of the buffer are left alone.
+  // Gradients of the mean loss over the batch. Gaps of the buffer are left alone. `logits` [rows, classes] gets the
+  // logits of the batch unless it is empty.
   BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
-                               std::span<float> gradients);
+                               std::span<float> gradients, MatrixView<float> logits = {});
 
-  // Of the last batch, first `rows` rows: logits (evaluate only: the backward pass overwrites them), losses.
+  // Of the last batch, first `rows` rows: logits (after evaluate only: the backward pass overwrites them), losses.
   ConstMatrixView<float> logits() const { return logits_; }
   std::span<const float> losses() const { return losses_; }
   // Of the last batch: what GLU layer i reads (after its norm), and the state before it.

@@ -111,6 +111,10 @@ Matrix<float> load_weights(const std::string& path, const ParamTable& table) {
   return weights;
 }
 
+ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view name) {
+  return classifier_params(model.config).table.find(model.weights.span(), name);
+}
+
 ImageModel load_image_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::image);
   const JsonFields& f = config.fields();

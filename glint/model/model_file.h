@@ -39,4 +39,7 @@ Matrix<float> load_weights(const std::string& path, const ParamTable& table);  /
 
 Json config_to_json(const ClassifierConfig& config);
 
+// A tensor of the model by its name, "blocks.0.weight"; a vector is one row. Error (usage) with the nearest name.
+ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view name);
+
 }  // namespace glint

@@ -47,6 +47,16 @@ TEST(LanguageFile, RoundTrip) {
   EXPECT_TRUE(std::equal(back.weights.span().begin(), back.weights.span().end(), m.weights.span().begin()));
 }
 
+TEST(LanguageFile, TensorsAreFoundByName) {
+  const LanguageModel m = sample();
+  const ConstMatrixView<float> head = find_tensor(m, "lm_head.weight");
+  EXPECT_EQ(head.rows(), 11u);
+  EXPECT_EQ(head.cols(), 8u);
+  const ErrorParts e = error_of([&] { find_tensor(m, "lm_head.weights"); });
+  EXPECT_EQ(e.code, ErrorCode::usage);
+  EXPECT_NE(e.expected.find("lm_head.weight"), std::string::npos) << e.expected;
+}
+
 TEST(LanguageFile, KindsAreNotMixedUp) {
   const Folder folder;
   save(folder, sample());

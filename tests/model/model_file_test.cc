@@ -99,6 +99,26 @@ TEST(ModelFile, ManyClasses) {
   EXPECT_EQ(load_image_model(folder.path()).config.classes, 300u);
 }
 
+TEST(ModelFile, TensorsAreFoundByName) {
+  const ImageModel m = sample();
+  const ClassifierParams p = classifier_params(m.config);
+  for (const ParamSpec& s : p.table.specs()) {
+    const ConstMatrixView<float> found = find_tensor(m, s.name);
+    EXPECT_EQ(found.rows(), s.rows) << s.name;
+    EXPECT_EQ(found.cols(), s.cols) << s.name;
+    EXPECT_EQ(found.data(), m.weights.data() + s.offset) << s.name;
+    EXPECT_EQ(p.table.find(s.name).offset, s.offset) << s.name;
+  }
+  const ErrorParts e = error_of([&] { find_tensor(m, "block.1.weight"); });
+  EXPECT_EQ(e.code, ErrorCode::usage);
+  EXPECT_NE(e.expected.find("blocks.1.weight"), std::string::npos) << e.expected;
+  // What can be read can be written.
+  std::vector<float> gradients(p.table.floats());
+  p.table.find(std::span(gradients), "head.bias")(0, 2) = 5;
+  EXPECT_EQ(gradients[p.table.find("head.bias").offset + 2], 5);
+  EXPECT_EQ(error_of([&] { p.table.find(std::span(gradients).first(8), "head.bias"); }).code, ErrorCode::usage);
+}
+
 TEST(ModelFile, SavedTwiceIsTheSameBytes) {
   const Folder a, b;
   save(a, sample());
