@@ -101,6 +101,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 void ClassifierEngine::set_weights(std::span<const float> weights) {
   assert(weights.size() == params_.table.floats());
   weights_ = weights;
+  const StopScope whole(compute_.pool, {});  // half of the weights packed would be those of no model
   const size_t n = blocks_.size();
   size_t total = embed_.pieces() + head_.pieces();
   for (const PackedWeights& b : blocks_) total += b.pieces();

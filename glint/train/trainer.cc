@@ -91,6 +91,7 @@ class Run {
   }
 
   TrainResult operator()() {
+    const StopScope whole_steps(compute_.pool, {});  // stopped between steps alone: hooks_.should_stop
     tell_notes();
     if (directory_.found() == RunDirectory::Found::finished) {
       repair_finished();

@@ -25,7 +25,7 @@ struct TrainHooks {
   std::function<void(uint64_t step, uint64_t total, double loss)> on_step;
   std::function<void(const Evaluation&)> on_evaluation;
   std::function<void(const std::string&)> on_note;  // something the user should know
-  std::function<bool()> should_stop;                // asked after every step
+  std::function<bool()> should_stop;                // asked after every step; a StopScope around train() is not
 };
 
 struct TrainSetup {

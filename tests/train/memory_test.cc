@@ -70,6 +70,22 @@ TEST(TrainInMemory, AStoppedRunGivesWhatItHas) {
   EXPECT_FALSE(std::ranges::equal(run.result.weights.span(), start.span()));
 }
 
+// A step that was cut would leave weights of which some are new and some old.
+TEST(TrainInMemory, AStopScopeNeverCutsAStep) {
+  TestMachine machine(2);
+  const Dataset data = small_data();
+  Nowhere nowhere;
+  const TrainRun want = run_training(small_options(), data, machine, "", 0, 0, nowhere.files);
+  const StopScope scope(machine.pool, [] { return true; });
+  const TrainRun run = run_training(small_options(), data, machine, "", 0, 0, nowhere.files);
+  EXPECT_EQ(run.result.state, TrainResult::State::finished);
+  EXPECT_TRUE(std::ranges::equal(run.result.weights.span(), want.result.weights.span()));
+  // Weights are packed whole, and a pass over the test set can be cut.
+  ImageTask task(small_options(), data, machine.compute);
+  task.set_weights(run.result.weights.span());
+  EXPECT_EQ(error_of([&] { task.evaluate(); }).code, ErrorCode::interrupted);
+}
+
 TEST(TrainInMemory, ADivergedRunIsAnError) {
   TestMachine machine(2);
   TrainOptions options = small_options();
