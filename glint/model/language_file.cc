@@ -34,6 +34,7 @@ ConstMatrixView<float> find_tensor(const LanguageModel& model, std::string_view 
 
 LanguageModel load_language_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::language);
+  config.only({"vocab", "layers", "d_model", "d_hidden", "heads", "context", "data", "tokenizer_hash"});
   LanguageModel m;
   TransformerConfig& c = m.config;
   c.vocab = config.number("vocab", 2, kMaxVocab);

@@ -118,6 +118,8 @@ ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view nam
 ImageModel load_image_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::image);
   const JsonFields& f = config.fields();
+  config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data", "image",
+               "class_names"});
   ImageModel m;
   m.config.inputs = config.number("inputs", 1, kMaxInputs);
   m.config.classes = config.number("classes", 2, kMaxClasses);
@@ -135,6 +137,7 @@ ImageModel load_image_model(const std::string& directory, const WeightsSource& w
   m.height = m.width = 0;
   if (f.has("image")) {
     const JsonFields image = f.object("image");
+    if (config.own()) image.only({"height", "width"});
     m.height = static_cast<size_t>(image.required<uint64_t>("height"));
     m.width = static_cast<size_t>(image.required<uint64_t>("width"));
     if (m.height > m.config.inputs || m.width > m.config.inputs || m.height * m.width != m.config.inputs)

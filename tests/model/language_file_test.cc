@@ -74,6 +74,19 @@ TEST(LanguageFile, KindsAreNotMixedUp) {
   EXPECT_EQ(language.what, "this is an image model, not a language model");
 }
 
+TEST(LanguageFile, UnknownFieldsOfARunAreRefused) {
+  const Folder folder;
+  save(folder, sample());
+  Json json = read_json(folder / "config.json");
+  json["contxt"] = 4;
+  write_atomic(real_files(), folder / "config.json", json.dump());
+  load_language_model(folder.path());
+  write_atomic(real_files(), folder / "run.json", "{}");
+  const ErrorParts e = error_of([&] { load_language_model(folder.path()); });
+  EXPECT_EQ(e.code, ErrorCode::bad_file);
+  EXPECT_EQ(e.expected, "did you mean context?");
+}
+
 TEST(LanguageFile, WrongConfigurationsAreRefused) {
   const Folder folder;
   const LanguageModel m = sample();

@@ -211,6 +211,52 @@ TEST(ModelFile, WrongConfig) {
   refused("class_names", Json::array({"x", "y", 3}));
 }
 
+// In a run of glint a field that nobody knows is a slip. Other programs may have fields of their own.
+TEST(ModelFile, UnknownFieldsOfARunAreRefused) {
+  const Folder folder;
+  save(folder, sample());
+  const Json good = read_json(folder / "config.json");
+  const auto with = [&](const char* key) {
+    Json j = good;
+    j[key] = 1;
+    write_atomic(real_files(), folder / "config.json", j.dump());
+  };
+  with("torch_dtype");
+  load_image_model(folder.path());
+  write_atomic(real_files(), folder / "run.json", "{}");
+  ErrorParts e = error_of([&] { load_image_model(folder.path()); });
+  EXPECT_EQ(e.code, ErrorCode::bad_file);
+  EXPECT_NE(e.where.find("torch_dtype"), std::string::npos) << e.where;
+  with("clas_names");
+  e = error_of([&] { load_image_model(folder.path()); });
+  EXPECT_EQ(e.expected, "did you mean class_names?");
+  Json j = good;
+  j["image"]["depth"] = 1;
+  write_atomic(real_files(), folder / "config.json", j.dump());
+  EXPECT_EQ(error_of([&] { load_image_model(folder.path()); }).code, ErrorCode::bad_file);
+  write_atomic(real_files(), folder / "config.json", good.dump());
+  load_image_model(folder.path());
+}
+
+// Only SQS has options. Files of earlier versions have them for every gate.
+TEST(ModelFile, GatesWithoutOptionsNeedNone) {
+  for (int kind = 0; kind < kGateCount; kind++) {
+    const Folder folder;
+    ImageModel m = sample();
+    m.config.gate = {static_cast<GateKind>(kind), {0.25, 0.125, 2}};
+    const GateText& text = gate_info(m.config.gate.kind).text;
+    if (!text.glu) continue;
+    save(folder, m);
+    Json j = read_json(folder / "config.json");
+    for (const char* key : {"c", "lambda", "p"}) EXPECT_EQ(j.contains(key), text.has_params) << text.name;
+    EXPECT_EQ(load_image_model(folder.path()).config.gate.params.c, text.has_params ? 0.25 : 0.01);
+    write_atomic(real_files(), folder / "run.json", "{}");
+    j["c"] = 0.5, j["lambda"] = 0.5, j["p"] = 1;
+    write_atomic(real_files(), folder / "config.json", j.dump());
+    EXPECT_EQ(load_image_model(folder.path()).config.gate.kind, m.config.gate.kind);
+  }
+}
+
 // A config that asks for 64 GB beside a small file is refused before the memory is asked for.
 TEST(ModelFile, ALargeConfigAllocatesNothing) {
   const Folder folder;
