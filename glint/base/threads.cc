@@ -50,13 +50,20 @@ struct ThreadPool::State {
   std::atomic<size_t> busy{0};  // workers that have not finished this generation
   std::atomic<bool> stop{false};
 
+  std::function<bool()> should_stop;  // asked by the thread that calls run() alone
+
   std::mutex error_mutex;
   std::exception_ptr error;
   size_t error_tile = 0;
 
+  void check_stop() const {
+    if (should_stop && should_stop()) throw Error({.code = ErrorCode::interrupted, .what = "interrupted"});
+  }
+
   void work(size_t worker) {
     for (size_t tile; (tile = next.fetch_add(1, std::memory_order_relaxed)) < tiles;) {
       try {
+        if (worker == 0) check_stop();
         call(body, tile, worker);
       } catch (...) {
         next.store(tiles, std::memory_order_relaxed);
@@ -121,11 +128,12 @@ ThreadPool::ThreadPool(size_t threads)
 ThreadPool::~ThreadPool() { state_->stop_all(); }
 
 void ThreadPool::run(size_t tiles, Call call, void* body) {
+  State& s = *state_;
   if (threads_ == 1 || tiles <= 1) {
-    for (size_t i = 0; i < tiles; i++) call(body, i, 0);
+    for (size_t i = 0; i < tiles; i++) s.check_stop(), call(body, i, 0);
     return;
   }
-  State& s = *state_;
+  s.check_stop();
   s.call = call;
   s.body = body;
   s.tiles = tiles;
@@ -141,6 +149,11 @@ void ThreadPool::run(size_t tiles, Call call, void* body) {
   }
   if (s.error) std::rethrow_exception(std::exchange(s.error, nullptr));
 }
+
+StopScope::StopScope(ThreadPool& pool, std::function<bool()> should_stop)
+    : pool_(pool), outer_(std::exchange(pool.state_->should_stop, std::move(should_stop))) {}
+
+StopScope::~StopScope() { pool_.state_->should_stop = std::move(outer_); }
 
 size_t available_threads() {
   size_t n = std::max(1u, std::thread::hardware_concurrency());

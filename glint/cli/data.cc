@@ -138,8 +138,8 @@ void show(Context& context, const Options& o, const DataOptions& options) {
   check_data_word(o.name, "glint data NAME");
   const Dataset data = load_dataset(o.name, options);
   std::vector<size_t> train(data.train.classes), test(data.train.classes);
-  for (const uint8_t label : data.train.labels) train[label]++;
-  for (const uint8_t label : data.test.labels) test[label]++;
+  for (const uint32_t label : data.train.labels) train[label]++;
+  for (const uint32_t label : data.test.labels) test[label]++;
   if (!o.sheet.empty()) write_class_sheet(context, o, data.train);
 
   // load_dataset has compared the sets that have a published checksum.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cassert>
 #include <cstring>
 
 #include "glint/base/error.h"
@@ -46,8 +45,26 @@ std::string hex_at(const std::byte* p) { return hex({reinterpret_cast<const uint
 
 uint8_t nibble(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
+[[noreturn]] void misused(std::string what, std::string where, std::string expected) {
+  throw Error({.code = ErrorCode::usage,
+               .what = std::move(what),
+               .where = std::move(where),
+               .expected = std::move(expected)});
+}
+
+void check_story(std::span<const TokenId> ids, uint64_t index, size_t vocab) {
+  const std::string where = "story " + std::to_string(index);
+  if (ids.empty()) misused("a story is empty", where, "at least one token");
+  const TokenId top = *std::ranges::max_element(ids);
+  if (top >= vocab)
+    misused("the id " + std::to_string(top), where, "below the vocabulary of " + std::to_string(vocab));
+}
+
 Block64 header_of(size_t vocab, const std::string& tokenizer_hash) {
-  assert(tokenizer_hash.size() == 2 * kHash && vocab <= kMaxVocab);
+  if (vocab == 0 || vocab > kMaxVocab)
+    misused("a vocabulary of " + std::to_string(vocab), "vocab", "1 to " + std::to_string(kMaxVocab) + " pieces");
+  if (tokenizer_hash.size() != 2 * kHash || tokenizer_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+    misused("this is no SHA-256: " + tokenizer_hash, "tokenizer_hash", "64 hexadecimal digits");
   Block64 h{};
   std::memcpy(h.data(), kMagic.data(), kMagic.size());
   store(h.data() + 8, static_cast<uint32_t>(id_bytes_of(vocab) / 2));
@@ -212,7 +229,7 @@ void CorpusWriter::write(std::span<const std::byte> bytes) {
 }
 
 void CorpusWriter::add(std::span<const TokenId> story) {
-  assert(!story.empty() && *std::max_element(story.begin(), story.end()) < vocab_);
+  check_story(story, stories_, vocab_);
   starts_.push_back(tokens_);
   append_ids(story, id_bytes_, ids_);
   stories_++;
@@ -262,7 +279,7 @@ std::vector<std::byte> corpus_bytes(std::span<const std::vector<TokenId>> storie
   std::vector<uint64_t> starts = {0};
   std::vector<std::byte> ids;
   for (const std::vector<TokenId>& story : stories) {
-    assert(!story.empty());
+    check_story(story, starts.size() - 1, vocab);
     starts.push_back(starts.back() + story.size());
     append_ids(story, id_bytes_of(vocab), ids);
   }

@@ -14,6 +14,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "glint/base/file.h"
@@ -21,6 +22,10 @@
 #include "glint/base/tokens.h"
 
 namespace glint {
+
+// In the place of a SHA-256.
+inline constexpr std::string_view kNoTokenizer =
+    "0000000000000000000000000000000000000000000000000000000000000000";
 
 // The ids of one story as the file has them.
 class StoredStory {
@@ -82,12 +87,13 @@ class Corpus {
 // Writes a corpus story by story in bounded memory: `path` appears whole at finish, or never.
 class CorpusWriter {
  public:
-  // `tokenizer_hash` is hex.
+  // `tokenizer_hash` is hex; kNoTokenizer: the ids are of no tokenizer that glint has.
   CorpusWriter(FileSystem& files, std::string path, size_t vocab, const std::string& tokenizer_hash);
   ~CorpusWriter();  // without finish: removes what was written
   CorpusWriter(const CorpusWriter&) = delete;
   CorpusWriter& operator=(const CorpusWriter&) = delete;
 
+  // Error (usage) for an empty story or an id that is not below the vocabulary.
   void add(std::span<const TokenId> story);
   uint64_t stories() const { return stories_; }
   uint64_t tokens() const { return tokens_; }
@@ -108,7 +114,8 @@ class CorpusWriter {
   size_t vocab_, id_bytes_;
 };
 
-// The same file in memory.
+// The same file in memory. Error (usage) for an empty story, an id that is not below the vocabulary, or a hash that
+// is none.
 std::vector<std::byte> corpus_bytes(std::span<const std::vector<TokenId>> stories, size_t vocab,
                                     const std::string& tokenizer_hash);
 

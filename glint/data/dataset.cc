@@ -13,6 +13,7 @@
 #include "glint/base/threads.h"
 #include "glint/data/glyphs.h"
 #include "glint/data/idx.h"
+#include "glint/kernels/kernels.h"
 
 namespace glint {
 namespace {
@@ -158,7 +159,7 @@ void check_test_fits(const Dataset& data, const FilePaths& files) {
          .expected = std::to_string(train.height) + " x " + std::to_string(train.width) + " as in " +
                      files[kTrainImages]});
   const auto bad = std::find_if(test.labels.begin(), test.labels.end(),
-                                [&](uint8_t label) { return label >= train.classes; });
+                                [&](uint32_t label) { return label >= train.classes; });
   if (bad != test.labels.end())
     throw Error({.code = ErrorCode::bad_file,
                  .what = "test label is " + std::to_string(*bad),
@@ -182,7 +183,7 @@ Dataset read_folder(const std::string& folder, const FilePaths& files, const Kno
       sums[i] = images.sha256;
     } else {
       IdxLabels labels = read_idx_labels(files[i], classes);
-      set.labels = std::move(labels.values);
+      set.labels.assign(labels.values.begin(), labels.values.end());
       sums[i] = labels.sha256;
     }
   };
@@ -231,7 +232,8 @@ Dataset make_glyphs(const DataOptions& options) {
        {std::pair(&data.train, kTrainImages), std::pair(&data.test, kTestImages)}) {
     sums[first] =
         sum_with_header(idx_image_header(set->count(), set->height, set->width), set->pixels.span());
-    sums[first + 1] = sum_with_header(idx_label_header(set->count()), set->labels);
+    const std::vector<uint8_t> labels(set->labels.begin(), set->labels.end());  // as such a file has them
+    sums[first + 1] = sum_with_header(idx_label_header(set->count()), labels);
   }
   data.checksum = checksum_of(sums);
   return data;
@@ -279,6 +281,13 @@ std::vector<std::string> data_folders(const DataPaths& paths, const std::string&
   add(paths.data_home, fs::path("glint") / name);
   add(paths.system, name);
   return folders;
+}
+
+void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* out) {
+  if (set.floats())
+    std::ranges::copy(set.values.view().row(i), out);
+  else
+    kernels.noisy_pixels({}, 0, set.pixels.cols(), set.pixels.view().row_ptr(i), out);
 }
 
 size_t unpacked_bytes(const Dataset& data) {

@@ -1,5 +1,5 @@
 // Labelled images: MNIST, Fashion-MNIST, the built-in glyphs, or a folder of IDX files; where they are looked
-// for, and what `glint data` shows about them.
+// for, and what `glint data` shows about them. data/arrays.h makes such sets from arrays in memory.
 #pragma once
 
 #include <cstddef>
@@ -13,22 +13,30 @@
 namespace glint {
 
 class ThreadPool;
+struct Kernels;
 
+// Samples are bytes or floats: one of the two matrices is empty.
 struct ImageSet {
   Matrix<uint8_t> pixels;  // [count, height * width], 0 = background
-  std::vector<uint8_t> labels;
-  size_t height = 0, width = 0, classes = 0;
+  Matrix<float> values = {};  // [count, inputs]
+  std::vector<uint32_t> labels;  // each below classes
+  size_t height = 0, width = 0, classes = 0;  // height and width are 0 when the samples are no pictures
   size_t count() const { return labels.size(); }
+  size_t inputs() const { return pixels.cols() + values.cols(); }  // numbers per sample
+  bool floats() const { return values.size() > 0; }
 };
+
+// Sample `i` as a model reads it: pixels / 255, or the floats as they are.
+void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* out);
 
 struct Dataset {
   std::string name;
   ImageSet train, test;
   std::vector<std::string> class_names;
-  // SHA-256 of the lines that `sha256sum train-images-idx3-ubyte train-labels-idx1-ubyte
-  // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Hex.
+  // Of a set from files: SHA-256 of the lines that `sha256sum train-images-idx3-ubyte train-labels-idx1-ubyte
+  // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Of arrays: content_checksum. Hex.
   std::string checksum;
-  std::string origin;  // the folder, or "built in"
+  std::string origin;  // the folder, "built in" or "memory"
 };
 
 // The folders to look in, in this order: data_dir/NAME and data_dir, environment/NAME, data_home/glint/NAME,

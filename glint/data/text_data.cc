@@ -6,6 +6,7 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
+#include "glint/data/story_reader.h"
 #include "glint/data/tales.h"
 
 namespace glint {
@@ -14,8 +15,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string checksum_of(const TextData& data) {
-  return sha256_hex(
-      as_bytes(data.tokenizer.sha256() + "\n" + data.train.checksum() + "\n" + data.valid.checksum() + "\n"));
+  return sha256_hex(as_bytes(data.train.tokenizer_hash() + "\n" + data.train.checksum() + "\n" +
+                             data.valid.checksum() + "\n"));
 }
 
 Corpus tell(const TextDataOptions& options, TextEncoder& encoder, const Tokenizer& tokenizer, uint64_t first,
@@ -43,8 +44,57 @@ TextData make_tales(const TextDataOptions& options) {
   TextEncoder encoder(data.tokenizer);
   data.train = tell(options, encoder, data.tokenizer, 0, options.tale_train);
   data.valid = tell(options, encoder, data.tokenizer, kTaleValidStart, options.tale_valid);
+  data.end = data.tokenizer.end();
   data.checksum = checksum_of(data);
   return data;
+}
+
+Corpus corpus_of(TokenStories stories, size_t vocab, const std::string& tokenizer_hash, const std::string& part) {
+  try {
+    if (stories.empty())
+      throw Error({.code = ErrorCode::usage, .what = "there are no stories", .expected = "at least one"});
+    return Corpus::parse(corpus_bytes(stories, vocab, tokenizer_hash), "memory", CorpusCheck::content);
+  } catch (const Error& e) {
+    ErrorParts parts = e.parts();
+    parts.where = part + (parts.where.empty() ? "" : ", " + parts.where);
+    throw Error(parts);
+  }
+}
+
+TextData text_data_of(TokenStories train, TokenStories valid, const Vocabulary& vocabulary,
+                      const std::string& tokenizer_hash, const std::string& name) {
+  if (vocabulary.size < 2 || vocabulary.end >= vocabulary.size)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the end token " + std::to_string(vocabulary.end) + " in a vocabulary of " +
+                         std::to_string(vocabulary.size),
+                 .where = "vocabulary",
+                 .expected = "at least 2 tokens, and the end token one of them"});
+  TextData data;
+  data.name = name;
+  data.origin = "memory";
+  data.train = corpus_of(train, vocabulary.size, tokenizer_hash, "train");
+  data.valid = corpus_of(valid, vocabulary.size, tokenizer_hash, "valid");
+  data.end = vocabulary.end;
+  data.checksum = checksum_of(data);
+  return data;
+}
+
+void require(const Tokenizer& tokenizer) {
+  if (tokenizer.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the tokenizer holds nothing",
+                 .where = "tokenizer",
+                 .expected = "one that was read or trained"});
+}
+
+std::vector<std::vector<TokenId>> encoded(std::span<const std::string> texts, TextEncoder& encoder) {
+  std::vector<std::vector<TokenId>> stories(texts.size());
+  for (size_t i = 0; i < texts.size(); i++) {
+    std::string text = texts[i];
+    repair_utf8(text);
+    encoder.encode(text, stories[i]);
+  }
+  return stories;
 }
 
 std::string in(const std::string& folder, const char* file) { return (fs::path(folder) / file).string(); }
@@ -112,8 +162,30 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
                    .expected = "at least one",
                    .hint = "glint tokenize TEXT --out " + name_or_dir + " --force"});
   }
+  data.end = data.tokenizer.end();
   data.checksum = checksum_of(data);
   return data;
+}
+
+TextData make_text_data(std::span<const std::string> train, std::span<const std::string> valid,
+                        const Tokenizer& tokenizer, const std::string& name) {
+  require(tokenizer);
+  TextEncoder encoder(tokenizer);
+  const std::vector<std::vector<TokenId>> train_ids = encoded(train, encoder), valid_ids = encoded(valid, encoder);
+  return make_text_data(train_ids, valid_ids, tokenizer, name);
+}
+
+TextData make_text_data(TokenStories train, TokenStories valid, const Tokenizer& tokenizer,
+                        const std::string& name) {
+  require(tokenizer);
+  TextData data = text_data_of(train, valid, {tokenizer.size(), tokenizer.end()}, tokenizer.sha256(), name);
+  data.tokenizer = tokenizer;
+  return data;
+}
+
+TextData make_text_data(TokenStories train, TokenStories valid, const Vocabulary& vocabulary,
+                        const std::string& name) {
+  return text_data_of(train, valid, vocabulary, std::string(kNoTokenizer), name);
 }
 
 }  // namespace glint

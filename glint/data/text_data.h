@@ -1,10 +1,13 @@
-// Text for language models: the built-in tales, or a folder that `glint tokenize` made.
+// Text for language models: the built-in tales, a folder that `glint tokenize` made, or what a program has in
+// memory.
 //
 //   DIR/tokenizer.model  DIR/train.bin  DIR/valid.bin  DIR/corpus.json (counts, options, sources, checksums)
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
+#include <vector>
 
 #include "glint/data/corpus.h"
 #include "glint/data/tokenizer.h"
@@ -14,12 +17,14 @@ namespace glint {
 class ThreadPool;
 
 struct TextData {
-  std::string name;  // "tales", or the folder as it was given
-  Tokenizer tokenizer;
+  std::string name;     // "tales", the folder as it was given, or the name of what was in memory
+  Tokenizer tokenizer;  // empty when the data came as ids of no tokenizer
   Corpus train, valid;
+  TokenId end = 0;  // begins and ends every row
   // SHA-256 of the three checksums (tokenizer, train, valid), a line each. Hex.
   std::string checksum;
-  std::string origin;  // the folder, or "built in"
+  std::string origin;  // the folder, "built in" or "memory"
+  size_t vocab() const { return train.vocab(); }
 };
 
 struct TextDataOptions {
@@ -37,6 +42,24 @@ inline constexpr const char* kCorpusInfoFile = "corpus.json";
 // `tales` or a folder. Error: `usage` for another word, `bad_file` for a folder that is no corpus, with the
 // command that makes one, and for files that do not belong together.
 TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& options = {});
+
+// From texts, encoded as those of files are: bytes that are not UTF-8 become U+FFFD. Error (usage) when there are
+// none on either side, and for a text without a token.
+TextData make_text_data(std::span<const std::string> train, std::span<const std::string> valid,
+                        const Tokenizer& tokenizer, const std::string& name = "texts");
+
+// What ids mean where there is no tokenizer.
+struct Vocabulary {
+  size_t size = 0;
+  TokenId end = 0;  // begins and ends every story; not to be part of `train` and `valid`
+};
+// From ids, of a tokenizer or of none: then the run has no tokenizer.model. Error (usage) for empty stories, ids
+// outside the vocabulary, and when there are no stories on either side.
+using TokenStories = std::span<const std::vector<TokenId>>;
+TextData make_text_data(TokenStories train, TokenStories valid, const Tokenizer& tokenizer,
+                        const std::string& name = "tokens");
+TextData make_text_data(TokenStories train, TokenStories valid, const Vocabulary& vocabulary,
+                        const std::string& name = "tokens");
 
 // True for what load_text_data would take: `tales`, or a folder with one of the files of a corpus.
 bool is_text_data(const std::string& name_or_dir);

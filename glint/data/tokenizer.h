@@ -31,7 +31,8 @@ struct TokenizerOptions {
 // Cheap to copy: copies share the model. Const functions may be called from any thread.
 class Tokenizer {
  public:
-  Tokenizer() = default;  // holds nothing; only to be assigned to
+  Tokenizer() = default;  // holds nothing: to be assigned to, or where there is none
+  bool empty() const { return impl_ == nullptr; }
 
   // `next` gives a text a call, false at the end. The same texts and options give the same bytes. Error
   // (usage) when the texts are too few for the vocabulary or it is too small for their characters.

@@ -205,12 +205,10 @@ template uint64_t JsonFields::required<uint64_t>(const std::string&) const;
 template double JsonFields::required<double>(const std::string&) const;
 template std::string JsonFields::required<std::string>(const std::string&) const;
 
-void JsonFields::only(std::initializer_list<std::string> known) const {
-  const std::vector<std::string> names(known);
-  for (const auto& [key, unused] : object_->items()) {
-    if (std::find(names.begin(), names.end(), key) == names.end())
-      fail(key, "is not known", suggest(key, names));
-  }
+void JsonFields::only(const std::vector<std::string>& known) const {
+  for (const auto& [key, unused] : object_->items())
+    if (std::find(known.begin(), known.end(), key) == known.end())
+      fail(key, "is not known", suggest(key, known));
 }
 
 size_t scan_json_lines(std::string_view text, const std::string& where,

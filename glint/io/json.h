@@ -5,7 +5,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <initializer_list>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
@@ -37,7 +36,7 @@ class JsonFields {
     return has(key) ? required<T>(key) : otherwise;
   }
   // Error for a field whose name is not in the list, with the nearest name that is.
-  void only(std::initializer_list<std::string> known) const;
+  void only(const std::vector<std::string>& known) const;
   // An Error (bad_file) about a field, for checks that the caller makes.
   [[noreturn]] void fail(const std::string& key, const std::string& what, const std::string& expected) const;
 

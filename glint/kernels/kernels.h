@@ -63,7 +63,7 @@ struct Kernels {
 
   // Per row: loss = -log softmax(logits)[label], dlogits = scale (softmax - onehot), hit = argmax is the
   // label. dlogits may be logits or null.
-  void (*softmax_xent)(size_t rows, size_t n, const float* logits, size_t stride, const uint8_t* labels,
+  void (*softmax_xent)(size_t rows, size_t n, const float* logits, size_t stride, const uint32_t* labels,
                        float scale, float* dlogits, size_t d_stride, float* loss, uint8_t* hit);
   // y = x / sqrt(mean(x^2) + eps); inverse[row] = 1 / that root.
   void (*rmsnorm_forward)(size_t rows, size_t n, const float* x, size_t x_stride, float eps, float* y,

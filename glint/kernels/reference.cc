@@ -60,7 +60,7 @@ Matrix<double> gate_backward(const Gate& gate, View z, View dy) {
   return dz;
 }
 
-Xent softmax_xent(View logits, std::span<const uint8_t> labels, double scale) {
+Xent softmax_xent(View logits, std::span<const uint32_t> labels, double scale) {
   Xent out{std::vector<double>(logits.rows()), std::vector<uint8_t>(logits.rows()),
            Matrix<double>(logits.rows(), logits.cols())};
   for (size_t i = 0; i < logits.rows(); i++) {
@@ -170,7 +170,7 @@ LayerGradient glu_backward(const Gate& gate, View x, View w, View z, View dy) {
   return linear_backward(x, w, gate_backward(gate, z, dy));
 }
 
-double loss(View logits, std::span<const uint8_t> labels) {
+double loss(View logits, std::span<const uint32_t> labels) {
   return sum(softmax_xent(logits, labels, 1).loss) / static_cast<double>(logits.rows());
 }
 

@@ -35,7 +35,7 @@ struct Xent {
   std::vector<uint8_t> hit;  // [rows]
   Matrix<double> dlogits;    // [rows,n]
 };
-Xent softmax_xent(View logits, std::span<const uint8_t> labels, double scale);
+Xent softmax_xent(View logits, std::span<const uint32_t> labels, double scale);
 
 // RMSNorm. inverse = 1 / sqrt(mean_j x_j^2 + eps), y = x inverse
 struct Norm {
@@ -78,6 +78,6 @@ GluOutput glu_forward(const Gate& gate, View x, View w);
 LayerGradient glu_backward(const Gate& gate, View x, View w, View z, View dy);
 
 // Mean of the cross-entropy over the batch; its gradient is softmax_xent with scale 1 / batch.
-double loss(View logits, std::span<const uint8_t> labels);
+double loss(View logits, std::span<const uint32_t> labels);
 
 }  // namespace glint::reference

@@ -1,5 +1,6 @@
 #include "glint/model/classifier.h"
 
+#include <algorithm>
 #include <cassert>
 
 #include "glint/base/error.h"
@@ -100,6 +101,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 void ClassifierEngine::set_weights(std::span<const float> weights) {
   assert(weights.size() == params_.table.floats());
   weights_ = weights;
+  const StopScope whole(compute_.pool, {});  // half of the weights packed would be those of no model
   const size_t n = blocks_.size();
   size_t total = embed_.pieces() + head_.pieces();
   for (const PackedWeights& b : blocks_) total += b.pieces();
@@ -143,7 +145,7 @@ void ClassifierEngine::forward_chunk(Range rows, const RowSource& source, std::s
   add_bias(params_.head.bias, cut(logits_));
 }
 
-void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> labels, size_t batch,
+void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch,
                                       size_t worker, std::span<std::byte> scratch) {
   const Products& products = compute_.products;
   const Kernels& k = compute_.kernels();
@@ -199,7 +201,7 @@ BatchResult ClassifierEngine::sum_results(size_t rows) const {
 }
 
 BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
-                                       std::span<const uint8_t> labels) {
+                                       std::span<const uint32_t> labels) {
   assert(rows <= max_batch_ && labels.size() >= rows);
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
@@ -212,11 +214,21 @@ BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
 }
 
 BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
-                                               std::span<const uint8_t> labels, std::span<float> gradients) {
+                                               std::span<const uint32_t> labels, std::span<float> gradients,
+                                               MatrixView<float> logits) {
   assert(rows <= max_batch_ && labels.size() >= rows && gradients.size() == params_.table.floats());
+  if (!logits.empty() && (logits.rows() != rows || logits.cols() != config_.classes))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " +
+                         std::to_string(logits.cols()),
+                 .where = "logits",
+                 .expected = std::to_string(rows) + " x " + std::to_string(config_.classes) +
+                             ", rows by classes"});
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
+    for (size_t i = r.first; i < r.first + r.count && !logits.empty(); i++)
+      std::ranges::copy(logits_.row(i), logits.row_ptr(i));
     backward_chunk(r, labels, rows, worker, compute_.scratch[worker]);
   });
   weight_gradients(rows, gradients);

@@ -69,12 +69,13 @@ class ClassifierEngine {
   // To be called after the weights changed, before the next batch. Keeps the pointer.
   void set_weights(std::span<const float> weights);
 
-  BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint8_t> labels);
-  // Gradients of the mean loss over the batch. Gaps of the buffer are left alone.
-  BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint8_t> labels,
-                               std::span<float> gradients);
+  BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint32_t> labels);
+  // Gradients of the mean loss over the batch. Gaps of the buffer are left alone. `logits` [rows, classes] gets the
+  // logits of the batch unless it is empty.
+  BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
+                               std::span<float> gradients, MatrixView<float> logits = {});
 
-  // Of the last batch, first `rows` rows: logits (evaluate only: the backward pass overwrites them), losses.
+  // Of the last batch, first `rows` rows: logits (after evaluate only: the backward pass overwrites them), losses.
   ConstMatrixView<float> logits() const { return logits_; }
   std::span<const float> losses() const { return losses_; }
   // Of the last batch: what GLU layer i reads (after its norm), and the state before it.
@@ -84,7 +85,7 @@ class ClassifierEngine {
 
  private:
   void forward_chunk(Range rows, const RowSource& source, std::span<std::byte> scratch);
-  void backward_chunk(Range rows, std::span<const uint8_t> labels, size_t batch, size_t worker,
+  void backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch, size_t worker,
                       std::span<std::byte> scratch);
   void weight_gradients(size_t rows, std::span<float> gradients);
   BatchResult sum_results(size_t rows) const;

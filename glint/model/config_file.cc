@@ -36,14 +36,15 @@ ModelKind model_kind(const std::string& directory) {
 }
 
 Json gate_to_json(const Gate& gate) {
-  return {{"gate", gate_info(gate.kind).text.name},
-          {"c", gate.params.c},
-          {"lambda", gate.params.lambda},
-          {"p", gate.params.p}};
+  const GateText& text = gate_info(gate.kind).text;
+  Json json = {{"gate", text.name}};
+  if (text.has_params) json.update(Json{{"c", gate.params.c}, {"lambda", gate.params.lambda}, {"p", gate.params.p}});
+  return json;
 }
 
 ConfigFile::ConfigFile(const std::string& directory, ModelKind kind)
-    : path_(directory + "/config.json"), json_(read_config(directory)), fields_(json_, path_) {
+    : path_(directory + "/config.json"), json_(read_config(directory)), fields_(json_, path_),
+      own_(exists(directory + "/" + kRunFile)) {
   const ModelKind found = kind_of(fields_);
   if (found == kind) return;
   const auto called = [](ModelKind k) {
@@ -53,6 +54,12 @@ ConfigFile::ConfigFile(const std::string& directory, ModelKind kind)
                .what = std::string("this is ") + called(found) + ", not " + called(kind),
                .where = path_ + ", field format",
                .expected = format_name(kind)});
+}
+
+void ConfigFile::only(std::vector<std::string> known) const {
+  if (!own_) return;
+  known.insert(known.end(), {"format", "gate", "c", "lambda", "p"});
+  fields_.only(known);
 }
 
 size_t ConfigFile::number(const char* key, uint64_t low, uint64_t high) const {
@@ -66,6 +73,7 @@ Gate ConfigFile::gate() const {
   Gate gate;
   const std::string word = fields_.required<std::string>("gate");
   checked("gate", [&] { gate.kind = parse_gate(word); });
+  if (!gate_info(gate.kind).text.has_params) return gate;
   gate.params = {fields_.required<double>("c"), fields_.required<double>("lambda"),
                  fields_.required<double>("p")};
   checked("gate", [&] { check(gate.params); });

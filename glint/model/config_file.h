@@ -2,6 +2,7 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
 #include "glint/base/error.h"
 #include "glint/io/json.h"
@@ -15,7 +16,9 @@ const char* format_name(ModelKind kind);  // the value of "format" in config.jso
 // Of a run directory. Error (bad_file) when it has no config.json or one of an unknown format.
 ModelKind model_kind(const std::string& directory);
 
-Json gate_to_json(const Gate& gate);  // "gate", "c", "lambda", "p"
+Json gate_to_json(const Gate& gate);  // "gate", and for a gate that has them "c", "lambda", "p"
+
+inline constexpr const char* kRunFile = "run.json";  // beside the config.json of a run
 
 class ConfigFile {
  public:
@@ -27,6 +30,10 @@ class ConfigFile {
   const JsonFields& fields() const { return fields_; }
   size_t number(const char* key, uint64_t low, uint64_t high) const;
   Gate gate() const;
+  // Error for a field that is neither one of these nor "format" or one of the gate's. Only where a run.json says
+  // that glint wrote the file: exports and the folders of other programs may have fields of their own.
+  void only(std::vector<std::string> known) const;
+  bool own() const { return own_; }
   // Runs a check made for the command line; here it is the file that breaks the rule.
   template <class Body>
   void checked(const char* key, const Body& body) const {
@@ -41,6 +48,7 @@ class ConfigFile {
   std::string path_;
   Json json_;
   JsonFields fields_;
+  bool own_;
 };
 
 }  // namespace glint

@@ -28,8 +28,13 @@ void save_config(FileSystem& files, const std::string& directory, const Language
   write_atomic(files, directory + "/config.json", config_text(model));
 }
 
+ConstMatrixView<float> find_tensor(const LanguageModel& model, std::string_view name) {
+  return transformer_params(model.config).table.find(model.weights.span(), name);
+}
+
 LanguageModel load_language_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::language);
+  config.only({"vocab", "layers", "d_model", "d_hidden", "heads", "context", "data", "tokenizer_hash"});
   LanguageModel m;
   TransformerConfig& c = m.config;
   c.vocab = config.number("vocab", 2, kMaxVocab);

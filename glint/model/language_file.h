@@ -28,4 +28,7 @@ LanguageModel load_language_model(const std::string& directory, const WeightsSou
 
 Json config_to_json(const TransformerConfig& config);
 
+// As for image models: "lm_head.weight".
+ConstMatrixView<float> find_tensor(const LanguageModel& model, std::string_view name);
+
 }  // namespace glint

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "glint/base/error.h"
+#include "glint/base/samples.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
 #include "glint/model/config_file.h"
@@ -71,13 +72,15 @@ Json config_to_json(const ClassifierConfig& c) {
   return json;
 }
 
-std::string config_text(const ImageModel& model) {
+Json config_to_json(const ImageModel& model) {
   Json json = config_to_json(model.config);
   json["data"] = model.data;
-  json["image"] = {{"height", model.height}, {"width", model.width}};
+  if (model.height > 0) json["image"] = {{"height", model.height}, {"width", model.width}};
   json["class_names"] = model.class_names;
-  return json.dump(2) + "\n";
+  return json;
 }
+
+std::string config_text(const ImageModel& model) { return config_to_json(model).dump(2) + "\n"; }
 
 void save_config(FileSystem& files, const std::string& directory, const ImageModel& model) {
   write_atomic(files, directory + "/config.json", config_text(model));
@@ -108,12 +111,18 @@ Matrix<float> load_weights(const std::string& path, const ParamTable& table) {
   return weights;
 }
 
+ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view name) {
+  return classifier_params(model.config).table.find(model.weights.span(), name);
+}
+
 ImageModel load_image_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::image);
   const JsonFields& f = config.fields();
+  config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data", "image",
+               "class_names"});
   ImageModel m;
-  m.config.inputs = config.number("inputs", 1, 1 << 20);
-  m.config.classes = config.number("classes", 2, 256);
+  m.config.inputs = config.number("inputs", 1, kMaxInputs);
+  m.config.classes = config.number("classes", 2, kMaxClasses);
   m.config.layers = config.number("layers", 1, 64);
   m.config.d_model = config.number("d_model", 1, 16384);
   m.config.d_hidden = config.number("d_hidden", 1, 16384);
@@ -125,11 +134,15 @@ ImageModel load_image_model(const std::string& directory, const WeightsSource& w
   m.config.norm = norm == "rms" ? Norm::rms : Norm::none;
   config.checked("residual", [&] { check(m.config); });
   m.data = f.optional<std::string>("data", "");
-  const JsonFields image = f.object("image");
-  m.height = static_cast<size_t>(image.required<uint64_t>("height"));
-  m.width = static_cast<size_t>(image.required<uint64_t>("width"));
-  if (m.height > m.config.inputs || m.width > m.config.inputs || m.height * m.width != m.config.inputs)
-    f.fail("image", "does not fit the inputs", std::to_string(m.config.inputs) + " pixels");
+  m.height = m.width = 0;
+  if (f.has("image")) {
+    const JsonFields image = f.object("image");
+    if (config.own()) image.only({"height", "width"});
+    m.height = static_cast<size_t>(image.required<uint64_t>("height"));
+    m.width = static_cast<size_t>(image.required<uint64_t>("width"));
+    if (m.height > m.config.inputs || m.width > m.config.inputs || m.height * m.width != m.config.inputs)
+      f.fail("image", "does not fit the inputs", std::to_string(m.config.inputs) + " pixels");
+  }
   for (const Json& name : f.array("class_names")) {
     if (!name.is_string()) f.fail("class_names", "is not a list of names", "strings");
     m.class_names.push_back(name.get<std::string>());

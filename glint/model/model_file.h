@@ -1,4 +1,4 @@
-// A trained image model on disk: config.json says what it is, model.safetensors holds the weights under the
+// A trained classifier of images or vectors on disk: config.json says what it is, model.safetensors holds the weights under the
 // names that PyTorch code for bilinear models uses. Nothing in either depends on time or machine.
 #pragma once
 
@@ -15,12 +15,13 @@ namespace glint {
 struct ImageModel {
   ClassifierConfig config;
   std::string data;  // the set it was trained on
-  size_t height = 28, width = 28;
+  size_t height = 28, width = 28;  // of the pictures that it reads; 0: it reads plain vectors
   std::vector<std::string> class_names;
   Matrix<float> weights;  // [1, floats of the table]
 };
 
-std::string config_text(const ImageModel& model);  // of config.json
+Json config_to_json(const ImageModel& model);      // config.json
+std::string config_text(const ImageModel& model);  // its text
 void save_config(FileSystem& files, const std::string& directory, const ImageModel& model);
 void save_weights(FileSystem& files, const std::string& path, const ParamTable& table,
                   std::span<const float> weights);
@@ -37,5 +38,8 @@ void load_weights(const std::string& path, const ParamTable& table, std::span<fl
 Matrix<float> load_weights(const std::string& path, const ParamTable& table);  // [1, floats of the table]
 
 Json config_to_json(const ClassifierConfig& config);
+
+// A tensor of the model by its name, "blocks.0.weight"; a vector is one row. Error (usage) with the nearest name.
+ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view name);
 
 }  // namespace glint

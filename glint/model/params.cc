@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "glint/base/error.h"
 #include "glint/base/rng.h"
 
 namespace glint {
@@ -11,6 +12,26 @@ size_t ParamTable::add(ParamSpec spec) {
   floats_ += (spec.size() + 15) / 16 * 16;
   specs_.push_back(std::move(spec));
   return specs_.size() - 1;
+}
+
+const ParamSpec& ParamTable::find(std::string_view name) const {
+  std::vector<std::string> names;
+  for (const ParamSpec& s : specs_) {
+    if (s.name == name) return s;
+    names.push_back(s.name);
+  }
+  throw Error({.code = ErrorCode::usage,
+               .what = "the model has no tensor " + std::string(name),
+               .where = "name",
+               .expected = suggest(name, names)});
+}
+
+void ParamTable::check_size(size_t floats) const {
+  if (floats != floats_)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a buffer of " + std::to_string(floats) + " floats",
+                 .where = "buffer",
+                 .expected = std::to_string(floats_) + ", as the parameters of the model take"});
 }
 
 size_t ParamTable::parameters() const {

@@ -35,10 +35,21 @@ class ParamTable {
   MatrixView<T> view(std::span<T> buffer, size_t i) const {
     return {buffer.data() + specs_[i].offset, specs_[i].rows, specs_[i].cols};
   }
+  // The tensor of this name: its shape, and where it lies in a buffer of floats() floats. Error (usage) with the
+  // nearest name, or for a buffer of another size.
+  const ParamSpec& find(std::string_view name) const;
+  template <class T>
+  MatrixView<T> find(std::span<T> buffer, std::string_view name) const {
+    const ParamSpec& spec = find(name);
+    check_size(buffer.size());
+    return {buffer.data() + spec.offset, spec.rows, spec.cols};
+  }
   // The same values whatever the gate: they depend on the seed and on the tensor's place in the table alone.
   void initialise(std::span<float> buffer, uint64_t seed) const;
 
  private:
+  void check_size(size_t floats) const;
+
   std::vector<ParamSpec> specs_;
   size_t floats_ = 0;
 };

@@ -93,6 +93,7 @@ TransformerEngine::~TransformerEngine() = default;
 void TransformerEngine::set_weights(std::span<const float> weights) {
   assert(weights.size() == params_.table.floats());
   weights_->wte = params_.table.view(weights, params_.wte);
+  const StopScope whole(compute_.pool, {});  // half of the weights packed would be those of no model
   compute_.pool.for_tiles(tasks_.size(), [&](size_t i, size_t) {
     const PackTask& t = tasks_[i];
     const ConstMatrixView<float> w = params_.table.view(weights, t.param);

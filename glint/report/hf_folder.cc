@@ -12,10 +12,7 @@ std::string plain_text(const Json& value) {
 }  // namespace
 
 Json hf_config(const ImageModel& model) {
-  Json json = config_to_json(model.config);
-  json["data"] = model.data;
-  json["image"] = {{"height", model.height}, {"width", model.width}};
-  json["class_names"] = model.class_names;
+  Json json = config_to_json(model);
   json["model_type"] = "glint-classifier";
   json["architectures"] = {"GlintClassifier"};
   json["torch_dtype"] = "float32";
@@ -32,13 +29,15 @@ Json hf_config(const ImageModel& model) {
 std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   const ClassifierConfig& c = model.config;
   const std::string gate(gate_info(c.gate.kind).text.name);
+  const bool pictures = model.height > 0;
   // Names come from files: as JSON strings they cannot break the YAML of the header.
   std::string out =
-      "---\nlibrary_name: pytorch\npipeline_tag: image-classification\ntags:\n- glint\n- glu\n- " + gate +
-      "\n- interpretability\n";
+      std::string("---\nlibrary_name: pytorch\npipeline_tag: ") + (pictures ? "image" : "tabular") +
+      "-classification\ntags:\n- glint\n- glu\n- " + gate + "\n- interpretability\n";
   if (!model.data.empty()) out += "datasets:\n- " + Json(model.data).dump() + "\n";
   out += "---\n\n# " + card.name +
-         "\n\nAn image classifier of gated layers, trained and exported with glint " + card.version +
+         "\n\n" + (pictures ? "An image classifier" : "A classifier") +
+         " of gated layers, trained and exported with glint " + card.version +
          ". It is small enough to be read from its weights.\n\n";
   out += "    embed (" + std::to_string(c.inputs) + " to " + std::to_string(c.d_model) + ") -> " +
          std::to_string(c.layers) + " x [gate(L x) * (R x)] (width " + std::to_string(c.hidden()) +
@@ -53,9 +52,8 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   out +=
       "## Use\n\n```python\nfrom modeling_glint import GlintClassifier\n\n"
       "model = GlintClassifier.from_pretrained(\".\")\n"
-      "logits = model(pixels)  # float32 [n, " +
-      std::to_string(c.inputs) +
-      "], 0 (background) to 1\nmatrix = model.interaction(3)  # of class 3, in the input space of the last "
+      "logits = model(" + std::string(pictures ? "pixels" : "x") + ")  # float32 [n, " +
+      std::to_string(c.inputs) + "]" + (pictures ? ", 0 (background) to 1" : "") + "\nmatrix = model.interaction(3)  # of class 3, in the input space of the last "
       "layer\n"
       "```\n\n`blocks.{i}.weight` holds the gated half L first, then the linear half R.\n";
   if (card.result.is_object()) {

@@ -63,6 +63,17 @@ ordered_json run_json(const PageRun& run, bool half) {
   return j;
 }
 
+// The page has them as bytes.
+std::vector<uint8_t> byte_labels(std::span<const uint32_t> labels) {
+  for (const uint32_t label : labels)
+    if (label > 255)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "an image of the page has the label " + std::to_string(label),
+                   .where = "labels",
+                   .expected = "at most 256 classes for a page"});
+  return {labels.begin(), labels.end()};
+}
+
 std::string data_json(const PageData& data, bool half) {
   const PageImages& images = data.images;
   const PageRun& first = data.runs.front();
@@ -75,7 +86,7 @@ std::string data_json(const PageData& data, bool half) {
       {"height", first.height},
       {"width", first.width},
       {"pixels", packed_json(pack_u8(images.pixels.span(), {images.pixels.rows(), images.pixels.cols()}))},
-      {"labels", packed_json(pack_u8(images.labels, {images.labels.size()}))}};
+      {"labels", packed_json(pack_u8(byte_labels(images.labels), {images.labels.size()}))}};
   j["runs"] = ordered_json::array();
   for (const PageRun& run : data.runs) j["runs"].push_back(run_json(run, half));
   return j.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
@@ -176,6 +187,12 @@ Page page_within(size_t max_bytes, const std::string& name, const std::string& h
 }
 
 Page make_page(const PageData& data, size_t max_bytes) {
+  for (const PageRun& run : data.runs)
+    if (run.height == 0 || run.width == 0)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "the page shows pictures, and this model reads plain vectors",
+                   .where = run.name,
+                   .expected = "a model of images"});
   std::string name = data.runs.front().name;
   if (data.runs.size() > 1) name += " and " + data.runs[1].name;
   return page_within(max_bytes, name, "fewer --images or --vectors, or a larger --limit",

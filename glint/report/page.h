@@ -57,7 +57,7 @@ struct PageImages {
   std::string what;        // "the first 1000 test images of mnist"
   size_t total = 0;        // images of the set they come from
   Matrix<uint8_t> pixels;  // [images, height * width]
-  std::vector<uint8_t> labels;
+  std::vector<uint32_t> labels;  // below 256
 };
 
 struct PageData {
@@ -71,7 +71,8 @@ struct Page {
   bool half = false;  // the weights are f16, because f32 would be over the limit
 };
 
-// Error (usage) when the page is over `max_bytes` even with f16 weights.
+// Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte, and for models
+// that do not read pictures.
 Page make_page(const PageData& data, size_t max_bytes);
 
 // The files of web/, built into the library.

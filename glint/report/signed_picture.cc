@@ -47,6 +47,7 @@ std::string hex_color(Rgb8 color) {
 
 std::string signed_image(double x, double y, double w, double h, std::span<const double> pixels,
                          PictureSize size) {
+  if (size.empty()) return {};
   assert(pixels.size() == size.height * size.width);
   double largest = 0;
   for (const double p : pixels) largest = std::max(largest, std::fabs(p));
@@ -61,6 +62,7 @@ std::string signed_image(double x, double y, double w, double h, std::span<const
 
 std::string gray_image(double x, double y, double w, double h, std::span<const double> pixels,
                        PictureSize size) {
+  if (size.empty()) return {};
   assert(pixels.size() == size.height * size.width);
   std::vector<uint8_t> gray(pixels.size());
   for (size_t i = 0; i < gray.size(); i++)

@@ -17,6 +17,7 @@ struct Figure {
 
 struct PictureSize {
   size_t height = 0, width = 0;
+  bool empty() const { return height == 0 || width == 0; }
 };
 
 // An eigenvector seen in the input space, with its eigenvalue.
@@ -33,7 +34,8 @@ struct Rgb8 {
 Rgb8 diverging_color(double t);
 std::string hex_color(Rgb8 color);
 
-// SVG images inside the box, with a thin frame. The largest magnitude has the full colour.
+// SVG images inside the box, with a thin frame; nothing for an empty size, which a model of vectors has. The
+// largest magnitude has the full colour.
 std::string signed_image(double x, double y, double w, double h, std::span<const double> pixels,
                          PictureSize size);
 // 0 (black) to 1 (white).

@@ -52,11 +52,13 @@ NormalEquations normal_equations(const LinearAlgebra& linalg, ThreadPool& pool, 
                                  ConstMatrixView<float> x) {
   const size_t h = layer.hidden(), tiles = tiles_of(x.rows()), sums = std::min(kSums, tiles);
   std::vector<NormalEquations> parts(sums, NormalEquations(h));
-  pool.for_tiles(sums, [&](size_t s, size_t) {
-    TileMemory tile;
-    NormalEquations& part = parts[s];
-    for (size_t t = s; t < tiles; t += sums) {
-      const size_t first = t * kTileRows, rows = std::min(kTileRows, x.rows() - first);
+  std::vector<TileMemory> memory(sums);
+  // Tile t goes to sum t % sums. A loop of the pool per round of tiles, so that it can be stopped between them.
+  for (size_t round = 0; round < tiles; round += sums)
+    pool.for_tiles(std::min(sums, tiles - round), [&](size_t s, size_t) {
+      const size_t first = (round + s) * kTileRows, rows = std::min(kTileRows, x.rows() - first);
+      NormalEquations& part = parts[s];
+      TileMemory& tile = memory[s];
       tile_pre_activations(linalg, layer, x.row_range(first, rows), tile);
       Matrix<double> f(rows, 2 * h), e(rows, h), out(rows, weights.rows());
       with_gate(layer.gate, [&](auto gate) {
@@ -72,8 +74,7 @@ NormalEquations normal_equations(const LinearAlgebra& linalg, ThreadPool& pool, 
       for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < 2 * h; j++) part.slope[j] += f(i, j) * e(i, j % h);
       linalg.gemm(Op::transposed, Op::plain, 1.0, f, f, 1.0, part.gram);
-    }
-  });
+    });
   for (size_t s = 1; s < sums; s++) {
     for (size_t i = 0; i < parts[0].gram.size(); i++) parts[0].gram.data()[i] += parts[s].gram.data()[i];
     for (size_t j = 0; j < 2 * h; j++) parts[0].slope[j] += parts[s].slope[j];

@@ -65,7 +65,7 @@ ImagePass ImageReading::run(size_t count, const ClassifierEngine::RowSource& sou
   const bool around = model_.config.residual && layer == last();
   if (around) pass.around = Matrix<double>(count, classes);
   const Matrix<double> head_weights = around ? hidden_weights(head()) : Matrix<double>();
-  const std::vector<uint8_t> no_labels(kBatch);
+  const std::vector<uint32_t> no_labels(kBatch);
   for (size_t first = 0; first < count; first += engine.max_batch()) {
     const size_t rows = std::min(engine.max_batch(), count - first);
     engine.evaluate(
@@ -81,6 +81,15 @@ ImagePass ImageReading::run(size_t count, const ClassifierEngine::RowSource& sou
                  pass.around.view().row_range(first, rows));
   }
   return pass;
+}
+
+ImagePass ImageReading::run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows) const {
+  return run(
+      rows.empty() ? set.count() : rows.size(),
+      [&](size_t row, float* out) {
+        write_sample(compute_.kernels(), set, rows.empty() ? row : rows[row], out);
+      },
+      layer);
 }
 
 ImagePass ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer,
@@ -100,7 +109,7 @@ StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::stri
   StoredCalibration stored{
       .model = weights_hash(), .data = data_checksum, .inputs = rows.size(), .lines = {}, .kinds = {}};
   for (size_t i = 0; i < layers(); i++) {
-    const ImagePass pass = run(train.pixels, i, rows);
+    const ImagePass pass = run(train, i, rows);
     Calibration kind = calibration;
     if (kind == Calibration::joint && (i != last() || model_.config.hidden() > kJointUnits))
       kind = Calibration::affine;

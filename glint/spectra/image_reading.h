@@ -65,7 +65,8 @@ class ImageReading {
 
   // Runs the model on `count` images; `source` writes image i as floats, as in ClassifierEngine.
   ImagePass run(size_t count, const ClassifierEngine::RowSource& source, size_t layer) const;
-  // Pixels 0 ... 255; `rows` picks some, empty: all.
+  // `rows` picks some, empty: all. Pixels are 0 ... 255.
+  ImagePass run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows = {}) const;
   ImagePass run(ConstMatrixView<uint8_t> pixels, size_t layer, std::span<const uint32_t> rows = {}) const;
 
   // Gains and shifts of all layers from training images, at most kCalibrationImages of them, evenly spaced.

@@ -1,8 +1,8 @@
 #include "glint/train/image_task.h"
 
 #include "glint/base/rng.h"
+#include "glint/data/arrays.h"
 #include "glint/data/batches.h"
-#include "glint/model/model_file.h"
 
 namespace glint {
 namespace {
@@ -13,27 +13,38 @@ LastBatch last_batch(const TrainOptions& o) { return o.drop_last ? LastBatch::dr
 
 }  // namespace
 
+ClassifierConfig ImageTask::config_of(const TrainOptions& options, const Dataset& data) {
+  check(data);
+  return classifier_config(options, data.train.inputs(), data.train.classes);
+}
+
 ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute)
     : options_(options),
       data_(data),
       compute_(compute),
-      config_(classifier_config(options, data.train.pixels.cols(), data.train.classes)),
+      config_(config_of(options, data)),
+      checksum_(data.checksum.empty() ? content_checksum(data) : data.checksum),
       steps_(batch_count(data.train.count(), options.batch, last_batch(options))) {
   engine_ =
       std::make_unique<ClassifierEngine>(config_, compute, std::max<size_t>(options.batch, kEvalBatch), true);
   labels_.resize(options.batch);
+  if (data.train.floats()) black_.resize(config_.inputs);
   train_row_ = [this](size_t row, float* out) {
     const uint32_t sample = batch_[row];
     const uint32_t epoch = static_cast<uint32_t>(epoch_);
     const bool noisy = options_.noise_std > 0 &&
                        Rng(options_.seed, Stream::noise_choice, epoch).uniform(sample) < options_.noise_prob;
-    compute_.kernels().noisy_pixels({options_.seed, epoch, sample},
-                                    noisy ? static_cast<float>(options_.noise_std) : 0, config_.inputs,
-                                    data_.train.pixels.view().row_ptr(sample), out);
+    if (!noisy) return write_sample(compute_.kernels(), data_.train, sample, out);
+    const bool floats = data_.train.floats();
+    compute_.kernels().noisy_pixels({options_.seed, epoch, sample}, static_cast<float>(options_.noise_std),
+                                    config_.inputs,
+                                    floats ? black_.data() : data_.train.pixels.view().row_ptr(sample), out);
+    if (!floats) return;
+    const float* values = data_.train.values.view().row_ptr(sample);
+    for (size_t i = 0; i < config_.inputs; i++) out[i] += values[i];
   };
   test_row_ = [this](size_t row, float* out) {
-    compute_.kernels().noisy_pixels({}, 0, config_.inputs,
-                                    data_.test.pixels.view().row_ptr(test_first_ + row), out);
+    write_sample(compute_.kernels(), data_.test, test_first_ + row, out);
   };
 }
 
@@ -61,19 +72,22 @@ StepResult ImageTask::evaluate() {
   return total;
 }
 
+ImageModel ImageTask::model(Matrix<float> weights) const {
+  return {.config = config_,
+          .data = data_.name,
+          .height = data_.train.height,
+          .width = data_.train.width,
+          .class_names = data_.class_names,
+          .weights = std::move(weights)};
+}
+
 std::map<std::string, std::string> ImageTask::description() const {
-  ImageModel model;
-  model.config = config_;
-  model.data = options_.data;
-  model.height = data_.train.height;
-  model.width = data_.train.width;
-  model.class_names = data_.class_names;
-  return {{"config.json", config_text(model)}};
+  return {{"config.json", config_text(model({}))}};
 }
 
 Json ImageTask::data_description() const {
   return {{"name", data_.name},
-          {"checksum", data_.checksum},
+          {"checksum", checksum_},
           {"origin", data_.origin},
           {"train", data_.train.count()},
           {"test", data_.test.count()}};
@@ -86,9 +100,7 @@ SetResult evaluate_set(ClassifierEngine& engine, const Kernels& kernels, const I
     const size_t rows = std::min(engine.max_batch(), set.count() - first);
     const BatchResult r = engine.evaluate(
         rows,
-        [&](size_t row, float* out) {
-          kernels.noisy_pixels({}, 0, set.pixels.cols(), set.pixels.view().row_ptr(first + row), out);
-        },
+        [&](size_t row, float* out) { write_sample(kernels, set, first + row, out); },
         std::span(set.labels).subspan(first, rows));
     result.loss += r.loss;
     result.correct += r.correct;

@@ -1,5 +1,5 @@
-// Training of an image classifier: shuffled batches, noise on some samples, evaluation on the clean test
-// images.
+// Training of a classifier of images or vectors: shuffled batches, noise on some samples, evaluation on the
+// clean test samples.
 #pragma once
 
 #include <memory>
@@ -7,7 +7,7 @@
 
 #include "glint/base/file.h"
 #include "glint/data/dataset.h"
-#include "glint/model/classifier.h"
+#include "glint/model/model_file.h"
 #include "glint/train/options.h"
 #include "glint/train/task.h"
 
@@ -15,7 +15,8 @@ namespace glint {
 
 class ImageTask : public Task {
  public:
-  // Keeps references to data and compute.
+  // Keeps references to data and compute. Error (usage) for data that no model can be trained on: check() of
+  // data/arrays.h.
   ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute);
 
   const ParamTable& params() const override { return engine_->params().table; }
@@ -25,29 +26,36 @@ class ImageTask : public Task {
   StepResult evaluate() override;
   std::map<std::string, std::string> description() const override;
   Json data_description() const override;
+  // The model that these weights of params() make: to be read or saved without a run directory.
+  ImageModel model(Matrix<float> weights) const;
 
  private:
+  // Checks the data before anything is made for them.
+  static ClassifierConfig config_of(const TrainOptions& options, const Dataset& data);
+
   const TrainOptions options_;
   const Dataset& data_;
   const Compute& compute_;
   ClassifierConfig config_;
+  std::string checksum_;  // of the data
   std::unique_ptr<ClassifierEngine> engine_;
   uint64_t steps_ = 0;
 
   uint64_t epoch_ = ~uint64_t{0};
   std::vector<uint32_t> order_;  // of the epoch
   std::span<const uint32_t> batch_;
-  std::vector<uint8_t> labels_;  // of the batch
+  std::vector<uint32_t> labels_;  // of the batch
+  std::vector<uint8_t> black_;    // a picture without light: what noise for floats is drawn on
   ClassifierEngine::RowSource train_row_, test_row_;
   size_t test_first_ = 0;
 };
 
-// Loss, hits and logits of a whole set of images, in batches.
+// Loss, hits and logits of a whole set of samples, in batches.
 struct SetResult {
   double loss = 0;  // mean
   uint64_t correct = 0;
   Matrix<float> logits;       // [count, classes]
-  std::vector<float> losses;  // per image
+  std::vector<float> losses;  // per sample
 };
 SetResult evaluate_set(ClassifierEngine& engine, const Kernels& kernels, const ImageSet& set);
 

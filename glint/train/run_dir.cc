@@ -84,6 +84,7 @@ std::string differences(const Json& there, const Json& now) {
 
 RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force)
     : files_(files), path_(std::move(path)), hash_(sha256_hex(as_bytes(identity.dump()))) {
+  if (in_memory()) return;
   std::error_code error, ignored;
   const bool existed = exists(path_);
   fs::create_directories(path_, error);
@@ -226,7 +227,9 @@ void RunDirectory::prepare_end(const Json& run) {
 
 void RunDirectory::end_as_prepared() { files_.rename(file(kPrepared), file(kRunFile)); }
 
-void RunDirectory::discard_prepared() { files_.remove(file(kPrepared)); }
+void RunDirectory::discard_prepared() {
+  if (!in_memory()) files_.remove(file(kPrepared));
+}
 
 void RunDirectory::keep_metrics(uint64_t step) {
   metrics_.reset();
@@ -242,7 +245,9 @@ void RunDirectory::keep_metrics(uint64_t step) {
   metrics_ = files_.append(file(kMetricsFile));
 }
 
-void RunDirectory::add_metrics(const Json& line) { metrics_->write(as_bytes(metrics_line(line))); }
+void RunDirectory::add_metrics(const Json& line) {
+  if (!in_memory()) metrics_->write(as_bytes(metrics_line(line)));
+}
 
 void RunDirectory::sync_metrics() { metrics_->sync(); }
 

@@ -20,8 +20,10 @@ class RunDirectory {
   // (options and data). Error when another process trains in it, when it holds another run or other files;
   // with `force` such a run is removed first (only the files that glint writes). What a killed process left
   // half written is removed, and so is what is damaged and can be made anew by the verbs that read.
+  // An empty path is a run in memory: it is new, and nothing is ever written.
   RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force);
 
+  bool in_memory() const { return path_.empty(); }
   const std::string& path() const { return path_; }
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }

@@ -7,10 +7,10 @@
 #include <vector>
 
 #include "glint/io/json.h"
+#include "glint/model/config_file.h"
 
 namespace glint {
 
-inline constexpr const char* kRunFile = "run.json";
 inline constexpr const char* kMetricsFile = "metrics.jsonl";
 inline constexpr const char* kWeightsFile = "model.safetensors";
 

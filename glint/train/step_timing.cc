@@ -87,12 +87,12 @@ StepTiming time_step(const Compute& compute, const StepModel& model, const Gate&
   constexpr size_t kImages = 60000;
   const Rng rng(0, Stream::test);
   Matrix<uint8_t> pixels(kImages, config.inputs);
-  std::vector<uint8_t> labels(batch);
+  std::vector<uint32_t> labels(batch);
   for (size_t i = 0; i < pixels.size(); i += 4) {
     const uint32_t bits = rng.bits(i / 4);
     for (size_t j = 0; j < 4; j++) pixels.data()[i + j] = static_cast<uint8_t>(bits >> (8 * j));
   }
-  for (size_t i = 0; i < batch; i++) labels[i] = static_cast<uint8_t>(rng.below(config.classes, i));
+  for (size_t i = 0; i < batch; i++) labels[i] = static_cast<uint32_t>(rng.below(config.classes, i));
   const std::vector<uint32_t> order = rng.permutation(kImages);
   uint32_t step = 0;
   const ClassifierEngine::RowSource source = [&](size_t row, float* out) {

@@ -4,7 +4,6 @@
 
 #include "glint/base/error.h"
 #include "glint/data/batches.h"
-#include "glint/model/language_file.h"
 
 namespace glint {
 namespace {
@@ -34,16 +33,21 @@ TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, Toke
 TextTask::TextTask(const TrainOptions& options, const TextData& data, const Compute& compute)
     : options_(options),
       data_(data),
-      config_(transformer_config(options, data.tokenizer.size())),
+      config_(transformer_config(options, data.vocab())),
       steps_(batch_count(data.train.stories(), options.batch,
                          options.drop_last ? LastBatch::drop : LastBatch::keep)),
-      rows_(data.tokenizer.end(), options.context) {
+      rows_(data.end, options.context) {
   if (data.valid.stories() == 0)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the corpus has no validation stories",
                  .where = data.origin,
                  .expected = "at least one",
                  .hint = "glint tokenize with --valid FILE or --valid-share 0.02"});
+  if (data.end >= data.vocab() || data.valid.vocab() != data.vocab())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "training and validation stories do not have one vocabulary with an end token",
+                 .where = data.origin,
+                 .expected = "vocabularies of one size, and the end token below it"});
   engine_ = std::make_unique<TransformerEngine>(config_, compute, options.micro_batch, true);
   rows_.reserve(options.batch);
 }
@@ -59,16 +63,21 @@ StepResult TextTask::step(uint64_t epoch, uint64_t index, std::span<float> gradi
 }
 
 StepResult TextTask::evaluate() {
-  const TextResult r = evaluate_corpus(*engine_, data_.valid, data_.tokenizer.end(), options_.context);
+  const TextResult r = evaluate_corpus(*engine_, data_.valid, data_.end, options_.context);
   return {r.loss, r.correct, r.tokens};
 }
 
+LanguageModel TextTask::model(Matrix<float> weights) const {
+  return {.config = config_,
+          .data = data_.name,
+          .tokenizer_hash = data_.tokenizer.empty() ? "" : data_.tokenizer.sha256(),
+          .weights = std::move(weights)};
+}
+
 std::map<std::string, std::string> TextTask::description() const {
-  const LanguageModel model{.config = config_,
-                            .data = options_.data,
-                            .tokenizer_hash = data_.tokenizer.sha256(),
-                            .weights = {}};
-  return {{"config.json", config_text(model)}, {kTokenizerFile, data_.tokenizer.model()}};
+  std::map<std::string, std::string> files = {{"config.json", config_text(model({}))}};
+  if (!data_.tokenizer.empty()) files[kTokenizerFile] = data_.tokenizer.model();
+  return files;
 }
 
 Json TextTask::data_description() const {

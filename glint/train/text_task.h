@@ -8,6 +8,7 @@
 #include "glint/base/file.h"
 #include "glint/data/text_batches.h"
 #include "glint/data/text_data.h"
+#include "glint/model/language_file.h"
 #include "glint/model/transformer.h"
 #include "glint/train/options.h"
 #include "glint/train/task.h"
@@ -26,6 +27,8 @@ class TextTask : public Task {
   StepResult evaluate() override;
   std::map<std::string, std::string> description() const override;
   Json data_description() const override;
+  // The model that these weights of params() make: to be read or saved without a run directory.
+  LanguageModel model(Matrix<float> weights) const;
   bool text() const override { return true; }
 
  private:

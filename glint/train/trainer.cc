@@ -91,6 +91,7 @@ class Run {
   }
 
   TrainResult operator()() {
+    const StopScope whole_steps(compute_.pool, {});  // stopped between steps alone: hooks_.should_stop
     tell_notes();
     if (directory_.found() == RunDirectory::Found::finished) {
       repair_finished();
@@ -140,6 +141,8 @@ class Run {
     result.step = state_.step;
     result.seconds = since(begin_);
     result.last = last_;
+    result.evaluations = std::move(evaluations_);
+    if (directory_.in_memory()) result.weights = std::move(state_.params);
     return result;
   }
 
@@ -155,8 +158,8 @@ class Run {
   // checksum of what is in it.
   Json make_identity() const {
     Json options = options_to_json(options_), data = task_.data_description();
-    options["data"] = folder_name(options_.data);
     data["name"] = folder_name(data.value("name", ""));
+    options["data"] = data["name"];
     data.erase("origin");
     return {{"options", options}, {"data", data}};
   }
@@ -173,7 +176,9 @@ class Run {
     return count;
   }
 
-  void write_run(const std::string& state) { directory_.write_run(run_json(state)); }
+  void write_run(const std::string& state) {
+    if (!directory_.in_memory()) directory_.write_run(run_json(state));
+  }
 
   // The checksums of the description stand in run.json before the files are written, that of the weights
   // after: until then the run is not finished, and nobody looks.
@@ -201,6 +206,7 @@ class Run {
   }
 
   void end_with(const char* state) noexcept {
+    if (directory_.in_memory()) return;
     try {
       write_run(state);
       directory_.discard_prepared();
@@ -287,6 +293,11 @@ class Run {
       if (directory_.run().is_object() && directory_.run()["state"] == "finished")
         note(setup_.out + " has no checkpoint that could be used; the run starts again from the beginning");
     }
+    last_save_ = Clock::now();
+    if (!directory_.in_memory()) prepare_files();
+  }
+
+  void prepare_files() {
     // First of all files: a directory without it is not known as a run, and one that was finished is not any
     // more.
     write_run("running");
@@ -298,7 +309,6 @@ class Run {
       seconds_before_ = last_.seconds;
     }
     write_description();
-    last_save_ = Clock::now();
     if (state_.step == total_ && last_.step != total_) evaluate_again(directory_.run());
   }
 
@@ -332,6 +342,7 @@ class Run {
     last_.lr = lr_;
     last_.seconds = seconds_before_ + since(begin_);
     check_loss(last_.test_loss, state_.step);
+    evaluations_.push_back(last_);
     directory_.add_metrics(to_json(last_, task_.text()));
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
   }
@@ -343,12 +354,14 @@ class Run {
   [[noreturn]] void fail_numeric(const std::string& what, uint64_t step) const {
     throw Error({.code = ErrorCode::numeric,
                  .what = what,
-                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) + ", " +
-                          setup_.out,
+                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
+                          (setup_.out.empty() ? "" : ", " + setup_.out),
                  .expected = "finite losses and weights",
-                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; " +
-                         (saved_step_ ? "the checkpoint of step " + std::to_string(saved_step_) + " is kept"
-                                      : std::string("there is no checkpoint yet"))});
+                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers" +
+                         (setup_.out.empty() ? ""
+                          : saved_step_      ? ", in another --out; the checkpoint of step " +
+                                                  std::to_string(saved_step_) + " is kept"
+                                             : std::string(", in another --out; there is no checkpoint yet"))});
   }
 
   // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.
@@ -366,6 +379,7 @@ class Run {
 
   void save() {
     check_weights();
+    if (directory_.in_memory()) return;
     directory_.sync_metrics();  // a checkpoint never knows more than the metrics
     std::copy_n(optimizer_.moment1().data(), state_.moment1.size(), state_.moment1.data());
     std::copy_n(optimizer_.moment2().data(), state_.moment2.size(), state_.moment2.data());
@@ -376,6 +390,7 @@ class Run {
 
   void finish() {
     save();
+    if (directory_.in_memory()) return;
     save_weights(files_, directory_.file("model.safetensors"), task_.params(), state_.params.span());
     write_run("finished");
     directory_.discard_prepared();
@@ -397,6 +412,7 @@ class Run {
   Matrix<float> gradients_;
   const std::vector<uint64_t> eval_steps_;
   Evaluation last_;
+  std::vector<Evaluation> evaluations_;
   double lr_ = 0, seconds_before_ = 0;
   uint64_t saved_step_ = 0;  // of the newest checkpoint; 0: there is none
   size_t notes_told_ = 0;

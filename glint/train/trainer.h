@@ -25,11 +25,11 @@ struct TrainHooks {
   std::function<void(uint64_t step, uint64_t total, double loss)> on_step;
   std::function<void(const Evaluation&)> on_evaluation;
   std::function<void(const std::string&)> on_note;  // something the user should know
-  std::function<bool()> should_stop;                // asked after every step
+  std::function<bool()> should_stop;                // asked after every step; a StopScope around train() is not
 };
 
 struct TrainSetup {
-  std::string out;
+  std::string out;  // the run directory; empty: in memory, nothing is written and TrainResult has the weights
   bool force = false;
   uint64_t checkpoint_every = 0;  // steps; 0: at the end of an epoch when checkpoint_seconds have passed
   double checkpoint_seconds = 10;
@@ -41,6 +41,8 @@ struct TrainResult {
   uint64_t step = 0, total_steps = 0, resumed_from = 0;
   double seconds = 0;  // of this call
   Evaluation last;
+  std::vector<Evaluation> evaluations = {};  // of this call, in order
+  Matrix<float> weights = {};  // of a run in memory: [1, floats of the task's params()], also when it was stopped
 };
 
 // Steps at which the test set is evaluated besides the ends of epochs: `count` of them, spaced evenly in the

@@ -101,6 +101,54 @@ TEST_P(Pool, IsUsableAfterAnException) {
   }
 }
 
+TEST_P(Pool, ALoopInAStopScopeEndsWhenAsked) {
+  ThreadPool pool(GetParam());
+  const std::thread::id caller = std::this_thread::get_id();
+  std::atomic<size_t> runs{0};
+  size_t asked = 0;
+  const auto tile = [&](size_t, size_t) {
+    runs++;
+    std::this_thread::sleep_for(std::chrono::microseconds(100));
+  };
+  {
+    const StopScope scope(pool, [&] {
+      EXPECT_EQ(std::this_thread::get_id(), caller);
+      return ++asked > 3;
+    });
+    try {
+      pool.for_tiles(100000, tile);
+      ADD_FAILURE() << "it was not stopped";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::interrupted);
+    }
+    EXPECT_EQ(asked, 4u);
+    EXPECT_LT(runs, 50000u);
+    EXPECT_THROW(pool.for_tiles(1, tile), Error) << "also a loop of one tile";
+  }
+  runs = 0;
+  pool.for_tiles(50, tile);
+  EXPECT_EQ(runs, 50u);
+}
+
+TEST_P(Pool, StopScopesNest) {
+  ThreadPool pool(GetParam());
+  size_t outer_asked = 0;
+  const StopScope outer(pool, [&] { return ++outer_asked > 0; });
+  {
+    const StopScope inner(pool, {});
+    pool.for_tiles(20, [](size_t, size_t) {});
+    EXPECT_EQ(outer_asked, 0u);
+  }
+  EXPECT_THROW(pool.for_tiles(1, [](size_t, size_t) {}), Error);
+  EXPECT_EQ(outer_asked, 1u);
+}
+
+TEST_P(Pool, WhatTheQuestionThrowsComesOut) {
+  ThreadPool pool(GetParam());
+  const StopScope scope(pool, []() -> bool { throw std::logic_error("asked"); });
+  EXPECT_THROW(pool.for_tiles(10, [](size_t, size_t) {}), std::logic_error);
+}
+
 TEST_P(Pool, DoesManyShortLoops) {
   ThreadPool pool(GetParam());
   std::atomic<size_t> sum{0};

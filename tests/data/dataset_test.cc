@@ -206,7 +206,7 @@ TEST(Dataset, GlyphsEqualTheirFiles) {
   EXPECT_EQ(glyphs.class_names.size(), 10u);
   const TempFolder folder;
   for (const auto& [set, name] : {std::pair(&glyphs.train, "train"), std::pair(&glyphs.test, "t10k")}) {
-    const auto text = [](std::span<const uint8_t> s) { return std::string(s.begin(), s.end()); };
+    const auto text = [](const auto& s) { return std::string(s.begin(), s.end()); };
     folder.write(std::string(name) + "-images-idx3-ubyte",
                  idx_image_header(set->count(), 28, 28) + text(set->pixels.span()));
     folder.write(std::string(name) + "-labels-idx1-ubyte",
@@ -256,7 +256,7 @@ TEST(Dataset, RealSets) {
     EXPECT_EQ(data.train.height * data.train.width, 784u);
     EXPECT_EQ(data.class_names.size(), 10u);
     std::vector<int> count(10);
-    for (const uint8_t label : data.train.labels) count[label]++;
+    for (const uint32_t label : data.train.labels) count[label]++;
     if (status.name == "fashion-mnist") {
       EXPECT_EQ(data.class_names[9], "Ankle boot");
       EXPECT_EQ(data.train.labels[0], 9);  // the first image is an ankle boot

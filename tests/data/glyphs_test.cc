@@ -66,7 +66,7 @@ TEST(Glyphs, TestImagesAreNotTrainImages) {
 TEST(Glyphs, ClassesAreBalanced) {
   const ImageSet set = draw_glyphs(0, 0, 10000);
   std::vector<int> count(10);
-  for (const uint8_t label : set.labels) count.at(label)++;
+  for (const uint32_t label : set.labels) count.at(label)++;
   for (const int c : count) EXPECT_NEAR(c, 1000, 150);
 }
 

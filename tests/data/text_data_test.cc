@@ -69,6 +69,78 @@ TEST(TextData, TalesAreTheSameEveryTime) {
   EXPECT_NE(more.checksum, a.checksum);
 }
 
+// A small tokenizer, and texts to be encoded by it.
+struct Texts {
+  TextData tales = load_text_data("tales", {.tale_train = 60, .tale_valid = 6, .tale_vocab = 300});
+  std::vector<std::string> train, valid;
+  Texts() {
+    for (uint64_t i = 0; i < 60; i++) train.push_back(tale(0, i));
+    for (uint64_t i = 0; i < 6; i++) valid.push_back(tale(0, kTaleValidStart + i));
+  }
+};
+
+std::vector<std::vector<TokenId>> ids_of(const Corpus& corpus) {
+  std::vector<std::vector<TokenId>> stories;
+  for (size_t i = 0; i < corpus.stories(); i++) stories.push_back(corpus.story(i).ids());
+  return stories;
+}
+
+ErrorParts refused(const std::function<void()>& call) {
+  const ErrorParts parts = error_parts(call);
+  EXPECT_EQ(parts.code, ErrorCode::usage) << parts.what;
+  return parts;
+}
+
+TEST(TextData, TextsInMemoryAreWhatFilesWouldBe) {
+  const Texts t;
+  const TextData data = make_text_data(t.train, t.valid, t.tales.tokenizer, "mine");
+  EXPECT_EQ(data.name, "mine");
+  EXPECT_EQ(data.end, t.tales.tokenizer.end());
+  EXPECT_EQ(data.vocab(), 300u);
+  EXPECT_EQ(data.checksum, t.tales.checksum);  // the same tokens, the same tokenizer
+  EXPECT_EQ(ids_of(data.valid), ids_of(t.tales.valid));
+  std::vector<std::string> other = t.train;
+  other[7] += " the end";
+  EXPECT_NE(make_text_data(other, t.valid, t.tales.tokenizer).checksum, data.checksum);
+  // Not UTF-8: as a file's bytes are read.
+  other[7] = "a \xff cat";
+  EXPECT_EQ(make_text_data(other, t.valid, t.tales.tokenizer).train.story(7).ids(),
+            t.tales.tokenizer.encode("a \ufffd cat"));
+}
+
+TEST(TextData, IdsInMemoryWithAndWithoutATokenizer) {
+  const Texts t;
+  const std::vector<std::vector<TokenId>> train = ids_of(t.tales.train), valid = ids_of(t.tales.valid);
+  const TextData with = make_text_data(train, valid, t.tales.tokenizer);
+  EXPECT_EQ(with.checksum, t.tales.checksum);
+  const TextData without = make_text_data(train, valid, {.size = 300, .end = 2});
+  EXPECT_TRUE(without.tokenizer.empty());
+  EXPECT_EQ(without.end, 2u);
+  EXPECT_EQ(without.vocab(), 300u);
+  EXPECT_EQ(ids_of(without.train), train);
+  EXPECT_NE(without.checksum, with.checksum);
+  EXPECT_EQ(make_text_data(train, valid, {.size = 200'000, .end = 2}).vocab(), 200'000u);
+}
+
+TEST(TextData, WhatIsNoTextIsRefused) {
+  const Texts t;
+  const Tokenizer& tokenizer = t.tales.tokenizer;
+  const std::vector<std::string> none, blank = {"a cat", " \n "};
+  EXPECT_EQ(refused([&] { make_text_data(none, t.valid, tokenizer); }).where, "train");
+  EXPECT_EQ(refused([&] { make_text_data(t.train, none, tokenizer); }).where, "valid");
+  EXPECT_EQ(refused([&] { make_text_data(blank, t.valid, tokenizer); }).where, "train, story 1");
+  EXPECT_EQ(refused([&] { make_text_data(t.train, t.valid, Tokenizer()); }).where, "tokenizer");
+  const std::vector<std::vector<TokenId>> good = {{1, 2}, {3}}, high = {{1}, {2, 10}}, empty = {{}};
+  make_text_data(good, good, {.size = 10});
+  EXPECT_EQ(refused([&] { make_text_data(good, high, {.size = 10}); }).where, "valid, story 1");
+  EXPECT_EQ(refused([&] { make_text_data(empty, good, {.size = 10}); }).where, "train, story 0");
+  EXPECT_EQ(refused([&] { make_text_data(good, good, {.size = 10, .end = 10}); }).where, "vocabulary");
+  refused([&] { make_text_data(good, good, {.size = kMaxVocab + 1}); });
+  refused([&] { make_text_data(good, good, Vocabulary{}); });
+  refused([&] { corpus_bytes(good, 10, "short"); });
+  refused([&] { corpus_bytes(good, 10, std::string(64, 'g')); });
+}
+
 class CorpusFolder : public testing::Test {
  protected:
   void write_text(const std::string& name, size_t count, uint64_t seed = 0) {

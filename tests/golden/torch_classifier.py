@@ -45,7 +45,7 @@ class Classifier(torch.nn.Module):
             u = x * torch.rsqrt((x * x).mean(1, keepdim=True) + 1e-8) if k["norm"] == "rms" else x
             left, right = block(u).chunk(2, dim=1)  # the gated half is the first
             self.halves.append(left)
-            y = gate(k["gate"], left, k["c"], k["lambda"], k["p"]) * right
+            y = gate(k["gate"], left, k.get("c"), k.get("lambda"), k.get("p")) * right
             x = x + y if k["residual"] else y
         return self.head(x)
 

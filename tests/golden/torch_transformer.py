@@ -54,5 +54,5 @@ class Transformer(torch.nn.Module):
             x = x + block.attn.o(a) / (2 * k["layers"]) ** 0.5
             left, right = block.mlp.w(norm(x)).chunk(2, dim=-1)  # the gated half is the first
             self.halves.append(left.detach())
-            x = x + block.mlp.p(gate(k["gate"], left, k["c"], k["lambda"], k["p"]) * right)
+            x = x + block.mlp.p(gate(k["gate"], left, k.get("c"), k.get("lambda"), k.get("p")) * right)
         return self.lm_head(norm(x))

@@ -81,7 +81,7 @@ TEST(ReferenceGradients, GluLayerWithEveryGate) {
 
 TEST(ReferenceGradients, Loss) {
   const Matrix<double> logits = random_double(1, 5, 10, 2);
-  const std::vector<uint8_t> labels = {0, 9, 3, 3, 7};
+  const std::vector<uint32_t> labels = {0, 9, 3, 3, 7};
   const reference::Xent xent = reference::softmax_xent(logits, labels, 1.0 / 5);
   expect_gradient([&](const auto& v) { return reference::loss(v, labels); }, logits, xent.dlogits, "dlogits");
   // A softmax sums to 1: the gradient of a row sums to 0.

@@ -36,8 +36,8 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   const ClassifierConfig config = config_from(c["config"]);
   const FloatMatrix inputs = get("inputs"), labels_as_floats = get("labels"), start = get("weights");
   const size_t batch = inputs.view.rows();
-  std::vector<uint8_t> labels;
-  for (const float l : flat(labels_as_floats)) labels.push_back(static_cast<uint8_t>(l));
+  std::vector<uint32_t> labels;
+  for (const float l : flat(labels_as_floats)) labels.push_back(static_cast<uint32_t>(l));
 
   ClassifierEngine engine(config, machine.compute, batch, true);
   const ParamTable& table = engine.params().table;
@@ -50,6 +50,8 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   engine.set_weights(weights.span());
   const BatchResult seen = engine.evaluate(batch, rows, labels);
   const FloatMatrix logits = get("logits");
+  Matrix<float> evaluated(batch, config.classes), kept(batch, config.classes);
+  for (size_t i = 0; i < batch; i++) std::ranges::copy(engine.logits().row(i), evaluated.view().row_ptr(i));
   for (size_t i = 0; i < batch; i++)
     expect_close<float>(engine.logits().row(i), logits.view.row(i), kTolerance,
                         label + "logits of row " + std::to_string(i));
@@ -59,8 +61,10 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   const Json& o = golden.json["optimizer"];
   Adamw adamw(table, {o["beta1"], o["beta2"], o["eps"], o["weight_decay"], c["clip"]});
   for (uint64_t step = 1; step <= 3; step++) {
-    const BatchResult r = engine.forward_backward(batch, rows, labels, gradients.span());
+    const BatchResult r = engine.forward_backward(batch, rows, labels, gradients.span(),
+                                                  step == 1 ? kept.view() : MatrixView<float>());
     if (step == 1) {
+      EXPECT_TRUE(std::ranges::equal(kept.span(), evaluated.span())) << label << "logits beside gradients";
       EXPECT_EQ(r.loss, seen.loss) << label;
       EXPECT_EQ(r.correct, seen.correct) << label;
       expect_tensors(table, gradients.span(), flat(get("gradients")), kTolerance, label + "gradient of");
@@ -83,6 +87,20 @@ TEST(ClassifierParity, EveryCaseOnEveryLevel) {
   for (const Isa isa : runnable_isas(cpu())) {
     const TestMachine machine(2, isa);
     for (const Json& c : golden.json["cases"]) check_case(golden, c, machine, std::string(name(isa)));
+  }
+}
+
+TEST(ClassifierParity, APlaceForLogitsOfAnotherSizeIsRefused) {
+  const TestMachine machine(1);
+  const ClassifierConfig config{.inputs = 4, .classes = 3, .d_model = 5};
+  ClassifierEngine engine(config, machine.compute, 8, true);
+  Matrix<float> weights(1, engine.params().table.floats()), gradients(1, weights.cols());
+  engine.set_weights(weights.span());
+  const std::vector<uint32_t> labels(8);
+  const ClassifierEngine::RowSource rows = [](size_t, float* out) { std::fill_n(out, 4, 1.0f); };
+  for (const auto& [n, classes] : {std::pair<size_t, size_t>{5, 3}, {6, 2}, {6, 4}}) {
+    Matrix<float> place(n, classes);
+    EXPECT_THROW(engine.forward_backward(6, rows, labels, gradients.span(), place), Error);
   }
 }
 
@@ -125,7 +143,7 @@ TEST(ClassifierParity, AModelMadeByPyTorchLoads) {
   const TestMachine machine(2);
   ClassifierEngine engine(model.config, machine.compute, inputs.view.rows(), false);
   engine.set_weights(model.weights.span());
-  const std::vector<uint8_t> labels(inputs.view.rows());
+  const std::vector<uint32_t> labels(inputs.view.rows());
   engine.evaluate(
       inputs.view.rows(),
       [&](size_t row, float* out) { std::copy_n(inputs.view.row_ptr(row), inputs.view.cols(), out); },

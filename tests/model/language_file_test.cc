@@ -47,6 +47,16 @@ TEST(LanguageFile, RoundTrip) {
   EXPECT_TRUE(std::equal(back.weights.span().begin(), back.weights.span().end(), m.weights.span().begin()));
 }
 
+TEST(LanguageFile, TensorsAreFoundByName) {
+  const LanguageModel m = sample();
+  const ConstMatrixView<float> head = find_tensor(m, "lm_head.weight");
+  EXPECT_EQ(head.rows(), 11u);
+  EXPECT_EQ(head.cols(), 8u);
+  const ErrorParts e = error_of([&] { find_tensor(m, "lm_head.weights"); });
+  EXPECT_EQ(e.code, ErrorCode::usage);
+  EXPECT_NE(e.expected.find("lm_head.weight"), std::string::npos) << e.expected;
+}
+
 TEST(LanguageFile, KindsAreNotMixedUp) {
   const Folder folder;
   save(folder, sample());
@@ -62,6 +72,19 @@ TEST(LanguageFile, KindsAreNotMixedUp) {
   const ErrorParts language = error_of([&] { load_language_model(folder.path()); });
   EXPECT_EQ(language.code, ErrorCode::bad_file);
   EXPECT_EQ(language.what, "this is an image model, not a language model");
+}
+
+TEST(LanguageFile, UnknownFieldsOfARunAreRefused) {
+  const Folder folder;
+  save(folder, sample());
+  Json json = read_json(folder / "config.json");
+  json["contxt"] = 4;
+  write_atomic(real_files(), folder / "config.json", json.dump());
+  load_language_model(folder.path());
+  write_atomic(real_files(), folder / "run.json", "{}");
+  const ErrorParts e = error_of([&] { load_language_model(folder.path()); });
+  EXPECT_EQ(e.code, ErrorCode::bad_file);
+  EXPECT_EQ(e.expected, "did you mean context?");
 }
 
 TEST(LanguageFile, WrongConfigurationsAreRefused) {

@@ -124,8 +124,8 @@ TEST(GluLayer, NanStaysInItsRow) {
 TEST(Loss, ChunksGiveTheMeanOfTheBatch) {
   constexpr size_t kBatch = 300, kClasses = 10;
   const Matrix<float> logits = random_matrix(1, kBatch, kClasses, 2);
-  std::vector<uint8_t> labels(kBatch);
-  for (size_t i = 0; i < kBatch; i++) labels[i] = static_cast<uint8_t>(i * 7 % kClasses);
+  std::vector<uint32_t> labels(kBatch);
+  for (size_t i = 0; i < kBatch; i++) labels[i] = static_cast<uint32_t>(i * 7 % kClasses);
   const Matrix<double> d = to_double(logits);
   const reference::Xent want = reference::softmax_xent(d, labels, 1.0 / kBatch);
   for (const Isa isa : runnable_isas(cpu())) {
@@ -135,7 +135,7 @@ TEST(Loss, ChunksGiveTheMeanOfTheBatch) {
     for (size_t c = 0; c < chunk_count(kBatch); c++) {
       const Range r = chunk_range(kBatch, c);
       const auto part = [&](auto& v) { return std::span(v).subspan(r.first, r.count); };
-      const std::span<const uint8_t> chunk_labels = part(labels);
+      const std::span<const uint32_t> chunk_labels = part(labels);
       softmax_loss_forward(kernels(isa), logits.view().row_range(r.first, r.count), chunk_labels, part(loss),
                            part(hit));
       softmax_loss_backward(kernels(isa), grad.view().row_range(r.first, r.count), chunk_labels, kBatch,

@@ -30,12 +30,13 @@ void check(const Products& products, size_t rows, size_t vocab, size_t d) {
                       start = random_matrix(3, vocab, d);
   Head head(products, h);
   std::vector<TokenId> targets(rows);
-  std::vector<uint8_t> labels(rows), hits(rows);
+  std::vector<uint32_t> labels(rows);
+  std::vector<uint8_t> hits(rows);
   std::vector<float> losses(rows);
   const Rng rng(7, Stream::test);
   for (size_t i = 0; i < rows; i++)
-    targets[i] = labels[i] = static_cast<uint8_t>(rng.below(static_cast<uint32_t>(vocab), i));
-  if (rows > 2) targets[0] = labels[0] = 0, targets[1] = labels[1] = static_cast<uint8_t>(vocab - 1);
+    targets[i] = labels[i] = static_cast<uint32_t>(rng.below(static_cast<uint32_t>(vocab), i));
+  if (rows > 2) targets[0] = labels[0] = 0, targets[1] = labels[1] = static_cast<uint32_t>(vocab - 1);
   const float scale = 0.125f;
   Matrix<float> du(rows, d), dh = start, logits(rows, vocab);
   vocab_loss_forward(products, head.head, u, targets, head.memory, losses, hits, head.scratch[0]);

@@ -73,6 +73,13 @@ TEST(FeatureGrid, DrawsEveryPictureAndListsItsPixels) {
   EXPECT_NE(f.csv.find("\"3, \"\"x\"\"\",negative,1,-3,-1,0.5,0,0.25,1,-0.5\n"), std::string::npos) << f.csv;
 }
 
+// A model of vectors has no picture size.
+TEST(FeatureGrid, DrawsNoPicturesWithoutASize) {
+  const Figure f = feature_grid({.title = "", .size = {}, .rows = {{"3", "", {picture(2)}, {picture(-3)}}}});
+  expect_document(f.svg);
+  EXPECT_EQ(count(f.svg, "<image"), 1u);  // the legend
+}
+
 TEST(FeatureGrid, WithoutRowsIsStillADocument) {
   expect_document(feature_grid({.title = "", .size = kSize, .rows = {}}).svg);
 }

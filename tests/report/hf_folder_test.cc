@@ -24,6 +24,15 @@ TEST(HfFolder, ConfigHasTheFieldsOfBothSides) {
   EXPECT_EQ(json["gate"], "sqs");
 }
 
+TEST(HfFolder, AModelOfVectorsSaysNothingOfPictures) {
+  ImageModel m = model();
+  m.height = m.width = 0;
+  EXPECT_FALSE(hf_config(m).contains("image"));
+  const std::string text =
+      hf_readme(m, {.name = "x", .version = "1", .options = {}, .result = {}, .fidelity = {}});
+  for (const char* part : {"image", "pixels", "background"}) EXPECT_EQ(text.find(part), text.npos) << part;
+}
+
 TEST(HfFolder, CardHasMetricsFidelityAndOptions) {
   ModelCard card{.name = "first",
                  .version = "1",

@@ -144,6 +144,26 @@ TEST(Page, HoldsItsDataAndRefusesEverythingElse) {
   EXPECT_EQ(std::memcmp(bytes.data(), data.runs[0].weights.data(), bytes.size()), 0);
 }
 
+// The page has labels as bytes.
+TEST(Page, RefusesLabelsThatDoNotFit) {
+  PageData data = small_page(3);
+  data.images.labels = {0, 255, 1};
+  make_page(data, size_t{1} << 24);
+  data.images.labels = {0, 256, 1};
+  try {
+    make_page(data, size_t{1} << 24);
+    FAIL() << "a label of 256 was taken";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+  }
+}
+
+TEST(Page, RefusesModelsWithoutPictures) {
+  PageData data = small_page(3);
+  data.runs[0].height = data.runs[0].width = 0;
+  EXPECT_THROW(make_page(data, size_t{1} << 24), Error);
+}
+
 TEST(Page, NamesCannotLeaveTheirPlace) {
   PageData data = small_page();
   data.runs[0].name = "</title><script>x</script>{{data}}";

@@ -62,7 +62,18 @@ ImageSet random_images(size_t count) {
   const Rng rng(3, Stream::test, 1);
   for (size_t i = 0; i < set.pixels.size(); i++)
     set.pixels.data()[i] = static_cast<uint8_t>(std::clamp(60 + 70 * rng.normal(i), 0.0, 255.0));
-  for (size_t i = 0; i < count; i++) set.labels.push_back(static_cast<uint8_t>(i % kClasses));
+  for (size_t i = 0; i < count; i++) set.labels.push_back(static_cast<uint32_t>(i % kClasses));
+  return set;
+}
+
+// The same images as floats.
+ImageSet as_floats(const ImageSet& images) {
+  ImageSet set{.pixels = {},
+               .values = Matrix<float>(images.count(), images.inputs()),
+               .labels = images.labels,
+               .classes = images.classes};
+  for (size_t i = 0; i < set.values.size(); i++)
+    set.values.data()[i] = static_cast<float>(images.pixels.data()[i]) * (1.0f / 255.0f);
   return set;
 }
 
@@ -112,6 +123,27 @@ TEST(ImageReading, LocalFormIsTheLogitOfEveryGateAndVariant) {
       EXPECT_GT(e.scale, 0);
       EXPECT_LT(e.largest, 3e-6 * e.scale) << v.name << " gate " << kind;
     }
+}
+
+// A model of vectors is read as one of images is; only pictures mean nothing.
+TEST(ImageReading, FloatsAreReadAsBytesAre) {
+  Reader r({"all", 2, true, true, Norm::rms}, GateKind::Relu);
+  const ImageSet bytes = random_images(300), floats = as_floats(bytes);
+  r.model.height = r.model.width = 0;
+  const auto same = [](const Matrix<float>& a, const Matrix<float>& b) {
+    return std::ranges::equal(a.span(), b.span());
+  };
+  const uint32_t some[] = {7, 3, 299};
+  for (const std::span<const uint32_t> rows : {std::span<const uint32_t>(), std::span<const uint32_t>(some)}) {
+    const ImagePass of_bytes = r.reading->run(bytes, 1, rows), of_floats = r.reading->run(floats, 1, rows);
+    EXPECT_EQ(of_bytes.inputs.rows(), rows.empty() ? 300u : 3u);
+    EXPECT_TRUE(same(of_bytes.inputs, of_floats.inputs) && same(of_bytes.logits, of_floats.logits));
+  }
+  const StoredCalibration a = r.reading->calibrate(bytes, "data"), b = r.reading->calibrate(floats, "data");
+  EXPECT_EQ(a.lines[1].gain, b.lines[1].gain);
+  EXPECT_EQ(a.lines[1].shift, b.lines[1].shift);
+  const FormReading reading = r.reading->read(r.reading->classes(), b.lines[1], r.reading->run(floats, 1));
+  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.lines).cols(), kSide * kSide);
 }
 
 TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {

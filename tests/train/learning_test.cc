@@ -112,7 +112,7 @@ TEST(Noise, OffMeansCleanPixels) {
   engine.set_weights(w.span());
   const std::vector<uint32_t> order = epoch_order(o.seed, 1, data.train.count());
   const std::span<const uint32_t> batch = batch_of(order, o.batch, 3);
-  std::vector<uint8_t> labels;
+  std::vector<uint32_t> labels;
   for (const uint32_t i : batch) labels.push_back(data.train.labels[i]);
   engine.forward_backward(
       o.batch,

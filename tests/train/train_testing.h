@@ -22,7 +22,7 @@ inline ImageSet spots(uint32_t which, size_t count, size_t side, size_t classes)
   const Rng rng(1, Stream::test, which);
   for (size_t i = 0; i < count; i++) {
     const size_t label = rng.below(classes, 4 * i * side * side);
-    set.labels.push_back(static_cast<uint8_t>(label));
+    set.labels.push_back(static_cast<uint32_t>(label));
     for (size_t p = 0; p < side * side; p++) {
       const double noise = 90 * rng.uniform(i * side * side + p);
       const bool bright = p % classes == label && rng.uniform((count + i) * side * side + p) < 0.6;

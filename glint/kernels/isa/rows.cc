@@ -4,7 +4,7 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-void softmax_xent(size_t rows, size_t n, const float* logits, size_t stride, const uint8_t* labels,
+void softmax_xent(size_t rows, size_t n, const float* logits, size_t stride, const uint32_t* labels,
                   float scale, float* dlogits, size_t d_stride, float* loss, uint8_t* hit) {
   for (size_t i = 0; i < rows; i++) {
     const float* x = logits + i * stride;
