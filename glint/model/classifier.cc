@@ -5,11 +5,10 @@
 #include "glint/base/error.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
-
-constexpr float kNormEps = 1e-8f;
 
 void check_range(const char* option, size_t value, size_t low, size_t high) {
   if (value >= low && value <= high) return;
@@ -82,7 +81,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
   for (size_t i = 0; i < n; i++) {
     z_.push_back(arena_.padded(b, 2 * config.hidden()));
     normed_.push_back(norm ? arena_.padded(b, width(i)) : states_[i]);
-    inverse_.push_back(norm ? arena_.matrix<float>(b, 1) : MatrixView<float>());
+    inverse_.push_back(norm ? arena_.alloc<float>(b) : std::span<float>());
   }
   for (size_t i = 0; i < 2 * compute.pool.size(); i++) d_state_.push_back(arena_.padded(chunk, widest));
   losses_ = arena_.alloc<float>(b);
@@ -122,25 +121,18 @@ void ClassifierEngine::forward_chunk(Range rows, const RowSource& source, std::s
   const Products& products = compute_.products;
   const Kernels& k = compute_.kernels();
   const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
-  const auto add_bias = [&](size_t bias, MatrixView<float> y) {
-    if (bias != kNoParam)
-      k.add_bias(y.rows(), y.cols(), weights_.data() + params_.table[bias].offset, y.data(), y.stride());
+  const auto bias = [&](const LayerParams& l) {
+    return l.bias == kNoParam ? std::span<const float>() : params_.table.view(weights_, l.bias).row(0);
   };
   for (size_t i = 0; i < rows.count; i++) source(rows.first + i, input_.row_ptr(rows.first + i));
-  linear_forward(products, cut(input_), embed_, cut(states_[0]), scratch);
-  add_bias(params_.embed.bias, cut(states_[0]));
+  linear_forward(products, cut(input_), embed_, cut(states_[0]), scratch, bias(params_.embed));
   for (size_t i = 0; i < blocks_.size(); i++) {
     const MatrixView<float> x = cut(states_[i]), u = cut(normed_[i]), z = cut(z_[i]), y = cut(states_[i + 1]);
-    if (config_.norm == Norm::rms)
-      k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(),
-                        inverse_[i].row_ptr(rows.first));
-    linear_forward(products, u, blocks_[i], z, scratch);
-    add_bias(params_.blocks[i].bias, z);
-    gate_forward(k, config_.gate, z, y);
+    if (config_.norm == Norm::rms) norm_forward(k, x, u, inverse_[i].subspan(rows.first, rows.count));
+    glu_forward(products, config_.gate, u, blocks_[i], z, y, scratch, bias(params_.blocks[i]));
     if (config_.residual) k.add_rows(y.rows(), y.cols(), x.data(), x.stride(), y.data(), y.stride());
   }
-  linear_forward(products, cut(states_.back()), head_, cut(logits_), scratch);
-  add_bias(params_.head.bias, cut(logits_));
+  linear_forward(products, cut(states_.back()), head_, cut(logits_), scratch, bias(params_.head));
 }
 
 void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> labels, size_t batch,
@@ -159,13 +151,9 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> label
   for (size_t i = n; i-- > 0;) {
     const MatrixView<float> x = cut(states_[i]), z = cut(z_[i]);
     const MatrixView<float> dx = i == 0 ? cut(d_embed_) : temporary(i % 2, x.cols());
-    gate_backward(k, config_.gate, z, dy, z);
-    linear_backward(products, z, blocks_[i], dx, false, scratch);
-    if (config_.norm == Norm::rms) {
-      const MatrixView<float> u = cut(normed_[i]);
-      k.rmsnorm_backward(x.rows(), x.cols(), u.data(), u.stride(), inverse_[i].row_ptr(rows.first), dx.data(),
-                         dx.stride(), dx.data(), dx.stride());
-    }
+    glu_backward(products, config_.gate, dy, blocks_[i], z, dx, false, scratch);
+    if (config_.norm == Norm::rms)
+      norm_backward(k, cut(normed_[i]), inverse_[i].subspan(rows.first, rows.count), dx, dx);
     if (config_.residual) k.add_rows(dx.rows(), dx.cols(), dy.data(), dy.stride(), dx.data(), dx.stride());
     dy = dx;
   }
