@@ -1,6 +1,7 @@
 #include "glint/kernels/gates.h"
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
@@ -18,10 +19,7 @@ constexpr GateInfo kTable[] = {
 constexpr GateInfo kPlain = info<QuadraticShrink>();
 
 [[noreturn]] void outside(const char* option, double value, const char* domain) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = domain});
+  refuse_value(option, std::to_string(value), domain);
 }
 
 }  // namespace

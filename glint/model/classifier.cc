@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
 #include "glint/nn/norm.h"
@@ -10,12 +11,10 @@
 namespace glint {
 namespace {
 
-void check_range(const char* option, size_t value, size_t low, size_t high) {
-  if (value >= low && value <= high) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = "a whole number from " + std::to_string(low) + " to " + std::to_string(high)});
+// Layer 0: embed, 1..n: blocks, n + 1: head.
+template <class T, class Blocks>
+T& of_layer(size_t layer, T& embed, Blocks& blocks, T& head) {
+  return layer == 0 ? embed : layer <= blocks.size() ? blocks[layer - 1] : head;
 }
 
 LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, size_t cols, bool bias) {
@@ -89,7 +88,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 
   if (!training) return;
   for (size_t layer = 0; layer < n + 2; layer++) {
-    const LayerParams& l = layer == 0 ? params_.embed : layer <= n ? params_.blocks[layer - 1] : params_.head;
+    const LayerParams& l = of_layer(layer, params_.embed, params_.blocks, params_.head);
     const size_t count = weight_gradient_tiles(products, spec(l).rows);
     for (size_t t = 0; t < count; t++) tiles_.push_back({layer, t});
     if (l.bias != kNoParam) tiles_.push_back({layer, kNoParam});
@@ -104,10 +103,8 @@ void ClassifierEngine::set_weights(std::span<const float> weights) {
   for (const PackedWeights& b : blocks_) total += b.pieces();
   compute_.pool.for_tiles(total, [&](size_t piece, size_t) {
     for (size_t layer = 0; layer < n + 2; layer++) {
-      PackedWeights& packed = layer == 0 ? embed_ : layer <= n ? blocks_[layer - 1] : head_;
-      const LayerParams& l = layer == 0   ? params_.embed
-                             : layer <= n ? params_.blocks[layer - 1]
-                                          : params_.head;
+      PackedWeights& packed = of_layer(layer, embed_, blocks_, head_);
+      const LayerParams& l = of_layer(layer, params_.embed, params_.blocks, params_.head);
       if (piece < packed.pieces()) {
         packed.pack(compute_.products, params_.table.view(weights_, l.weight), piece);
         return;
@@ -160,14 +157,11 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> label
 }
 
 void ClassifierEngine::weight_gradients(size_t rows, std::span<float> gradients) {
-  const size_t n = blocks_.size();
   compute_.pool.for_tiles(tiles_.size(), [&](size_t index, size_t worker) {
     const GradientTile t = tiles_[index];
-    const LayerParams& l = t.layer == 0   ? params_.embed
-                           : t.layer <= n ? params_.blocks[t.layer - 1]
-                                          : params_.head;
-    const MatrixView<float>& x = t.layer == 0 ? input_ : t.layer <= n ? normed_[t.layer - 1] : states_[n];
-    const MatrixView<float>& dy = t.layer == 0 ? d_embed_ : t.layer <= n ? z_[t.layer - 1] : logits_;
+    const LayerParams& l = of_layer(t.layer, params_.embed, params_.blocks, params_.head);
+    const MatrixView<float>& x = of_layer(t.layer, input_, normed_, states_.back());
+    const MatrixView<float>& dy = of_layer(t.layer, d_embed_, z_, logits_);
     if (t.tile == kNoParam) {
       float* sums = gradients.data() + params_.table[l.bias].offset;
       std::fill_n(sums, dy.cols(), 0.0f);

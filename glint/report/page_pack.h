@@ -19,10 +19,6 @@ std::string base64(std::span<const std::byte> bytes);
 // zlib format at a fixed level.
 std::string deflated(std::span<const std::byte> bytes);
 
-// IEEE half precision, to nearest, ties to even. Beyond 65504 it becomes infinite.
-uint16_t to_half(float value);
-float from_half(uint16_t bits);
-
 struct PackedArray {
   std::string dtype;  // "f32", "f16", "u8"
   std::vector<size_t> shape;
