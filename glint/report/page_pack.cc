@@ -92,10 +92,4 @@ ordered_json tensors_json(const ParamTable& table, std::span<const float> weight
   return j;
 }
 
-ordered_json gate_json(const Gate& gate) {
-  const GateText& text = gate_info(gate.kind).text;
-  return {
-      {"name", text.name}, {"title", text.title}, {"formula", text.value}, {"hasParams", text.has_params}};
-}
-
 }  // namespace glint

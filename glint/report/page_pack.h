@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "glint/kernels/gates.h"
 #include "glint/model/params.h"
 
 namespace glint {
@@ -33,6 +32,5 @@ nlohmann::ordered_json packed_json(PackedArray array);
 nlohmann::ordered_json packed_floats(std::span<const double> values, std::vector<size_t> shape);  // as f32
 // Every tensor of the table by its name.
 nlohmann::ordered_json tensors_json(const ParamTable& table, std::span<const float> weights, bool half);
-nlohmann::ordered_json gate_json(const Gate& gate);
 
 }  // namespace glint
