@@ -82,8 +82,7 @@ class Run {
         total_(options.epochs * task.steps_per_epoch()),
         rate_{options.lr, parse_schedule(options.schedule), options.warmup, task.steps_per_epoch(),
               options.epochs},
-        identity_(make_identity()),
-        directory_(files, setup.out, identity_, setup.force),
+        directory_(files, setup.out, make_identity(), setup.force),
         optimizer_(make_optimizer(task.params(), options)),
         gradients_(1, task.params().floats()),
         eval_steps_(evaluation_steps()) {
@@ -180,7 +179,7 @@ class Run {
   // after: until then the run is not finished, and nobody looks.
   Json run_json(const std::string& state) const {
     Json run;
-    run["identity"] = identity_;
+    run["identity"] = directory_.identity();
     run["data"] = task_.data_description();
     run["machine"] = setup_.machine;
     run["parameters"] = task_.params().parameters();
@@ -384,7 +383,6 @@ class Run {
   const TrainHooks& hooks_;
   const uint64_t total_;
   const LearningRate rate_;
-  const Json identity_;
   const std::map<std::string, std::string> description_ = task_.description();
   RunDirectory directory_;
   const std::unique_ptr<Optimizer> optimizer_;
