@@ -7,12 +7,19 @@ import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
 RESULTS = ROOT / "docs" / "results"
-GATES = {"sqs": "SQS", "identity": "Bilinear", "relu": "ReLU", "gelu": "GELU", "silu": "SwiGLU"}
 
 
 def load(name):
     path = RESULTS / (name + ".json")
     return json.loads(path.read_text()) if path.exists() else None
+
+
+# What the gates are called, as glint said it when they were measured.
+TITLES = (load("gates") or {}).get("titles", {})
+
+
+def title(gate):
+    return TITLES.get(gate, gate)
 
 
 def table(head, rows):
@@ -41,13 +48,14 @@ def machine_text(m):
 
 def gates_section(data):
     text = ["## A GLU layer, forward and backward (appendix C of the paper)\n",
-            "`make bench-gates`. Sixteen shapes (batch and width 256 to 2048), five gates, glint and PyTorch taking turns. "
-            "Products: the bare matrix products of the same step, on packed weights, in the same run.\n",
+            "`make bench-gates`. Sixteen shapes (batch and width 256 to 2048), %d gates, glint and PyTorch taking turns. "
+            "Products: the bare matrix products of the same step, on packed weights, in the same run.\n" %
+            len({line["gate"] for line in data["summary"]}),
             machine_text(data["machine"])]
     text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
     rows = []
     for line in data["summary"]:
-        rows.append([GATES[line["gate"]], line["precision"], str(line["threads"]), "%.3f" % line["vs_products"],
+        rows.append([title(line["gate"]), line["precision"], str(line["threads"]), "%.3f" % line["vs_products"],
                      "%.3f" % line.get("vs_identity", 1), "%.3f" % line.get("vs_identity_worst", 1),
                      "%.2f" % line["faster_than_torch_f32"], "%.2f" % line["slowest_ratio_f32"]])
     text.append("Geometric means over the shapes:\n")
@@ -71,14 +79,14 @@ def gates_section(data):
             mine = [r for r in data["rows"] if r["threads"] == threads and r["precision"] == precision]
             if not mine:
                 continue
-            names = [g for g in GATES if any(r["gate"] == g for r in mine)]
+            names = list(dict.fromkeys(r["gate"] for r in mine))
             text.append("Milliseconds, %s, %s (in brackets PyTorch f32 / glint):\n" % (precision, threads_text(threads)))
             rows = []
             for shape in sorted({(r["batch"], r["d_in"]) for r in mine}):
                 cell = {r["gate"]: r for r in mine if (r["batch"], r["d_in"]) == shape}
                 rows.append(["%d × %d" % shape, "%.2f" % cell[names[0]]["products_ms"]] +
                             ["%.2f (%.2f)" % (cell[g]["glint_ms"], cell[g]["ratio_f32"]) for g in names])
-            text.append(table(["batch × width", "products"] + [GATES[g] for g in names], rows))
+            text.append(table(["batch × width", "products"] + [title(g) for g in names], rows))
     slow = [r for r in data["rows"] if r["gate"] == "sqs" and r["ratio_f32"] < 1]
     if slow:
         worst = min(slow, key=lambda r: r["ratio_f32"])
@@ -205,7 +213,7 @@ def table1_text():
     columns = [c for c in columns if any(k[0] == c[0] for k in cells)]
     rows = []
     for gate in ("relu", "gelu", "silu", "identity", "sqs"):
-        row = [GATES[gate]]
+        row = [title(gate)]
         for data, quantity, _, scale, digits in columns:
             r = cells[data, gate, quantity]
             text = "%.*f ± %.*f" % (digits, scale * r["mean"], digits, scale * r["sd"])

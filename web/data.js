@@ -11,7 +11,7 @@
  * @typedef {{layers: number, d_model: number, d_hidden: number, inputs: number, classes: number, gate: string,
  *   c: number, lambda: number, p: number, bias: boolean, residual: boolean, norm: string}} Config
  * @typedef {{name: string, data: string, config: Config, parameters: number, classNames: string[],
- *   gate: {name: string, title: string, formula: string, hasParams: boolean}, halfDeviation?: number,
+ *   gate: {name: string, title: string, value: string, options: Record<string, number>}, halfDeviation?: number,
  *   tensors: Record<string, Tensor>, strongest: number, forms: Form[], logits: Tensor,
  *   run: Record<string, any>, metrics: Record<string, any>[]}} Run
  * @typedef {{gain: Tensor, shift?: Tensor, tokenR2: Tensor, tokenEigenvectorsR2?: Tensor, tokenLinearShare?: Tensor,

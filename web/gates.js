@@ -1,10 +1,36 @@
-// The gates of a GLU, y = gate(l) * r, as glint/kernels/gates.h defines them.
+// The gates of a GLU, y = gate(l) * r, and the words that their code is made of. The code itself comes from
+// glint/kernels/gates.h: glint fills the table in when it makes a page.
 
 /** @typedef {{c: number, lambda: number, p: number}} GateParams */
 
-/** The Gauss error function's complement for x >= 0: a continued fraction where it is small, else a series.
- * @param {number} x */
-function erfcPositive(x) {
+const { abs } = Math;
+
+/** @param {number} x */
+function sign(x) {
+  return x < 0 ? -1 : 1;
+}
+
+/** @param {number} x */
+function relu(x) {
+  return x <= 0 ? 0 : x;
+}
+
+/** @param {number} x */
+function sigmoid(x) {
+  return 1 / (1 + Math.exp(-x));
+}
+
+/** (1 + t^p)^(1/p) for t >= 0, without overflow. @param {number} t @param {number} p */
+function shrink(t, p) {
+  if (p === 1) return 1 + t;
+  const more = Math.max(t, 1);
+  return more * (1 + (Math.min(t, 1) / more) ** p) ** (1 / p);
+}
+
+/** The Gauss error function's complement: a continued fraction where it is small, else a series of positive terms.
+ * @param {number} x @returns {number} */
+function erfc(x) {
+  if (x < 0) return 2 - erfc(-x);
   if (x > 27) return 0;
   if (x > 2.5) {
     let fraction = 0;
@@ -13,35 +39,14 @@ function erfcPositive(x) {
   }
   let term = x;
   let sum = x;
-  for (let n = 1; n < 80; n++) {
-    term *= (-x * x) / n;
-    sum += term / (2 * n + 1);
+  for (let n = 1; n < 60; n++) {
+    term *= (2 * x * x) / (2 * n + 1);
+    sum += term;
   }
-  return 1 - (2 / Math.sqrt(Math.PI)) * sum;
-}
-
-/** The share of a normal distribution below h. @param {number} h */
-function normalBelow(h) {
-  const tail = 0.5 * erfcPositive(Math.abs(h) / Math.SQRT2);
-  return h < 0 ? tail : 1 - tail;
-}
-
-/** @param {number} h @param {GateParams} g */
-function sqs(h, { c, lambda, p }) {
-  const a = Math.abs(h);
-  const t = lambda * a;
-  const sign = h < 0 ? -1 : 1;
-  if (lambda === 0) return sign * (a - c);
-  if (p === 1 && a < 1e15) return (sign * (a - c)) / (1 + t);
-  if (t <= 1) return (sign * (a - c)) / (1 + t ** p) ** (1 / p);
-  return (sign * (1 / lambda - c / t)) / (1 + t ** -p) ** (1 / p);
+  return 1 - (2 / Math.sqrt(Math.PI)) * Math.exp(-x * x) * sum;
 }
 
 /** @type {Record<string, (h: number, g: GateParams) => number>} */
 export const gates = {
-  sqs,
-  identity: (h) => h,
-  relu: (h) => Math.max(h, 0),
-  gelu: (h) => h * normalBelow(h),
-  silu: (h) => (h < -700 ? 0 : h / (1 + Math.exp(-h))),
+  // {{gates}}
 };

@@ -2,7 +2,7 @@
 // forms of its input.
 //   x = E[token];  x += s O attn(norm x);  x += P (gate(L u) * (R u)), u = norm x;  logits = H norm(x)
 import { gates } from "glint/gates";
-import { dot, matvec, matvecTransposed } from "glint/linalg";
+import { dot, matvec, matvecTransposed, normed } from "glint/linalg";
 import { symmetricEigen } from "glint/eigen";
 import { Tokenizer } from "glint/tokenizer";
 
@@ -12,14 +12,6 @@ import { Tokenizer } from "glint/tokenizer";
  * where they were asked for the logs of the sums of e^logit.
  * @typedef {{ids: number[], inputs: Float64Array[][], mixes: Float64Array[][], last: Float64Array[], sums: (number | undefined)[]}} SentencePass */
 /** @typedef {{name: string, terms: {id: number, sign: number}[]}} Direction */
-
-const NORM_EPS = 1e-8;
-
-/** @param {Float64Array} x */
-function normed(x) {
-  const inverse = 1 / Math.sqrt(dot(x, x) / x.length + NORM_EPS);
-  return x.map((v) => v * inverse);
-}
 
 export class LanguageModel {
   /** @param {LanguageRun} run */

@@ -49,6 +49,14 @@ export function normalise(v) {
   return length;
 }
 
+const NORM_EPS = 1e-8;
+
+/** The RMS norm, as glint/nn/norm.h. @param {Float64Array} x */
+export function normed(x) {
+  const inverse = 1 / Math.sqrt(dot(x, x) / x.length + NORM_EPS);
+  return x.map((v) => v * inverse);
+}
+
 /** The entry of the largest magnitude becomes positive, as in the program. @param {Float64Array} v */
 export function fixSign(v) {
   let top = 0;

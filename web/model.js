@@ -2,13 +2,12 @@
 // as quadratic forms.
 //   x_0 = E p (+ b);  x_{i+1} = gate(L u) * (R u) (+ x_i), u = norm(x_i);  logits = H x_n (+ b)
 import { gates } from "glint/gates";
-import { dot, eigenvectorAt, matvec, matvecTransposed, strongestEigenpair } from "glint/linalg";
+import { dot, eigenvectorAt, matvec, matvecTransposed, normed, strongestEigenpair } from "glint/linalg";
 
 /** @typedef {import("./data.js").Run} Run @typedef {import("./data.js").Form} Form */
 /** @typedef {{u: Float64Array, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
 /** @typedef {{logits: Float64Array, layers: LayerState[]}} Pass */
 
-const NORM_EPS = 1e-8;
 // As in glint/spectra/forms.h: nearer to 0 than this gain allows, the rest of the line is a shift.
 const LOCAL_GAIN = 16;
 
@@ -64,11 +63,7 @@ export class Model {
     /** @type {LayerState[]} */
     const states = [];
     for (let i = 0; i < layers; i++) {
-      let u = x;
-      if (norm === "rms") {
-        const inverse = 1 / Math.sqrt(dot(x, x) / x.length + NORM_EPS);
-        u = x.map((v) => v * inverse);
-      }
+      const u = norm === "rms" ? normed(x) : x;
       const z = matvec(this.weight(`blocks.${i}`), 2 * h, this.layerWidth(i), u, this.bias(`blocks.${i}`));
       const l = z.subarray(0, h);
       const r = z.subarray(h);

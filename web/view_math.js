@@ -12,7 +12,7 @@ function make(context) {
   };
   const { gate } = model.run;
   const { c, lambda, p } = model.config;
-  put("gate", `${gate.title}: ${gate.formula}${gate.hasParams ? `, with c = ${c}, λ = ${lambda}, p = ${p}` : ""}`);
+  put("gate", `${gate.title}: ${gate.value}${Object.keys(gate.options).length ? `, with c = ${c}, λ = ${lambda}, p = ${p}` : ""}`);
   const parts = [model.config.bias && "biases", model.config.residual && "a residual path", model.config.norm === "rms" && "a norm before every layer"].filter(Boolean);
   put("extras", parts.length ? `This model also has ${parts.join(" and ")}.` : "This model has no biases, no residual path and no norm.");
   const exact = model.config.gate === "identity";

@@ -11,8 +11,6 @@ import time
 import tuned
 import turns
 
-GATES = ["sqs", "identity", "relu", "gelu", "silu"]
-
 
 class TorchLayer:
     def __init__(self, batch, d_in, d_out, bf16):
@@ -44,6 +42,11 @@ class TorchLayer:
         return times
 
 
+def gate_table(program):
+    """The gates as glint exports them: their names and titles, and their code in Python."""
+    return json.loads(subprocess.run([program, "gates", "--json"], check=True, capture_output=True).stdout)
+
+
 def glint_times(program, shape, gates, precision, threads, repeats):
     command = [program, "bench", "gates", "--shapes", "%dx%d" % shape, "--gates", ",".join(gates), "--precision", precision,
                "--threads", str(threads), "--repeats", str(repeats), "--format", "json", "--quiet"]
@@ -63,7 +66,7 @@ def run(args, precision, threads, torch_precisions):
     total = len(args.shapes)
     for index, (batch, width) in enumerate(args.shapes):
         layer = {p: TorchLayer(batch, width, width, p == "bf16") for p in torch_precisions}
-        gates = {name: torch_gate(name) for name in args.gates}
+        gates = {name: torch_gate(name, args.table) for name in args.gates}
         ours = {name: [] for name in args.gates + ["products"]}
         theirs = {(p, name): [] for p in torch_precisions for name in args.gates}
         for p in torch_precisions:
@@ -90,9 +93,9 @@ def run(args, precision, threads, torch_precisions):
     return rows
 
 
-def summary(rows, torch_precisions):
+def summary(rows, gates, torch_precisions):
     out = []
-    for gate in GATES:
+    for gate in gates:
         mine = [r for r in rows if r["gate"] == gate]
         if not mine:
             continue
@@ -111,20 +114,22 @@ def summary(rows, torch_precisions):
 
 def main():
     parser = turns.parser(__doc__, 3)
-    parser.add_argument("--gates", default=",".join(GATES))
+    parser.add_argument("--gates", default="", help="sqs,relu; all by default")
     parser.add_argument("--shapes", default="", help="256x256,512x1024: batch x width; all sixteen by default")
     args = parser.parse_args()
     tuned.reexec()
-    args.gates = args.gates.split(",")
+    args.table = gate_table(args.program)
+    titles = {g["name"]: g["title"] for g in args.table["gates"] if g["glu"]}
+    args.gates = args.gates.split(",") if args.gates else list(titles)
     if args.shapes:
         args.shapes = [tuple(int(v) for v in s.split("x")) for s in args.shapes.split(",")]
     else:
         args.shapes = [(b, w) for b in (256, 512, 1024, 2048) for w in (256, 512, 1024, 2048)]
-    result = {"machine": tuned.machine(), "rows": [], "summary": [], "skipped": []}
+    result = {"machine": tuned.machine(), "titles": titles, "rows": [], "summary": [], "skipped": []}
     for precision, threads, peers, heading in turns.settings(args, result):
         rows = run(args, precision, threads, peers)
         result["rows"] += rows
-        lines = summary(rows, peers)
+        lines = summary(rows, args.gates, peers)
         result["summary"] += lines
         print("\n%s (ms; ratio = PyTorch / glint)" % heading)
         head = ["batch", "width", "gate", "glint", "products"] + [h for p in peers for h in ("torch " + p, "ratio")]

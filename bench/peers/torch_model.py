@@ -3,10 +3,15 @@ import torch
 import torch.nn.functional as F
 
 
-def gate(name, c=0.01, lam=0.5):
-    if name == "sqs":
-        return lambda h: (h - c * torch.sign(h)) / (1 + lam * h.abs())
-    return {"identity": lambda h: h, "relu": F.relu, "gelu": F.gelu, "silu": F.silu}[name]
+def gate(name, table=None, c=0.01, lam=0.5):
+    """Fused where PyTorch has it; else the code that `glint gates --json` (table) gives."""
+    fused = {"sqs": lambda h: (h - c * torch.sign(h)) / (1 + lam * h.abs()), "identity": lambda h: h, "relu": F.relu,
+             "gelu": F.gelu, "silu": F.silu, "gelu-tanh": lambda h: F.gelu(h, approximate="tanh")}
+    if name in fused:
+        return fused[name]
+    words = {"torch": torch}
+    exec(table["python"], words)
+    return lambda h: words["GATES"][name](h, c, lam, 1.0)
 
 
 class Glu(torch.nn.Module):

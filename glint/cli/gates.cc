@@ -7,6 +7,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/kernels/gates.h"
 #include "glint/report/gate_figure.h"
+#include "glint/report/gate_table.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -97,17 +98,7 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
   if (context.shared.json) {
     ordered_json j;
     j["gates"] = ordered_json::array();
-    for (const GateInfo* g : gates) {
-      ordered_json options = ordered_json::array();
-      if (g->text.has_params)
-        for (const GateOption& o : kOptions) options.push_back(o.name);
-      j["gates"].push_back({{"name", g->text.name},
-                            {"title", g->text.title},
-                            {"value", g->text.value},
-                            {"derivative", g->text.derivative},
-                            {"glu", g->text.glu},
-                            {"options", options}});
-    }
+    for (const GateInfo* g : gates) j["gates"].push_back(gate_json(*g));
     j["options"] = ordered_json::array();
     for (const GateOption& o : kOptions)
       if (any_params)
@@ -116,6 +107,7 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
                                 {"default", GateParams{}.*o.member},
                                 {"domain", domain_of(o)},
                                 {"meaning", o.meaning}});
+    j["python"] = gates_python();
     context.print_json(j);
     return;
   }

@@ -11,6 +11,7 @@
 #include "glint/cli/page_language.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
+#include "glint/io/half.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
 #include "glint/base/text.h"

@@ -9,6 +9,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/language_view.h"
 #include "glint/cli/target.h"
+#include "glint/io/half.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
 #include "glint/base/text.h"

@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "glint/base/error.h"
+#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
@@ -30,15 +30,6 @@ T load(const std::byte* p) {
 template <class T>
 void store(std::byte* p, T value) {
   std::memcpy(p, &value, sizeof value);
-}
-
-[[noreturn]] void refuse(const std::string& where, uint64_t byte, std::string what, std::string expected,
-                         std::string hint = {}) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = std::move(what),
-               .where = where + ", byte " + std::to_string(byte),
-               .expected = std::move(expected),
-               .hint = std::move(hint)});
 }
 
 std::string hex_at(const std::byte* p) { return hex({reinterpret_cast<const uint8_t*>(p), kHash}); }
@@ -113,7 +104,8 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   id_bytes_ = 2 * version;
   vocab_ = load<uint32_t>(p + 12);
   if (vocab_ == 0 || vocab_ > kMaxVocab)
-    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_), "1 to " + std::to_string(kMaxVocab) + " pieces");
+    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_),
+           "1 to " + std::to_string(kMaxVocab) + " pieces");
   if (id_bytes_of(vocab_) != id_bytes_)
     refuse(where, 12, "a vocabulary of " + std::to_string(vocab_) + " in version " + std::to_string(version),
            "version " + std::to_string(id_bytes_of(vocab_) / 2), again);

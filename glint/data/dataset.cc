@@ -9,6 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
+#include "glint/base/refuse.h"
 #include "glint/base/sha256.h"
 #include "glint/base/threads.h"
 #include "glint/data/glyphs.h"
@@ -161,11 +162,9 @@ void check_test_fits(const Dataset& data, const FilePaths& files) {
   const auto bad = std::find_if(test.labels.begin(), test.labels.end(),
                                 [&](uint32_t label) { return label >= train.classes; });
   if (bad != test.labels.end())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "test label is " + std::to_string(*bad),
-                 .where = files[kTestLabels] + ", byte " + std::to_string(8 + (bad - test.labels.begin())),
-                 .expected = "labels from 0 to " + std::to_string(train.classes - 1) + " as in " +
-                             files[kTrainLabels]});
+    refuse(files[kTestLabels], 8 + static_cast<size_t>(bad - test.labels.begin()),
+           "test label is " + std::to_string(*bad),
+           "labels from 0 to " + std::to_string(train.classes - 1) + " as in " + files[kTrainLabels]);
 }
 
 // `known` is null for a folder, whose classes are those of its train labels.

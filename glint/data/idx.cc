@@ -9,6 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
+#include "glint/base/refuse.h"
 #include "glint/base/sha256.h"
 
 namespace glint {
@@ -17,15 +18,6 @@ namespace {
 constexpr uint32_t kUnsignedByte = 0x08;
 constexpr uint32_t kImageRank = 3, kLabelRank = 1;
 constexpr size_t kSlack = size_t{63} << 20;  // 64 MB, one of them for what zlib holds while it unpacks
-
-[[noreturn]] void refuse(const std::string& name, size_t byte, std::string what, std::string expected,
-                         std::string hint = {}) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = std::move(what),
-               .where = name + ", byte " + std::to_string(byte),
-               .expected = std::move(expected),
-               .hint = std::move(hint)});
-}
 
 bool is_gzip(std::span<const std::byte> file) {
   return file.size() >= 2 && file[0] == std::byte{0x1f} && file[1] == std::byte{0x8b};

@@ -3,7 +3,7 @@
 #include <cmath>
 #include <cstring>
 
-#include "glint/base/error.h"
+#include "glint/base/refuse.h"
 #include "glint/io/json_cursor.h"
 
 namespace glint {
@@ -63,10 +63,8 @@ class Message {
 
  private:
   [[noreturn]] void fail(const std::string& what) const {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "not a SentencePiece model: " + what,
-                 .where = where_ + ", byte " + std::to_string(first_ + at_),
-                 .expected = "a file that SentencePiece or glint tokenize wrote (tokenizer.model)"});
+    refuse(where_, first_ + at_, "not a SentencePiece model: " + what,
+           "a file that SentencePiece or glint tokenize wrote (tokenizer.model)");
   }
   uint64_t varint() {
     uint64_t value = 0;
@@ -89,13 +87,6 @@ class Message {
   size_t first_, at_ = 0;
   const std::string& where_;
 };
-
-[[noreturn]] void refuse(const std::string& where, size_t byte, std::string what, std::string expected) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = std::move(what),
-               .where = where + ", byte " + std::to_string(byte),
-               .expected = std::move(expected)});
-}
 
 bool is_utf8(std::string_view text) {
   for (size_t i = 0; i < text.size();) {

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
@@ -52,11 +53,7 @@ struct TextStream::State {
     if (file > STDIN_FILENO) ::close(file);
   }
   [[noreturn]] void refuse(const std::string& what, const std::string& expected, const std::string& hint) {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = what,
-                 .where = name + ", byte " + std::to_string(file_read - (have - at)),
-                 .expected = expected,
-                 .hint = hint});
+    glint::refuse(name, file_read - (have - at), what, expected, hint);
   }
   [[noreturn]] void unreadable() const {
     throw Error({.code = ErrorCode::bad_file,

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
@@ -87,10 +88,7 @@ JsonCursor::JsonCursor(std::string_view text, std::string where, size_t first_by
     : text_(text), where_(std::move(where)), first_byte_(first_byte), depth_left_(max_depth) {}
 
 void JsonCursor::fail(const std::string& what, size_t at, const std::string& expected) const {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = what,
-               .where = where_ + ", byte " + std::to_string(at),
-               .expected = expected});
+  refuse(where_, at, what, expected);
 }
 
 void JsonCursor::unexpected(const std::string& expected) const {

@@ -4,6 +4,7 @@
 #include <cstring>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 #include "glint/io/json_cursor.h"
 
 namespace glint {
@@ -51,10 +52,7 @@ class DictParser {
 
  private:
   [[noreturn]] void fail(const std::string& what, size_t byte, const std::string& expected) const {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = what,
-                 .where = where_ + ", byte " + std::to_string(byte),
-                 .expected = expected});
+    refuse(where_, byte, what, expected);
   }
   size_t place() const { return first_byte_ + at_; }
   char peek() {
@@ -120,14 +118,6 @@ class DictParser {
   size_t first_byte_;
   size_t at_ = 0;
 };
-
-[[noreturn]] void refuse(const std::string& where, size_t byte, const std::string& what,
-                         const std::string& expected) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = what,
-               .where = where + ", byte " + std::to_string(byte),
-               .expected = expected});
-}
 
 }  // namespace
 

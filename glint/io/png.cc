@@ -7,6 +7,7 @@
 #include <cstring>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
@@ -132,14 +133,6 @@ bool decode_rows(Session& s, const Picture& picture, uint8_t background, uint8_t
   }
   png_read_end(s.png, nullptr);
   return true;
-}
-
-[[noreturn]] void refuse(const std::string& where, size_t byte, const std::string& what,
-                         const std::string& expected) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = what,
-               .where = where + ", byte " + std::to_string(byte),
-               .expected = expected});
 }
 
 }  // namespace

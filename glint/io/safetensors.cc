@@ -6,6 +6,8 @@
 #include <tuple>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
+#include "glint/io/half.h"
 #include "glint/io/json_cursor.h"
 
 namespace glint {
@@ -14,14 +16,6 @@ namespace {
 constexpr size_t kLengthBytes = 8;
 constexpr size_t kMaxHeader = 100'000'000;  // the bound of the reference implementation
 constexpr size_t kMaxTensors = size_t{1} << 17, kMaxMetadata = size_t{1} << 16;
-
-[[noreturn]] void refuse_file(const std::string& where, size_t byte, const std::string& what,
-                              const std::string& expected) {
-  throw Error({.code = ErrorCode::bad_file,
-               .what = what,
-               .where = where + ", byte " + std::to_string(byte),
-               .expected = expected});
-}
 
 // The header entry of one tensor, with offsets not yet checked against the data.
 struct Entry {
@@ -146,38 +140,25 @@ void check_cover(std::vector<Entry>& entries, size_t data_size, const std::strin
   size_t covered = 0;
   for (const Entry& e : entries) {
     const std::string_view name = e.info.name;
-    const auto refuse = [&](const std::string& what, const std::string& expected) {
-      refuse_file(where, e.info.key_byte, what, expected);
+    const auto bad = [&](const std::string& what, const std::string& expected) {
+      refuse(where, e.info.key_byte, what, expected);
     };
     if (e.end > data_size)
-      refuse("tensor " + show(name) + " ends at byte " + std::to_string(e.end) + " of the data",
-             "at most " + std::to_string(data_size) + ", the bytes after the header");
+      bad("tensor " + show(name) + " ends at byte " + std::to_string(e.end) + " of the data",
+          "at most " + std::to_string(data_size) + ", the bytes after the header");
     if (e.begin != covered)
-      refuse("tensor " + show(name) +
-                 (e.begin < covered ? " overlaps the one before" : " leaves a hole before it"),
-             "data_offsets that begin at " + std::to_string(covered));
+      bad("tensor " + show(name) +
+              (e.begin < covered ? " overlaps the one before" : " leaves a hole before it"),
+          "data_offsets that begin at " + std::to_string(covered));
     size_t bytes = 0;
     if (!dense_bytes(e.info.shape, e.info.dtype, bytes))
-      refuse("tensor " + show(name) + " of shape " + show_shape(e.info.shape) + " is too large",
-             "a size below 2^64 bytes");
+      bad("tensor " + show(name) + " of shape " + show_shape(e.info.shape) + " is too large",
+          "a size below 2^64 bytes");
     if (bytes != e.end - e.begin)
-      refuse(
-          "tensor " + show(name) + " has " + std::to_string(e.end - e.begin) + " bytes of data",
+      bad("tensor " + show(name) + " has " + std::to_string(e.end - e.begin) + " bytes of data",
           std::to_string(bytes) + " bytes for " + dtype_name(e.info.dtype) + " " + show_shape(e.info.shape));
     covered = e.end;
   }
-}
-
-float half_to_float(uint16_t h) {
-  const uint32_t sign = static_cast<uint32_t>(h & 0x8000) << 16;
-  const uint32_t exponent = (h >> 10) & 0x1F, fraction = h & 0x3FF;
-  if (exponent == 0) {  // zero or subnormal: fraction * 2^-24, exact in float
-    const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
-    return sign ? -magnitude : magnitude;
-  }
-  const uint32_t wide =
-      exponent == 31 ? 255 : exponent + 112;  // 112 = 127 - 15, the difference of the biases
-  return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 
 template <class T, class F>
@@ -193,19 +174,19 @@ void convert(std::span<const std::byte> bytes, float* out, F&& to_float) {
 
 SafetensorsView parse_safetensors(std::span<const std::byte> file, const std::string& where) {
   if (file.size() < kLengthBytes)
-    refuse_file(where, file.size(), "file of " + std::to_string(file.size()) + " bytes is too short",
-                "8 bytes of header length first");
+    refuse(where, file.size(), "file of " + std::to_string(file.size()) + " bytes is too short",
+           "8 bytes of header length first");
   uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof(length));
   if (length > kMaxHeader)
-    refuse_file(where, 0, "header length " + std::to_string(length) + " is too large",
-                "at most " + std::to_string(kMaxHeader) + " bytes; is this a safetensors file?");
+    refuse(where, 0, "header length " + std::to_string(length) + " is too large",
+           "at most " + std::to_string(kMaxHeader) + " bytes; is this a safetensors file?");
   if (length > file.size() - kLengthBytes)
-    refuse_file(where, 0, "header length " + std::to_string(length) + " is beyond the end of the file",
-                "at most " + std::to_string(file.size() - kLengthBytes) + " bytes");
+    refuse(where, 0, "header length " + std::to_string(length) + " is beyond the end of the file",
+           "at most " + std::to_string(file.size() - kLengthBytes) + " bytes");
   const std::string_view header(reinterpret_cast<const char*>(file.data()) + kLengthBytes, length);
   if (header.empty() || header[0] != '{')
-    refuse_file(where, kLengthBytes, "header does not begin with '{'", "a JSON object");
+    refuse(where, kLengthBytes, "header does not begin with '{'", "a JSON object");
 
   HeaderParser parser(header, where);
   parser.parse();
@@ -223,9 +204,9 @@ SafetensorsView parse_safetensors(std::span<const std::byte> file, const std::st
     view.tensors_.push_back(std::move(e.info));
   }
   if (covered != data.size())
-    refuse_file(where, kLengthBytes + length + covered,
-                std::to_string(data.size() - covered) + " bytes belong to no tensor",
-                "tensors that cover the data to its end");
+    refuse(where, kLengthBytes + length + covered,
+           std::to_string(data.size() - covered) + " bytes belong to no tensor",
+           "tensors that cover the data to its end");
 
   view.by_name_.resize(view.tensors_.size());
   std::iota(view.by_name_.begin(), view.by_name_.end(), size_t{0});
@@ -237,7 +218,7 @@ SafetensorsView parse_safetensors(std::span<const std::byte> file, const std::st
   for (size_t i = 1; i < view.by_name_.size(); i++) {
     const TensorInfo& second = tensors[view.by_name_[i]];
     if (tensors[view.by_name_[i - 1]].name == second.name)
-      refuse_file(where, second.key_byte, "duplicate key " + show(second.name), "each tensor once");
+      refuse(where, second.key_byte, "duplicate key " + show(second.name), "each tensor once");
   }
   return view;
 }
@@ -270,7 +251,7 @@ const TensorInfo& SafetensorsView::at(std::string_view name) const {
 
 void SafetensorsView::refuse(const TensorInfo& tensor, const std::string& what,
                              const std::string& expected) const {
-  refuse_file(where_, tensor.key_byte, "tensor " + show(tensor.name) + " has " + what, expected);
+  glint::refuse(where_, tensor.key_byte, "tensor " + show(tensor.name) + " has " + what, expected);
 }
 
 const TensorInfo& SafetensorsView::at(std::string_view name, std::span<const size_t> shape,
@@ -304,7 +285,7 @@ FloatMatrix SafetensorsView::floats(const TensorInfo& tensor) const {
       convert<double>(tensor.bytes, out, [](double v) { return static_cast<float>(v); });
       break;
     case Dtype::f16:
-      convert<uint16_t>(tensor.bytes, out, half_to_float);
+      convert<uint16_t>(tensor.bytes, out, from_half);
       break;
     case Dtype::bf16:
       convert<uint16_t>(tensor.bytes, out,

@@ -1,13 +1,16 @@
 #include "glint/kernels/gates.h"
 
+#include <algorithm>
+
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 
 namespace glint {
 namespace {
 
 template <class G>
 constexpr GateInfo info() {
-  return {G::text, &G::value, &G::slope};
+  return {G::text, G::code, &G::value, &G::slope};
 }
 
 constexpr GateInfo kTable[] = {
@@ -18,10 +21,12 @@ constexpr GateInfo kTable[] = {
 constexpr GateInfo kPlain = info<QuadraticShrink>();
 
 [[noreturn]] void outside(const char* option, double value, const char* domain) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = domain});
+  refuse_value(option, std::to_string(value), domain);
+}
+
+bool has_alias(const GateText& text, std::string_view name) {
+  const std::vector<std::string_view> all = gate_aliases(text);
+  return std::find(all.begin(), all.end(), name) != all.end();
 }
 
 }  // namespace
@@ -30,6 +35,16 @@ std::span<const GateInfo> gate_table() { return kTable; }
 const GateInfo& gate_info(GateKind kind) { return kTable[static_cast<int>(kind)]; }
 const GateInfo& plain_activation() { return kPlain; }
 
+std::vector<std::string_view> gate_aliases(const GateText& text) {
+  std::vector<std::string_view> all;
+  for (size_t at = 0; at < text.aliases.size();) {
+    const size_t end = std::min(text.aliases.find(' ', at), text.aliases.size());
+    all.push_back(text.aliases.substr(at, end - at));
+    at = end + 1;
+  }
+  return all;
+}
+
 std::vector<std::string> gate_names() {
   std::vector<std::string> names;
   for (const GateInfo& g : kTable) names.emplace_back(g.text.name);
@@ -37,10 +52,8 @@ std::vector<std::string> gate_names() {
 }
 
 GateKind parse_gate(std::string_view name) {
-  if (name == "bilinear") name = Identity::text.name;
-  if (name == "swiglu" || name == "swish") name = Silu::text.name;
   for (int i = 0; i < kGateCount; i++)
-    if (kTable[i].text.name == name) return static_cast<GateKind>(i);
+    if (kTable[i].text.name == name || is_alias(kTable[i].text, name)) return static_cast<GateKind>(i);
   throw Error({.code = ErrorCode::usage,
                .what = "unknown gate '" + std::string(name) + "'",
                .where = "--gate",

@@ -1,7 +1,7 @@
 // The gates of a GLU, y = gate(l) * r. Each is one struct: its text, its value and derivative in double (the
 // reference, straight from the formula) and in float (what the loops vectorise). To add a gate, write its
-// struct and give it a line in GLINT_GATES: the program, the kernels, the tests and the benchmarks take it
-// from there.
+// struct and give it a line in GLINT_GATES: the program, the kernels, the page, the exported models, the
+// figures, the tests and the benchmarks take it from there.
 #pragma once
 
 #include <cmath>
@@ -23,14 +23,50 @@ struct GateParams {
   double p = 1.0;       // sharpness of the shrink, > 0
 };
 
+// What a gate does when its input changes sign.
+enum class Parity {
+  odd,          // gate(-h) = -gate(h), but for the value at 0 where a gate jumps
+  half_linear,  // gate(h) - gate(-h) = h: the odd part is h / 2
+  other
+};
+
 struct GateText {
   std::string_view name;   // as on the command line
   std::string_view title;  // as in a legend
   std::string_view value;  // formulas, plain text
   std::string_view derivative;
+  std::string_view aliases = {};  // other names that are understood, with spaces between them
+  Parity parity = Parity::other;
   bool has_params = false;
   bool glu = true;  // false: a plain activation, not offered as the gate of a GLU
 };
+
+// The words of a gate's code, besides + - * / and numbers: h, the options c, lam (lambda) and p, and these.
+// JavaScript has them in web/gates.js, Python in report/gate_table.cc.
+namespace gate_code {
+inline double abs(double x) { return std::fabs(x); }
+inline double sign(double x) { return x < 0 ? -1 : 1; }
+inline double relu(double x) { return x <= 0 ? 0 : x; }
+inline double erfc(double x) { return std::erfc(x); }
+inline double sigmoid(double x) { return 1 / (1 + std::exp(-x)); }
+// (1 + t^p)^(1/p) for t >= 0, without overflow.
+inline double shrink(double t, double p) {
+  if (p == 1) return 1 + t;
+  const double more = t < 1 ? 1 : t, less = t < 1 ? t : 1;
+  return more * std::pow(1 + std::pow(less / more, p), 1 / p);
+}
+}  // namespace gate_code
+
+// The value of a gate at finite h: one expression, compiled here as formula() and kept as the text `code` for
+// the languages of the page and of exported models.
+#define GLINT_GATE_CODE(...)                                                               \
+  static constexpr std::string_view code = #__VA_ARGS__;                                   \
+  static double formula([[maybe_unused]] double h, [[maybe_unused]] const GateParams& g) { \
+    using gate_code::abs, gate_code::sign, gate_code::relu, gate_code::erfc;               \
+    using gate_code::sigmoid, gate_code::shrink;                                           \
+    [[maybe_unused]] const double c = g.c, lam = g.lambda, p = g.p;                        \
+    return __VA_ARGS__;                                                                    \
+  }
 
 struct ValueAndSlope {
   float value, slope;
@@ -41,18 +77,17 @@ struct ValueAndSlope {
 // Signed Quadratic Shrink. sgn(0) = +1; it jumps from +c to -c at 0 and the slope there is that of the right
 // side.
 struct Sqs {
-  static constexpr GateText text = {"sqs",
-                                    "SQS",
-                                    "sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p)",
-                                    "(1 + c lambda^p |h|^(p-1)) / (1 + (lambda |h|)^p)^(1 + 1/p)",
-                                    true,
-                                    true};
+  static constexpr GateText text = {
+      .name = "sqs",
+      .title = "SQS",
+      .value = "sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p)",
+      .derivative = "(1 + c lambda^p |h|^(p-1)) / (1 + (lambda |h|)^p)^(1 + 1/p)",
+      .parity = Parity::odd,
+      .has_params = true};
+  GLINT_GATE_CODE(sign(h) * (abs(h) - c) / shrink(lam * abs(h), p))
 
   static double value(double h, const GateParams& g) {
-    const double a = std::fabs(h), t = g.lambda * a, sign = std::signbit(h) && h != 0 ? -1.0 : 1.0;
-    if (std::isinf(h)) return sign / g.lambda;
-    if (t <= 1) return sign * (a - g.c) / std::pow(1 + std::pow(t, g.p), 1 / g.p);
-    return sign * (1 / g.lambda - g.c / t) / std::pow(1 + std::pow(t, -g.p), 1 / g.p);
+    return std::isinf(h) ? gate_code::sign(h) / g.lambda : formula(h, g);
   }
   static double slope(double h, const GateParams& g) {
     const double t = g.lambda * std::fabs(h), cl = g.c * g.lambda;
@@ -139,25 +174,40 @@ struct Sqs {
 };
 
 struct Identity {
-  static constexpr GateText text = {"identity", "Bilinear", "h", "1"};
-  static double value(double h, const GateParams&) { return h; }
+  static constexpr GateText text = {.name = "identity",
+                                    .title = "Bilinear",
+                                    .value = "h",
+                                    .derivative = "1",
+                                    .aliases = "bilinear none",
+                                    .parity = Parity::odd};
+  GLINT_GATE_CODE(h)
+  static double value(double h, const GateParams& g) { return formula(h, g); }
   static double slope(double, const GateParams&) { return 1; }
   GLINT_INLINE ValueAndSlope operator()(float h) const { return {h, 1.0f}; }
 };
 
 struct Relu {
-  static constexpr GateText text = {"relu", "ReLU", "max(h, 0)", "1 if h > 0 else 0"};
-  static double value(double h, const GateParams&) { return h <= 0 ? 0 : h; }
+  static constexpr GateText text = {.name = "relu",
+                                    .title = "ReLU",
+                                    .value = "max(h, 0)",
+                                    .derivative = "1 if h > 0 else 0",
+                                    .parity = Parity::half_linear};
+  GLINT_GATE_CODE(relu(h))
+  static double value(double h, const GateParams& g) { return formula(h, g); }
   static double slope(double h, const GateParams&) { return h > 0 ? 1 : 0; }
   GLINT_INLINE ValueAndSlope operator()(float h) const { return {h <= 0 ? 0.0f : h, h > 0 ? 1.0f : 0.0f}; }
 };
 
-// At -inf the values of GELU and SiLU are their limit, 0.
+// At -inf the values of GELU and SiLU are their limit, 0: as ReLU.
 struct Gelu {
-  static constexpr GateText text = {"gelu", "GELU", "h Phi(h), Phi the normal distribution (exact, erf)",
-                                    "Phi(h) + h phi(h)"};
-  static double value(double h, const GateParams&) {
-    return std::isinf(h) ? (h > 0 ? h : 0) : h * 0.5 * std::erfc(-h * std::numbers::sqrt2 / 2);
+  static constexpr GateText text = {.name = "gelu",
+                                    .title = "GELU",
+                                    .value = "h Phi(h), Phi the normal distribution (exact, erf)",
+                                    .derivative = "Phi(h) + h phi(h)",
+                                    .parity = Parity::half_linear};
+  GLINT_GATE_CODE(0.5 * h * erfc(-0.7071067811865476 * h))
+  static double value(double h, const GateParams& g) {
+    return std::isinf(h) ? gate_code::relu(h) : formula(h, g);
   }
   static double slope(double h, const GateParams&) {
     if (std::isinf(h)) return h > 0 ? 1 : 0;
@@ -185,10 +235,15 @@ struct Gelu {
 };
 
 struct Silu {
-  static constexpr GateText text = {"silu", "SwiGLU", "h / (1 + exp(-h))",
-                                    "s (1 + h (1 - s)), s = 1 / (1 + exp(-h))"};
-  static double value(double h, const GateParams&) {
-    return std::isinf(h) ? (h > 0 ? h : 0) : h / (1 + std::exp(-h));
+  static constexpr GateText text = {.name = "silu",
+                                    .title = "SwiGLU",
+                                    .value = "h / (1 + exp(-h))",
+                                    .derivative = "s (1 + h (1 - s)), s = 1 / (1 + exp(-h))",
+                                    .aliases = "swiglu swish",
+                                    .parity = Parity::half_linear};
+  GLINT_GATE_CODE(sigmoid(h) * h)
+  static double value(double h, const GateParams& g) {
+    return std::isinf(h) ? gate_code::relu(h) : formula(h, g);
   }
   static double slope(double h, const GateParams&) {
     if (std::isinf(h)) return h > 0 ? 1 : 0;
@@ -209,21 +264,51 @@ struct Silu {
   }
 };
 
+// GELU with a tanh in place of the normal distribution, as in Gemma. (1 + tanh(u)) / 2 is the logistic
+// function of 2 u, which keeps its relative precision where it is small.
+struct GeluTanh {
+  static constexpr GateText text = {
+      .name = "gelu-tanh",
+      .title = "GELU (tanh)",
+      .value = "h (1 + tanh(u)) / 2, u = sqrt(2/pi) (h + 0.044715 h^3)",
+      .derivative = "s + h s (1 - s) 2 u', s = (1 + tanh(u)) / 2, u' = sqrt(2/pi) (1 + 0.134145 h^2)",
+      .aliases = "gelu_pytorch_tanh gelu_new",
+      .parity = Parity::half_linear};
+  GLINT_GATE_CODE(sigmoid(1.5957691216057308 * (h + 0.044715 * h * h * h)) * h)
+  static double value(double h, const GateParams& g) {
+    return std::isinf(h) ? gate_code::relu(h) : formula(h, g);
+  }
+  static double slope(double h, const GateParams&) {
+    if (std::fabs(h) > 100) return h > 0 ? 1 : 0;  // to rounding, long before
+    const double w = 1.5957691216057308 * (h + 0.044715 * h * h * h);
+    const double s = gate_code::sigmoid(w), rest = gate_code::sigmoid(-w);
+    return s + h * s * rest * 1.5957691216057308 * (1 + 0.134145 * h * h);
+  }
+  // In double, as GELU. Beyond 20 the logistic function is 0 or 1 to rounding.
+  GLINT_INLINE ValueAndSlope operator()(float hf) const {
+    const double h = hf < -20.0f ? -20.0 : static_cast<double>(hf);
+    const double b = __builtin_fabs(h), a = b > 20.0 ? 20.0 : b, square = a * a;
+    const double e = vmath::exp(-1.5957691216057308 * a * (1.0 + 0.044715 * square));  // at least exp(-603)
+    const double big = 1.0 / (1.0 + e), small = e * big;  // logistic(2 |u|), logistic(-2 |u|)
+    const double s = h < 0 ? small : big;
+    const double bend = a * big * small * 1.5957691216057308 * (1.0 + 0.134145 * square);
+    return {static_cast<float>(h * s), static_cast<float>(h < 0 ? s - bend : s + bend)};
+  }
+};
+
 // The paper's plain activation g(x), from which SQS was made: for figure 1 and for the library.
 struct QuadraticShrink {
   static constexpr GateText text = {
-      "quadratic-shrink",
-      "g(x)",
-      "((|x| + c)^2 - c^2) / (1 + (lambda |x|)^p)^(1/p)",
-      "sgn(x) (2|x| + 2c - (|x|^2 + 2c|x|) lambda^p |x|^(p-1) / (1 + (lambda |x|)^p)) / "
-      "(1 + (lambda |x|)^p)^(1/p)",
-      true,
-      false};
-  static double value(double x, const GateParams& g) {
-    const double a = std::fabs(x), t = g.lambda == 0 ? 0 : g.lambda * a;
-    if (t <= 1) return a * (a + 2 * g.c) / std::pow(1 + std::pow(t, g.p), 1 / g.p);
-    return (a + 2 * g.c) / (g.lambda * std::pow(1 + std::pow(t, -g.p), 1 / g.p));
-  }
+      .name = "quadratic-shrink",
+      .title = "g(x)",
+      .value = "((|x| + c)^2 - c^2) / (1 + (lambda |x|)^p)^(1/p)",
+      .derivative =
+          "sgn(x) (2|x| + 2c - (|x|^2 + 2c|x|) lambda^p |x|^(p-1) / (1 + (lambda |x|)^p)) / "
+          "(1 + (lambda |x|)^p)^(1/p)",
+      .has_params = true,
+      .glu = false};
+  GLINT_GATE_CODE(abs(h) / shrink(lam * abs(h), p) * (abs(h) + 2 * c))
+  static double value(double x, const GateParams& g) { return std::isinf(x) ? std::fabs(x) : formula(x, g); }
   static double slope(double x, const GateParams& g) {
     const double a = std::fabs(x), t = g.lambda == 0 ? 0 : g.lambda * a, sign = x < 0 ? -1 : 1;
     if (t <= 1) {
@@ -236,7 +321,13 @@ struct QuadraticShrink {
 };
 
 // Gates for GLUs, in the order of tables and menus.
-#define GLINT_GATES(X) X(Sqs) X(Identity) X(Relu) X(Gelu) X(Silu)
+#define GLINT_GATES(X) \
+  X(Sqs)               \
+  X(Identity)          \
+  X(Relu)              \
+  X(Gelu)              \
+  X(Silu)              \
+  X(GeluTanh)
 
 enum class GateKind : int {
 #define GLINT_GATE_KIND(G) G,
@@ -255,6 +346,7 @@ struct Gate {
 // The table that everything above the kernels reads.
 struct GateInfo {
   GateText text;
+  std::string_view code;  // GLINT_GATE_CODE
   double (*value)(double h, const GateParams&);
   double (*slope)(double h, const GateParams&);
 };
@@ -262,9 +354,9 @@ std::span<const GateInfo> gate_table();  // indexed by GateKind
 const GateInfo& gate_info(GateKind kind);
 const GateInfo& plain_activation();  // g(x)
 std::vector<std::string> gate_names();
+std::vector<std::string_view> gate_aliases(const GateText& text);
 
-// By name ("sqs", ...; also "bilinear" and "swiglu"), with a suggestion in the Error (usage) when there is
-// none.
+// By name or alias, with a suggestion in the Error (usage) when there is none.
 GateKind parse_gate(std::string_view name);
 // Error (usage) that names the option and its domain.
 void check(const GateParams& params);

@@ -4,20 +4,18 @@
 #include <cassert>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
 
-constexpr float kNormEps = 1e-8f;
-
-void check_range(const char* option, size_t value, size_t low, size_t high) {
-  if (value >= low && value <= high) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = "a whole number from " + std::to_string(low) + " to " + std::to_string(high)});
+// Layer 0: embed, 1..n: blocks, n + 1: head.
+template <class T, class Blocks>
+T& of_layer(size_t layer, T& embed, Blocks& blocks, T& head) {
+  return layer == 0 ? embed : layer <= blocks.size() ? blocks[layer - 1] : head;
 }
 
 LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, size_t cols, bool bias) {
@@ -83,7 +81,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
   for (size_t i = 0; i < n; i++) {
     z_.push_back(arena_.padded(b, 2 * config.hidden()));
     normed_.push_back(norm ? arena_.padded(b, width(i)) : states_[i]);
-    inverse_.push_back(norm ? arena_.matrix<float>(b, 1) : MatrixView<float>());
+    inverse_.push_back(norm ? arena_.alloc<float>(b) : std::span<float>());
   }
   for (size_t i = 0; i < 2 * compute.pool.size(); i++) d_state_.push_back(arena_.padded(chunk, widest));
   losses_ = arena_.alloc<float>(b);
@@ -91,7 +89,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 
   if (!training) return;
   for (size_t layer = 0; layer < n + 2; layer++) {
-    const LayerParams& l = layer == 0 ? params_.embed : layer <= n ? params_.blocks[layer - 1] : params_.head;
+    const LayerParams& l = of_layer(layer, params_.embed, params_.blocks, params_.head);
     const size_t count = weight_gradient_tiles(products, spec(l).rows);
     for (size_t t = 0; t < count; t++) tiles_.push_back({layer, t});
     if (l.bias != kNoParam) tiles_.push_back({layer, kNoParam});
@@ -107,10 +105,8 @@ void ClassifierEngine::set_weights(std::span<const float> weights) {
   for (const PackedWeights& b : blocks_) total += b.pieces();
   compute_.pool.for_tiles(total, [&](size_t piece, size_t) {
     for (size_t layer = 0; layer < n + 2; layer++) {
-      PackedWeights& packed = layer == 0 ? embed_ : layer <= n ? blocks_[layer - 1] : head_;
-      const LayerParams& l = layer == 0   ? params_.embed
-                             : layer <= n ? params_.blocks[layer - 1]
-                                          : params_.head;
+      PackedWeights& packed = of_layer(layer, embed_, blocks_, head_);
+      const LayerParams& l = of_layer(layer, params_.embed, params_.blocks, params_.head);
       if (piece < packed.pieces()) {
         packed.pack(compute_.products, params_.table.view(weights_, l.weight), piece);
         return;
@@ -124,25 +120,18 @@ void ClassifierEngine::forward_chunk(Range rows, const RowSource& source, std::s
   const Products& products = compute_.products;
   const Kernels& k = compute_.kernels();
   const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
-  const auto add_bias = [&](size_t bias, MatrixView<float> y) {
-    if (bias != kNoParam)
-      k.add_bias(y.rows(), y.cols(), weights_.data() + params_.table[bias].offset, y.data(), y.stride());
+  const auto bias = [&](const LayerParams& l) {
+    return l.bias == kNoParam ? std::span<const float>() : params_.table.view(weights_, l.bias).row(0);
   };
   for (size_t i = 0; i < rows.count; i++) source(rows.first + i, input_.row_ptr(rows.first + i));
-  linear_forward(products, cut(input_), embed_, cut(states_[0]), scratch);
-  add_bias(params_.embed.bias, cut(states_[0]));
+  linear_forward(products, cut(input_), embed_, cut(states_[0]), scratch, bias(params_.embed));
   for (size_t i = 0; i < blocks_.size(); i++) {
     const MatrixView<float> x = cut(states_[i]), u = cut(normed_[i]), z = cut(z_[i]), y = cut(states_[i + 1]);
-    if (config_.norm == Norm::rms)
-      k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(),
-                        inverse_[i].row_ptr(rows.first));
-    linear_forward(products, u, blocks_[i], z, scratch);
-    add_bias(params_.blocks[i].bias, z);
-    gate_forward(k, config_.gate, z, y);
+    if (config_.norm == Norm::rms) norm_forward(k, x, u, inverse_[i].subspan(rows.first, rows.count));
+    glu_forward(products, config_.gate, u, blocks_[i], z, y, scratch, bias(params_.blocks[i]));
     if (config_.residual) k.add_rows(y.rows(), y.cols(), x.data(), x.stride(), y.data(), y.stride());
   }
-  linear_forward(products, cut(states_.back()), head_, cut(logits_), scratch);
-  add_bias(params_.head.bias, cut(logits_));
+  linear_forward(products, cut(states_.back()), head_, cut(logits_), scratch, bias(params_.head));
 }
 
 void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch,
@@ -161,27 +150,20 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labe
   for (size_t i = n; i-- > 0;) {
     const MatrixView<float> x = cut(states_[i]), z = cut(z_[i]);
     const MatrixView<float> dx = i == 0 ? cut(d_embed_) : temporary(i % 2, x.cols());
-    gate_backward(k, config_.gate, z, dy, z);
-    linear_backward(products, z, blocks_[i], dx, false, scratch);
-    if (config_.norm == Norm::rms) {
-      const MatrixView<float> u = cut(normed_[i]);
-      k.rmsnorm_backward(x.rows(), x.cols(), u.data(), u.stride(), inverse_[i].row_ptr(rows.first), dx.data(),
-                         dx.stride(), dx.data(), dx.stride());
-    }
+    glu_backward(products, config_.gate, dy, blocks_[i], z, dx, false, scratch);
+    if (config_.norm == Norm::rms)
+      norm_backward(k, cut(normed_[i]), inverse_[i].subspan(rows.first, rows.count), dx, dx);
     if (config_.residual) k.add_rows(dx.rows(), dx.cols(), dy.data(), dy.stride(), dx.data(), dx.stride());
     dy = dx;
   }
 }
 
 void ClassifierEngine::weight_gradients(size_t rows, std::span<float> gradients) {
-  const size_t n = blocks_.size();
   compute_.pool.for_tiles(tiles_.size(), [&](size_t index, size_t worker) {
     const GradientTile t = tiles_[index];
-    const LayerParams& l = t.layer == 0   ? params_.embed
-                           : t.layer <= n ? params_.blocks[t.layer - 1]
-                                          : params_.head;
-    const MatrixView<float>& x = t.layer == 0 ? input_ : t.layer <= n ? normed_[t.layer - 1] : states_[n];
-    const MatrixView<float>& dy = t.layer == 0 ? d_embed_ : t.layer <= n ? z_[t.layer - 1] : logits_;
+    const LayerParams& l = of_layer(t.layer, params_.embed, params_.blocks, params_.head);
+    const MatrixView<float>& x = of_layer(t.layer, input_, normed_, states_.back());
+    const MatrixView<float>& dy = of_layer(t.layer, d_embed_, z_, logits_);
     if (t.tile == kNoParam) {
       float* sums = gradients.data() + params_.table[l.bias].offset;
       std::fill_n(sums, dy.cols(), 0.0f);

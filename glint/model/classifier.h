@@ -102,7 +102,7 @@ class ClassifierEngine {
   MatrixView<float> input_, logits_, d_embed_;
   std::vector<MatrixView<float>> states_;   // x_0 .. x_n
   std::vector<MatrixView<float>> normed_;   // u of each layer; the state itself without norm
-  std::vector<MatrixView<float>> inverse_;  // of the norm, [rows, 1]
+  std::vector<std::span<float>> inverse_;   // of the norm, [rows]
   std::vector<MatrixView<float>> z_;        // of each layer; dz after the backward pass
   std::vector<MatrixView<float>> d_state_;  // per worker, twice: gradient of a state, of a chunk's rows
   std::span<float> losses_;

@@ -6,16 +6,12 @@
 
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
 
-constexpr float kNormEps = 1e-8f;
 constexpr size_t kVocabBlock = 512;  // 256 KB of weights at d = 128: a piece of L2
-
-void norm(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float* inverse) {
-  k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
-}
 
 size_t whole_panels(size_t columns, size_t nr) { return (columns + nr - 1) / nr * nr; }
 
@@ -150,24 +146,23 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
   const Kernels& k = compute_.kernels();
   const std::span<std::byte> scratch = compute_.scratch[worker];
   const MatrixView<float> x = cut(x_, r), u = cut(u_, r), qkv = cut(qkv_, r), z = cut(z_, r), y = cut(y_, r);
-  float* inverse = inverse_.data() + r.first;
+  const std::span<float> inverse = inverse_.span().subspan(r.first, r.count);
   embedding_forward(tokens.subspan(r.first, r.count), params_.table.view(weights_, params_.wte), x);
   for (size_t i = 0; i < config_.layers; i++) {
     const Block& b = blocks_[i];
-    norm(k, x, u, inverse);
+    norm_forward(k, x, u, inverse);
     linear_forward(p, u, b.qkv, qkv, scratch);
     for (size_t j = 0; j < r.count; j++) {
       const size_t slot = slots[r.first + j];
       rotary_.forward(k, config_.heads, positions_[slot], qkv.row_range(j, 1));
       attend(r.first + j, slot, i, worker);
     }
-    p.multiply(cut(a_, r), b.o.forward(), x, true, scratch);
-    norm(k, x, u, inverse);
-    linear_forward(p, u, b.mlp_w, z, scratch);
-    gate_forward(k, config_.gate, z, y);
-    p.multiply(y, b.mlp_p.forward(), x, true, scratch);
+    linear_forward_add(p, cut(a_, r), b.o, x, scratch);
+    norm_forward(k, x, u, inverse);
+    glu_forward(p, config_.gate, u, b.mlp_w, z, y, scratch);
+    linear_forward_add(p, y, b.mlp_p, x, scratch);
   }
-  norm(k, x, u, inverse);
+  norm_forward(k, x, u, inverse);
 }
 
 MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,

@@ -7,17 +7,11 @@
 #include <numeric>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 #include "glint/base/rng.h"
 
 namespace glint {
 namespace {
-
-[[noreturn]] void refuse(const char* flag, double value, const char* expected) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::to_string(value) + " is outside the range",
-               .where = flag,
-               .expected = expected});
-}
 
 TokenId largest(std::span<const float> x) {
   return static_cast<TokenId>(std::max_element(x.begin(), x.end()) - x.begin());
@@ -27,8 +21,9 @@ TokenId largest(std::span<const float> x) {
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options) {
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature))
-    refuse("--temperature", options.temperature, "a number from 0 on");
-  if (!(options.top_p > 0) || options.top_p > 1) refuse("--top-p", options.top_p, "above 0, at most 1");
+    refuse_value("--temperature", std::to_string(options.temperature), "a number from 0 on");
+  if (!(options.top_p > 0) || options.top_p > 1)
+    refuse_value("--top-p", std::to_string(options.top_p), "above 0, at most 1");
 }
 
 // The others become minus infinity.

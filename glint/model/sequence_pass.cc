@@ -5,17 +5,16 @@
 
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
 
-constexpr float kNormEps = 1e-8f;
-
-void norm_forward(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float* inverse) {
-  k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
-}
-
 MatrixView<float> cut(const MatrixView<float>& m, Range r) { return m.row_range(r.first, r.count); }
+template <class T>
+std::span<T> cut(std::span<T> v, Range r) {
+  return v.subspan(r.first, r.count);
+}
 
 }  // namespace
 
@@ -90,80 +89,100 @@ void SequencePass::embed(std::span<const TokenId> tokens) {
   embedding_forward(tokens, weights_.wte, x_.row_range(0, tokens_));
 }
 
-// x += o(s attn(norm(x))): attention multiplies by s.
+MatrixView<float> SequencePass::temporary(Range r, size_t width) const {
+  return temporary_.row_range(0, r.count).col_range(0, width);
+}
+
+// a = s attn(norm(x)): attention multiplies by s.
 void SequencePass::attention_forward(size_t i, std::span<std::byte> scratch) {
   const Layer& l = layer(i);
-  const TransformerWeights::Block& w = weights_.blocks[i];
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
-    norm_forward(products_.kernels(), cut(x_, r), cut(l.u1, r), l.inverse1.data() + r.first);
-    linear_forward(products_, cut(l.u1, r), w.qkv, cut(l.qkv, r), scratch);
+    norm_forward(products_.kernels(), cut(x_, r), cut(l.u1, r), cut(l.inverse1, r));
+    linear_forward(products_, cut(l.u1, r), weights_.blocks[i].qkv, cut(l.qkv, r), scratch);
     weights_.rotary.forward(products_.kernels(), config_.heads, r.first, cut(l.qkv, r));
   }
   weights_.attention.forward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse,
                              attention_scratch_);
 }
 
-void SequencePass::glu_forward(size_t i, Range r, std::span<std::byte> scratch) {
+// x += O a
+void SequencePass::projection_forward(size_t i, Range r, std::span<std::byte> scratch) {
+  linear_forward_add(products_, cut(layer(i).a, r), weights_.blocks[i].o, cut(x_, r), scratch);
+}
+
+// x += P glu(norm(x))
+void SequencePass::mlp_forward(size_t i, Range r, std::span<std::byte> scratch) {
   const Layer& l = layer(i);
   const TransformerWeights::Block& w = weights_.blocks[i];
-  products_.multiply(cut(l.a, r), w.o.forward(), cut(x_, r), true, scratch);
-  norm_forward(products_.kernels(), cut(x_, r), cut(l.u2, r), l.inverse2.data() + r.first);
-  linear_forward(products_, cut(l.u2, r), w.mlp_w, cut(l.z, r), scratch);
-  gate_forward(products_.kernels(), config_.gate, cut(l.z, r), cut(l.y, r));
-  products_.multiply(cut(l.y, r), w.mlp_p.forward(), cut(x_, r), true, scratch);
+  norm_forward(products_.kernels(), cut(x_, r), cut(l.u2, r), cut(l.inverse2, r));
+  glu_forward(products_, config_.gate, cut(l.u2, r), w.mlp_w, cut(l.z, r), cut(l.y, r), scratch);
+  linear_forward_add(products_, cut(l.y, r), w.mlp_p, cut(x_, r), scratch);
 }
 
 void SequencePass::block_forward(size_t i, std::span<std::byte> scratch) {
   attention_forward(i, scratch);
-  for (size_t c = 0; c < chunks(); c++) glu_forward(i, chunk(c), scratch);
+  for (size_t c = 0; c < chunks(); c++) {
+    projection_forward(i, chunk(c), scratch);
+    mlp_forward(i, chunk(c), scratch);
+  }
 }
 
-// dx += the gradient through u = norm(x); du is overwritten.
-void SequencePass::norm_backward(MatrixView<float> u, std::span<const float> inverse, Range r,
-                                 MatrixView<float> du) {
+void SequencePass::add_norm_gradient(MatrixView<float> u, std::span<const float> inverse, Range r,
+                                     MatrixView<float> du) {
   const Kernels& k = products_.kernels();
-  const MatrixView<float> rows = cut(u, r), dx = cut(dx_, r);
-  k.rmsnorm_backward(r.count, u.cols(), rows.data(), rows.stride(), inverse.data() + r.first, du.data(),
-                     du.stride(), du.data(), du.stride());
+  const MatrixView<float> dx = cut(dx_, r);
+  norm_backward(k, cut(u, r), cut(inverse, r), du, du);
   k.add_rows(r.count, u.cols(), du.data(), du.stride(), dx.data(), dx.stride());
 }
 
-void SequencePass::block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch) {
+void SequencePass::mlp_backward(size_t i, Range r, std::span<float> gradients, std::span<std::byte> scratch) {
   const Layer& l = layer(i);
   const TransformerWeights::Block& w = weights_.blocks[i];
   const TransformerParams::Block& p = params_.blocks[i];
-  const auto gradient = [&](size_t param) { return params_.table.view(gradients, param); };
-  for (size_t c = 0; c < chunks(); c++) {
-    const Range r = chunk(c);
-    const MatrixView<float> dx = cut(dx_, r), z = cut(l.z, r);
-    const MatrixView<float> dy = temporary_.row_range(0, r.count).col_range(0, config_.hidden());
-    weight_gradient(products_, dx, cut(l.y, r), gradient(p.mlp_p), true, scratch);
-    linear_backward(products_, dx, w.mlp_p, dy, false, scratch);
-    gate_backward(products_.kernels(), config_.gate, z, dy, z);
-    weight_gradient(products_, z, cut(l.u2, r), gradient(p.mlp_w), true, scratch);
-    const MatrixView<float> du = temporary_.row_range(0, r.count).col_range(0, config_.d_model);
-    linear_backward(products_, z, w.mlp_w, du, false, scratch);
-    norm_backward(l.u2, l.inverse2, r, du);
-    weight_gradient(products_, dx, cut(l.a, r), gradient(p.o), true, scratch);
-    linear_backward(products_, dx, w.o, cut(da_, r), false, scratch);
-  }
+  const MatrixView<float> dx = cut(dx_, r), z = cut(l.z, r);
+  const MatrixView<float> dy = temporary(r, config_.hidden()), du = temporary(r, config_.d_model);
+  weight_gradient(products_, dx, cut(l.y, r), params_.table.view(gradients, p.mlp_p), true, scratch);
+  linear_backward(products_, dx, w.mlp_p, dy, false, scratch);
+  glu_backward(products_, config_.gate, dy, w.mlp_w, z, du, false, scratch);  // z becomes dz
+  weight_gradient(products_, z, cut(l.u2, r), params_.table.view(gradients, p.mlp_w), true, scratch);
+  add_norm_gradient(l.u2, l.inverse2, r, du);
+}
+
+void SequencePass::projection_backward(size_t i, Range r, std::span<float> gradients,
+                                       std::span<std::byte> scratch) {
+  const MatrixView<float> dx = cut(dx_, r);
+  weight_gradient(products_, dx, cut(layer(i).a, r), params_.table.view(gradients, params_.blocks[i].o), true,
+                  scratch);
+  linear_backward(products_, dx, weights_.blocks[i].o, cut(da_, r), false, scratch);
+}
+
+void SequencePass::attention_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch) {
+  const Layer& l = layer(i);
   weights_.attention.backward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse,
                               da_.row_range(0, tokens_), d_qkv_.row_range(0, tokens_), attention_scratch_);
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
-    const MatrixView<float> d = cut(d_qkv_, r);
+    const MatrixView<float> d = cut(d_qkv_, r), du = temporary(r, config_.d_model);
     weights_.rotary.backward(products_.kernels(), config_.heads, r.first, d);
-    weight_gradient(products_, d, cut(l.u1, r), gradient(p.qkv), true, scratch);
-    const MatrixView<float> du = temporary_.row_range(0, r.count).col_range(0, config_.d_model);
-    linear_backward(products_, d, w.qkv, du, false, scratch);
-    norm_backward(l.u1, l.inverse1, r, du);
+    weight_gradient(products_, d, cut(l.u1, r), params_.table.view(gradients, params_.blocks[i].qkv), true,
+                    scratch);
+    linear_backward(products_, d, weights_.blocks[i].qkv, du, false, scratch);
+    add_norm_gradient(l.u1, l.inverse1, r, du);
   }
+}
+
+void SequencePass::block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch) {
+  for (size_t c = 0; c < chunks(); c++) {
+    mlp_backward(i, chunk(c), gradients, scratch);
+    projection_backward(i, chunk(c), gradients, scratch);
+  }
+  attention_backward(i, gradients, scratch);
 }
 
 MatrixView<float> SequencePass::final_norm(Range r) {
   const MatrixView<float> u = final_.row_range(0, r.count);
-  norm_forward(products_.kernels(), cut(x_, r), u, final_inverse_.data());
+  norm_forward(products_.kernels(), cut(x_, r), u, final_inverse_);
   return u;
 }
 
@@ -183,8 +202,7 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
     const MatrixView<float> du = cut(dx_, r);
     vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du,
                         params_.table.view(gradients, params_.head), scratch);
-    products_.kernels().rmsnorm_backward(r.count, u.cols(), u.data(), u.stride(), final_inverse_.data(),
-                                         du.data(), du.stride(), du.data(), du.stride());
+    norm_backward(products_.kernels(), u, final_inverse_, du, du);
   }
   return correct;
 }

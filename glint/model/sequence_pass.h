@@ -50,14 +50,22 @@ class SequencePass {
   const Layer& layer(size_t i) const { return layers_[training_ ? i : 0]; }
 
   void embed(std::span<const TokenId> tokens);
-  void attention_forward(size_t i, std::span<std::byte> scratch);
-  void glu_forward(size_t i, Range rows, std::span<std::byte> scratch);
+  // A block: attention over the whole sequence, then its output projection and the GLU, chunk by chunk.
   void block_forward(size_t i, std::span<std::byte> scratch);
+  void attention_forward(size_t i, std::span<std::byte> scratch);
+  void projection_forward(size_t i, Range rows, std::span<std::byte> scratch);
+  void mlp_forward(size_t i, Range rows, std::span<std::byte> scratch);
   void block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch);
+  void mlp_backward(size_t i, Range rows, std::span<float> gradients, std::span<std::byte> scratch);
+  void projection_backward(size_t i, Range rows, std::span<float> gradients, std::span<std::byte> scratch);
+  void attention_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch);
+  // dx += the gradient through u = norm(x); du is overwritten.
+  void add_norm_gradient(MatrixView<float> u, std::span<const float> inverse, Range rows,
+                         MatrixView<float> du);
+  MatrixView<float> temporary(Range rows, size_t width) const;
   MatrixView<float> final_norm(Range rows);
   uint64_t head(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
                 std::span<std::byte> scratch);
-  void norm_backward(MatrixView<float> u, std::span<const float> inverse, Range rows, MatrixView<float> du);
 
   const TransformerConfig& config_;
   const TransformerParams& params_;

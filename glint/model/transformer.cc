@@ -3,18 +3,11 @@
 #include <cassert>
 
 #include "glint/base/error.h"
+#include "glint/base/refuse.h"
 #include "glint/model/sequence_pass.h"
 
 namespace glint {
 namespace {
-
-void check_range(const char* option, size_t value, size_t low, size_t high) {
-  if (value >= low && value <= high) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = "a whole number from " + std::to_string(low) + " to " + std::to_string(high)});
-}
 
 void add(const TextResult& part, TextResult& total) {
   total.loss += part.loss;

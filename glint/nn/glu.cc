@@ -18,8 +18,9 @@ void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<flo
 }
 
 void glu_forward(const Products& products, const Gate& gate, ConstMatrixView<float> x, const PackedWeights& w,
-                 MatrixView<float> z, MatrixView<float> y, std::span<std::byte> scratch) {
-  linear_forward(products, x, w, z, scratch);
+                 MatrixView<float> z, MatrixView<float> y, std::span<std::byte> scratch,
+                 std::span<const float> bias) {
+  linear_forward(products, x, w, z, scratch, bias);
   gate_forward(products.kernels(), gate, z, y);
 }
 

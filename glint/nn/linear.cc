@@ -53,9 +53,16 @@ void PackedWeights::pack_all(const Compute& compute, ConstMatrixView<float> w) {
 }
 
 void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
-                    MatrixView<float> y, std::span<std::byte> scratch) {
-  assert(x.cols() == w.cols() && y.cols() == w.rows());
+                    MatrixView<float> y, std::span<std::byte> scratch, std::span<const float> bias) {
+  assert(x.cols() == w.cols() && y.cols() == w.rows() && (bias.empty() || bias.size() == w.rows()));
   products.multiply(x, w.forward(), y, false, scratch);
+  if (!bias.empty()) products.kernels().add_bias(y.rows(), y.cols(), bias.data(), y.data(), y.stride());
+}
+
+void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
+                        MatrixView<float> y, std::span<std::byte> scratch) {
+  assert(x.cols() == w.cols() && y.cols() == w.rows());
+  products.multiply(x, w.forward(), y, true, scratch);
 }
 
 void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,

@@ -1,5 +1,5 @@
-// Linear layer y = x W^T, W [n,k]; and how its weights and their gradient are handled.
-//   dx = dy W      dW = dy^T x
+// Linear layer y = x W^T (+ b), W [n,k]; and how its weights and their gradient are handled.
+//   dx = dy W      dW = dy^T x      db = column sums of dy
 #pragma once
 
 #include <span>
@@ -31,9 +31,12 @@ class PackedWeights {
   Matrix<std::byte> forward_, backward_;
 };
 
-// Rows of a chunk, one thread. x [m,k], y [m,n].
+// Rows of a chunk, one thread. x [m,k], y [m,n]; bias [n], or empty: none.
 void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
-                    MatrixView<float> y, std::span<std::byte> scratch);
+                    MatrixView<float> y, std::span<std::byte> scratch, std::span<const float> bias = {});
+// y += x W^T: a residual.
+void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
+                        MatrixView<float> y, std::span<std::byte> scratch);
 // dx = dy W, or dx += with accumulate (a residual).
 void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
                      MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch);

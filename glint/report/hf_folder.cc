@@ -1,5 +1,9 @@
 #include "glint/report/hf_folder.h"
 
+#include <charconv>
+
+#include "glint/nn/norm.h"
+#include "glint/report/gate_table.h"
 #include "glint/report/table.h"
 
 namespace glint {
@@ -7,6 +11,12 @@ namespace {
 
 std::string plain_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
+}
+
+// As the shortest text that is the same float.
+std::string eps_text() {
+  char text[32];
+  return {text, std::to_chars(text, text + sizeof text, kNormEps).ptr};
 }
 
 }  // namespace
@@ -28,7 +38,8 @@ Json hf_config(const ImageModel& model) {
 
 std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   const ClassifierConfig& c = model.config;
-  const std::string gate(gate_info(c.gate.kind).text.name);
+  const GateText& text = gate_info(c.gate.kind).text;
+  const std::string gate(text.name);
   const bool pictures = model.height > 0;
   // Names come from files: as JSON strings they cannot break the YAML of the header.
   std::string out =
@@ -42,10 +53,10 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   out += "    embed (" + std::to_string(c.inputs) + " to " + std::to_string(c.d_model) + ") -> " +
          std::to_string(c.layers) + " x [gate(L x) * (R x)] (width " + std::to_string(c.hidden()) +
          ") -> head (" + std::to_string(c.classes) + ")\n\n";
-  out += "Gate: " + gate;
-  if (gate == "sqs")
-    out += ", sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p) with c = " + number_text(c.gate.params.c) +
-           ", lambda = " + number_text(c.gate.params.lambda) + ", p = " + number_text(c.gate.params.p);
+  out += "Gate: " + gate + ", " + std::string(text.value);
+  if (text.has_params)
+    out += " with c = " + number_text(c.gate.params.c) + ", lambda = " + number_text(c.gate.params.lambda) +
+           ", p = " + number_text(c.gate.params.p);
   out += ". Bias: " + std::string(c.bias ? "yes" : "no") + ". Residual: " + (c.residual ? "yes" : "no") +
          ". Norm: " + (c.norm == Norm::rms ? "rms" : "none") +
          ". Parameters: " + std::to_string(classifier_params(c).table.parameters()) + ".\n\n";
@@ -118,15 +129,12 @@ def read_safetensors(path):
     return tensors
 
 
+)PYTHON" +
+         gates_python() +
+         R"PYTHON(
+
 def gate(config, h):
-    kind = config["gate"]
-    if kind == "sqs":
-        c, lam, p = config["c"], config["lambda"], config["p"]
-        size = h.abs()
-        sign = torch.where(h < 0, -torch.ones_like(h), torch.ones_like(h))  # +1 at 0
-        return sign * (size - c) / (1 + (lam * size) ** p) ** (1 / p)
-    plain = {"identity": lambda x: x, "relu": torch.relu, "gelu": nn.functional.gelu, "silu": nn.functional.silu}
-    return plain[kind](h)
+    return GATES[config["gate"]](h, config.get("c"), config.get("lambda"), config.get("p"))
 
 
 class GlintClassifier(nn.Module):
@@ -152,7 +160,8 @@ class GlintClassifier(nn.Module):
         for block in self.blocks:
             u = x
             if self.config["norm"] == "rms":
-                u = x * torch.rsqrt(x.square().mean(dim=1, keepdim=True) + 1e-8)
+                u = x * torch.rsqrt(x.square().mean(dim=1, keepdim=True) + )PYTHON" +
+         eps_text() + R"PYTHON()
             left, right = block(u).chunk(2, dim=1)
             y = gate(self.config, left) * right
             x = x + y if self.config["residual"] else y

@@ -4,6 +4,7 @@
 
 #include "glint/base/file.h"
 #include "glint/model/language_file.h"
+#include "glint/report/gate_table.h"
 #include "glint/report/page_pack.h"
 
 namespace glint {
@@ -45,7 +46,7 @@ std::string data_json(const LanguagePageData& data, bool half) {
   run["name"] = data.name;
   run["data"] = data.data;
   run["config"] = ordered_json(config_to_json(data.config));
-  run["gate"] = gate_json(data.config.gate);
+  run["gate"] = gate_json(gate_info(data.config.gate.kind));
   run["parameters"] = params.table.parameters();
   if (half) run["halfDeviation"] = data.half_deviation;
   run["tensors"] = tensors_json(params.table, data.weights, half);

@@ -8,6 +8,7 @@
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
 #include "glint/model/model_file.h"
+#include "glint/report/gate_table.h"
 #include "glint/report/page_pack.h"
 #include "glint/base/text.h"
 
@@ -48,7 +49,7 @@ ordered_json run_json(const PageRun& run, bool half) {
   j["name"] = run.name;
   j["data"] = run.data;
   j["config"] = ordered_json(config_to_json(run.config));
-  j["gate"] = gate_json(run.config.gate);
+  j["gate"] = gate_json(gate_info(run.config.gate.kind));
   j["parameters"] = params.table.parameters();
   j["classNames"] = run.class_names;
   if (half) j["halfDeviation"] = run.half_deviation;
@@ -114,7 +115,8 @@ std::string import_map() {
   for (size_t i = 0; i < count; i++) {
     const std::string_view name = files[i].name;
     if (!name.ends_with(".js")) continue;
-    const std::string_view source(reinterpret_cast<const char*>(files[i].bytes), files[i].size);
+    std::string source(reinterpret_cast<const char*>(files[i].bytes), files[i].size);
+    if (name == "gates.js") source = gates_javascript(source);
     imports["glint/" + std::string(name.substr(0, name.size() - 3))] =
         "data:text/javascript;base64," + base64(as_bytes(source));
   }

@@ -3,9 +3,9 @@
 #include <zlib.h>
 
 #include <bit>
-#include <cmath>
 
 #include "glint/base/error.h"
+#include "glint/io/half.h"
 
 namespace glint {
 
@@ -53,34 +53,6 @@ std::string deflated(std::span<const std::byte> bytes) {
   return out;
 }
 
-uint16_t to_half(float value) {
-  const uint32_t bits = std::bit_cast<uint32_t>(value);
-  const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000);
-  const float magnitude = std::fabs(value);
-  if (magnitude == 0) return sign;
-  if (std::isnan(value)) return sign | 0x7e00;
-  if (magnitude >= 65520.0f) return sign | 0x7c00;  // half a unit above the largest
-  // A half has 11 significant bits above 2^-14 and a fixed step of 2^-24 below: scaled so that this step is
-  // 1, rounding to a whole number is rounding to a half.
-  int exponent = 0;
-  std::frexp(magnitude, &exponent);
-  const int step = std::max(exponent - 11, -24);
-  const float steps = std::nearbyint(std::ldexp(magnitude, -step));  // at most 2^11, exact
-  const uint32_t count = static_cast<uint32_t>(steps);
-  if (step == -24 && count < 1024) return sign | static_cast<uint16_t>(count);
-  // count is in [1024, 2048]; 2048 carries into the exponent by itself.
-  return sign | static_cast<uint16_t>((static_cast<uint32_t>(step + 25) << 10) + (count - 1024));
-}
-
-float from_half(uint16_t bits) {
-  const int exponent = bits >> 10 & 31;
-  const int mantissa = bits & 1023;
-  const float sign = bits & 0x8000 ? -1.0f : 1.0f;
-  if (exponent == 31) return mantissa ? std::nanf("") : sign * INFINITY;
-  if (exponent == 0) return sign * std::ldexp(static_cast<float>(mantissa), -24);
-  return sign * std::ldexp(static_cast<float>(mantissa + 1024), exponent - 25);
-}
-
 PackedArray pack_f32(std::span<const float> values, std::vector<size_t> shape) {
   return pack("f32", std::as_bytes(values), std::move(shape));
 }
@@ -118,12 +90,6 @@ ordered_json tensors_json(const ParamTable& table, std::span<const float> weight
     j[spec.name] = packed_json(half ? pack_f16(values, shape) : pack_f32(values, shape));
   }
   return j;
-}
-
-ordered_json gate_json(const Gate& gate) {
-  const GateText& text = gate_info(gate.kind).text;
-  return {
-      {"name", text.name}, {"title", text.title}, {"formula", text.value}, {"hasParams", text.has_params}};
 }
 
 }  // namespace glint

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <vector>
 
-#include "glint/kernels/gates.h"
 #include "glint/model/params.h"
 
 namespace glint {
@@ -18,10 +17,6 @@ std::string base64(std::span<const std::byte> bytes);
 
 // zlib format at a fixed level.
 std::string deflated(std::span<const std::byte> bytes);
-
-// IEEE half precision, to nearest, ties to even. Beyond 65504 it becomes infinite.
-uint16_t to_half(float value);
-float from_half(uint16_t bits);
 
 struct PackedArray {
   std::string dtype;  // "f32", "f16", "u8"
@@ -37,6 +32,5 @@ nlohmann::ordered_json packed_json(PackedArray array);
 nlohmann::ordered_json packed_floats(std::span<const double> values, std::vector<size_t> shape);  // as f32
 // Every tensor of the table by its name.
 nlohmann::ordered_json tensors_json(const ParamTable& table, std::span<const float> weights, bool half);
-nlohmann::ordered_json gate_json(const Gate& gate);
 
 }  // namespace glint

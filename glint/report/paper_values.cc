@@ -75,8 +75,6 @@ std::string_view data_title(std::string_view data) {
 }
 
 std::string_view gate_title(std::string_view gate) {
-  if (gate == "identity") return "Bilinear";
-  if (gate == "silu") return "SwiGLU";
   for (int i = 0; i < kGateCount; i++)
     if (const GateText& text = gate_info(static_cast<GateKind>(i)).text; text.name == gate) return text.title;
   return gate;

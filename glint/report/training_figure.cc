@@ -1,5 +1,6 @@
 #include "glint/report/training_figure.h"
 
+#include <algorithm>
 #include <cmath>
 #include <map>
 
@@ -31,15 +32,28 @@ Chart chart_of(const TaskRuns& task, double CurvePoint::*member, uint64_t first_
   return chart;
 }
 
+// By the place of a gate in the table.
+struct GateStyle {
+  const char* color;
+  Stroke stroke;
+};
+constexpr GateStyle kStyles[] = {{colors::kBlue, Stroke::solid},      {colors::kVermilion, Stroke::solid},
+                                 {colors::kBlack, Stroke::dotted},    {colors::kGreen, Stroke::dashed},
+                                 {colors::kOrange, Stroke::dash_dot}, {colors::kPurple, Stroke::dashed},
+                                 {colors::kSky, Stroke::dash_dot},    {colors::kYellow, Stroke::dotted},
+                                 {colors::kPurple, Stroke::solid},    {colors::kVermilion, Stroke::dotted}};
+
 }  // namespace
 
 Series gate_series(std::string_view gate) {
   Series s{.name = std::string(gate_title(gate)), .points = {}};
-  if (gate == "sqs") s.color = colors::kBlue, s.width = 2.6;
-  if (gate == "identity") s.color = colors::kVermilion;
-  if (gate == "relu") s.color = colors::kBlack, s.stroke = Stroke::dotted;
-  if (gate == "gelu") s.color = colors::kGreen, s.stroke = Stroke::dashed;
-  if (gate == "silu") s.color = colors::kOrange, s.stroke = Stroke::dash_dot;
+  const std::vector<std::string> names = gate_names();
+  const size_t place = static_cast<size_t>(std::find(names.begin(), names.end(), gate) - names.begin());
+  if (place == names.size()) return s;
+  const GateStyle& style = kStyles[place % std::size(kStyles)];
+  s.color = style.color;
+  s.stroke = style.stroke;
+  if (place == 0) s.width = 2.6;
   return s;
 }
 

@@ -1,5 +1,9 @@
 // Checkpoints: the whole state of a run after a step, in a file that is whole or absent. The newest two are
 // kept, so that a damaged one falls back to the one before.
+//
+// A safetensors file with `params` and the buffers of the optimiser under their names, [1, n] each. Its
+// checksum is that of the run's identity, the step, the sums, `params`, and the buffers in the order of their
+// names.
 #pragma once
 
 #include <cstdint>
@@ -11,6 +15,7 @@
 
 #include "glint/base/file.h"
 #include "glint/base/matrix.h"
+#include "glint/train/optimizer.h"
 
 namespace glint {
 
@@ -22,16 +27,18 @@ struct EpochSums {
 struct TrainState {
   uint64_t step = 0;  // steps done
   EpochSums sums;
-  Matrix<float> params, moment1, moment2;
+  Matrix<float> params;
 };
 
 // `identity` names the run (a hash of its options): a checkpoint of another run is refused.
 void save_checkpoint(FileSystem& files, const std::string& directory, const std::string& identity,
-                     const TrainState& state);
+                     const TrainState& state, std::span<const StateBuffer> optimizer);
 
-// The newest checkpoint that is whole; nothing when there is none. `note` is told of those that are not.
-// The buffers of `state` must have the size of the model.
+// The newest checkpoint that is whole, into `state` and the buffers, which must have the sizes of the model;
+// a file with other buffers counts as damaged. False when there is none, and then nothing is changed. `note`
+// is told of those that are not whole.
 bool load_newest_checkpoint(const std::string& directory, const std::string& identity, TrainState& state,
+                            std::span<const StateBuffer> optimizer,
                             const std::function<void(const std::string&)>& note);
 
 // Whether a checkpoint says that it is of this run; the rest of it is not looked at.

@@ -13,6 +13,7 @@
 #include "glint/base/sha256.h"
 #include "glint/io/seal.h"
 #include "glint/train/checkpoint.h"
+#include "glint/train/options.h"
 
 namespace glint {
 namespace {
@@ -22,8 +23,8 @@ namespace fs = std::filesystem;
 constexpr const char* kLock = ".lock";
 constexpr const char* kPrepared = ".run.json.failed";
 // What glint writes into a run directory; --force removes these and nothing else.
-constexpr const char* kFiles[] = {kRunFile,      kMetricsFile,      "config.json",
-                                  kWeightsFile,  "tokenizer.model", "calibration.safetensors",
+constexpr const char* kFiles[] = {kRunFile,        kMetricsFile,      "config.json",
+                                  kWeightsFile,    "tokenizer.model", "calibration.safetensors",
                                   "explorer.html", kPrepared};
 constexpr const char* kFolders[] = {"checkpoints", "figures"};
 
@@ -63,18 +64,38 @@ void remove_leftovers(FileSystem& files, const std::string& directory, const aut
       files.remove(directory + "/" + name);
 }
 
+// An option that a run does not name is one that its version of glint did not have, and did as the default
+// says.
+Json with_defaults(Json identity) {
+  if (!identity.is_object() || !identity.contains("options") || !identity["options"].is_object())
+    return identity;
+  TrainOptions standard;
+  standard.text = identity["options"].contains("context");
+  const Json defaults = options_to_json(standard);
+  for (const auto& [name, value] : defaults.items())
+    if (!identity["options"].contains(name)) identity["options"][name] = value;
+  return identity;
+}
+
+bool same_run(const Json& a, const Json& b) { return with_defaults(a) == with_defaults(b); }
+
 // "gate: sqs there, relu now; seed: 0 there, 1 now"
 std::string differences(const Json& there, const Json& now) {
   std::string text;
+  const auto add = [&](const std::string& name, const std::string& a, const std::string& b) {
+    text += (text.empty() ? "" : "; ") + name + ": " + a + " there, " + b + " now";
+  };
   const auto walk = [&](const auto& self, const Json& a, const Json& b, const std::string& prefix) -> void {
     for (const auto& [key, value] : b.items()) {
       const Json other = a.is_object() && a.contains(key) ? a[key] : Json();
       if (value.is_object())
         self(self, other, value, prefix + key + ".");
       else if (other != value)
-        text += (text.empty() ? "" : "; ") + prefix + key + ": " + other.dump() + " there, " + value.dump() +
-                " now";
+        add(prefix + key, other.dump(), value.dump());
     }
+    if (!a.is_object()) return;
+    for (const auto& [key, value] : a.items())
+      if (!b.contains(key)) add(prefix + key, value.dump(), "unknown");
   };
   walk(walk, there, now, "");
   return text;
@@ -83,7 +104,8 @@ std::string differences(const Json& there, const Json& now) {
 }  // namespace
 
 RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force)
-    : files_(files), path_(std::move(path)), hash_(sha256_hex(as_bytes(identity.dump()))) {
+    : files_(files), path_(std::move(path)) {
+  adopt(identity);
   if (in_memory()) return;
   std::error_code error, ignored;
   const bool existed = exists(path_);
@@ -110,6 +132,11 @@ RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& iden
   remove_damaged_readings();
 }
 
+void RunDirectory::adopt(const Json& identity) {
+  identity_ = identity;
+  hash_ = sha256_hex(as_bytes(identity.dump()));
+}
+
 // Whether the run that is there is this one, and how far it is.
 void RunDirectory::judge(const Json& identity, bool force) {
   if (force) return;
@@ -129,7 +156,8 @@ void RunDirectory::judge(const Json& identity, bool force) {
       rest = read_json(path);
     } catch (const Error&) {
     }
-    const bool same = rest.is_object() && rest.contains("identity") && rest["identity"] == identity;
+    const bool same = rest.is_object() && rest.contains("identity") && same_run(rest["identity"], identity);
+    if (same) adopt(rest["identity"]);
     if (!same && !(is_real_directory(checkpoints()) && has_checkpoint_of(checkpoints(), hash_)))
       throw Error({.code = ErrorCode::bad_file,
                    .what = "run.json is damaged, and nothing else says that this is the same run: " + problem,
@@ -140,12 +168,13 @@ void RunDirectory::judge(const Json& identity, bool force) {
     found_ = Found::unfinished;
     return;
   }
-  if (there.json["identity"] != identity)
+  if (!same_run(there.json["identity"], identity))
     throw Error({.code = ErrorCode::usage,
                  .what = "the directory holds another run",
                  .where = path_,
-                 .expected = differences(there.json["identity"], identity),
+                 .expected = differences(with_defaults(there.json["identity"]), with_defaults(identity)),
                  .hint = "another --out, or --force to remove that run and start anew"});
+  adopt(there.json["identity"]);
   run_ = there.json;
   found_ = Found::unfinished;
   if (!there.sealed)
@@ -166,8 +195,8 @@ void RunDirectory::judge(const Json& identity, bool force) {
 void RunDirectory::refuse_other_files(bool force) const {
   std::error_code ignored;
   for (const std::string& name : names_in(path_)) {
-    if (name == kLock || (file(name) == checkpoints() && is_real_directory(file(name)) &&
-                          fs::is_empty(file(name), ignored)))
+    if (name == kLock ||
+        (file(name) == checkpoints() && is_real_directory(file(name)) && fs::is_empty(file(name), ignored)))
       continue;
     if (force && is_ours(name)) continue;
     throw Error({.code = ErrorCode::usage,

@@ -17,7 +17,8 @@ class RunDirectory {
   enum class Found { fresh, unfinished, finished };
 
   // Creates or takes the directory and locks it until destruction. `identity` is what makes two runs the same
-  // (options and data). Error when another process trains in it, when it holds another run or other files;
+  // (options and data); an option that a run of an earlier version does not name has its default there. Error
+  // when another process trains in it, when it holds another run or other files;
   // with `force` such a run is removed first (only the files that glint writes). What a killed process left
   // half written is removed, and so is what is damaged and can be made anew by the verbs that read.
   // An empty path is a run in memory: it is new, and nothing is ever written.
@@ -28,6 +29,8 @@ class RunDirectory {
   std::string file(const std::string& name) const { return path_ + "/" + name; }
   std::string checkpoints() const { return path_ + "/checkpoints"; }
   Found found() const { return found_; }
+  // As the run was begun with: what run.json says, and what its checkpoints know it by.
+  const Json& identity() const { return identity_; }
   const std::string& identity_hash() const { return hash_; }
   // run.json as it was found; null when it was not there or cannot be trusted.
   const Json& run() const { return run_; }
@@ -48,12 +51,14 @@ class RunDirectory {
  private:
   void lock();
   void judge(const Json& identity, bool force);
+  void adopt(const Json& identity);
   void refuse_other_files(bool force) const;
   void remove_run();
   void remove_damaged_readings();
 
   FileSystem& files_;
   std::string path_, hash_;
+  Json identity_;
   // Released also when the constructor throws.
   struct Lock {
     int fd = -1;

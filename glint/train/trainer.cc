@@ -9,6 +9,7 @@
 #include "glint/base/error.h"
 #include "glint/base/sha256.h"
 #include "glint/model/model_file.h"
+#include "glint/train/learning_rate.h"
 #include "glint/train/optimizer.h"
 
 namespace glint {
@@ -81,10 +82,8 @@ class Run {
         total_(options.epochs * task.steps_per_epoch()),
         rate_{options.lr, parse_schedule(options.schedule), options.warmup, task.steps_per_epoch(),
               options.epochs},
-        identity_(make_identity()),
-        directory_(files, setup.out, identity_, setup.force),
-        optimizer_(task.params(),
-                   {options.beta1, options.beta2, options.eps, options.weight_decay, options.clip}),
+        directory_(files, setup.out, make_identity(), setup.force),
+        optimizer_(make_optimizer(task.params(), options)),
         gradients_(1, task.params().floats()),
         eval_steps_(evaluation_steps()) {
     state_.params = Matrix<float>(1, task.params().floats());
@@ -100,8 +99,8 @@ class Run {
               .total_steps = total_,
               .last = last_};
     }
-    // What run.json says is true after every end. When the disk has no room for it, the file that was prepared
-    // takes its place.
+    // What run.json says is true after every end. When the disk has no room for it, the file that was
+    // prepared takes its place.
     try {
       return train();
     } catch (const Error& e) {
@@ -172,7 +171,8 @@ class Run {
   uint64_t evaluations() const {
     uint64_t count = options_.epochs;
     for (size_t i = 0; i < eval_steps_.size(); i++)  // in order; some may stand there twice
-      count += eval_steps_[i] % task_.steps_per_epoch() != 0 && (i == 0 || eval_steps_[i] != eval_steps_[i - 1]);
+      count +=
+          eval_steps_[i] % task_.steps_per_epoch() != 0 && (i == 0 || eval_steps_[i] != eval_steps_[i - 1]);
     return count;
   }
 
@@ -184,7 +184,7 @@ class Run {
   // after: until then the run is not finished, and nobody looks.
   Json run_json(const std::string& state) const {
     Json run;
-    run["identity"] = identity_;
+    run["identity"] = directory_.identity();
     run["data"] = task_.data_description();
     run["machine"] = setup_.machine;
     run["parameters"] = task_.params().parameters();
@@ -275,17 +275,12 @@ class Run {
   }
 
   void start() {
-    // Moments are loaded together with the weights, then handed to the optimiser.
-    state_.moment1 = Matrix<float>(1, state_.params.size());
-    state_.moment2 = Matrix<float>(1, state_.params.size());
     const bool before = directory_.found() == RunDirectory::Found::unfinished;
     const bool resumed =
         before && load_newest_checkpoint(directory_.checkpoints(), directory_.identity_hash(), state_,
-                                         [&](const std::string& text) { note(text); });
-    if (resumed) saved_step_ = state_.step;
+                                         optimizer_->state(), [&](const std::string& text) { note(text); });
     if (resumed) {
-      std::copy_n(state_.moment1.data(), state_.moment1.size(), optimizer_.moment1().data());
-      std::copy_n(state_.moment2.data(), state_.moment2.size(), optimizer_.moment2().data());
+      saved_step_ = state_.step;
     } else {
       state_.step = 0;
       state_.sums = {};
@@ -318,7 +313,7 @@ class Run {
     const StepResult r = task_.step(state_.step / spe, state_.step % spe, gradients_.span());
     const double loss = r.loss / static_cast<double>(r.samples);
     check_loss(loss, state_.step + 1);
-    optimizer_.step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
+    optimizer_->step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
     task_.set_weights(state_.params.span());
     state_.step++;
     state_.sums.loss += r.loss;
@@ -381,9 +376,8 @@ class Run {
     check_weights();
     if (directory_.in_memory()) return;
     directory_.sync_metrics();  // a checkpoint never knows more than the metrics
-    std::copy_n(optimizer_.moment1().data(), state_.moment1.size(), state_.moment1.data());
-    std::copy_n(optimizer_.moment2().data(), state_.moment2.size(), state_.moment2.data());
-    save_checkpoint(files_, directory_.checkpoints(), directory_.identity_hash(), state_);
+    save_checkpoint(files_, directory_.checkpoints(), directory_.identity_hash(), state_,
+                    optimizer_->state());
     saved_step_ = state_.step;
     last_save_ = Clock::now();
   }
@@ -404,10 +398,9 @@ class Run {
   const TrainHooks& hooks_;
   const uint64_t total_;
   const LearningRate rate_;
-  const Json identity_;
   const std::map<std::string, std::string> description_ = task_.description();
   RunDirectory directory_;
-  Adamw optimizer_;
+  const std::unique_ptr<Optimizer> optimizer_;
   TrainState state_;
   Matrix<float> gradients_;
   const std::vector<uint64_t> eval_steps_;

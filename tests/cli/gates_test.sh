@@ -4,7 +4,7 @@ source "$2/tests/cli/check.sh"
 
 run gates
 expect_code 0
-for gate in sqs identity relu gelu silu quadratic-shrink --c --lambda --p; do expect_out "$gate"; done
+for gate in sqs identity relu gelu silu gelu-tanh quadratic-shrink --c --lambda --p; do expect_out "$gate"; done
 
 # Checks JSON on stdout with an expression over `j`.
 expect_json() {
@@ -17,9 +17,12 @@ assert $1, j
 
 run gates --json
 expect_code 0
-expect_json "[g['name'] for g in j['gates']] == ['sqs', 'identity', 'relu', 'gelu', 'silu', 'quadratic-shrink']"
+expect_json "[g['name'] for g in j['gates']] == ['sqs', 'identity', 'relu', 'gelu', 'silu', 'gelu-tanh', 'quadratic-shrink']"
 expect_json "[o['default'] for o in j['options']] == [0.01, 0.5, 1]"
-expect_json "all(g['value'] and g['derivative'] for g in j['gates'])"
+expect_json "all(g['value'] and g['derivative'] and g['code'] for g in j['gates'])"
+expect_json "[g['parity'] for g in j['gates']] == ['odd', 'odd'] + 4 * ['half-linear'] + ['other']"
+expect_json "j['gates'][0]['options'] == {'c': 0.01, 'lambda': 0.5, 'p': 1} and j['gates'][1]['options'] == {}"
+expect_json "all('\"' + g['name'] + '\": lambda' in j['python'] for g in j['gates'] if g['glu'])"
 
 # The bound: a few roundings of doubles, each of 1.2e-16.
 near() { echo "abs($1 - ($2)) <= 1e-15 * max(1, abs($2))"; }

@@ -27,6 +27,7 @@ CASES = [
     ("relu", {}, torch.relu),
     ("gelu", {}, torch.nn.functional.gelu),
     ("silu", {}, torch.nn.functional.silu),
+    ("gelu-tanh", {}, lambda h: torch.nn.functional.gelu(h, approximate="tanh")),
 ]
 
 

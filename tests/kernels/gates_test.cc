@@ -138,11 +138,13 @@ TEST_P(GateTest, ValueAloneAndSlopeAlone) {
   }
 }
 
-// Central differences of fourth order with step 1e-3 (less near 0): truncation 1e-12 / 30 of the fifth
-// derivative, rounding 2^-53 / 1e-3. In GELU's tail at -30 the fifth derivative is 30^4 slopes, which still
-// leaves 3e-8.
-double difference(double (*f)(double, const GateParams&), double x, const GateParams& g) {
-  const double h = 1e-3 * std::clamp(std::fabs(x), 0.1, 1.0);
+// Central differences of fourth order with step 1e-3, less near 0 and where the value changes fast against
+// its size: truncation 1e-12 / 30 of the fifth derivative, rounding 2^-53 / 1e-3. In GELU's tail at -30 the
+// fifth derivative is 30^4 slopes, in that of its tanh form at -20 it is 90^4: with steps of a third and a
+// ninth both leave less than 1e-8.
+double difference(double (*f)(double, const GateParams&), double x, double slope, const GateParams& g) {
+  const double scale = std::min(std::fabs(x), f(x, g) == 0 ? 1 : 10 * std::fabs(f(x, g) / slope));
+  const double h = 1e-3 * std::clamp(scale, 0.1, 1.0);
   return (8 * (f(x + h, g) - f(x - h, g)) - (f(x + 2 * h, g) - f(x - 2 * h, g))) / (12 * h);
 }
 
@@ -161,7 +163,7 @@ void check_slopes(const GateInfo& info) {
       for (const double x : {a, -a}) {  // never across 0, where gates jump or bend
         const double slope = info.slope(x, g);
         const double scale = std::max(std::fabs(slope), std::fabs(info.value(x, g) / x));
-        EXPECT_LE(std::fabs(difference(info.value, x, g) - slope), 1e-7 * scale)
+        EXPECT_LE(std::fabs(difference(info.value, x, slope, g) - slope), 1e-7 * scale)
             << info.text.name << " at " << x << " c=" << g.c << " lambda=" << g.lambda << " p=" << g.p;
       }
     }
@@ -188,8 +190,28 @@ TEST_P(GateTest, SpecialValues) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gates, GateTest, ::testing::Range(0, kGateCount), [](const auto& test) {
-  return std::string(gate_info(static_cast<GateKind>(test.param)).text.name);
+  std::string name(gate_info(static_cast<GateKind>(test.param)).text.name);
+  std::replace(name.begin(), name.end(), '-', '_');  // as the names of tests may be
+  return name;
 });
+
+// What the text says of a gate's two sides is true of its value.
+TEST_P(GateTest, Parity) {
+  for (const GateParams& g : many_params(info().text.has_params))
+    for (double h = 1e-3; h < 40; h *= 1.3) {
+      const double right = info().value(h, g), left = info().value(-h, g);
+      switch (info().text.parity) {
+        case Parity::odd:
+          EXPECT_EQ(left, -right) << h;
+          break;
+        case Parity::half_linear:
+          EXPECT_NEAR(right - left, h, 4e-16 * h) << h;
+          break;
+        case Parity::other:
+          break;
+      }
+    }
+}
 
 float apply(Isa isa, GateKind kind, const GateParams& g, float x, bool slope = false) {
   float v = 0, s = 0;
@@ -214,7 +236,7 @@ TEST(Gates, LimitsAndJumps) {
     EXPECT_EQ(apply(isa, GateKind::Relu, {}, -0.0f), 0.0f);
     EXPECT_EQ(apply(isa, GateKind::Relu, {}, 0.0f, true), 0.0f);
     EXPECT_EQ(apply(isa, GateKind::Relu, {}, -kInf), 0.0f);
-    for (const GateKind kind : {GateKind::Gelu, GateKind::Silu}) {
+    for (const GateKind kind : {GateKind::Gelu, GateKind::Silu, GateKind::GeluTanh}) {
       EXPECT_EQ(apply(isa, kind, {}, -kInf), 0.0f);
       EXPECT_EQ(apply(isa, kind, {}, kInf), kInf);
       EXPECT_EQ(apply(isa, kind, {}, -kInf, true), 0.0f);
@@ -247,6 +269,8 @@ TEST(Gates, NamesAndAliases) {
   EXPECT_EQ(parse_gate("bilinear"), GateKind::Identity);
   EXPECT_EQ(parse_gate("swiglu"), GateKind::Silu);
   EXPECT_EQ(parse_gate("swish"), GateKind::Silu);
+  EXPECT_EQ(parse_gate("none"), GateKind::Identity);
+  EXPECT_EQ(parse_gate("gelu_pytorch_tanh"), GateKind::GeluTanh);
   try {
     parse_gate("gelo");
     FAIL() << "accepted";
@@ -290,8 +314,10 @@ TEST(Gates, EveryTableHasEveryGate) {
     names[std::string(info.text.name)]++;
     EXPECT_TRUE(info.value && info.slope);
     EXPECT_FALSE(info.text.title.empty() || info.text.value.empty() || info.text.derivative.empty());
+    EXPECT_FALSE(info.code.empty());
+    for (const std::string_view alias : gate_aliases(info.text)) names[std::string(alias)]++;
   }
-  EXPECT_EQ(names.size(), static_cast<size_t>(kGateCount)) << "two gates share a name";
+  for (const auto& [gate, count] : names) EXPECT_EQ(count, 1) << "two gates share the name " << gate;
   for (const Isa isa : runnable_isas(cpu())) {
     const Kernels& table = kernels(isa);
     EXPECT_EQ(table.isa, isa);

@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "glint/base/rng.h"
-#include "glint/train/optimizer.h"
+#include "glint/train/adamw.h"
 #include "tests/model/model_testing.h"
 #include "tests/model/parity.h"
 #include "tests/model/transformer_reference.h"

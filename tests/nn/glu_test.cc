@@ -105,6 +105,29 @@ TEST(GluLayer, WithoutInputGradient) {
   }
 }
 
+// The bias goes to what the gate reads: z = x W^T + b. The backward pass is that of the same z, and dx may
+// lie where dy does.
+TEST(GluLayer, BiasAndGradientInPlace) {
+  ThreadPool pool(1);
+  Scratch scratch(1);
+  constexpr size_t kRows = 9, kD = 12;  // as wide as h, so that dx can take the place of dy
+  const Gate gate{GateKind::Gelu, {}};
+  const Matrix<float> x = random_matrix(1, kRows, kD), w = random_matrix(2, 2 * kD, kD),
+                      bias = random_matrix(3, 1, 2 * kD), dy = random_matrix(4, kRows, kD);
+  for (const auto& [name, products] : every_product()) {
+    PackedWeights packed(products, w.rows(), w.cols());
+    packed.pack_all({products, pool, scratch}, w);
+    Matrix<float> z(kRows, 2 * kD), y(kRows, kD), linear(kRows, 2 * kD);
+    glu_forward(products, gate, x, packed, z, y, scratch[0], bias.span());
+    linear_forward(products, x, packed, linear, scratch[0], bias.span());
+    EXPECT_TRUE(same_bytes(z, linear)) << name;
+    GluRun run{z, y, z, dy, {}};
+    glu_backward(products, gate, run.dx, packed, run.dz, run.dx, false, scratch[0]);
+    expect_gate(run, gate, dy, name);
+    expect_product(run.dx, operand(products, run.dz), operand(products, w), false, name + " dx");
+  }
+}
+
 // NaN in one row of the batch reaches that row and the weight gradient, and no other row.
 TEST(GluLayer, NanStaysInItsRow) {
   ThreadPool pool(2);

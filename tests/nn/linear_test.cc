@@ -68,10 +68,9 @@ LinearRun run(const Compute& compute, const Matrix<float>& x, const Matrix<float
     linear_backward(compute.products, rows(dy.view()), packed, rows(out.dx_added.view()), true,
                     compute.scratch[worker]);
   });
-  compute.pool.for_tiles(
-      weight_gradient_tiles(compute.products, w.rows()), [&](size_t tile, size_t worker) {
-        weight_gradient_tile(compute.products, dy, x, out.dw, tile, compute.scratch[worker]);
-      });
+  compute.pool.for_tiles(weight_gradient_tiles(compute.products, w.rows()), [&](size_t tile, size_t worker) {
+    weight_gradient_tile(compute.products, dy, x, out.dw, tile, compute.scratch[worker]);
+  });
   return out;
 }
 
@@ -102,6 +101,30 @@ TEST(Linear, MatchesTheReferenceAtAnyThreadCount) {
         }
       }
     }
+  }
+}
+
+// A bias is added after the product; a residual is what was there before plus the product.
+TEST(Linear, BiasAndResidual) {
+  ThreadPool pool(1);
+  Scratch scratch(1);
+  const Matrix<float> x = random_matrix(1, 9, 20), w = random_matrix(2, 13, 20),
+                      before = random_matrix(3, 9, 13), bias = random_matrix(4, 1, 13);
+  for (const auto& [name, products] : every_product()) {
+    PackedWeights packed(products, w.rows(), w.cols());
+    packed.pack_all({products, pool, scratch}, w);
+    Matrix<float> plain(9, 13), biased(9, 13), added = before, rows(9, 13);
+    linear_forward(products, x, packed, plain, scratch[0]);
+    linear_forward(products, x, packed, biased, scratch[0], bias.span());
+    linear_forward_add(products, x, packed, added, scratch[0]);
+    for (size_t i = 0; i < 9; i++)
+      for (size_t j = 0; j < 13; j++) {
+        ASSERT_EQ(biased(i, j), plain(i, j) + bias(0, j)) << name;
+        rows(i, j) = bias(0, j);
+      }
+    const Matrix<double> xd = operand(products, x), wd = reference::transpose(operand(products, w));
+    expect_product(added, xd, wd, false, name + " residual", &before);
+    expect_product(biased, xd, wd, false, name + " bias", &rows);
   }
 }
 

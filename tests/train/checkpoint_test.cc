@@ -23,8 +23,14 @@ std::string file_of(uint64_t step) {
   return "step-" + std::string(12 - digits.size(), '0') + digits + ".safetensors";
 }
 
-TrainState state_at(uint64_t step) {
-  TrainState s;
+// A run's state with what AdamW keeps.
+struct Whole : TrainState {
+  Matrix<float> moment1, moment2;
+  std::vector<StateBuffer> buffers() { return {{"moment1", moment1.span()}, {"moment2", moment2.span()}}; }
+};
+
+Whole state_at(uint64_t step) {
+  Whole s;
   s.step = step;
   s.sums = {0.1 * static_cast<double>(step), 3 * step, 7 * step};
   s.params = random_matrix(static_cast<uint32_t>(step), 1, 48);
@@ -32,7 +38,11 @@ TrainState state_at(uint64_t step) {
   s.moment2 = random_matrix(static_cast<uint32_t>(step + 2000), 1, 48);
   return s;
 }
-bool same(const TrainState& a, const TrainState& b) {
+void save_at(const std::string& directory, uint64_t step, const std::string& identity = "id") {
+  Whole s = state_at(step);
+  save_checkpoint(quick_files(), directory, identity, s, s.buffers());
+}
+bool same(const Whole& a, const Whole& b) {
   const auto equal = [](const Matrix<float>& x, const Matrix<float>& y) {
     return std::equal(x.span().begin(), x.span().end(), y.span().begin(), y.span().end());
   };
@@ -43,21 +53,20 @@ bool same(const TrainState& a, const TrainState& b) {
 
 struct Loaded {
   bool found = false;
-  TrainState state;
+  Whole state;
   std::vector<std::string> notes;
 };
 Loaded load_from(const std::string& directory, const std::string& identity = "id") {
   Loaded l;
-  l.state.params = Matrix<float>(1, 48);
-  l.found = load_newest_checkpoint(directory, identity, l.state,
+  l.state.params = l.state.moment1 = l.state.moment2 = Matrix<float>(1, 48);
+  l.found = load_newest_checkpoint(directory, identity, l.state, l.state.buffers(),
                                    [&](const std::string& text) { l.notes.push_back(text); });
   return l;
 }
 
 TEST(Checkpoint, TheLastTwoAreKeptAndTheNewestLoads) {
   const Folder folder;
-  for (const uint64_t step : {3, 20, 100})
-    save_checkpoint(quick_files(), folder.path(), "id", state_at(step));
+  for (const uint64_t step : {3, 20, 100}) save_at(folder.path(), step);
   EXPECT_EQ(names(folder.path()), (std::vector<std::string>{file_of(20), file_of(100)}));
   const Loaded l = load_from(folder.path());
   EXPECT_TRUE(l.found);
@@ -74,8 +83,8 @@ TEST(Checkpoint, NoneIsNoError) {
 // Every byte of the file matters: a flip anywhere is noticed, and the one before takes its place.
 TEST(Checkpoint, AnyFlippedByteFallsBack) {
   const Folder folder;
-  save_checkpoint(quick_files(), folder.path(), "id", state_at(10));
-  save_checkpoint(quick_files(), folder.path(), "id", state_at(20));
+  save_at(folder.path(), 10);
+  save_at(folder.path(), 20);
   const std::string path = folder / file_of(20), good = read_file(path);
   std::fstream file(path, std::ios::in | std::ios::out | std::ios::binary);
   const auto put = [&](size_t at, char byte) {
@@ -104,8 +113,8 @@ TEST(Checkpoint, AnyFlippedByteFallsBack) {
 
 TEST(Checkpoint, CutEmptyAndForeignContentFallsBack) {
   const Folder folder;
-  save_checkpoint(quick_files(), folder.path(), "id", state_at(10));
-  save_checkpoint(quick_files(), folder.path(), "id", state_at(20));
+  save_at(folder.path(), 10);
+  save_at(folder.path(), 20);
   const std::string path = folder / file_of(20), good = read_file(path);
   std::vector<std::string> contents = {
       "",         "\n",       "garbage", std::string(good.size(), '\0'), std::string(5000, '\xff'),
@@ -125,7 +134,7 @@ TEST(Checkpoint, CutEmptyAndForeignContentFallsBack) {
 
 TEST(Checkpoint, AnotherRunsIsRefused) {
   const Folder folder;
-  save_checkpoint(quick_files(), folder.path(), "other", state_at(10));
+  save_at(folder.path(), 10, "other");
   const Loaded l = load_from(folder.path());
   EXPECT_FALSE(l.found);
   ASSERT_EQ(l.notes.size(), 1u);
@@ -135,13 +144,64 @@ TEST(Checkpoint, AnotherRunsIsRefused) {
 // Damaged files of later steps would otherwise count as the newest two, and the new ones be removed.
 TEST(Checkpoint, ANewOneIsKeptBesideDamagedLaterOnes) {
   const Folder folder;
-  for (const uint64_t step : {100, 200})
-    write_atomic(quick_files(), folder / file_of(step), "garbage");
+  for (const uint64_t step : {100, 200}) write_atomic(quick_files(), folder / file_of(step), "garbage");
   EXPECT_FALSE(load_from(folder.path()).found);
-  save_checkpoint(quick_files(), folder.path(), "id", state_at(5));
+  save_at(folder.path(), 5);
   EXPECT_TRUE(same(load_from(folder.path()).state, state_at(5)));
-  save_checkpoint(quick_files(), folder.path(), "id", state_at(6));
+  save_at(folder.path(), 6);
   EXPECT_EQ(names(folder.path()), (std::vector<std::string>{file_of(5), file_of(6)}));
+}
+
+// The file of tests/golden/make_checkpoint.py, which every version so far has written.
+TEST(Checkpoint, BytesOfEarlierVersions) {
+  const std::string golden = read_file(GLINT_GOLDEN_DIR "/checkpoint.safetensors");
+  const Folder old, now;
+  write_atomic(quick_files(), old / file_of(20), golden);
+  Loaded l = load_from(old.path());
+  ASSERT_TRUE(l.found);
+  EXPECT_EQ(l.state.step, 20u);
+  EXPECT_EQ(l.state.sums.loss, 2.75);
+  EXPECT_EQ(l.state.sums.correct, 60u);
+  EXPECT_EQ(l.state.sums.samples, 140u);
+  for (size_t i = 0; i < 48; i++) {
+    EXPECT_EQ(l.state.params(0, i), -3 + 0.125f * static_cast<float>(i));
+    EXPECT_EQ(l.state.moment1(0, i), -0.5f * static_cast<float>(i));
+    EXPECT_EQ(l.state.moment2(0, i), 1 + 0.25f * static_cast<float>(i));
+  }
+  save_checkpoint(quick_files(), now.path(), "id", l.state, l.state.buffers());
+  EXPECT_TRUE(read_file(now / file_of(20)) == golden);
+}
+
+// Any number of buffers of any size, found by their names and not by their order.
+TEST(Checkpoint, TheStateOfAnyOptimiser) {
+  const Folder folder;
+  Matrix<float> velocity = random_matrix(1, 1, 48), counts = random_matrix(2, 1, 3), few(1, 48), other(1, 3);
+  const std::vector<StateBuffer> saved = {{"velocity", velocity.span()}, {"counts", counts.span()}};
+  save_checkpoint(quick_files(), folder.path(), "id", state_at(7), saved);
+  TrainState state;
+  state.params = Matrix<float>(1, 48);
+  std::string notes;
+  const auto load = [&](std::vector<StateBuffer> into) {
+    notes.clear();
+    return load_newest_checkpoint(folder.path(), "id", state, into,
+                                  [&](const std::string& text) { notes += text; });
+  };
+  ASSERT_TRUE(load({{"counts", other.span()}, {"velocity", few.span()}})) << notes;
+  EXPECT_TRUE(std::ranges::equal(few.span(), velocity.span()));
+  EXPECT_TRUE(std::ranges::equal(other.span(), counts.span()));
+  EXPECT_EQ(state.step, 7u);
+  EXPECT_EQ(checkpoint_weights(folder.path(), "id", 7, 48)->weights(0, 5), state_at(7).params(0, 5));
+
+  // Other names, fewer or more buffers, another size: not of this optimiser, and nothing is changed.
+  state.step = 1;
+  std::fill_n(few.data(), few.size(), 5.0f);
+  EXPECT_FALSE(load({{"moment1", few.span()}, {"moment2", few.span()}}));
+  EXPECT_FALSE(load({{"velocity", few.span()}}));
+  EXPECT_NE(notes.find("another optimiser"), notes.npos) << notes;
+  EXPECT_FALSE(load({{"velocity", few.span()}, {"counts", few.span()}}));
+  EXPECT_FALSE(load({{"velocity", few.span()}, {"counts", other.span()}, {"more", other.span()}}));
+  EXPECT_EQ(state.step, 1u);
+  EXPECT_TRUE(std::ranges::all_of(few.span(), [](float v) { return v == 5; }));
 }
 
 // The whole trainer on damaged checkpoints: the same bytes in the end, and it says what it did.

@@ -1,0 +1,74 @@
+#include "glint/report/gate_table.h"
+
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+
+namespace glint {
+namespace {
+
+const char* parity_name(Parity parity) {
+  switch (parity) {
+    case Parity::odd:
+      return "odd";
+    case Parity::half_linear:
+      return "half-linear";
+    case Parity::other:
+      break;
+  }
+  return "other";
+}
+
+// `before` NAME `between` CODE `after`, a line a gate.
+std::string lines(const std::string& before, const std::string& between, const std::string& after) {
+  std::string text;
+  for (const GateInfo& gate : gate_table())
+    text += before + std::string(gate.text.name) + between + std::string(gate.code) + after;
+  return text;
+}
+
+}  // namespace
+
+nlohmann::ordered_json gate_json(const GateInfo& gate) {
+  nlohmann::ordered_json options = nlohmann::ordered_json::object();
+  const GateParams standard;
+  if (gate.text.has_params) options = {{"c", standard.c}, {"lambda", standard.lambda}, {"p", standard.p}};
+  return {{"name", gate.text.name},
+          {"title", gate.text.title},
+          {"aliases", gate_aliases(gate.text)},
+          {"value", gate.text.value},
+          {"derivative", gate.text.derivative},
+          {"code", gate.code},
+          {"parity", parity_name(gate.text.parity)},
+          {"glu", gate.text.glu},
+          {"options", options}};
+}
+
+std::string gates_javascript(std::string_view source) {
+  constexpr std::string_view kPlace = "  // {{gates}}\n";
+  const size_t at = source.find(kPlace);
+  if (at == source.npos)
+    throw Error({.code = ErrorCode::failure, .what = "web/gates.js lacks the place for its table"});
+  return std::string(source.substr(0, at)) + lines("  \"", "\": (h, { c, lambda: lam, p }) => ", ",\n") +
+         std::string(source.substr(at + kPlace.size()));
+}
+
+std::string gates_python() {
+  return R"PYTHON(def sign(x):
+    return torch.where(x < 0, -torch.ones_like(x), torch.ones_like(x))  # +1 at 0
+
+
+def shrink(t, p):
+    """(1 + t^p)^(1/p) for t >= 0, without overflow."""
+    more, less = torch.clamp(t, min=1), torch.clamp(t, max=1)
+    return more * (1 + (less / more) ** p) ** (1 / p)
+
+
+erfc, relu, sigmoid = torch.special.erfc, torch.relu, torch.sigmoid
+
+GATES = {
+)PYTHON" +
+         lines("    \"", "\": lambda h, c, lam, p: ", ",\n") + "}\n";
+}
+
+}  // namespace glint

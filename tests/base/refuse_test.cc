@@ -1,0 +1,43 @@
+#include "glint/base/refuse.h"
+
+#include <gtest/gtest.h>
+
+#include <functional>
+
+#include "glint/base/error.h"
+
+namespace glint {
+namespace {
+
+ErrorParts parts_of(const std::function<void()>& f) {
+  try {
+    f();
+  } catch (const Error& e) {
+    return e.parts();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
+}
+
+TEST(Refuse, NamesFileAndByte) {
+  const ErrorParts e = parts_of([] { refuse("a.npy", 12, "bad header", "a digit", "another file"); });
+  EXPECT_EQ(e.code, ErrorCode::bad_file);
+  EXPECT_EQ(e.what, "bad header");
+  EXPECT_EQ(e.where, "a.npy, byte 12");
+  EXPECT_EQ(e.expected, "a digit");
+  EXPECT_EQ(e.hint, "another file");
+}
+
+TEST(Refuse, ARangeHasBothItsEnds) {
+  for (const uint64_t good : {2, 3, 9}) EXPECT_NO_THROW(check_range("heads", good, 2, 9));
+  for (const uint64_t bad : {0, 1, 10}) {
+    const ErrorParts e = parts_of([&] { check_range("heads", bad, 2, 9); });
+    EXPECT_EQ(e.code, ErrorCode::usage);
+    EXPECT_EQ(e.what, "heads = " + std::to_string(bad) + " is outside its domain");
+    EXPECT_EQ(e.where, "heads");
+    EXPECT_EQ(e.expected, "a whole number from 2 to 9");
+  }
+}
+
+}  // namespace
+}  // namespace glint
