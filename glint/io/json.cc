@@ -21,7 +21,8 @@ constexpr size_t kElementCost = 48, kContainerCost = 64, kMemberCost = 112, kStr
 // Builds the tree and counts what it takes.
 class TreeBuilder {
  public:
-  TreeBuilder(JsonCursor& cursor, size_t& memory) : cursor_(cursor), memory_(memory) {}
+  // `memory`: what the tree may take.
+  TreeBuilder(JsonCursor& cursor, size_t memory) : cursor_(cursor), memory_(memory) {}
 
   Json value() {
     switch (cursor_.peek()) {
@@ -96,23 +97,8 @@ class TreeBuilder {
   }
 
   JsonCursor& cursor_;
-  size_t& memory_;
+  size_t memory_;
 };
-
-Json parse(std::string_view text, const std::string& where, size_t first_byte, size_t& memory) {
-  JsonCursor cursor(text, where, first_byte);
-  Json result = TreeBuilder(cursor, memory).value();
-  cursor.finish();
-  return result;
-}
-
-template <class Each>
-size_t scan(std::string_view text, Each&& each) {
-  size_t begin = 0;
-  for (size_t end; (end = text.find('\n', begin)) != std::string_view::npos; begin = end + 1)
-    each(text.substr(begin, end - begin), begin);
-  return begin;
-}
 
 const char* type_name(const Json& j) {
   switch (j.type()) {
@@ -137,8 +123,10 @@ const char* type_name(const Json& j) {
 }  // namespace
 
 Json parse_json(std::string_view text, const std::string& where, size_t first_byte) {
-  size_t memory = text.size() + kSlack;
-  return parse(text, where, first_byte, memory);
+  JsonCursor cursor(text, where, first_byte);
+  Json result = TreeBuilder(cursor, text.size() + kSlack).value();
+  cursor.finish();
+  return result;
 }
 
 Json read_json(const std::string& path) { return parse_json(read_file(path, kMaxFile), path); }
@@ -209,29 +197,6 @@ void JsonFields::only(const std::vector<std::string>& known) const {
   for (const auto& [key, unused] : object_->items())
     if (std::find(known.begin(), known.end(), key) == known.end())
       fail(key, "is not known", suggest(key, known));
-}
-
-size_t scan_json_lines(std::string_view text, const std::string& where,
-                       const std::function<void(Json line, size_t byte)>& each) {
-  return scan(text, [&](std::string_view line, size_t at) { each(parse_json(line, where, at), at); });
-}
-
-JsonLines parse_json_lines(std::string_view text, const std::string& where) {
-  JsonLines result;
-  size_t memory = text.size() + kSlack;
-  result.end = scan(text, [&](std::string_view line, size_t at) {
-    if (memory < kElementCost)
-      JsonCursor(line, where, at)
-          .fail("JSON needs too much memory", at, "the size of the file + 48 MB at most");
-    memory -= kElementCost;
-    result.lines.push_back(parse(line, where, at, memory));
-  });
-  result.cut = result.end < text.size();
-  return result;
-}
-
-JsonLines read_json_lines(const std::string& path) {
-  return parse_json_lines(read_file(path, kMaxFile), path);
 }
 
 }  // namespace glint

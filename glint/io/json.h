@@ -1,14 +1,12 @@
 // JSON beyond what nlohmann-json does: a strict parser (duplicate keys refused, depth and memory bounded,
-// errors with file and byte), fields with a type check, and JSON lines whose last line a crash may have cut.
+// errors with file and byte) and fields with a type check.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
-#include <vector>
 
 namespace glint {
 
@@ -45,20 +43,5 @@ class JsonFields {
   const Json* object_;
   std::string where_, path_;
 };
-
-// Calls `each` with every complete line (one that ends in '\n') and its place. Returns the byte after the
-// last complete line: what follows was cut by a crash, and a writer that goes on truncates to there. A
-// complete line that is not JSON is an Error.
-size_t scan_json_lines(std::string_view text, const std::string& where,
-                       const std::function<void(Json line, size_t byte)>& each);
-
-struct JsonLines {
-  std::vector<Json> lines;
-  size_t end = 0;    // the byte after the last complete line
-  bool cut = false;  // something follows it
-};
-// All lines at once, in the memory that parse_json may take; scan_json_lines has no such limit.
-JsonLines parse_json_lines(std::string_view text, const std::string& where);
-JsonLines read_json_lines(const std::string& path);
 
 }  // namespace glint

@@ -320,6 +320,15 @@ struct QuadraticShrink {
   }
 };
 
+// Calls body(gate) with the float functor of a gate; SQS chooses among its three by the options.
+template <class G, class Body>
+GLINT_INLINE void with_functor(const GateParams& params, const Body& body) {
+  if constexpr (requires { G::with(params, body); })
+    G::with(params, body);
+  else
+    body(G{});
+}
+
 // Gates for GLUs, in the order of tables and menus.
 #define GLINT_GATES(X) \
   X(Sqs)               \

@@ -31,21 +31,21 @@ void glu_backward(const Products& products, const Gate& gate, ConstMatrixView<fl
   if (!dx.empty()) linear_backward(products, z, w, dx, accumulate, scratch);
 }
 
-void glu_layer_forward(const Compute& compute, const GluLayer& layer, const PackedWeights& packed,
+void glu_layer_forward(const Compute& compute, const Gate& gate, const PackedWeights& packed,
                        ConstMatrixView<float> x, MatrixView<float> z, MatrixView<float> y) {
   compute.pool.for_tiles(chunk_count(x.rows()), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(x.rows(), chunk);
-    glu_forward(compute.products, layer.gate, x.row_range(r.first, r.count), packed,
-                z.row_range(r.first, r.count), y.row_range(r.first, r.count), compute.scratch[worker]);
+    glu_forward(compute.products, gate, x.row_range(r.first, r.count), packed, z.row_range(r.first, r.count),
+                y.row_range(r.first, r.count), compute.scratch[worker]);
   });
 }
 
-void glu_layer_backward(const Compute& compute, const GluLayer& layer, const PackedWeights& packed,
+void glu_layer_backward(const Compute& compute, const Gate& gate, const PackedWeights& packed,
                         ConstMatrixView<float> x, MatrixView<float> z, ConstMatrixView<float> dy,
                         MatrixView<float> dx, MatrixView<float> dw) {
   compute.pool.for_tiles(chunk_count(x.rows()), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(x.rows(), chunk);
-    glu_backward(compute.products, layer.gate, dy.row_range(r.first, r.count), packed,
+    glu_backward(compute.products, gate, dy.row_range(r.first, r.count), packed,
                  z.row_range(r.first, r.count), dx.empty() ? dx : dx.row_range(r.first, r.count), false,
                  compute.scratch[worker]);
   });

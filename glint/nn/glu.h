@@ -24,13 +24,9 @@ void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<flo
                    ConstMatrixView<float> dy, MatrixView<float> dz);
 
 // A whole batch through one layer, on all threads: for benchmarks and for the library's users.
-struct GluLayer {
-  Gate gate;
-  ConstMatrixView<float> w;  // [2h, d]
-};
-void glu_layer_forward(const Compute& compute, const GluLayer& layer, const PackedWeights& packed,
+void glu_layer_forward(const Compute& compute, const Gate& gate, const PackedWeights& packed,
                        ConstMatrixView<float> x, MatrixView<float> z, MatrixView<float> y);
-void glu_layer_backward(const Compute& compute, const GluLayer& layer, const PackedWeights& packed,
+void glu_layer_backward(const Compute& compute, const Gate& gate, const PackedWeights& packed,
                         ConstMatrixView<float> x, MatrixView<float> z, ConstMatrixView<float> dy,
                         MatrixView<float> dx, MatrixView<float> dw);
 

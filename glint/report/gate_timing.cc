@@ -47,9 +47,8 @@ class Layer {
   // A step as in training: the weights have changed and are packed again.
   void step(const Gate& gate) {
     packed_.pack_all(compute_, w_);
-    const GluLayer layer{gate, w_};
-    glu_layer_forward(compute_, layer, packed_, x_, z_, y_);
-    glu_layer_backward(compute_, layer, packed_, x_, z_, dy_, dx_, dw_);
+    glu_layer_forward(compute_, gate, packed_, x_, z_, y_);
+    glu_layer_backward(compute_, gate, packed_, x_, z_, dy_, dx_, dw_);
   }
 
   // The three products of a step and nothing else, on weights that are packed already.

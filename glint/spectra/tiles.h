@@ -14,20 +14,13 @@ inline constexpr size_t kTileRows = 256;
 inline size_t tiles_of(size_t rows) { return (rows + kTileRows - 1) / kTileRows; }
 
 // Calls body(g) with g(float l) -> float, the gate as the model's kernels compute it.
-template <class G, class Body>
-void with_gate_kind(const GateParams& params, Body& body) {
-  if constexpr (requires { G::with(params, [](auto) {}); })
-    G::with(params, [&](auto gate) { body([gate](float l) { return gate(l).value; }); });
-  else
-    body([](float l) { return G{}(l).value; });
-}
-
 template <class Body>
 void with_gate(const Gate& gate, Body&& body) {
+  const auto value = [&](const auto functor) { body([functor](float l) { return functor(l).value; }); };
   switch (gate.kind) {
 #define GLINT_GATE_CASE(G) \
   case GateKind::G:        \
-    return with_gate_kind<G>(gate.params, body);
+    return with_functor<G>(gate.params, value);
     GLINT_GATES(GLINT_GATE_CASE)
 #undef GLINT_GATE_CASE
     case GateKind::count:

@@ -121,35 +121,6 @@ TEST(Json, FieldsAreTyped) {
   EXPECT_EQ(complaint([&] { f.object("o").only({"w"}); }), "(no complaint)");
 }
 
-TEST(JsonLines, EveryCutKeepsTheCompleteLines) {
-  const std::string text = "{\"step\":1,\"loss\":0.5}\n{\"step\":2,\"loss\":0.25}\n{\"step\":3}\n";
-  const size_t ends[] = {0, 22, 45, 56};
-  ASSERT_EQ(text.size(), 56u);
-  for (size_t n = 0; n <= text.size(); n++) {
-    const JsonLines r = parse_json_lines(text.substr(0, n), "m.jsonl");
-    size_t whole = 0;
-    while (whole < 3 && ends[whole + 1] <= n) whole++;
-    EXPECT_EQ(r.lines.size(), whole) << n;
-    EXPECT_EQ(r.end, ends[whole]) << n;
-    EXPECT_EQ(r.cut, n != ends[whole]) << n;
-    for (size_t i = 0; i < whole; i++) EXPECT_EQ(r.lines[i]["step"], i + 1);
-  }
-}
-
-TEST(JsonLines, ABrokenLineInsideIsAnError) {
-  EXPECT_EQ(complaint([] { parse_json_lines("{}\n{\"a\":\n{}\n", "m.jsonl"); }),
-            "JSON ends too early @ m.jsonl, byte 8 ! a value");
-  EXPECT_EQ(complaint([] { parse_json_lines("{}\n\n", "m.jsonl"); }),
-            "JSON ends too early @ m.jsonl, byte 3 ! a value");
-  std::vector<size_t> places;
-  EXPECT_EQ(scan_json_lines("1\n22\n3", "m", [&](Json, size_t at) { places.push_back(at); }), 5u);
-  EXPECT_EQ(places, (std::vector<size_t>{0, 2}));
-  const std::string many(4000000, '\n');
-  std::string numbers = many;
-  for (size_t i = 0; i < numbers.size(); i += 2) numbers[i] = '1';
-  EXPECT_EQ(complaint([&] { parse_json_lines(numbers, "m"); }).substr(0, 26), "JSON needs too much memory");
-}
-
 TEST(JsonText, QuotesForFilesAndForPeople) {
   EXPECT_EQ(json_quote("a\"\\\n\x7f\u20ac"), "\"a\\\"\\\\\\u000a\\u007f\u20ac\"");
   EXPECT_THROW(json_quote("\xff"), Error);

@@ -118,15 +118,5 @@ TEST(Memory, WideJson) {
   check_json("[" + std::string(50'000'000, '1') + "]");
 }
 
-TEST(Memory, JsonLines) {
-  for (const char* line : {"0\n", "{}\n", "{\"a\":0}\n"}) {
-    for (const size_t count : {100'000u, 600'000u, 3'000'000u}) {
-      std::string text;
-      for (size_t i = 0; i < count; i++) text += line;
-      EXPECT_LE(peak_of([&] { parse_json_lines(text, "m"); }) + text.size(), 2 * text.size() + kSlack);
-    }
-  }
-}
-
 }  // namespace
 }  // namespace glint

@@ -22,9 +22,9 @@ GluRun run(const Compute& compute, const Gate& gate, const Matrix<float>& x, con
              Matrix<float>(w.rows(), w.cols())};
   PackedWeights packed(compute.products, w.rows(), w.cols(), input_gradient);
   packed.pack_all(compute, w);
-  glu_layer_forward(compute, {gate, w}, packed, x, out.z, out.y);
+  glu_layer_forward(compute, gate, packed, x, out.z, out.y);
   out.dz = out.z;
-  glu_layer_backward(compute, {gate, w}, packed, x, out.dz, dy, out.dx, out.dw);
+  glu_layer_backward(compute, gate, packed, x, out.dz, dy, out.dx, out.dw);
   return out;
 }
 

@@ -80,8 +80,8 @@ TEST(Golden, FloatKernels) {
       packed.pack_all(compute, w);
       Matrix<float> z(x.rows(), w.rows()), y(x.rows(), w.rows() / 2), dx(x.rows(), x.cols()),
           dw(w.rows(), w.cols());
-      glu_layer_forward(compute, {gate, w}, packed, x, z, y);
-      glu_layer_backward(compute, {gate, w}, packed, x, z, dy, dx, dw);
+      glu_layer_forward(compute, gate, packed, x, z, y);
+      glu_layer_backward(compute, gate, packed, x, z, dy, dx, dw);
       const std::string what = c.at("gate").get<std::string>() + " on " + std::string(name(isa));
       expect_near(y, matrix(c.at("y")), 1e-5, what + " y");
       expect_near(dx, matrix(c.at("dx")), 1e-5, what + " dx");

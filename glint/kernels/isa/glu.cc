@@ -5,19 +5,10 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-// Calls body(gate) with the gate's float functor; SQS chooses between its two.
-template <class G, class Body>
-GLINT_INLINE void with_gate(const GateParams& params, const Body& body) {
-  if constexpr (requires { G::with(params, body); })
-    G::with(params, body);
-  else
-    body(G{});
-}
-
 template <class G>
 void forward(const GateParams& params, size_t rows, size_t h, const float* z, size_t z_stride, float* y,
              size_t y_stride) {
-  with_gate<G>(params, [&](const auto gate) {
+  with_functor<G>(params, [&](const auto gate) {
     for (size_t i = 0; i < rows; i++) {
       const float* __restrict l = z + i * z_stride;
       const float* __restrict r = l + h;
@@ -30,7 +21,7 @@ void forward(const GateParams& params, size_t rows, size_t h, const float* z, si
 template <class G>
 void backward(const GateParams& params, size_t rows, size_t h, const float* z, size_t z_stride,
               const float* dy, size_t dy_stride, float* dz, size_t dz_stride) {
-  with_gate<G>(params, [&](const auto gate) {
+  with_functor<G>(params, [&](const auto gate) {
     for (size_t i = 0; i < rows; i++) {
       const float* l = z + i * z_stride;
       const float* r = l + h;
@@ -53,7 +44,7 @@ void backward(const GateParams& params, size_t rows, size_t h, const float* z, s
 template <class G>
 void apply(const GateParams& params, size_t n, const float* __restrict l, float* __restrict value,
            float* __restrict slope) {
-  with_gate<G>(params, [&](const auto gate) {
+  with_functor<G>(params, [&](const auto gate) {
     if (slope == nullptr) {
       for (size_t j = 0; j < n; j++) value[j] = gate(l[j]).value;
     } else if (value == nullptr) {
