@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/finite.h"
 #include "glint/base/version.h"
 #include "glint/cli/opened_run.h"
 #include "glint/cli/page_language.h"
@@ -84,6 +85,7 @@ double half_deviation(const ImageModel& model, const Machine& machine, const Lin
                       ConstMatrixView<uint8_t> pixels, ConstMatrixView<float> logits) {
   ImageModel rounded = model;
   for (float& w : rounded.weights.span()) w = from_half(to_half(w));
+  if (!all_finite(rounded.weights)) return INFINITY;  // f16 cannot hold them
   const ImagePass pass =
       ImageReading(rounded, machine.compute(), linalg).run(pixels, model.config.layers - 1);
   double most = 0;

@@ -1,8 +1,7 @@
 #include "glint/model/classifier.h"
 
-#include <cassert>
-
-#include "glint/base/error.h"
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
 
@@ -31,6 +30,8 @@ LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, s
 }  // namespace
 
 void check(const ClassifierConfig& c) {
+  check_range("inputs", c.inputs, 1, size_t{1} << 20);
+  check_range("classes", c.classes, 2, 256);
   check_range("--layers", c.layers, 1, 64);
   check_range("--d-model", c.d_model, 1, 16384);
   check_range("--d-hidden", c.hidden(), 1, 16384);
@@ -54,7 +55,12 @@ ClassifierParams classifier_params(const ClassifierConfig& c) {
 
 ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute& compute, size_t max_batch,
                                    bool training)
-    : config_(config), compute_(compute), max_batch_(max_batch), params_(classifier_params(config)) {
+    : config_((check(config), config)),
+      compute_(compute),
+      max_batch_(max_batch),
+      training_(training),
+      params_(classifier_params(config)) {
+  if (max_batch == 0) bad_argument("max_batch", "a batch of 0 rows", "at least 1");
   const Products& products = compute.products;
   const auto spec = [&](const LayerParams& l) -> const ParamSpec& { return params_.table[l.weight]; };
   embed_ = PackedWeights(products, spec(params_.embed).rows, spec(params_.embed).cols, false);
@@ -98,7 +104,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 }
 
 void ClassifierEngine::set_weights(std::span<const float> weights) {
-  assert(weights.size() == params_.table.floats());
+  params_.table.check_buffer(weights, "set_weights");
   weights_ = weights;
   const size_t n = blocks_.size();
   size_t total = embed_.pieces() + head_.pieces();
@@ -189,6 +195,29 @@ void ClassifierEngine::weight_gradients(size_t rows, std::span<float> gradients)
                            params_.table.view(gradients, l.weight), t.tile, compute_.scratch[worker]);
     }
   });
+}
+
+void ClassifierEngine::check_batch(size_t rows, const RowSource& source, std::span<const uint8_t> labels) const {
+  if (weights_.empty()) bad_argument("set_weights", "the engine has no weights yet", "set_weights before a batch");
+  if (!source) bad_argument("source", "there is no source of rows", "a function that writes a row");
+  if (rows > max_batch_)
+    bad_argument("rows", "a batch of " + std::to_string(rows) + " rows",
+                 "at most " + std::to_string(max_batch_) + ", which the engine was made for");
+  if (labels.size() < rows)
+    bad_argument("labels", std::to_string(labels.size()) + " labels for " + std::to_string(rows) + " rows",
+                 "a label for every row");
+  check_labels(labels.first(rows), config_.classes);
+}
+
+// The sums and products of a chunk that went forward. The left half by itself, because a gate that saturates hides
+// what became infinite; the right half and all else come through to the logits.
+void ClassifierEngine::check_numbers(Range rows) const {
+  const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
+  for (size_t i = 0; i < blocks_.size(); i++) {
+    if (config_.norm == Norm::rms) check_norm(inverse_[i].row_range(rows.first, rows.count), i);
+    if (!all_finite(cut(z_[i]).col_range(0, config_.hidden()))) throw_overflow("layer " + std::to_string(i + 1));
+  }
+  if (!all_finite(cut(logits_))) throw_overflow("the logits");
 }
 
 BatchResult ClassifierEngine::sum_results(size_t rows) const {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "glint/base/argument.h"
 #include "glint/base/rng.h"
 
 namespace glint {
@@ -19,7 +20,14 @@ size_t ParamTable::parameters() const {
   return total;
 }
 
+void ParamTable::check_buffer(std::span<const float> buffer, const char* where) const {
+  if (buffer.size() != floats_)
+    bad_argument(where, std::to_string(buffer.size()) + " floats",
+                 std::to_string(floats_) + ": the parameters of the model, with the gaps for alignment");
+}
+
 void ParamTable::initialise(std::span<float> buffer, uint64_t seed) const {
+  check_buffer(buffer, "initialise");
   std::fill(buffer.begin(), buffer.end(), 0.0f);
   for (size_t t = 0; t < specs_.size(); t++) {
     const ParamSpec& s = specs_[t];

@@ -35,6 +35,8 @@ class ParamTable {
   MatrixView<T> view(std::span<T> buffer, size_t i) const {
     return {buffer.data() + specs_[i].offset, specs_[i].rows, specs_[i].cols};
   }
+  // Error (usage) unless the buffer has the size of the table; `where` names it.
+  void check_buffer(std::span<const float> buffer, const char* where) const;
   // The same values whatever the gate: they depend on the seed and on the tensor's place in the table alone.
   void initialise(std::span<float> buffer, uint64_t seed) const;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/spectra/lanczos.h"
 
@@ -204,6 +205,7 @@ LocalError ImageReading::local_error(const Units& units, const ImagePass& pass, 
       double value = values[u] + (units.constants.empty() ? 0 : units.constants[u]);
       for (size_t j = 0; j < d; j++) value += (to_left(u, j) + to_right(u, j)) * input[j];
       if (units.decisions && !pass.around.span().empty()) value += pass.around(i, u);
+      if (!std::isfinite(value)) throw_overflow("the local form of input " + std::to_string(i));
       const double model = units.decisions ? static_cast<double>(pass.logits(i, u)) : own(i, u);
       errors[i].largest = std::max(errors[i].largest, std::fabs(value - model));
       errors[i].scale = std::max(errors[i].scale, std::fabs(model));

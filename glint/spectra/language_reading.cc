@@ -5,6 +5,7 @@
 #include <mutex>
 #include <numeric>
 
+#include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 
 namespace glint {
@@ -64,8 +65,7 @@ LanguageReading::LanguageReading(const LanguageModel& model, const Compute& comp
     : model_(model), compute_(compute), linalg_(linalg), params_(transformer_params(model.config)) {
   const ConstMatrixView<float> e = input_map().matrix;
   for (size_t t = 0; t < e.rows(); t++)
-    embedding_norms_.push_back(
-        static_cast<float>(std::sqrt(compute.kernels().sum_squares(e.cols(), e.row_ptr(t)))));
+    embedding_norms_.push_back(std::sqrt(compute.kernels().sum_squares(e.cols(), e.row_ptr(t))));
 }
 
 GluLayerView LanguageReading::layer(size_t i) const {
@@ -151,6 +151,7 @@ LanguageReading::Reading LanguageReading::read(size_t i, ConstMatrixView<double>
     }
     out.linear_share.push_back(ratio(part, whole));
   }
+  if (!all_finite(out.linear_share)) throw_overflow("the linear part of layer " + std::to_string(i + 1));
   return out;
 }
 
@@ -186,6 +187,9 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
     out.tokens.eigenvectors_r2.push_back(total[t] > 0 ? 1 - wrong_squared[t] / total[t] : 0);
     out.tokens.linear_share.push_back(ratio(part[t], whole[t]));
   }
+  // Sums that overflow would come out as a share of 0.
+  for (const std::vector<double>* sums : {&total, &wrong, &wrong_squared, &part, &whole})
+    if (!all_finite(*sums)) throw_overflow("the tokens' outputs of layer " + std::to_string(i + 1));
   return out;
 }
 
@@ -199,7 +203,7 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
   for (size_t t = 0; t < e.rows(); t++) {
     double dot = 0;
     for (size_t j = 0; j < e.cols(); j++) dot += static_cast<double>(e(t, j)) * vector[j];
-    const double length = norm * static_cast<double>(embedding_norms_[t]);
+    const double length = norm * embedding_norms_[t];
     cosine[t] = length > 0 ? dot / length : 0;
   }
   std::vector<TokenId> order;
@@ -240,6 +244,7 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
     Worker& w = workers[id];
     if (w.q.rows() == 0) w.q = Matrix<double>(view.width(), view.width()), w.values.resize(view.width());
     builder.build(weights.view().row(t), w.q, w.scratch);
+    if (!all_finite(w.q)) throw_overflow("the interaction matrix of token " + std::to_string(t));
     linalg_.eigh_in_place(w.q, w.values, w.workspace);
     const std::vector<uint32_t> order = order_by_magnitude(w.values);
     out[t] = {.token = tokens[t],
