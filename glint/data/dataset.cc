@@ -7,7 +7,7 @@
 #include <optional>
 #include <span>
 
-#include "glint/base/error.h"
+#include "glint/base/argument.h"
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
 #include "glint/base/threads.h"
@@ -316,6 +316,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   std::error_code ignored;
   if (!fs::is_directory(name_or_dir, ignored)) {
     const bool path_like = name_or_dir.find('/') != std::string::npos;
+    if (path_like) exists(name_or_dir);  // an Error of its own when the system does not tell
     throw Error({.code = path_like ? ErrorCode::bad_file : ErrorCode::usage,
                  .what = path_like ? "no such folder" : "no data set is called " + name_or_dir,
                  .where = path_like ? name_or_dir : "--data",
@@ -324,6 +325,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   }
   std::string report;
   const auto files = find_files(name_or_dir, report);
+  if (!files) exists(name_or_dir + "/" + kFiles[0]);  // the same
   if (!files)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the folder is not a data set",
@@ -375,6 +377,34 @@ std::vector<DatasetStatus> list_datasets(const DataOptions& options) {
   describe(make_glyphs(options), glyphs);
   list.push_back(std::move(glyphs));
   return list;
+}
+
+void check(const ImageSet& set, const std::string& where) {
+  const std::string size = std::to_string(set.height) + " x " + std::to_string(set.width);
+  if (set.labels.size() != set.pixels.rows())
+    bad_argument(where, std::to_string(set.labels.size()) + " labels for " + std::to_string(set.pixels.rows()) + " images",
+                 "a label for every image");
+  if (set.pixels.rows() > 0 && (set.width == 0 || set.pixels.cols() % set.width != 0 ||
+                                set.pixels.cols() / set.width != set.height))
+    bad_argument(where, "images of " + std::to_string(set.pixels.cols()) + " pixels that are said to be " + size,
+                 "as many pixels as height x width");
+  for (size_t i = 0; i < set.labels.size(); i++)
+    if (set.labels[i] >= set.classes)
+      bad_argument(where, "label " + std::to_string(set.labels[i]) + " of image " + std::to_string(i) + " is no class",
+                   "labels below " + std::to_string(set.classes));
+}
+
+void check(const Dataset& data) {
+  check(data.train, "train");
+  check(data.test, "test");
+  if (data.test.count() > 0 && (data.test.height != data.train.height || data.test.width != data.train.width))
+    bad_argument("test", "the test images have another size than the training images", "one size");
+  if (data.test.classes > data.train.classes)
+    bad_argument("test", std::to_string(data.test.classes) + " classes, more than the training images have",
+                 "at most " + std::to_string(data.train.classes));
+  if (data.class_names.size() != data.train.classes)
+    bad_argument("class_names", std::to_string(data.class_names.size()) + " names",
+                 std::to_string(data.train.classes) + ", one for every class");
 }
 
 }  // namespace glint

@@ -31,6 +31,11 @@ struct Dataset {
   std::string origin;  // the folder, or "built in"
 };
 
+// Error (usage) unless pixels, sizes, labels and names fit together: for data that a caller puts together. `where` names
+// the set.
+void check(const ImageSet& set, const std::string& where);
+void check(const Dataset& data);
+
 // The folders to look in, in this order: data_dir/NAME and data_dir, environment/NAME, data_home/glint/NAME,
 // system/NAME. An empty one is left out.
 struct DataPaths {

@@ -12,7 +12,7 @@
 #include <cstring>
 #include <vector>
 
-#include "glint/base/error.h"
+#include "glint/base/errno_code.h"
 
 namespace glint {
 namespace {
@@ -59,7 +59,7 @@ struct TextStream::State {
                  .hint = hint});
   }
   [[noreturn]] void unreadable() const {
-    throw Error({.code = ErrorCode::bad_file,
+    throw Error({.code = code_of_errno(errno),
                  .what = std::string("cannot read: ") + std::strerror(errno),
                  .where = name,
                  .expected = "a text file, plain, .gz or .xz, or - for stdin"});

@@ -1,14 +1,15 @@
 #include "glint/model/classifier.h"
 
+#include <cmath>
+
 #include "glint/base/argument.h"
 #include "glint/base/finite.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
-
-constexpr float kNormEps = 1e-8f;
 
 void check_range(const char* option, size_t value, size_t low, size_t high) {
   if (value >= low && value <= high) return;
@@ -88,7 +89,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
   for (size_t i = 0; i < n; i++) {
     z_.push_back(arena_.padded(b, 2 * config.hidden()));
     normed_.push_back(norm ? arena_.padded(b, width(i)) : states_[i]);
-    inverse_.push_back(norm ? arena_.matrix<float>(b, 1) : MatrixView<float>());
+    inverse_.push_back(norm ? arena_.alloc<float>(b) : std::span<float>());
   }
   for (size_t i = 0; i < 2 * compute.pool.size(); i++) d_state_.push_back(arena_.padded(chunk, widest));
   losses_ = arena_.alloc<float>(b);
@@ -137,9 +138,7 @@ void ClassifierEngine::forward_chunk(Range rows, const RowSource& source, std::s
   add_bias(params_.embed.bias, cut(states_[0]));
   for (size_t i = 0; i < blocks_.size(); i++) {
     const MatrixView<float> x = cut(states_[i]), u = cut(normed_[i]), z = cut(z_[i]), y = cut(states_[i + 1]);
-    if (config_.norm == Norm::rms)
-      k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(),
-                        inverse_[i].row_ptr(rows.first));
+    if (config_.norm == Norm::rms) norm_forward(k, x, u, inverse_[i].subspan(rows.first, rows.count));
     linear_forward(products, u, blocks_[i], z, scratch);
     add_bias(params_.blocks[i].bias, z);
     gate_forward(k, config_.gate, z, y);
@@ -167,11 +166,8 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint8_t> label
     const MatrixView<float> dx = i == 0 ? cut(d_embed_) : temporary(i % 2, x.cols());
     gate_backward(k, config_.gate, z, dy, z);
     linear_backward(products, z, blocks_[i], dx, false, scratch);
-    if (config_.norm == Norm::rms) {
-      const MatrixView<float> u = cut(normed_[i]);
-      k.rmsnorm_backward(x.rows(), x.cols(), u.data(), u.stride(), inverse_[i].row_ptr(rows.first), dx.data(),
-                         dx.stride(), dx.data(), dx.stride());
-    }
+    if (config_.norm == Norm::rms)
+      norm_backward(k, cut(normed_[i]), inverse_[i].subspan(rows.first, rows.count), dx, dx);
     if (config_.residual) k.add_rows(dx.rows(), dx.cols(), dy.data(), dy.stride(), dx.data(), dx.stride());
     dy = dx;
   }
@@ -209,30 +205,30 @@ void ClassifierEngine::check_batch(size_t rows, const RowSource& source, std::sp
   check_labels(labels.first(rows), config_.classes);
 }
 
-// The sums and products of a chunk that went forward. The left half by itself, because a gate that saturates hides
-// what became infinite; the right half and all else come through to the logits.
+// Of a chunk that went forward. The left halves, because a gate that saturates hides what became infinite; what else
+// overflows comes through to the next norm or to the logits.
 void ClassifierEngine::check_numbers(Range rows) const {
   const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
-  for (size_t i = 0; i < blocks_.size(); i++) {
-    if (config_.norm == Norm::rms) check_norm(inverse_[i].row_range(rows.first, rows.count), i);
+  for (size_t i = 0; i < blocks_.size(); i++)
     if (!all_finite(cut(z_[i]).col_range(0, config_.hidden()))) throw_overflow("layer " + std::to_string(i + 1));
-  }
   if (!all_finite(cut(logits_))) throw_overflow("the logits");
 }
 
 BatchResult ClassifierEngine::sum_results(size_t rows) const {
   BatchResult result;
   result.loss = compute_.kernels().sum(rows, losses_.data());
+  if (!std::isfinite(result.loss)) throw_overflow("the loss");
   for (size_t i = 0; i < rows; i++) result.correct += hits_[i];
   return result;
 }
 
 BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
                                        std::span<const uint8_t> labels) {
-  assert(rows <= max_batch_ && labels.size() >= rows);
+  check_batch(rows, source, labels);
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
+    check_numbers(r);
     softmax_loss_forward(compute_.kernels(), logits_.row_range(r.first, r.count),
                          labels.subspan(r.first, r.count), losses_.subspan(r.first, r.count),
                          hits_.subspan(r.first, r.count));
@@ -242,14 +238,27 @@ BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
 
 BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
                                                std::span<const uint8_t> labels, std::span<float> gradients) {
-  assert(rows <= max_batch_ && labels.size() >= rows && gradients.size() == params_.table.floats());
+  if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
+  check_batch(rows, source, labels);
+  if (rows == 0) bad_argument("rows", "a batch of 0 rows has no gradient", "at least 1");
+  params_.table.check_buffer(gradients, "gradients");
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
+    check_numbers(r);
     backward_chunk(r, labels, rows, worker, compute_.scratch[worker]);
   });
   weight_gradients(rows, gradients);
   return sum_results(rows);
+}
+
+ConstMatrixView<float> ClassifierEngine::layer_input(size_t i) const { return normed_[checked_layer(i)]; }
+ConstMatrixView<float> ClassifierEngine::state(size_t i) const { return states_[checked_layer(i)]; }
+
+size_t ClassifierEngine::checked_layer(size_t i) const {
+  if (i >= blocks_.size())
+    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(blocks_.size()));
+  return i;
 }
 
 }  // namespace glint

@@ -1,21 +1,18 @@
 #include "glint/model/generator.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
 
-constexpr float kNormEps = 1e-8f;
 constexpr size_t kVocabBlock = 512;  // 256 KB of weights at d = 128: a piece of L2
-
-void norm(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float* inverse) {
-  k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
-}
 
 size_t whole_panels(size_t columns, size_t nr) { return (columns + nr - 1) / nr * nr; }
 
@@ -33,20 +30,22 @@ MatrixView<float> cut(Matrix<float>& m, Range r) { return m.view().row_range(r.f
 }  // namespace
 
 size_t Generator::slot_bytes(const TransformerConfig& config, const Kernels& kernels, size_t room) {
+  check(config);
   const size_t cache = config.layers * config.heads * head_floats(config, kernels.nr, room);
   const size_t token = 6 * config.d_model + 3 * config.hidden() + config.vocab + 1;
   return sizeof(float) * (cache + token);
 }
 
 Generator::Generator(const TransformerConfig& config, const Compute& compute, size_t slots, size_t room)
-    : config_(config),
+    : config_((check(config), config)),
       compute_(compute),
       room_(room ? std::min(room, config.context) : config.context),
       params_(transformer_params(config)),
       scale_(static_cast<float>(1 / std::sqrt(2.0 * static_cast<double>(config.layers)))),
       rotary_(room_, config.head_dim()),
-      positions_(slots) {
-  check(config);
+      positions_(slots),
+      step_of_(slots) {
+  if (slots == 0) bad_argument("slots", "no slots", "at least 1");
   const size_t d = config.d_model, h = config.hidden(), nr = compute.kernels().nr;
   const Products& p = compute.products;
   for (size_t i = 0; i < config.layers; i++)
@@ -70,7 +69,7 @@ Generator::Generator(const TransformerConfig& config, const Compute& compute, si
 }
 
 void Generator::set_weights(std::span<const float> weights) {
-  assert(weights.size() == params_.table.floats());
+  params_.table.check_buffer(weights, "set_weights");
   weights_ = weights;
   const auto view = [&](size_t i) { return params_.table.view(weights, i); };
   for (size_t i = 0; i < config_.layers; i++) {
@@ -92,7 +91,27 @@ float* Generator::values(size_t slot, size_t layer, size_t head) {
   return keys(slot, layer, head) + key_floats_;
 }
 
+size_t Generator::checked(size_t slot) const {
+  if (slot >= positions_.size())
+    bad_argument("slot", "there is no slot " + std::to_string(slot), "below " + std::to_string(positions_.size()));
+  return slot;
+}
+
+void Generator::check_step(std::span<const uint32_t> slots, std::span<const TokenId> tokens) {
+  if (weights_.empty()) bad_argument("set_weights", "the generator has no weights yet", "set_weights before a step");
+  check_argument(slots.size() == tokens.size(), "step", "a token for every slot");
+  check_tokens(tokens, config_.vocab);
+  steps_++;
+  for (const uint32_t slot : slots) {
+    if (full(slot))
+      bad_argument("slots", "slot " + std::to_string(slot) + " is full", "at most " + std::to_string(room_) + " tokens");
+    if (std::exchange(step_of_[slot], steps_) == steps_)
+      bad_argument("slots", "slot " + std::to_string(slot) + " is given twice", "slots that differ");
+  }
+}
+
 void Generator::copy(size_t from, size_t to) {
+  checked(from), checked(to);
   if (from == to) return;
   positions_[to] = positions_[from];
   const auto source = cache_.view().row(from);
@@ -150,11 +169,11 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
   const Kernels& k = compute_.kernels();
   const std::span<std::byte> scratch = compute_.scratch[worker];
   const MatrixView<float> x = cut(x_, r), u = cut(u_, r), qkv = cut(qkv_, r), z = cut(z_, r), y = cut(y_, r);
-  float* inverse = inverse_.data() + r.first;
+  const std::span<float> inverse = inverse_.span().subspan(r.first, r.count);
   embedding_forward(tokens.subspan(r.first, r.count), params_.table.view(weights_, params_.wte), x);
   for (size_t i = 0; i < config_.layers; i++) {
     const Block& b = blocks_[i];
-    norm(k, x, u, inverse);
+    norm_forward(k, x, u, inverse);
     linear_forward(p, u, b.qkv, qkv, scratch);
     for (size_t j = 0; j < r.count; j++) {
       const size_t slot = slots[r.first + j];
@@ -162,18 +181,19 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
       attend(r.first + j, slot, i, worker);
     }
     p.multiply(cut(a_, r), b.o.forward(), x, true, scratch);
-    norm(k, x, u, inverse);
+    norm_forward(k, x, u, inverse);
     linear_forward(p, u, b.mlp_w, z, scratch);
+    // A gate that saturates hides what became infinite; what else overflows comes through to the next norm.
+    if (!all_finite(z.col_range(0, y.cols()))) throw_overflow("layer " + std::to_string(i + 1));
     gate_forward(k, config_.gate, z, y);
     p.multiply(y, b.mlp_p.forward(), x, true, scratch);
   }
-  norm(k, x, u, inverse);
+  norm_forward(k, x, u, inverse);
 }
 
 MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,
                                   bool logits) {
-  assert(slots.size() == tokens.size() && slots.size() <= positions_.size());
-  assert(std::none_of(slots.begin(), slots.end(), [&](uint32_t slot) { return full(slot); }));
+  check_step(slots, tokens);
   const size_t n = slots.size(), each = group_rows(), groups = (n + each - 1) / each;
   const auto rows = [&](size_t group) { return Range{group * each, std::min(each, n - group * each)}; };
   compute_.pool.for_tiles(groups,
@@ -185,6 +205,7 @@ MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<con
     const PackedWeights& block = head_[tile / groups];
     const MatrixView<float> out = cut(logits_, r).col_range(tile / groups * kVocabBlock, block.rows());
     linear_forward(compute_.products, cut(u_, r), block, out, compute_.scratch[worker]);
+    if (!all_finite(out)) throw_overflow("the logits");
   });
   return logits_.view().row_range(0, n);
 }

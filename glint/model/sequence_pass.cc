@@ -5,17 +5,16 @@
 
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"
+#include "glint/nn/norm.h"
 
 namespace glint {
 namespace {
 
-constexpr float kNormEps = 1e-8f;
-
-void norm_forward(const Kernels& k, ConstMatrixView<float> x, MatrixView<float> u, float* inverse) {
-  k.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse);
-}
-
 MatrixView<float> cut(const MatrixView<float>& m, Range r) { return m.row_range(r.first, r.count); }
+template <class T>
+std::span<T> cut(std::span<T> v, Range r) {
+  return v.subspan(r.first, r.count);
+}
 
 }  // namespace
 
@@ -96,7 +95,7 @@ void SequencePass::attention_forward(size_t i, std::span<std::byte> scratch) {
   const TransformerWeights::Block& w = weights_.blocks[i];
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
-    norm_forward(products_.kernels(), cut(x_, r), cut(l.u1, r), l.inverse1.data() + r.first);
+    norm_forward(products_.kernels(), cut(x_, r), cut(l.u1, r), cut(l.inverse1, r));
     linear_forward(products_, cut(l.u1, r), w.qkv, cut(l.qkv, r), scratch);
     weights_.rotary.forward(products_.kernels(), config_.heads, r.first, cut(l.qkv, r));
   }
@@ -108,7 +107,7 @@ void SequencePass::glu_forward(size_t i, Range r, std::span<std::byte> scratch) 
   const Layer& l = layer(i);
   const TransformerWeights::Block& w = weights_.blocks[i];
   products_.multiply(cut(l.a, r), w.o.forward(), cut(x_, r), true, scratch);
-  norm_forward(products_.kernels(), cut(x_, r), cut(l.u2, r), l.inverse2.data() + r.first);
+  norm_forward(products_.kernels(), cut(x_, r), cut(l.u2, r), cut(l.inverse2, r));
   linear_forward(products_, cut(l.u2, r), w.mlp_w, cut(l.z, r), scratch);
   gate_forward(products_.kernels(), config_.gate, cut(l.z, r), cut(l.y, r));
   products_.multiply(cut(l.y, r), w.mlp_p.forward(), cut(x_, r), true, scratch);
@@ -119,13 +118,26 @@ void SequencePass::block_forward(size_t i, std::span<std::byte> scratch) {
   for (size_t c = 0; c < chunks(); c++) glu_forward(i, chunk(c), scratch);
 }
 
+// The left halves of a layer's GLU: a gate that saturates hides what became infinite. What else overflows comes through
+// to the next norm.
+void SequencePass::check_numbers(size_t i) const {
+  if (!all_finite(layer(i).z.row_range(0, tokens_).col_range(0, config_.hidden())))
+    throw_overflow("layer " + std::to_string(i + 1));
+}
+
+void SequencePass::blocks_forward(size_t count, std::span<std::byte> scratch) {
+  for (size_t i = 0; i < count; i++) {
+    block_forward(i, scratch);
+    check_numbers(i);
+  }
+}
+
 // dx += the gradient through u = norm(x); du is overwritten.
 void SequencePass::norm_backward(MatrixView<float> u, std::span<const float> inverse, Range r,
                                  MatrixView<float> du) {
   const Kernels& k = products_.kernels();
-  const MatrixView<float> rows = cut(u, r), dx = cut(dx_, r);
-  k.rmsnorm_backward(r.count, u.cols(), rows.data(), rows.stride(), inverse.data() + r.first, du.data(),
-                     du.stride(), du.data(), du.stride());
+  const MatrixView<float> dx = cut(dx_, r);
+  glint::norm_backward(k, cut(u, r), cut(inverse, r), du, du);
   k.add_rows(r.count, u.cols(), du.data(), du.stride(), dx.data(), dx.stride());
 }
 
@@ -163,7 +175,7 @@ void SequencePass::block_backward(size_t i, std::span<float> gradients, std::spa
 
 MatrixView<float> SequencePass::final_norm(Range r) {
   const MatrixView<float> u = final_.row_range(0, r.count);
-  norm_forward(products_.kernels(), cut(x_, r), u, final_inverse_.data());
+  norm_forward(products_.kernels(), cut(x_, r), u, final_inverse_);
   return u;
 }
 
@@ -179,19 +191,19 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
     vocab_loss_forward(products_, weights_.head, u, targets, vocab_, losses.subspan(r.first, r.count),
                        hits_.first(r.count), scratch);
     for (size_t j = 0; j < r.count; j++) correct += hits_[j];
+    if (!all_finite(losses.subspan(r.first, r.count))) throw_overflow("the loss");
     if (gradients.empty()) continue;
     const MatrixView<float> du = cut(dx_, r);
     vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du,
                         params_.table.view(gradients, params_.head), scratch);
-    products_.kernels().rmsnorm_backward(r.count, u.cols(), u.data(), u.stride(), final_inverse_.data(),
-                                         du.data(), du.stride(), du.data(), du.stride());
+    glint::norm_backward(products_.kernels(), u, final_inverse_, du, du);
   }
   return correct;
 }
 
 uint64_t SequencePass::forward(const TokenRow& row, std::span<float> losses, std::span<std::byte> scratch) {
   embed(row.input);
-  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  blocks_forward(config_.layers, scratch);
   return head(row, 1, losses, {}, scratch);
 }
 
@@ -199,7 +211,7 @@ uint64_t SequencePass::forward_backward(const TokenRow& row, float scale, std::s
                                         std::span<float> gradients, std::span<std::byte> scratch) {
   assert(training_);
   embed(row.input);
-  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  blocks_forward(config_.layers, scratch);
   const uint64_t correct = head(row, scale, losses, gradients, scratch);
   for (size_t i = config_.layers; i-- > 0;) block_backward(i, gradients, scratch);
   embedding_backward(products_.kernels(), row.input, dx_.row_range(0, tokens_),
@@ -211,7 +223,7 @@ void SequencePass::trace(std::span<const TokenId> tokens, size_t at, MatrixView<
                          std::span<std::byte> scratch) {
   assert(at < config_.layers && mlp_input.rows() == tokens.size() && mlp_input.cols() == config_.d_model);
   embed(tokens);
-  for (size_t i = 0; i <= at; i++) block_forward(i, scratch);
+  blocks_forward(at + 1, scratch);
   for (size_t i = 0; i < tokens_; i++)
     std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
 }
@@ -220,11 +232,12 @@ void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out
                           std::span<std::byte> scratch) {
   assert(out.rows() == tokens.size() && out.cols() == config_.vocab);
   embed(tokens);
-  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  blocks_forward(config_.layers, scratch);
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
     vocab_logits(products_, weights_.head, final_norm(r), cut(out, r), scratch);
   }
+  if (!all_finite(out)) throw_overflow("the logits");
 }
 
 }  // namespace glint

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/argument.h"
 #include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/spectra/lanczos.h"
@@ -22,9 +23,15 @@ std::vector<uint32_t> evenly_spaced(size_t count, size_t most) {
 }  // namespace
 
 ImageReading::ImageReading(const ImageModel& model, const Compute& compute, const LinearAlgebra& linalg)
-    : model_(model), compute_(compute), linalg_(linalg), params_(classifier_params(model.config)) {}
+    : model_(model),
+      compute_(compute),
+      linalg_(linalg),
+      params_((check(model.config), classifier_params(model.config))) {
+  params_.table.check_buffer(model.weights.span(), "weights");
+}
 
 GluLayerView ImageReading::layer(size_t i) const {
+  if (i >= layers()) bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
   const size_t h = model_.config.hidden();
   const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].weight);
   GluLayerView view{.left = w.row_range(0, h),
@@ -86,6 +93,12 @@ ImagePass ImageReading::run(size_t count, const ClassifierEngine::RowSource& sou
 
 ImagePass ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer,
                             std::span<const uint32_t> rows) const {
+  if (pixels.rows() > 0 && pixels.cols() != model_.config.inputs)
+    bad_argument("pixels", "images of " + std::to_string(pixels.cols()) + " pixels",
+                 std::to_string(model_.config.inputs) + ", the inputs of the model");
+  for (const uint32_t row : rows)
+    if (row >= pixels.rows())
+      bad_argument("rows", "there is no image " + std::to_string(row), "below " + std::to_string(pixels.rows()));
   return run(
       rows.empty() ? pixels.rows() : rows.size(),
       [&](size_t row, float* out) {

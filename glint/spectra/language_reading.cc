@@ -5,8 +5,10 @@
 #include <mutex>
 #include <numeric>
 
+#include "glint/base/argument.h"
 #include "glint/base/finite.h"
 #include "glint/base/sha256.h"
+#include "glint/nn/embedding.h"
 
 namespace glint {
 namespace {
@@ -62,13 +64,18 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 LanguageReading::LanguageReading(const LanguageModel& model, const Compute& compute,
                                  const LinearAlgebra& linalg)
-    : model_(model), compute_(compute), linalg_(linalg), params_(transformer_params(model.config)) {
+    : model_(model),
+      compute_(compute),
+      linalg_(linalg),
+      params_((check(model.config), transformer_params(model.config))) {
+  params_.table.check_buffer(model.weights.span(), "weights");
   const ConstMatrixView<float> e = input_map().matrix;
   for (size_t t = 0; t < e.rows(); t++)
     embedding_norms_.push_back(std::sqrt(compute.kernels().sum_squares(e.cols(), e.row_ptr(t))));
 }
 
 GluLayerView LanguageReading::layer(size_t i) const {
+  if (i >= layers()) bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
   const size_t h = model_.config.hidden();
   const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].mlp_w);
   return {.left = w.row_range(0, h),
@@ -98,6 +105,7 @@ Matrix<double> LanguageReading::hidden(size_t i, ConstMatrixView<double> directi
 
 Matrix<double> LanguageReading::token_directions(std::span<const TokenId> tokens) const {
   const ConstMatrixView<float> u = unembedding();
+  check_tokens(tokens, u.rows());
   Matrix<double> out(tokens.size(), u.cols());
   for (size_t i = 0; i < tokens.size(); i++) std::ranges::copy(u.row(tokens[i]), out.view().row_ptr(i));
   return out;

@@ -1,5 +1,6 @@
 #include "glint/train/image_task.h"
 
+#include "glint/base/argument.h"
 #include "glint/base/rng.h"
 #include "glint/data/batches.h"
 #include "glint/model/model_file.h"
@@ -19,6 +20,7 @@ ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Com
       compute_(compute),
       config_(classifier_config(options, data.train.pixels.cols(), data.train.classes)),
       steps_(batch_count(data.train.count(), options.batch, last_batch(options))) {
+  check(data);
   engine_ =
       std::make_unique<ClassifierEngine>(config_, compute, std::max<size_t>(options.batch, kEvalBatch), true);
   labels_.resize(options.batch);
@@ -80,6 +82,10 @@ Json ImageTask::data_description() const {
 }
 
 SetResult evaluate_set(ClassifierEngine& engine, const Kernels& kernels, const ImageSet& set) {
+  check(set, "images");
+  if (set.count() > 0 && set.pixels.cols() != engine.config().inputs)
+    bad_argument("images", "images of " + std::to_string(set.pixels.cols()) + " pixels",
+                 std::to_string(engine.config().inputs) + ", the inputs of the model");
   SetResult result;
   result.logits = Matrix<float>(set.count(), engine.logits().cols());
   for (size_t first = 0; first < set.count(); first += engine.max_batch()) {
