@@ -12,7 +12,7 @@
 #include <filesystem>
 #include <utility>
 
-#include "glint/base/error.h"
+#include "glint/base/errno_code.h"
 
 namespace glint {
 namespace {
@@ -30,13 +30,6 @@ namespace {
 std::string join(const std::string& directory, const std::string& name) {
   if (directory == ".") return name;
   return directory + (directory.ends_with('/') ? "" : "/") + name;
-}
-
-// Whether the system refused, or the path is wrong. The first is nothing that another file could mend.
-ErrorCode code_of(int error) {
-  for (const int wrong : {ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EISDIR, ENXIO, EINVAL})
-    if (error == wrong) return ErrorCode::bad_file;
-  return ErrorCode::failure;
 }
 
 class Descriptor {
@@ -153,7 +146,7 @@ int open_regular(const std::string& path, size_t& size) {
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     const int code = errno;
     if (fd >= 0) ::close(fd);
-    throw Error({.code = code_of(code),
+    throw Error({.code = code_of_errno(code),
                  .what = std::string("cannot read: ") + std::strerror(code),
                  .where = path});
   }
@@ -166,6 +159,12 @@ int open_regular(const std::string& path, size_t& size) {
 }
 
 }  // namespace
+
+ErrorCode code_of_errno(int error) {
+  for (const int wrong : {ENOENT, ENOTDIR, ELOOP, ENAMETOOLONG, EISDIR, ENXIO, EINVAL})
+    if (error == wrong) return ErrorCode::bad_file;
+  return ErrorCode::failure;
+}
 
 FileSystem& real_files() {
   static RealFileSystem files;  // stateless
@@ -240,7 +239,7 @@ bool exists(const std::string& path) {
   if (::stat(path.c_str(), &info) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
   throw Error(
-      {.code = code_of(errno), .what = std::string("cannot read: ") + std::strerror(errno), .where = path});
+      {.code = code_of_errno(errno), .what = std::string("cannot read: ") + std::strerror(errno), .where = path});
 }
 
 void make_own_folder(const std::string& path) {

@@ -123,10 +123,16 @@ std::string number_text(double value) {
 }
 
 std::string fixed_text(double value, int decimals) {
-  assert(std::fabs(value) < 1e300 && decimals <= 40);
-  char buffer[352];
-  const auto end =
-      std::to_chars(buffer, buffer + sizeof buffer, value, std::chars_format::fixed, decimals).ptr;
+  assert(decimals >= 0 && decimals <= 40);
+  if (!std::isfinite(value)) return number_text(value);
+  constexpr double kManyDigits = 1e15;  // from here on a double has hardly a digit after the point
+  constexpr int kShort = 3;
+  const bool large = std::fabs(value) >= kManyDigits;
+  char buffer[64];  // the longest has 15 digits before the point, 40 after it, and a sign
+  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value,
+                                 large ? std::chars_format::scientific : std::chars_format::fixed,
+                                 large ? kShort : decimals)
+                       .ptr;
   return std::string(buffer, end);
 }
 

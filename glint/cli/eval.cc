@@ -8,6 +8,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/eval_text.h"
 #include "glint/cli/given.h"
+#include "glint/cli/json_number.h"
 #include "glint/lab/run.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/sheet.h"
@@ -242,7 +243,6 @@ void report_text(Context& context, const Options& o, const LoadedRun& run, const
 
 void report_json(Context& context, const Options& o, const LoadedRun& run, const Engine& engine,
                  const Dataset& data, const Result& r) {
-  const auto finite = [](double v) { return std::isfinite(v) ? ordered_json(v) : ordered_json(); };
   ordered_json j;
   j["run"] = run.directory;
   j["model"] = ordered_json(config_to_json(run.model.config));
@@ -263,8 +263,8 @@ void report_json(Context& context, const Options& o, const LoadedRun& run, const
                             {"images", c.images},
                             {"predicted", c.predicted},
                             {"correct", c.correct},
-                            {"recall", finite(c.recall())},
-                            {"precision", finite(c.precision())}});
+                            {"recall", number_or_null(c.recall())},
+                            {"precision", number_or_null(c.precision())}});
   j["confusion"] = ordered_json::array();  // [true][predicted]
   for (size_t c = 0; c < r.classes.size(); c++) {
     const std::span<const uint32_t> row = r.confusion.view().row(c);

@@ -7,6 +7,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/json_number.h"
 #include "glint/lab/run.h"
 #include "glint/data/story_reader.h"
 #include "glint/report/table.h"
@@ -224,7 +225,9 @@ void evaluate_text(Context& context, const EvalTextOptions& o) {
                  .where = run.directory,
                  .expected = "finite logits"});
   const double accuracy = static_cast<double>(m.sum.correct) / static_cast<double>(m.sum.tokens);
+  const double perplexity = std::exp(m.loss());
   if (context.shared.json) {
+    if (!std::isfinite(perplexity)) context.say("note: the perplexity is infinite, null in the JSON");
     ordered_json j = {{"run", run.directory},
                       {"model", ordered_json(config_to_json(run.model.config))},
                       {"text", what},
@@ -233,7 +236,7 @@ void evaluate_text(Context& context, const EvalTextOptions& o) {
                       {"cut_stories", m.cut},
                       {"tokens", m.sum.tokens},
                       {"loss", m.loss()},
-                      {"perplexity", std::exp(m.loss())},
+                      {"perplexity", number_or_null(perplexity)},
                       {"accuracy", accuracy}};
     if (m.bytes) {
       j["bits_per_byte"] = m.sum.loss / std::log(2.0) / static_cast<double>(m.bytes);
@@ -250,7 +253,7 @@ void evaluate_text(Context& context, const EvalTextOptions& o) {
   }
   context.out << "run:        " << run.directory << "\ntext:       " << what << ", " << m.sum.tokens
               << " tokens\nloss:       " << fixed_text(m.loss(), 4)
-              << " per token\nperplexity: " << fixed_text(std::exp(m.loss()), 2)
+              << " per token\nperplexity: " << fixed_text(perplexity, 2)
               << "\naccuracy:   " << fixed_text(100 * accuracy, 2) << " % of the next tokens\n";
   if (m.bytes)
     context.out << "bits:       " << fixed_text(m.sum.loss / std::log(2.0) / static_cast<double>(m.bytes), 3)

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/cli/json_number.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/kernels/gates.h"
@@ -144,7 +145,7 @@ void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
     j["points"] = ordered_json::array();
     for (const double x : at)
       j["points"].push_back(
-          {{"x", x}, {"value", gate.value(x, params)}, {"derivative", gate.slope(x, params)}});
+          {{"x", x}, {"value", gate.value(x, params)}, {"derivative", number_or_null(gate.slope(x, params))}});
     context.print_json(j);
     return;
   }

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/finite.h"
 #include "glint/base/version.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/reading_options.h"
@@ -87,6 +88,7 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
                       ConstMatrixView<float> logits) {
   ImageModel rounded = model;
   for (float& w : rounded.weights.span()) w = from_half(to_half(w));
+  if (!all_finite(rounded.weights)) return INFINITY;  // f16 cannot hold them
   const ImagePass pass =
       ImageReading(rounded, engine.compute(), engine.linalg()).run(pixels, model.config.layers - 1);
   double most = 0;

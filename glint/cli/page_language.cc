@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <nlohmann/json.hpp>
 
+#include "glint/base/finite.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/language_view.h"
 #include "glint/cli/target.h"
@@ -41,6 +42,7 @@ double half_deviation(const OpenedLanguageRun& run, const Engine& engine) {
   const LanguageModel& model = run.run().model;
   std::vector<float> rounded(model.weights.span().begin(), model.weights.span().end());
   for (float& w : rounded) w = from_half(to_half(w));
+  if (!all_finite(rounded)) return INFINITY;  // f16 cannot hold them
   TransformerEngine exact(model.config, engine.compute(), 1, false);
   TransformerEngine half(model.config, engine.compute(), 1, false);
   exact.set_weights(model.weights.span());

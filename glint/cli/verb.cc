@@ -78,6 +78,20 @@ double finite_number(const std::string& word, const std::string& flags, const st
   return value;
 }
 
+// JSON has neither infinity nor NaN. The library would write null, and nobody would notice.
+void check_numbers(const nlohmann::ordered_json& value, const std::string& place) {
+  if (value.is_number_float() && !std::isfinite(value.get<double>()))
+    throw Error({.code = ErrorCode::numeric,
+                 .what = "a result is not finite, and JSON has no such number",
+                 .where = place,
+                 .expected = "finite numbers",
+                 .hint = "without --json it is printed as inf or nan"});
+  if (value.is_array())
+    for (size_t i = 0; i < value.size(); i++) check_numbers(value[i], place + "[" + std::to_string(i) + "]");
+  if (value.is_object())
+    for (const auto& [key, field] : value.items()) check_numbers(field, place.empty() ? key : place + "." + key);
+}
+
 }  // namespace
 
 void Context::say(std::string_view message) const {
@@ -85,6 +99,7 @@ void Context::say(std::string_view message) const {
 }
 
 void Context::print_json(const nlohmann::ordered_json& value) const {
+  check_numbers(value, "");
   out << value.dump(2, ' ', false, nlohmann::ordered_json::error_handler_t::replace) << '\n';
 }
 

@@ -60,17 +60,6 @@ void check_finite(const ImageSet& set, const std::string& part) {
                      .expected = "finite numbers"});
 }
 
-void check_set(const ImageSet& set, const std::string& part) {
-  const size_t samples = set.pixels.rows() + set.values.rows();
-  if (samples == 0 || set.inputs() == 0) refuse("there are no samples", part, "at least one, of one number");
-  check_shape(set, part);
-  if (set.classes < 2 || set.classes > kMaxClasses)
-    refuse("there are " + std::to_string(set.classes) + " classes", "classes",
-           "2 to " + std::to_string(kMaxClasses));
-  check_labels(set, samples, part);
-  check_finite(set, part);
-}
-
 template <class T>
 Matrix<T> copy_of(ConstMatrixView<T> from) {
   Matrix<T> to(from.rows(), from.cols());
@@ -117,10 +106,21 @@ Dataset make_dataset(const Samples<float>& train, const Samples<float>& test, co
   return dataset_of(train, test, options);
 }
 
+void check(const ImageSet& set, const std::string& part) {
+  const size_t samples = set.pixels.rows() + set.values.rows();
+  if (samples == 0 || set.inputs() == 0) refuse("there are no samples", part, "at least one, of one number");
+  check_shape(set, part);
+  if (set.classes < 2 || set.classes > kMaxClasses)
+    refuse("there are " + std::to_string(set.classes) + " classes", "classes",
+           "2 to " + std::to_string(kMaxClasses));
+  check_labels(set, samples, part);
+  check_finite(set, part);
+}
+
 void check(const Dataset& data) {
   const ImageSet &train = data.train, &test = data.test;
-  check_set(train, "train");
-  check_set(test, "test");
+  check(train, "train");
+  check(test, "test");
   if (test.inputs() != train.inputs() || test.height != train.height || test.width != train.width)
     refuse("test samples have another size than training samples: " + std::to_string(test.inputs()) +
                " numbers, " + size_text(test.height, test.width),

@@ -36,6 +36,8 @@ Dataset make_dataset(const Samples<float>& train, const Samples<float>& test, co
 // of labels than of samples, pixels that do not fit height x width, labels outside the classes, floats that are
 // not finite, a test set of another size than the training set.
 void check(const Dataset& data);
+// The same for one of its sets; `part` names it in errors.
+void check(const ImageSet& set, const std::string& part);
 
 // SHA-256 of pictures or vectors, labels and class names. Hex.
 std::string content_checksum(const Dataset& data);

@@ -92,7 +92,9 @@ void Spool::take(std::vector<std::string>& paths, const std::function<void(uint6
 
 NewFolder::NewFolder(const std::string& path) {
   std::error_code error;
-  for (fs::path p = path; !p.empty() && !fs::exists(p, error); p = p.parent_path()) made_.push_back(p);
+  // A link that leads nowhere is there, and not ours to remove.
+  for (fs::path p = path; !p.empty() && !fs::exists(fs::symlink_status(p, error)); p = p.parent_path())
+    made_.push_back(p);
   fs::create_directories(path, error);
   if (!error && fs::is_directory(path)) return;
   discard();

@@ -324,6 +324,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   std::error_code ignored;
   if (!fs::is_directory(name_or_dir, ignored)) {
     const bool path_like = name_or_dir.find('/') != std::string::npos;
+    if (path_like) exists(name_or_dir);  // an Error of its own when the system does not tell
     throw Error({.code = path_like ? ErrorCode::bad_file : ErrorCode::usage,
                  .what = path_like ? "no such folder" : "no data set is called " + name_or_dir,
                  .where = path_like ? name_or_dir : "--data",
@@ -332,6 +333,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   }
   std::string report;
   const auto files = find_files(name_or_dir, report);
+  if (!files) exists(name_or_dir + "/" + kFiles[0]);  // the same
   if (!files)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the folder is not a data set",

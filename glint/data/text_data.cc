@@ -127,6 +127,7 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
   std::error_code ignored;
   if (!fs::is_directory(name_or_dir, ignored)) {
     const bool path_like = name_or_dir.find('/') != std::string::npos;
+    if (path_like) exists(name_or_dir);  // an Error of its own when the system does not tell
     const bool file = fs::exists(name_or_dir, ignored);
     throw Error({.code = path_like || file ? ErrorCode::bad_file : ErrorCode::usage,
                  .what = file        ? "this is a file, not a tokenized corpus"
@@ -139,8 +140,10 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
   }
   std::string missing;
   for (const char* file : {kTokenizerFile, kTrainFile, kValidFile})
-    if (!fs::is_regular_file(in(name_or_dir, file), ignored))
+    if (!fs::is_regular_file(in(name_or_dir, file), ignored)) {
+      exists(in(name_or_dir, file));
       missing += (missing.empty() ? " (no " : ", ") + std::string(file);
+    }
   if (!missing.empty())
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the folder is not a tokenized corpus",

@@ -12,6 +12,7 @@
 #include <cstring>
 #include <vector>
 
+#include "glint/base/errno_code.h"
 #include "glint/base/error.h"
 #include "glint/base/refuse.h"
 
@@ -56,7 +57,7 @@ struct TextStream::State {
     glint::refuse(name, file_read - (have - at), what, expected, hint);
   }
   [[noreturn]] void unreadable() const {
-    throw Error({.code = ErrorCode::bad_file,
+    throw Error({.code = code_of_errno(errno),
                  .what = std::string("cannot read: ") + std::strerror(errno),
                  .where = name,
                  .expected = "a text file, plain, .gz or .xz, or - for stdin"});

@@ -1,9 +1,11 @@
 #include "glint/model/classifier.h"
 
 #include <algorithm>
-#include <cassert>
+#include <cmath>
 
+#include "glint/base/argument.h"
 #include "glint/base/error.h"
+#include "glint/base/finite.h"
 #include "glint/base/refuse.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
@@ -30,6 +32,8 @@ LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, s
 }  // namespace
 
 void check(const ClassifierConfig& c) {
+  check_range("inputs", c.inputs, 1, size_t{1} << 20);
+  check_range("classes", c.classes, 2, 256);
   check_range("--layers", c.layers, 1, 64);
   check_range("--d-model", c.d_model, 1, 16384);
   check_range("--d-hidden", c.hidden(), 1, 16384);
@@ -53,7 +57,12 @@ ClassifierParams classifier_params(const ClassifierConfig& c) {
 
 ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute& compute, size_t max_batch,
                                    bool training)
-    : config_(config), compute_(compute), max_batch_(max_batch), params_(classifier_params(config)) {
+    : config_((check(config), config)),
+      compute_(compute),
+      max_batch_(max_batch),
+      training_(training),
+      params_(classifier_params(config)) {
+  if (max_batch == 0) bad_argument("max_batch", "a batch of 0 rows", "at least 1");
   const Products& products = compute.products;
   const auto spec = [&](const LayerParams& l) -> const ParamSpec& { return params_.table[l.weight]; };
   embed_ = PackedWeights(products, spec(params_.embed).rows, spec(params_.embed).cols, false);
@@ -97,7 +106,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
 }
 
 void ClassifierEngine::set_weights(std::span<const float> weights) {
-  assert(weights.size() == params_.table.floats());
+  params_.table.check_buffer(weights, "set_weights");
   weights_ = weights;
   const StopScope whole(compute_.pool, {});  // half of the weights packed would be those of no model
   const size_t n = blocks_.size();
@@ -175,19 +184,42 @@ void ClassifierEngine::weight_gradients(size_t rows, std::span<float> gradients)
   });
 }
 
+void ClassifierEngine::check_batch(size_t rows, const RowSource& source, std::span<const uint32_t> labels) const {
+  if (weights_.empty()) bad_argument("set_weights", "the engine has no weights yet", "set_weights before a batch");
+  if (!source) bad_argument("source", "there is no source of rows", "a function that writes a row");
+  if (rows > max_batch_)
+    bad_argument("rows", "a batch of " + std::to_string(rows) + " rows",
+                 "at most " + std::to_string(max_batch_) + ", which the engine was made for");
+  if (labels.size() < rows)
+    bad_argument("labels", std::to_string(labels.size()) + " labels for " + std::to_string(rows) + " rows",
+                 "a label for every row");
+  check_labels(labels.first(rows), config_.classes);
+}
+
+// Of a chunk that went forward. The left halves, because a gate that saturates hides what became infinite; what else
+// overflows comes through to the next norm or to the logits.
+void ClassifierEngine::check_numbers(Range rows) const {
+  const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
+  for (size_t i = 0; i < blocks_.size(); i++)
+    if (!all_finite(cut(z_[i]).col_range(0, config_.hidden()))) throw_overflow("layer " + std::to_string(i + 1));
+  if (!all_finite(cut(logits_))) throw_overflow("the logits");
+}
+
 BatchResult ClassifierEngine::sum_results(size_t rows) const {
   BatchResult result;
   result.loss = compute_.kernels().sum(rows, losses_.data());
+  if (!std::isfinite(result.loss)) throw_overflow("the loss");
   for (size_t i = 0; i < rows; i++) result.correct += hits_[i];
   return result;
 }
 
 BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
                                        std::span<const uint32_t> labels) {
-  assert(rows <= max_batch_ && labels.size() >= rows);
+  check_batch(rows, source, labels);
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
+    check_numbers(r);
     softmax_loss_forward(compute_.kernels(), logits_.row_range(r.first, r.count),
                          labels.subspan(r.first, r.count), losses_.subspan(r.first, r.count),
                          hits_.subspan(r.first, r.count));
@@ -198,7 +230,10 @@ BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
 BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
                                                std::span<const uint32_t> labels, std::span<float> gradients,
                                                MatrixView<float> logits) {
-  assert(rows <= max_batch_ && labels.size() >= rows && gradients.size() == params_.table.floats());
+  if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
+  check_batch(rows, source, labels);
+  if (rows == 0) bad_argument("rows", "a batch of 0 rows has no gradient", "at least 1");
+  params_.table.check_buffer(gradients, "gradients");
   if (!logits.empty() && (logits.rows() != rows || logits.cols() != config_.classes))
     throw Error({.code = ErrorCode::usage,
                  .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " +
@@ -209,12 +244,22 @@ BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& sou
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
+    check_numbers(r);
     for (size_t i = r.first; i < r.first + r.count && !logits.empty(); i++)
       std::ranges::copy(logits_.row(i), logits.row_ptr(i));
     backward_chunk(r, labels, rows, worker, compute_.scratch[worker]);
   });
   weight_gradients(rows, gradients);
   return sum_results(rows);
+}
+
+ConstMatrixView<float> ClassifierEngine::layer_input(size_t i) const { return normed_[checked_layer(i)]; }
+ConstMatrixView<float> ClassifierEngine::state(size_t i) const { return states_[checked_layer(i)]; }
+
+size_t ClassifierEngine::checked_layer(size_t i) const {
+  if (i >= blocks_.size())
+    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(blocks_.size()));
+  return i;
 }
 
 }  // namespace glint

@@ -34,7 +34,7 @@ struct ClassifierConfig {
   size_t hidden() const { return d_hidden ? d_hidden : d_model; }
 };
 
-// Error (usage) naming the option and its domain.
+// Error (usage) naming what is outside its domain.
 void check(const ClassifierConfig& config);
 
 // Indices into the table; kNoParam where there is no bias.
@@ -56,7 +56,9 @@ struct BatchResult {
   size_t correct = 0;
 };
 
-// Computes with one set of weights on batches of up to `max_batch` rows. Allocates in the constructor only.
+// Computes with one set of weights on batches of up to `max_batch` rows. Allocates in the constructor only. Error
+// (usage) for a configuration outside its domain and for arguments that do not fit it; Error (numeric) when a sum or a
+// product overflows, at any layer.
 class ClassifierEngine {
  public:
   // Writes row `row` of the batch (inputs floats).
@@ -64,14 +66,16 @@ class ClassifierEngine {
 
   ClassifierEngine(const ClassifierConfig& config, const Compute& compute, size_t max_batch, bool training);
 
+  const ClassifierConfig& config() const { return config_; }
   const ClassifierParams& params() const { return params_; }
   size_t max_batch() const { return max_batch_; }
   // To be called after the weights changed, before the next batch. Keeps the pointer.
   void set_weights(std::span<const float> weights);
 
+  // Labels are below the number of classes, one for every row or more.
   BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint32_t> labels);
-  // Gradients of the mean loss over the batch. Gaps of the buffer are left alone. `logits` [rows, classes] gets the
-  // logits of the batch unless it is empty.
+  // Gradients of the mean loss over the batch, which has a row or more. Gaps of the buffer are left alone. `logits`
+  // [rows, classes] gets the logits of the batch unless it is empty.
   BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
                                std::span<float> gradients, MatrixView<float> logits = {});
 
@@ -79,11 +83,14 @@ class ClassifierEngine {
   ConstMatrixView<float> logits() const { return logits_; }
   std::span<const float> losses() const { return losses_; }
   // Of the last batch: what GLU layer i reads (after its norm), and the state before it.
-  ConstMatrixView<float> layer_input(size_t i) const { return normed_[i]; }
-  ConstMatrixView<float> state(size_t i) const { return states_[i]; }
+  ConstMatrixView<float> layer_input(size_t i) const;
+  ConstMatrixView<float> state(size_t i) const;
   std::span<const uint8_t> hits() const { return hits_; }
 
  private:
+  size_t checked_layer(size_t i) const;
+  void check_batch(size_t rows, const RowSource& source, std::span<const uint32_t> labels) const;
+  void check_numbers(Range rows) const;
   void forward_chunk(Range rows, const RowSource& source, std::span<std::byte> scratch);
   void backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch, size_t worker,
                       std::span<std::byte> scratch);
@@ -93,6 +100,7 @@ class ClassifierEngine {
   ClassifierConfig config_;
   const Compute& compute_;
   size_t max_batch_;
+  bool training_;
   ClassifierParams params_;
   std::span<const float> weights_;
   PackedWeights embed_, head_;

@@ -1,9 +1,10 @@
 #include "glint/model/generator.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
 #include "glint/nn/embedding.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/norm.h"
@@ -29,20 +30,22 @@ MatrixView<float> cut(Matrix<float>& m, Range r) { return m.view().row_range(r.f
 }  // namespace
 
 size_t Generator::slot_bytes(const TransformerConfig& config, const Kernels& kernels, size_t room) {
+  check(config);
   const size_t cache = config.layers * config.heads * head_floats(config, kernels.nr, room);
   const size_t token = 6 * config.d_model + 3 * config.hidden() + config.vocab + 1;
   return sizeof(float) * (cache + token);
 }
 
 Generator::Generator(const TransformerConfig& config, const Compute& compute, size_t slots, size_t room)
-    : config_(config),
+    : config_((check(config), config)),
       compute_(compute),
       room_(room ? std::min(room, config.context) : config.context),
       params_(transformer_params(config)),
       scale_(static_cast<float>(1 / std::sqrt(2.0 * static_cast<double>(config.layers)))),
       rotary_(room_, config.head_dim()),
-      positions_(slots) {
-  check(config);
+      positions_(slots),
+      step_of_(slots) {
+  if (slots == 0) bad_argument("slots", "no slots", "at least 1");
   const size_t d = config.d_model, h = config.hidden(), nr = compute.kernels().nr;
   const Products& p = compute.products;
   for (size_t i = 0; i < config.layers; i++)
@@ -66,7 +69,7 @@ Generator::Generator(const TransformerConfig& config, const Compute& compute, si
 }
 
 void Generator::set_weights(std::span<const float> weights) {
-  assert(weights.size() == params_.table.floats());
+  params_.table.check_buffer(weights, "set_weights");
   weights_ = weights;
   const auto view = [&](size_t i) { return params_.table.view(weights, i); };
   for (size_t i = 0; i < config_.layers; i++) {
@@ -88,7 +91,27 @@ float* Generator::values(size_t slot, size_t layer, size_t head) {
   return keys(slot, layer, head) + key_floats_;
 }
 
+size_t Generator::checked(size_t slot) const {
+  if (slot >= positions_.size())
+    bad_argument("slot", "there is no slot " + std::to_string(slot), "below " + std::to_string(positions_.size()));
+  return slot;
+}
+
+void Generator::check_step(std::span<const uint32_t> slots, std::span<const TokenId> tokens) {
+  if (weights_.empty()) bad_argument("set_weights", "the generator has no weights yet", "set_weights before a step");
+  check_argument(slots.size() == tokens.size(), "step", "a token for every slot");
+  check_tokens(tokens, config_.vocab);
+  steps_++;
+  for (const uint32_t slot : slots) {
+    if (full(slot))
+      bad_argument("slots", "slot " + std::to_string(slot) + " is full", "at most " + std::to_string(room_) + " tokens");
+    if (std::exchange(step_of_[slot], steps_) == steps_)
+      bad_argument("slots", "slot " + std::to_string(slot) + " is given twice", "slots that differ");
+  }
+}
+
 void Generator::copy(size_t from, size_t to) {
+  checked(from), checked(to);
   if (from == to) return;
   positions_[to] = positions_[from];
   const auto source = cache_.view().row(from);
@@ -160,6 +183,8 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
     linear_forward_add(p, cut(a_, r), b.o, x, scratch);
     norm_forward(k, x, u, inverse);
     glu_forward(p, config_.gate, u, b.mlp_w, z, y, scratch);
+    // A gate that saturates hides what became infinite; what else overflows comes through to the next norm.
+    if (!all_finite(z.col_range(0, y.cols()))) throw_overflow("layer " + std::to_string(i + 1));
     linear_forward_add(p, y, b.mlp_p, x, scratch);
   }
   norm_forward(k, x, u, inverse);
@@ -167,8 +192,7 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
 
 MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,
                                   bool logits) {
-  assert(slots.size() == tokens.size() && slots.size() <= positions_.size());
-  assert(std::none_of(slots.begin(), slots.end(), [&](uint32_t slot) { return full(slot); }));
+  check_step(slots, tokens);
   const size_t n = slots.size(), each = group_rows(), groups = (n + each - 1) / each;
   const auto rows = [&](size_t group) { return Range{group * each, std::min(each, n - group * each)}; };
   compute_.pool.for_tiles(groups,
@@ -180,6 +204,7 @@ MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<con
     const PackedWeights& block = head_[tile / groups];
     const MatrixView<float> out = cut(logits_, r).col_range(tile / groups * kVocabBlock, block.rows());
     linear_forward(compute_.products, cut(u_, r), block, out, compute_.scratch[worker]);
+    if (!all_finite(out)) throw_overflow("the logits");
   });
   return logits_.view().row_range(0, n);
 }

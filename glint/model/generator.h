@@ -14,6 +14,8 @@
 
 namespace glint {
 
+// Error (usage) for what does not fit: a token that is not in the vocabulary, a slot that is full or not there. Error
+// (numeric) when a sum or a product overflows.
 class Generator {
  public:
   // `room`: the most tokens that a slot takes, at most the context; 0: the context. What is computed does not
@@ -27,10 +29,10 @@ class Generator {
 
   const TransformerConfig& config() const { return config_; }
   size_t slots() const { return positions_.size(); }
-  size_t position(size_t slot) const { return positions_[slot]; }  // tokens fed so far
+  size_t position(size_t slot) const { return positions_[checked(slot)]; }  // tokens fed so far
   size_t room() const { return room_; }
-  bool full(size_t slot) const { return positions_[slot] == room_; }
-  void clear(size_t slot) { positions_[slot] = 0; }
+  bool full(size_t slot) const { return position(slot) == room_; }
+  void clear(size_t slot) { positions_[checked(slot)] = 0; }
   void copy(size_t from, size_t to);
 
   // Feeds tokens[i] to slot slots[i]; the slots differ and are not full. Gives the logits [tokens, vocab]
@@ -44,6 +46,8 @@ class Generator {
   };
   // Rows that go through all layers on one thread: a register tile of the products.
   size_t group_rows() const { return compute_.kernels().mr; }
+  size_t checked(size_t slot) const;
+  void check_step(std::span<const uint32_t> slots, std::span<const TokenId> tokens);
   float* keys(size_t slot, size_t layer, size_t head);
   float* values(size_t slot, size_t layer, size_t head);
   void layers(Range rows, std::span<const uint32_t> slots, std::span<const TokenId> tokens, size_t worker);
@@ -62,6 +66,8 @@ class Generator {
   size_t key_floats_, head_floats_;  // keys of a head; keys and values
   Matrix<float> cache_;              // [slots, layers * heads * head_floats]
   std::vector<size_t> positions_;
+  std::vector<uint64_t> step_of_;  // of a slot: the last step that fed it
+  uint64_t steps_ = 0;
   Matrix<float> x_, u_, qkv_, a_, z_, y_, logits_, inverse_;  // [slots, ...]
   Matrix<float> scores_;                                      // [workers, room]
 };

@@ -49,6 +49,7 @@ void copy_weights(const SafetensorsView& file, const ParamTable& table, std::spa
 }
 
 void write_weights(WritableFile& file, const ParamTable& table, std::span<const float> weights) {
+  table.check_buffer(weights, "weights");
   std::vector<TensorToWrite> tensors;
   for (const ParamSpec& s : table.specs())
     tensors.push_back(
@@ -98,6 +99,7 @@ std::string weights_file_hash(const ParamTable& table, std::span<const float> we
 }
 
 void load_weights(const std::string& path, const ParamTable& table, std::span<float> weights) {
+  table.check_buffer(weights, "weights");
   const SafetensorsFile file(path);
   check_tensors(file.view(), table);
   copy_weights(file.view(), table, weights);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/rng.h"
 
@@ -26,21 +27,20 @@ const ParamSpec& ParamTable::find(std::string_view name) const {
                .expected = suggest(name, names)});
 }
 
-void ParamTable::check_size(size_t floats) const {
-  if (floats != floats_)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a buffer of " + std::to_string(floats) + " floats",
-                 .where = "buffer",
-                 .expected = std::to_string(floats_) + ", as the parameters of the model take"});
-}
-
 size_t ParamTable::parameters() const {
   size_t total = 0;
   for (const ParamSpec& s : specs_) total += s.size();
   return total;
 }
 
+void ParamTable::check_buffer(std::span<const float> buffer, const char* where) const {
+  if (buffer.size() != floats_)
+    bad_argument(where, std::to_string(buffer.size()) + " floats",
+                 std::to_string(floats_) + ": the parameters of the model, with the gaps for alignment");
+}
+
 void ParamTable::initialise(std::span<float> buffer, uint64_t seed) const {
+  check_buffer(buffer, "initialise");
   std::fill(buffer.begin(), buffer.end(), 0.0f);
   for (size_t t = 0; t < specs_.size(); t++) {
     const ParamSpec& s = specs_[t];

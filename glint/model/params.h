@@ -41,15 +41,15 @@ class ParamTable {
   template <class T>
   MatrixView<T> find(std::span<T> buffer, std::string_view name) const {
     const ParamSpec& spec = find(name);
-    check_size(buffer.size());
+    check_buffer(buffer, "buffer");
     return {buffer.data() + spec.offset, spec.rows, spec.cols};
   }
+  // Error (usage) unless the buffer has the size of the table; `where` names it.
+  void check_buffer(std::span<const float> buffer, const char* where) const;
   // The same values whatever the gate: they depend on the seed and on the tensor's place in the table alone.
   void initialise(std::span<float> buffer, uint64_t seed) const;
 
  private:
-  void check_size(size_t floats) const;
-
   std::vector<ParamSpec> specs_;
   size_t floats_ = 0;
 };

@@ -1,12 +1,13 @@
 #include "glint/model/sampling.h"
 
 #include <algorithm>
-#include <cassert>
 #include <cmath>
 #include <limits>
 #include <numeric>
 
+#include "glint/base/argument.h"
 #include "glint/base/error.h"
+#include "glint/base/finite.h"
 #include "glint/base/refuse.h"
 #include "glint/base/rng.h"
 
@@ -62,11 +63,9 @@ void Sampler::keep_top_p(std::span<float> weights, double total) {
 }
 
 TokenId Sampler::choose(const Kernels& kernels, std::span<float> x, double u) {
-  assert(!x.empty() && x.size() <= kMaxVocab);
+  check_argument(!x.empty() && x.size() <= kMaxVocab, "choose", "logits of a vocabulary");
   const float top = x[largest(x)];
-  if (!std::isfinite(top))
-    throw Error(
-        {.code = ErrorCode::numeric, .what = "the logits are not numbers", .expected = "finite weights"});
+  if (!std::isfinite(top)) throw_overflow("the logits");
   if (options_.temperature == 0 || options_.top_k == 1) return largest(x);
   if (options_.top_k > 0 && options_.top_k < x.size()) keep_top_k(x);
   const auto inverse = static_cast<float>(1 / options_.temperature);
@@ -76,6 +75,7 @@ TokenId Sampler::choose(const Kernels& kernels, std::span<float> x, double u) {
   kernels.exp_rows(1, x.size(), x.data(), x.size(), &ignored_top, &ignored_sum);
   const auto sum = [&] { return std::accumulate(x.begin(), x.end(), 0.0); };
   double total = sum();
+  if (!std::isfinite(total)) throw_overflow("the logits");  // one of them is NaN
   if (options_.top_p < 1) {
     keep_top_p(x, total);
     total = sum();
@@ -111,7 +111,8 @@ GenerateCounts generate(Generator& generator, const Compute& compute, const Stor
                         const std::function<void(Story)>& on_story) {
   // Prompt and story together have at most `context` tokens.
   const size_t most = most_added(generator.config(), plan), base = generator.slots() - 1;
-  assert(generator.slots() >= 2 && generator.room() >= story_room(generator.config(), plan));
+  check_argument(generator.slots() >= 2 && generator.room() >= story_room(generator.config(), plan), "generate",
+                 "a generator with two slots or more, and room for a story");
   Sampler sampler(plan.sampling);
   GenerateCounts counts;
 

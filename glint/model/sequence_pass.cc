@@ -128,6 +128,20 @@ void SequencePass::block_forward(size_t i, std::span<std::byte> scratch) {
   }
 }
 
+// The left halves of a layer's GLU: a gate that saturates hides what became infinite. What else overflows comes through
+// to the next norm.
+void SequencePass::check_numbers(size_t i) const {
+  if (!all_finite(layer(i).z.row_range(0, tokens_).col_range(0, config_.hidden())))
+    throw_overflow("layer " + std::to_string(i + 1));
+}
+
+void SequencePass::blocks_forward(size_t count, std::span<std::byte> scratch) {
+  for (size_t i = 0; i < count; i++) {
+    block_forward(i, scratch);
+    check_numbers(i);
+  }
+}
+
 void SequencePass::add_norm_gradient(MatrixView<float> u, std::span<const float> inverse, Range r,
                                      MatrixView<float> du) {
   const Kernels& k = products_.kernels();
@@ -198,6 +212,7 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
     vocab_loss_forward(products_, weights_.head, u, targets, vocab_, losses.subspan(r.first, r.count),
                        hits_.first(r.count), scratch);
     for (size_t j = 0; j < r.count; j++) correct += hits_[j];
+    if (!all_finite(losses.subspan(r.first, r.count))) throw_overflow("the loss");
     if (gradients.empty()) continue;
     const MatrixView<float> du = cut(dx_, r);
     vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du,
@@ -209,7 +224,7 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
 
 uint64_t SequencePass::forward(const TokenRow& row, std::span<float> losses, std::span<std::byte> scratch) {
   embed(row.input);
-  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  blocks_forward(config_.layers, scratch);
   return head(row, 1, losses, {}, scratch);
 }
 
@@ -217,7 +232,7 @@ uint64_t SequencePass::forward_backward(const TokenRow& row, float scale, std::s
                                         std::span<float> gradients, std::span<std::byte> scratch) {
   assert(training_);
   embed(row.input);
-  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  blocks_forward(config_.layers, scratch);
   const uint64_t correct = head(row, scale, losses, gradients, scratch);
   for (size_t i = config_.layers; i-- > 0;) block_backward(i, gradients, scratch);
   embedding_backward(products_.kernels(), row.input, dx_.row_range(0, tokens_),
@@ -229,7 +244,7 @@ void SequencePass::trace(std::span<const TokenId> tokens, size_t at, MatrixView<
                          std::span<std::byte> scratch) {
   assert(at < config_.layers && mlp_input.rows() == tokens.size() && mlp_input.cols() == config_.d_model);
   embed(tokens);
-  for (size_t i = 0; i <= at; i++) block_forward(i, scratch);
+  blocks_forward(at + 1, scratch);
   for (size_t i = 0; i < tokens_; i++)
     std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
 }
@@ -238,11 +253,12 @@ void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out
                           std::span<std::byte> scratch) {
   assert(out.rows() == tokens.size() && out.cols() == config_.vocab);
   embed(tokens);
-  for (size_t i = 0; i < config_.layers; i++) block_forward(i, scratch);
+  blocks_forward(config_.layers, scratch);
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
     vocab_logits(products_, weights_.head, final_norm(r), cut(out, r), scratch);
   }
+  if (!all_finite(out)) throw_overflow("the logits");
 }
 
 }  // namespace glint

@@ -1,6 +1,7 @@
 // One sequence through the language model, forward and backward, on one thread: what each worker of the
 // engine has. Within a layer, rows go in chunks through norm, products, gate and gradients of the weights
-// while they are in L2; only attention takes the sequence as a whole.
+// while they are in L2; only attention takes the sequence as a whole. Error (numeric) when a sum or a product
+// overflows. The engine checks what its caller gives; here that is taken for granted.
 #pragma once
 
 #include "glint/model/transformer.h"
@@ -55,6 +56,8 @@ class SequencePass {
   void attention_forward(size_t i, std::span<std::byte> scratch);
   void projection_forward(size_t i, Range rows, std::span<std::byte> scratch);
   void mlp_forward(size_t i, Range rows, std::span<std::byte> scratch);
+  void blocks_forward(size_t count, std::span<std::byte> scratch);
+  void check_numbers(size_t i) const;
   void block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch);
   void mlp_backward(size_t i, Range rows, std::span<float> gradients, std::span<std::byte> scratch);
   void projection_backward(size_t i, Range rows, std::span<float> gradients, std::span<std::byte> scratch);

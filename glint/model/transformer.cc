@@ -1,10 +1,10 @@
 #include "glint/model/transformer.h"
 
-#include <cassert>
-
+#include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/refuse.h"
 #include "glint/model/sequence_pass.h"
+#include "glint/nn/embedding.h"
 
 namespace glint {
 namespace {
@@ -58,11 +58,12 @@ TransformerEngine::TransformerEngine(const TransformerConfig& config, const Comp
                                      bool training)
     : config_((check(config), config)),
       compute_(compute),
+      training_(training),
       params_(transformer_params(config)),
       weights_(std::make_unique<TransformerWeights>(config, compute.products, training)),
       lanes_(max_rows),
       losses_(max_rows, config.context) {
-  assert(max_rows > 0);
+  if (max_rows == 0) bad_argument("max_rows", "0 rows at once", "at least 1");
   for (size_t i = 0; i < compute.pool.size(); i++)
     passes_.push_back(
         std::make_unique<SequencePass>(config_, params_, *weights_, compute.products, training));
@@ -84,7 +85,7 @@ TransformerEngine::TransformerEngine(const TransformerConfig& config, const Comp
 TransformerEngine::~TransformerEngine() = default;
 
 void TransformerEngine::set_weights(std::span<const float> weights) {
-  assert(weights.size() == params_.table.floats());
+  params_.table.check_buffer(weights, "set_weights");
   weights_->wte = params_.table.view(weights, params_.wte);
   const StopScope whole(compute_.pool, {});  // half of the weights packed would be those of no model
   compute_.pool.for_tiles(tasks_.size(), [&](size_t i, size_t) {
@@ -95,6 +96,21 @@ void TransformerEngine::set_weights(std::span<const float> weights) {
     else
       weights_->head.pack(compute_.products, w, t.piece);
   });
+}
+
+void TransformerEngine::check_row(const TokenRow& row, bool targets) const {
+  if (weights_->wte.empty())
+    bad_argument("set_weights", "the engine has no weights yet", "set_weights before a row");
+  const size_t n = row.input.size();
+  if (n == 0 || n > config_.context)
+    bad_argument("rows", "a row of " + std::to_string(n) + " tokens",
+                 "from 1 to " + std::to_string(config_.context) + ", the context");
+  check_tokens(row.input, config_.vocab);
+  if (!targets) return;
+  if (row.target.size() != n)
+    bad_argument("rows", std::to_string(row.target.size()) + " targets for " + std::to_string(n) + " tokens",
+                 "a target for every token");
+  check_tokens(row.target, config_.vocab);
 }
 
 TextResult TransformerEngine::sum_results(size_t lanes) const {
@@ -124,6 +140,7 @@ size_t TransformerEngine::cut_into_lanes(std::span<const TokenRow> rows) {
 
 TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const RowLosses& each) {
   TextResult total;
+  for (const TokenRow& row : rows) check_row(row, true);
   for (size_t first = 0; first < rows.size(); first += lanes_.size()) {
     const size_t count = std::min(lanes_.size(), rows.size() - first);
     compute_.pool.for_tiles(count, [&](size_t i, size_t worker) {
@@ -141,7 +158,9 @@ TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const Row
 }
 
 TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, std::span<float> gradients) {
-  assert(gradients.size() == params_.table.floats());
+  if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
+  params_.table.check_buffer(gradients, "gradients");
+  for (const TokenRow& row : rows) check_row(row, true);
   uint64_t tokens = 0;
   for (const TokenRow& row : rows) tokens += row.input.size();
   const float scale = static_cast<float>(1 / static_cast<double>(std::max<uint64_t>(tokens, 1)));
@@ -180,10 +199,17 @@ void TransformerEngine::sum_gradients(size_t lanes, std::span<float> gradients) 
 }
 
 void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input) {
+  check_row(row, false);
+  if (layer >= config_.layers)
+    bad_argument("layer", "there is no layer " + std::to_string(layer), "below " + std::to_string(config_.layers));
+  check_argument(mlp_input.rows() == row.input.size() && mlp_input.cols() == config_.d_model, "trace",
+                 "mlp_input [tokens, d_model]");
   passes_[0]->trace(row.input, layer, mlp_input, compute_.scratch[0]);
 }
 
 void TransformerEngine::logits(const TokenRow& row, MatrixView<float> out) {
+  check_row(row, false);
+  check_argument(out.rows() == row.input.size() && out.cols() == config_.vocab, "logits", "out [tokens, vocab]");
   passes_[0]->logits(row.input, out, compute_.scratch[0]);
 }
 

@@ -66,7 +66,8 @@ class SequencePass;         // sequence_pass.h
 struct TransformerWeights;  // sequence_pass.h
 
 // Computes with one set of weights. Allocates in the constructor only; memory grows with max_rows and with
-// the number of threads.
+// the number of threads. Error (usage) for a configuration outside its domain and for rows that do not fit it (1 to
+// context tokens, ids below vocab); Error (numeric) when a sum or a product overflows, at any layer.
 class TransformerEngine {
  public:
   // Called with the losses of a row's tokens.
@@ -91,6 +92,7 @@ class TransformerEngine {
   void logits(const TokenRow& row, MatrixView<float> out);
 
  private:
+  void check_row(const TokenRow& row, bool targets) const;
   struct Lane {
     Range rows;
     Matrix<float> gradients;
@@ -106,6 +108,7 @@ class TransformerEngine {
 
   TransformerConfig config_;
   const Compute& compute_;
+  bool training_;
   TransformerParams params_;
   std::unique_ptr<TransformerWeights> weights_;
   std::vector<PackTask> tasks_;

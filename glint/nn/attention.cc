@@ -1,7 +1,8 @@
 #include "glint/nn/attention.h"
 
-#include <cassert>
 #include <cmath>
+
+#include "glint/base/argument.h"
 
 namespace glint {
 namespace {
@@ -81,7 +82,9 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
                         std::span<float> scratch) const {
   const Kernels& kn = *kernels_;
   const size_t t = qkv.rows(), d = heads_ * head_dim_, width = columns(t);
-  assert(t <= context_ && qkv.cols() == 3 * d && y.cols() == d && scratch.size() >= scratch_floats());
+  check_argument(t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && lse.rows() >= heads_ &&
+                     lse.cols() >= t && scratch.size() >= scratch_floats(),
+                 "Attention::forward", "qkv [t, 3 d], y [t, d], lse [heads, context] with t up to the context, and scratch_floats()");
   float* packed_k = scratch.data();
   float* inverse = packed_k + columns(context_) * head_dim_;
   const MatrixView<float> strip(inverse + padded_stride(strip_rows_), strip_rows_, width,
@@ -113,7 +116,11 @@ void Attention::backward(ConstMatrixView<float> qkv, ConstMatrixView<float> y, C
                          ConstMatrixView<float> dy, MatrixView<float> d_qkv, std::span<float> scratch) const {
   const Kernels& kn = *kernels_;
   const size_t t = qkv.rows(), d = heads_ * head_dim_, width = columns(t);
-  assert(training_ && t <= context_ && d_qkv.cols() == 3 * d && scratch.size() >= scratch_floats());
+  check_argument(training_, "Attention::backward", "an object that was made for training");
+  check_argument(t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && dy.rows() == t &&
+                     dy.cols() == d && d_qkv.rows() == t && d_qkv.cols() == 3 * d && lse.rows() >= heads_ &&
+                     lse.cols() >= t && scratch.size() >= scratch_floats(),
+                 "Attention::backward", "shapes as in the forward pass");
   float* packed_k = scratch.data();
   float* packed_v = packed_k + columns(context_) * head_dim_;
   float* dots = packed_v + columns(context_) * head_dim_;

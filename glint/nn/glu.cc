@@ -1,18 +1,19 @@
 #include "glint/nn/glu.h"
 
-#include <cassert>
+#include "glint/base/argument.h"
 
 namespace glint {
 
 void gate_forward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z, MatrixView<float> y) {
-  assert(z.rows() == y.rows() && z.cols() == 2 * y.cols());
+  check_argument(z.rows() == y.rows() && z.cols() == 2 * y.cols(), "gate_forward", "z [m, 2h], y [m, h]");
   kernels.glu_forward[static_cast<int>(gate.kind)](gate.params, z.rows(), y.cols(), z.data(), z.stride(),
                                                    y.data(), y.stride());
 }
 
 void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z,
                    ConstMatrixView<float> dy, MatrixView<float> dz) {
-  assert(z.rows() == dy.rows() && z.cols() == 2 * dy.cols() && dz.cols() == z.cols());
+  check_argument(z.rows() == dy.rows() && z.cols() == 2 * dy.cols() && dz.rows() == z.rows() && dz.cols() == z.cols(),
+                 "gate_backward", "z and dz [m, 2h], dy [m, h]");
   kernels.glu_backward[static_cast<int>(gate.kind)](gate.params, z.rows(), dy.cols(), z.data(), z.stride(),
                                                     dy.data(), dy.stride(), dz.data(), dz.stride());
 }

@@ -1,7 +1,6 @@
 #include "glint/nn/linear.h"
 
-#include <cassert>
-
+#include "glint/base/argument.h"
 #include "glint/kernels/bf16.h"
 
 namespace glint {
@@ -38,7 +37,8 @@ PackedWeights::PackedWeights(const Products& products, size_t n, size_t k, bool 
       backward_(1, input_gradient ? products.packed_bytes(n, k) : 0) {}
 
 void PackedWeights::pack(const Products& products, ConstMatrixView<float> w, size_t piece) {
-  assert(w.rows() == n_ && w.cols() == k_ && piece < pieces());
+  check_argument(w.rows() == n_ && w.cols() == k_ && piece < pieces(), "PackedWeights::pack",
+                 "weights of the shape that the object was made for, and a piece below pieces()");
   const bool is_forward = piece < pieces_forward_;
   const size_t first = (is_forward ? piece : piece - pieces_forward_) * kPanelsPerPiece;
   const size_t count = std::min(kPanelsPerPiece, products.panels(is_forward ? n_ : k_) - first);
@@ -54,20 +54,25 @@ void PackedWeights::pack_all(const Compute& compute, ConstMatrixView<float> w) {
 
 void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
                     MatrixView<float> y, std::span<std::byte> scratch, std::span<const float> bias) {
-  assert(x.cols() == w.cols() && y.cols() == w.rows() && (bias.empty() || bias.size() == w.rows()));
+  check_argument(x.rows() == y.rows() && x.cols() == w.cols() && y.cols() == w.rows() &&
+                     (bias.empty() || bias.size() == w.rows()),
+                 "linear_forward", "x [m, k], y [m, n], bias [n] or empty for weights [n, k]");
   products.multiply(x, w.forward(), y, false, scratch);
   if (!bias.empty()) products.kernels().add_bias(y.rows(), y.cols(), bias.data(), y.data(), y.stride());
 }
 
 void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
                         MatrixView<float> y, std::span<std::byte> scratch) {
-  assert(x.cols() == w.cols() && y.cols() == w.rows());
+  check_argument(x.rows() == y.rows() && x.cols() == w.cols() && y.cols() == w.rows(), "linear_forward_add",
+                 "x [m, k], y [m, n] for weights [n, k]");
   products.multiply(x, w.forward(), y, true, scratch);
 }
 
 void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
                      MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch) {
-  assert(dy.cols() == w.rows() && dx.cols() == w.cols());
+  check_argument(dy.rows() == dx.rows() && dy.cols() == w.rows() && dx.cols() == w.cols(), "linear_backward",
+                 "dy [m, n], dx [m, k] for weights [n, k]");
+  check_argument(!w.backward().empty() || w.rows() * w.cols() == 0, "linear_backward", "weights that were packed for the gradient of the input");
   products.multiply(dy, w.backward(), dx, accumulate, scratch);
 }
 
@@ -78,6 +83,9 @@ size_t weight_gradient_tiles(const Products& products, size_t n) {
 
 void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t tile, std::span<std::byte> scratch) {
+  check_argument(dy.rows() == x.rows() && dw.rows() == dy.cols() && dw.cols() == x.cols() &&
+                     tile < weight_gradient_tiles(products, dw.rows()),
+                 "weight_gradient_tile", "dy [m, n], x [m, k], dw [n, k], and one of its tiles");
   const size_t step = rows_per_tile(products, dw.rows()), i = tile * step;
   const size_t rows = std::min(step, dw.rows() - i);
   products.multiply_tn(dy.col_range(i, rows), x, dw.row_range(i, rows), false, scratch);
@@ -85,6 +93,8 @@ void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, C
 
 void weight_gradient(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                      MatrixView<float> dw, bool accumulate, std::span<std::byte> scratch) {
+  check_argument(dy.rows() == x.rows() && dw.rows() == dy.cols() && dw.cols() == x.cols(), "weight_gradient",
+                 "dy [m, n], x [m, k], dw [n, k]");
   const size_t unit = row_unit(products), n = dw.rows();
   const size_t tiles = (n + products.tile_rows() - 1) / products.tile_rows();
   const size_t step = ((n + tiles - 1) / tiles + unit - 1) / unit * unit;

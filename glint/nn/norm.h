@@ -3,9 +3,10 @@
 //   dx = inverse (du - u mean_j(du_j u_j))
 #pragma once
 
-#include <cassert>
 #include <span>
 
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
 #include "glint/base/matrix.h"
 #include "glint/kernels/kernels.h"
 
@@ -13,18 +14,24 @@ namespace glint {
 
 inline constexpr float kNormEps = 1e-8f;
 
-// Rows of a chunk, one thread. x, u [m,d]; inverse [m] is kept for the backward pass.
+// Rows of a chunk, one thread. x, u [m,d]; inverse [m] is kept for the backward pass. Error (numeric) when the squares
+// of a row overflow: u would be 0, and whatever follows would look sound.
 inline void norm_forward(const Kernels& kernels, ConstMatrixView<float> x, MatrixView<float> u,
                          std::span<float> inverse) {
-  assert(x.rows() == u.rows() && x.cols() == u.cols() && inverse.size() >= x.rows());
+  check_argument(x.rows() == u.rows() && x.cols() == u.cols() && inverse.size() >= x.rows(), "norm_forward",
+                 "x and u [m, d], inverse [m]");
   kernels.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(),
                           inverse.data());
+  bool good = true;
+  for (size_t i = 0; i < x.rows(); i++) good &= inverse[i] > 0;  // 0 for infinite squares; NaN stays NaN
+  if (!good) throw_overflow("a norm");
 }
 // dx may be du.
 inline void norm_backward(const Kernels& kernels, ConstMatrixView<float> u, std::span<const float> inverse,
                           ConstMatrixView<float> du, MatrixView<float> dx) {
-  assert(u.rows() == du.rows() && u.cols() == du.cols() && u.rows() == dx.rows() && u.cols() == dx.cols() &&
-         inverse.size() >= u.rows());
+  check_argument(u.rows() == du.rows() && u.cols() == du.cols() && u.rows() == dx.rows() && u.cols() == dx.cols() &&
+                     inverse.size() >= u.rows(),
+                 "norm_backward", "u, du and dx [m, d], inverse [m]");
   kernels.rmsnorm_backward(u.rows(), u.cols(), u.data(), u.stride(), inverse.data(), du.data(), du.stride(),
                            dx.data(), dx.stride());
 }

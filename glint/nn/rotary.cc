@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "glint/base/argument.h"
+
 namespace glint {
 
 RotaryTable::RotaryTable(size_t context, size_t head_dim)
@@ -9,7 +11,7 @@ RotaryTable::RotaryTable(size_t context, size_t head_dim)
       sin_(context, head_dim / 2),
       scaled_cos_(context, head_dim / 2),
       scaled_sin_(context, head_dim / 2) {
-  assert(head_dim % 2 == 0);
+  check_argument(head_dim % 2 == 0, "RotaryTable", "an even head_dim: positions turn pairs of numbers");
   constexpr double kBase = 10000;
   const double scale = 1 / std::sqrt(static_cast<double>(head_dim));
   for (size_t j = 0; j < half(); j++) {
@@ -26,7 +28,8 @@ RotaryTable::RotaryTable(size_t context, size_t head_dim)
 
 void RotaryTable::turn(const Kernels& kernels, size_t heads, size_t first, MatrixView<float> qkv,
                        bool back) const {
-  assert(first + qkv.rows() <= cos_.rows() && qkv.cols() == 6 * heads * half());
+  check_argument(first + qkv.rows() <= cos_.rows() && qkv.cols() == 6 * heads * half(), "RotaryTable",
+                 "qkv [t, 3 d], and no more positions than the context");
   if (qkv.rows() == 0) return;
   const size_t at = first * half();
   kernels.rotary(qkv.rows(), heads, half(), scaled_cos_.data() + at, scaled_sin_.data() + at, back,

@@ -1,6 +1,7 @@
 #include "glint/nn/vocab_loss.h"
 
-#include <cassert>
+#include "glint/base/argument.h"
+#include "glint/nn/embedding.h"
 
 namespace glint {
 
@@ -12,7 +13,7 @@ VocabHead::VocabHead(const Products& products, size_t vocab, size_t d, bool trai
 }
 
 void VocabHead::pack(const Products& products, ConstMatrixView<float> h, size_t piece) {
-  assert(h.rows() == vocab_ && piece < pieces_);
+  check_argument(h.rows() == vocab_ && piece < pieces_, "VocabHead::pack", "h [vocab, d] and a piece below pieces()");
   const size_t each = blocks_[0].pieces(), i = std::min(piece / each, blocks_.size() - 1);
   blocks_[i].pack(products, h.row_range(first(i), columns(i)), piece - i * each);
 }
@@ -37,7 +38,9 @@ void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMa
                         std::span<float> losses, std::span<uint8_t> hits, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
-  assert(rows <= VocabHead::kRows && targets.size() == rows && losses.size() == rows && hits.size() == rows);
+  check_argument(rows <= VocabHead::kRows && targets.size() == rows && losses.size() == rows && hits.size() == rows,
+                 "vocab_loss_forward", "at most kRows rows, each with a target, a loss and a hit");
+  check_tokens(targets, head.vocab());
   for (size_t b = 0; b < head.blocks(); b++) {
     const size_t first = head.first(b), cols = head.columns(b);
     const MatrixView<float> x = memory.exps(b, rows, cols);
@@ -70,6 +73,8 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
                          MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
+  check_argument(rows <= VocabHead::kRows && targets.size() == rows && du.rows() == rows && dh.rows() == head.vocab(),
+                 "vocab_loss_backward", "the rows of the forward pass, du [rows, d], dh [vocab, d]");
   for (size_t b = 0; b < head.blocks(); b++) {
     const size_t first = head.first(b), cols = head.columns(b);
     const MatrixView<float> exps = memory.exps(b, rows, cols), d = memory.d_logits(rows, cols);
@@ -85,6 +90,7 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
 
 void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                   MatrixView<float> logits, std::span<std::byte> scratch) {
+  check_argument(logits.rows() == u.rows() && logits.cols() == head.vocab(), "vocab_logits", "logits [rows of u, vocab]");
   for (size_t b = 0; b < head.blocks(); b++)
     linear_forward(products, u, head.block(b), logits.col_range(head.first(b), head.columns(b)), scratch);
 }

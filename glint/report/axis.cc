@@ -156,8 +156,10 @@ Limits axis_limits(const Axis& axis, const std::vector<double>& values, double m
 
   // In the space in which the axis is even.
   const auto to = [&](double v) { return log ? std::log10(v) : early ? std::log1p(v) : v; };
-  const auto from = [&](double v) {
-    return log ? std::pow(10.0, v) : early ? std::max(0.0, std::expm1(v)) : v;
+  const auto from = [&](double v) {  // a margin must not lead beyond what is drawable
+    return log     ? std::clamp(std::pow(10.0, v), kSmallest, kLargest)
+           : early ? std::clamp(std::expm1(v), 0.0, kLargest)
+                   : v;
   };
   double low = HUGE_VAL, high = -HUGE_VAL;
   for (const double v : values) {

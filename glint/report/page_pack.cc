@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "glint/base/error.h"
+#include "glint/base/finite.h"
 #include "glint/io/half.h"
 
 namespace glint {
@@ -59,7 +60,10 @@ PackedArray pack_f32(std::span<const float> values, std::vector<size_t> shape) {
 
 PackedArray pack_f16(std::span<const float> values, std::vector<size_t> shape) {
   std::vector<uint16_t> half(values.size());
-  for (size_t i = 0; i < values.size(); i++) half[i] = to_half(values[i]);
+  for (size_t i = 0; i < values.size(); i++) {
+    half[i] = to_half(values[i]);
+    if (!std::isfinite(from_half(half[i]))) throw_overflow("weights of the page, stored as f16 to fit its limit");
+  }
   return pack("f16", std::as_bytes(std::span<const uint16_t>(half)), std::move(shape));
 }
 
@@ -78,6 +82,7 @@ ordered_json packed_json(PackedArray array) {
 
 ordered_json packed_floats(std::span<const double> values, std::vector<size_t> shape) {
   const std::vector<float> narrow(values.begin(), values.end());
+  if (!all_finite(narrow)) throw_overflow("numbers of the page, which are stored as floats");
   return packed_json(pack_f32(narrow, std::move(shape)));
 }
 

@@ -65,8 +65,10 @@ std::string gray_image(double x, double y, double w, double h, std::span<const d
   if (size.empty()) return {};
   assert(pixels.size() == size.height * size.width);
   std::vector<uint8_t> gray(pixels.size());
-  for (size_t i = 0; i < gray.size(); i++)
-    gray[i] = static_cast<uint8_t>(std::lround(255 * std::clamp(pixels[i], 0.0, 1.0)));
+  for (size_t i = 0; i < gray.size(); i++) {
+    const double p = std::isnan(pixels[i]) ? 0 : pixels[i];
+    gray[i] = static_cast<uint8_t>(std::lround(255 * std::clamp(p, 0.0, 1.0)));
+  }
   return framed(x, y, w, h, encode_png(PngColor::gray, size.width, size.height, gray));
 }
 

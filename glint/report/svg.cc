@@ -1,6 +1,8 @@
 #include "glint/report/svg.h"
 
+#include <algorithm>
 #include <cassert>
+#include <cmath>
 
 #include "glint/report/page_pack.h"
 #include "glint/base/text.h"
@@ -14,7 +16,9 @@ constexpr std::string_view kOpening = "<svg ";
 }  // namespace
 
 std::string px(double v) {
-  std::string s = fixed_text(v, 2);
+  // What is not finite has no place; no drawing is as large as the limit.
+  constexpr double kFarthest = 1e9;
+  std::string s = fixed_text(std::isfinite(v) ? std::clamp(v, -kFarthest, kFarthest) : 0, 2);
   s.erase(s.find_last_not_of('0') + 1);
   if (s.back() == '.') s.pop_back();
   return s == "-0" ? "0" : s;

@@ -65,13 +65,7 @@ std::vector<float> class_mask(const ImageReading& reading, std::span<const doubl
   std::vector<double> picture(embed.cols());
   for (size_t r = 0; r < embed.rows(); r++)
     for (size_t i = 0; i < embed.cols(); i++) picture[i] += g[r] * static_cast<double>(embed(r, i));
-  double squares = 0;
-  for (const double e : picture) squares += e * e;
-  std::vector<float> mask(picture.size());
-  if (squares > 0)
-    for (size_t i = 0; i < mask.size(); i++)
-      mask[i] = static_cast<float>(picture[i] * (length / std::sqrt(squares)));
-  return mask;
+  return mask_of_length(picture, length);
 }
 
 std::vector<uint32_t> decisions(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,

@@ -2,20 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
+
+#include "glint/base/finite.h"
 
 namespace glint {
 namespace {
 
 constexpr double kSignTie = 1e-9;  // rounding must not choose between two entries of equal magnitude
-
-bool all_finite(ConstMatrixView<double> m) {
-  bool bad = false;
-  for (size_t r = 0; r < m.rows(); r++)
-    for (double x : m.row(r)) bad |= !(std::fabs(x) <= std::numeric_limits<double>::max());
-  return !bad;
-}
 
 void require_finite(ConstMatrixView<double> m, size_t index) {
   if (all_finite(m)) return;
@@ -50,6 +44,7 @@ Spectrum decompose(const LinearAlgebra& linalg, Scratch& s, size_t index, double
   require_finite(s.matrix, index);
   s.values.resize(s.matrix.rows());
   linalg.eigh_in_place(s.matrix, s.values, s.workspace);
+  if (!all_finite(s.values)) throw_overflow("the eigenvalues of matrix " + std::to_string(index));
   const double max_abs =
       s.values.empty() ? 0 : std::max(std::fabs(s.values.front()), std::fabs(s.values.back()));
   return canonical(s.values, s.matrix, max_abs, gap);

@@ -29,6 +29,7 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
     for (size_t i = 0; i < rows && !constants.empty(); i++)
       std::copy(constants.begin(), constants.end(), o.row_ptr(i));
     linalg.gemm(Op::plain, Op::transposed, 1.0, y, weights, constants.empty() ? 0.0 : 1.0, o);
+    if (!all_finite(o)) throw_overflow("the outputs of a layer, or of a form of it");
   });
   return out;
 }
@@ -90,6 +91,7 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
       for (size_t i = 0; i < d; i++) f.linear[i] += s * static_cast<double>(r[i]);
       if (!layer.bias_right.empty()) f.linear[d] += s * static_cast<double>(layer.bias_right[j]);
     }
+    if (!all_finite(f.linear)) throw_overflow("the linear part of a form");
   }
   return forms;
 }
@@ -119,6 +121,7 @@ std::vector<double> contributions(const Spectrum& spectrum, std::span<const doub
     for (size_t i = 0; i < x.size(); i++) p += v[i] * x[i];
     out[k] = spectrum.values[k] * p * p;
   }
+  if (!all_finite(out)) throw_overflow("the contributions of eigenvectors");
   return out;
 }
 

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/spectra/lanczos.h"
 
@@ -21,9 +23,15 @@ std::vector<uint32_t> evenly_spaced(size_t count, size_t most) {
 }  // namespace
 
 ImageReading::ImageReading(const ImageModel& model, const Compute& compute, const LinearAlgebra& linalg)
-    : model_(model), compute_(compute), linalg_(linalg), params_(classifier_params(model.config)) {}
+    : model_(model),
+      compute_(compute),
+      linalg_(linalg),
+      params_((check(model.config), classifier_params(model.config))) {
+  params_.table.check_buffer(model.weights.span(), "weights");
+}
 
 GluLayerView ImageReading::layer(size_t i) const {
+  if (i >= layers()) bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
   const size_t h = model_.config.hidden();
   const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].weight);
   GluLayerView view{.left = w.row_range(0, h),
@@ -94,6 +102,12 @@ ImagePass ImageReading::run(const ImageSet& set, size_t layer, std::span<const u
 
 ImagePass ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer,
                             std::span<const uint32_t> rows) const {
+  if (pixels.rows() > 0 && pixels.cols() != model_.config.inputs)
+    bad_argument("pixels", "images of " + std::to_string(pixels.cols()) + " pixels",
+                 std::to_string(model_.config.inputs) + ", the inputs of the model");
+  for (const uint32_t row : rows)
+    if (row >= pixels.rows())
+      bad_argument("rows", "there is no image " + std::to_string(row), "below " + std::to_string(pixels.rows()));
   return run(
       rows.empty() ? pixels.rows() : rows.size(),
       [&](size_t row, float* out) {
@@ -213,6 +227,7 @@ LocalError ImageReading::local_error(const Units& units, const ImagePass& pass, 
       double value = values[u] + (units.constants.empty() ? 0 : units.constants[u]);
       for (size_t j = 0; j < d; j++) value += (to_left(u, j) + to_right(u, j)) * input[j];
       if (units.decisions && !pass.around.span().empty()) value += pass.around(i, u);
+      if (!std::isfinite(value)) throw_overflow("the local form of input " + std::to_string(i));
       const double model = units.decisions ? static_cast<double>(pass.logits(i, u)) : own(i, u);
       errors[i].largest = std::max(errors[i].largest, std::fabs(value - model));
       errors[i].scale = std::max(errors[i].scale, std::fabs(model));

@@ -5,7 +5,10 @@
 #include <mutex>
 #include <numeric>
 
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
 #include "glint/base/sha256.h"
+#include "glint/nn/embedding.h"
 
 namespace glint {
 namespace {
@@ -61,14 +64,18 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 LanguageReading::LanguageReading(const LanguageModel& model, const Compute& compute,
                                  const LinearAlgebra& linalg)
-    : model_(model), compute_(compute), linalg_(linalg), params_(transformer_params(model.config)) {
+    : model_(model),
+      compute_(compute),
+      linalg_(linalg),
+      params_((check(model.config), transformer_params(model.config))) {
+  params_.table.check_buffer(model.weights.span(), "weights");
   const ConstMatrixView<float> e = input_map().matrix;
   for (size_t t = 0; t < e.rows(); t++)
-    embedding_norms_.push_back(
-        static_cast<float>(std::sqrt(compute.kernels().sum_squares(e.cols(), e.row_ptr(t)))));
+    embedding_norms_.push_back(std::sqrt(compute.kernels().sum_squares(e.cols(), e.row_ptr(t))));
 }
 
 GluLayerView LanguageReading::layer(size_t i) const {
+  if (i >= layers()) bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
   const size_t h = model_.config.hidden();
   const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].mlp_w);
   return {.left = w.row_range(0, h),
@@ -98,6 +105,7 @@ Matrix<double> LanguageReading::hidden(size_t i, ConstMatrixView<double> directi
 
 Matrix<double> LanguageReading::token_directions(std::span<const TokenId> tokens) const {
   const ConstMatrixView<float> u = unembedding();
+  check_tokens(tokens, u.rows());
   Matrix<double> out(tokens.size(), u.cols());
   for (size_t i = 0; i < tokens.size(); i++) std::ranges::copy(u.row(tokens[i]), out.view().row_ptr(i));
   return out;
@@ -151,6 +159,7 @@ LanguageReading::Reading LanguageReading::read(size_t i, ConstMatrixView<double>
     }
     out.linear_share.push_back(ratio(part, whole));
   }
+  if (!all_finite(out.linear_share)) throw_overflow("the linear part of layer " + std::to_string(i + 1));
   return out;
 }
 
@@ -186,6 +195,9 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
     out.tokens.eigenvectors_r2.push_back(total[t] > 0 ? 1 - wrong_squared[t] / total[t] : 0);
     out.tokens.linear_share.push_back(ratio(part[t], whole[t]));
   }
+  // Sums that overflow would come out as a share of 0.
+  for (const std::vector<double>* sums : {&total, &wrong, &wrong_squared, &part, &whole})
+    if (!all_finite(*sums)) throw_overflow("the tokens' outputs of layer " + std::to_string(i + 1));
   return out;
 }
 
@@ -199,7 +211,7 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
   for (size_t t = 0; t < e.rows(); t++) {
     double dot = 0;
     for (size_t j = 0; j < e.cols(); j++) dot += static_cast<double>(e(t, j)) * vector[j];
-    const double length = norm * static_cast<double>(embedding_norms_[t]);
+    const double length = norm * embedding_norms_[t];
     cosine[t] = length > 0 ? dot / length : 0;
   }
   std::vector<TokenId> order;
@@ -240,6 +252,7 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
     Worker& w = workers[id];
     if (w.q.rows() == 0) w.q = Matrix<double>(view.width(), view.width()), w.values.resize(view.width());
     builder.build(weights.view().row(t), w.q, w.scratch);
+    if (!all_finite(w.q)) throw_overflow("the interaction matrix of token " + std::to_string(t));
     linalg_.eigh_in_place(w.q, w.values, w.workspace);
     const std::vector<uint32_t> order = order_by_magnitude(w.values);
     out[t] = {.token = tokens[t],

@@ -92,7 +92,7 @@ class LanguageReading {
   const Compute& compute_;
   const LinearAlgebra& linalg_;
   TransformerParams params_;
-  std::vector<float> embedding_norms_;  // of every token
+  std::vector<double> embedding_norms_;  // of every token
 };
 
 }  // namespace glint

@@ -3,23 +3,26 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/finite.h"
 #include "glint/base/rng.h"
 
 namespace glint {
 namespace {
 
-std::vector<float> scaled_to(std::span<const double> v, double length) {
-  double squares = 0;
-  for (double e : v) squares += e * e;
-  std::vector<float> out(v.size());
-  if (squares > 0)
-    for (size_t i = 0; i < v.size(); i++) out[i] = static_cast<float>(v[i] * (length / std::sqrt(squares)));
-  return out;
-}
-
 constexpr uint32_t kRandomMask = 0x6d61736bu, kShuffledMask = 0x6d61736cu;  // sub-streams
 
 }  // namespace
+
+std::vector<float> mask_of_length(std::span<const double> picture, double length) {
+  double squares = 0;
+  for (const double e : picture) squares += e * e;
+  if (!std::isfinite(squares)) throw_overflow("the gradient that a mask is made from");
+  std::vector<float> mask(picture.size());
+  if (squares > 0)
+    for (size_t i = 0; i < mask.size(); i++)
+      mask[i] = static_cast<float>(picture[i] * (length / std::sqrt(squares)));
+  return mask;
+}
 
 std::vector<float> eigen_mask(std::span<const double> values, const Features& features,
                               std::span<const double> mean_input, size_t terms, double length, int push) {
@@ -36,14 +39,14 @@ std::vector<float> eigen_mask(std::span<const double> values, const Features& fe
     for (size_t i = 0; i < f.size(); i++) projection += f[i] * mean_input[i];
     for (size_t i = 0; i < f.size(); i++) gradient[i] += push * values[k] * projection * f[i];
   }
-  return scaled_to(gradient, length);
+  return mask_of_length(gradient, length);
 }
 
 std::vector<float> random_mask(size_t size, double length, uint64_t seed) {
   const Rng rng(seed, Stream::sample, kRandomMask);
   std::vector<double> v(size);
   for (size_t i = 0; i < size; i++) v[i] = rng.normal(i);
-  return scaled_to(v, length);
+  return mask_of_length(v, length);
 }
 
 std::vector<float> shuffled_mask(std::span<const float> mask, uint64_t seed) {

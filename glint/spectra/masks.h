@@ -10,6 +10,9 @@
 
 namespace glint {
 
+// A picture with the Euclidean length given; all 0 when it is. Error (numeric) when it is not finite.
+std::vector<float> mask_of_length(std::span<const double> picture, double length);
+
 // The gradient of sum_k values[k] (v_k . x)^2 at the mean input, with only the `terms` eigenvectors of the
 // largest (push > 0) or smallest (push < 0) values, seen in the input space and scaled to the Euclidean
 // length `length`:

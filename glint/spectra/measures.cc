@@ -3,13 +3,17 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/finite.h"
+
 namespace glint {
 namespace {
 
 struct Sums {
   double yy = 0, ff = 0, yf = 0, ee = 0;  // deviations from the means; ee the error itself
   void operator+=(const Sums& o) { yy += o.yy, ff += o.ff, yf += o.yf, ee += o.ee; }
-  double correlation() const { return yy > 0 && ff > 0 ? std::clamp(yf / std::sqrt(yy * ff), -1.0, 1.0) : 0; }
+  double correlation() const {
+    return yy > 0 && ff > 0 ? std::clamp(yf / (std::sqrt(yy) * std::sqrt(ff)), -1.0, 1.0) : 0;
+  }
   double r2() const { return yy > 0 ? 1 - ee / yy : ee == 0 ? 1 : 0; }
 };
 
@@ -54,6 +58,8 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
     out.unit_r2.push_back(s.r2());
     all += s;
   }
+  if (!std::isfinite(all.yy + all.ff + all.yf + all.ee))
+    throw_overflow("the comparison of a form with the model");
   out.correlation = all.correlation();
   out.r2 = all.r2();
   const std::vector<uint32_t> decided = argmax_rows(model), read = argmax_rows(form);
@@ -153,6 +159,7 @@ TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
           }
           if (u == 0 || sum > w.best(i, k)) w.best(i, k) = sum, w.winner(i, k) = static_cast<uint32_t>(u);
         }
+        if (!std::isfinite(sum)) throw_overflow("the outputs of a form with some of its eigenvectors");
       }
     }
     for (size_t i = 0; i < rows; i++)

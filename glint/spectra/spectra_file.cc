@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "glint/base/finite.h"
 #include "glint/io/json.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
@@ -28,6 +29,7 @@ void save_spectra(FileSystem& files, const std::string& path, const SpectraToWri
   Matrix<float> features(spectra.features.rows(), spectra.features.cols());
   for (size_t i = 0; i < features.size(); i++)
     features.data()[i] = static_cast<float>(spectra.features.data()[i]);
+  if (!all_finite(features)) throw_overflow("the pictures of eigenvectors, which are stored as floats");
 
   std::vector<TensorToWrite> tensors = {
       tensor_to_write<double>("eigenvalues", values.view()),

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "glint/base/finite.h"
 #include "glint/spectra/interaction.h"
 
 namespace glint {
@@ -28,7 +29,7 @@ void with_gate(const Gate& gate, Body&& body) {
   }
 }
 
-// l and r of a tile of inputs, [rows, h] each.
+// l and r of a tile of inputs, [rows, h] each. Error (numeric) when one is not finite: a gate could hide that.
 struct TileMemory {
   Matrix<float> l, r;
 };
@@ -45,6 +46,7 @@ inline void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView
   };
   half(layer.left, layer.bias_left, tile.l);
   half(layer.right, layer.bias_right, tile.r);
+  if (!all_finite(tile.l) || !all_finite(tile.r)) throw_overflow("the hidden units of a layer");
 }
 
 }  // namespace glint

@@ -1,5 +1,6 @@
 #include "glint/train/image_task.h"
 
+#include "glint/base/argument.h"
 #include "glint/base/rng.h"
 #include "glint/data/arrays.h"
 #include "glint/data/batches.h"
@@ -94,6 +95,10 @@ Json ImageTask::data_description() const {
 }
 
 SetResult evaluate_set(ClassifierEngine& engine, const Kernels& kernels, const ImageSet& set) {
+  check(set, "images");
+  if (set.count() > 0 && set.inputs() != engine.config().inputs)
+    bad_argument("images", "samples of " + std::to_string(set.inputs()) + " numbers",
+                 std::to_string(engine.config().inputs) + ", the inputs of the model");
   SetResult result;
   result.logits = Matrix<float>(set.count(), engine.logits().cols());
   for (size_t first = 0; first < set.count(); first += engine.max_batch()) {

@@ -47,6 +47,17 @@ std::string value_text(const OptionSpec& spec, const TomlLine& line, const std::
                                            : "a number"});
 }
 
+// Error (failure) when the system does not tell. A name that can be no path is no recipe.
+bool is_recipe_file(const std::string& path) {
+  std::error_code ignored;
+  try {
+    return exists(path) && fs::is_regular_file(path, ignored);
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::bad_file) throw;
+    return false;
+  }
+}
+
 // The names of the recipes in a folder; none when there is no such folder.
 void add_names(const std::string& folder, std::vector<std::string>& names) {
   std::error_code error;
@@ -73,11 +84,9 @@ std::vector<std::string> recipe_names(const std::vector<std::string>& folders) {
 }
 
 Recipe find_recipe(const std::string& name, const std::vector<std::string>& folders) {
-  std::error_code ignored;
-  if (fs::is_regular_file(name, ignored)) return read_recipe(name);
+  if (is_recipe_file(name)) return read_recipe(name);
   for (const std::string& folder : folders)
-    if (const std::string path = folder + "/" + name + ".toml"; fs::is_regular_file(path, ignored))
-      return read_recipe(path);
+    if (const std::string path = folder + "/" + name + ".toml"; is_recipe_file(path)) return read_recipe(path);
   for (const BuiltInRecipe& r : built_in_recipes())
     if (name == r.name)
       return {.name = name, .where = "recipe " + name + " (built in)", .text = std::string(r.text)};

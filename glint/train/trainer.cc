@@ -40,7 +40,8 @@ Json to_json(const Evaluation& e, bool text) {
     j["train_loss"] = e.train_loss;
     j["train_accuracy"] = e.train_accuracy;
   }
-  if (text) j["test_perplexity"] = std::exp(e.test_loss);
+  if (const double perplexity = std::exp(e.test_loss); text && std::isfinite(perplexity))
+    j["test_perplexity"] = perplexity;
   return j;
 }
 
@@ -288,6 +289,8 @@ class Run {
       if (directory_.run().is_object() && directory_.run()["state"] == "finished")
         note(setup_.out + " has no checkpoint that could be used; the run starts again from the beginning");
     }
+    if (directory_.run().is_object() && directory_.run()["state"] == "diverged")
+      note(setup_.out + " diverged before; it is tried again from step " + std::to_string(state_.step));
     last_save_ = Clock::now();
     if (!directory_.in_memory()) prepare_files();
   }
@@ -310,7 +313,9 @@ class Run {
   void one_step() {
     const uint64_t spe = task_.steps_per_epoch();
     lr_ = rate_.at(state_.step);
-    const StepResult r = task_.step(state_.step / spe, state_.step % spe, gradients_.span());
+    const StepResult r = computed(state_.step + 1, [&] {
+      return task_.step(state_.step / spe, state_.step % spe, gradients_.span());
+    });
     const double loss = r.loss / static_cast<double>(r.samples);
     check_loss(loss, state_.step + 1);
     optimizer_->step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
@@ -323,7 +328,7 @@ class Run {
   }
 
   void evaluate(bool epoch_end) {
-    const StepResult test = task_.evaluate();
+    const StepResult test = computed(state_.step, [&] { return task_.evaluate(); });
     const double seen = static_cast<double>(std::max<uint64_t>(1, state_.sums.samples));
     const double n = static_cast<double>(std::max<uint64_t>(1, test.samples));
     last_.step = state_.step;
@@ -337,9 +342,24 @@ class Run {
     last_.lr = lr_;
     last_.seconds = seconds_before_ + since(begin_);
     check_loss(last_.test_loss, state_.step);
+    if (task_.text() && !std::isfinite(std::exp(last_.test_loss)))
+      fail_numeric("the validation loss has diverged to " + std::to_string(last_.test_loss) +
+                       ": its perplexity is infinite",
+                   state_.step);
     evaluations_.push_back(last_);
     directory_.add_metrics(to_json(last_, task_.text()));
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
+  }
+
+  // What overflows inside the model is a divergence like any other.
+  template <class Body>
+  StepResult computed(uint64_t step, const Body& body) const {
+    try {
+      return body();
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::numeric) throw;
+      fail_numeric(e.parts().what, step);
+    }
   }
 
   void check_loss(double loss, uint64_t step) const {

@@ -53,6 +53,15 @@ TEST(SignedText, HasThreeDigitsThatCount) {
   EXPECT_EQ(signed_text(-7.7e-6), "\u22127.7e-06");
 }
 
+TEST(Svg, EveryNumberIsAPlace) {
+  EXPECT_EQ(svg::px(1.5), "1.5");
+  EXPECT_EQ(svg::px(-0.001), "0");
+  EXPECT_EQ(svg::px(1200), "1200");
+  for (const double v : {HUGE_VAL, -HUGE_VAL, std::nan("")}) EXPECT_EQ(svg::px(v), "0");
+  EXPECT_EQ(svg::px(1e300), "1000000000");
+  EXPECT_EQ(svg::px(-1e300), "-1000000000");
+}
+
 TEST(Svg, EmbedsAPictureWhoseBytesComeBack) {
   EXPECT_NE(svg::image(0, 0, 1, 1, "any").find("base64,YW55\""), std::string::npos);
   EXPECT_NE(svg::image(0, 0, 1, 1, "ab").find("base64,YWI=\""), std::string::npos);
@@ -142,6 +151,24 @@ TEST(ExplainFigure, HasTheInputTheLogitsAndTheTerms) {
   EXPECT_NE(f.svg.find("+12.0"), std::string::npos);
   EXPECT_NE(f.csv.find("cat,for,2,3,-2,12\n"), std::string::npos);
   EXPECT_NE(f.csv.find("cat,rest,,,,1\n"), std::string::npos);
+}
+
+TEST(ExplainFigure, NumbersWithoutAPlaceAreStillWritten) {
+  const ExplainedTerm term{
+      .rank = 1, .eigenvalue = HUGE_VAL, .projection = 1e200, .contribution = HUGE_VAL, .pixels = {}};
+  Explanation e{.title = "image",
+                .size = kSize,
+                .input = {0, std::nan(""), 1, HUGE_VAL, 0, 1},
+                .class_names = {"cat", "dog"},
+                .logits = {HUGE_VAL, -1e300},
+                .probabilities = {1, 0},
+                .classes = {{"cat", HUGE_VAL, HUGE_VAL, -HUGE_VAL, 0, {term}, {}}}};
+  e.classes[0].forward[0].pixels = {0, HUGE_VAL, std::nan(""), 1, 2, 3};
+  const Figure f = explain_figure(e);
+  expect_document(f.svg);
+  EXPECT_NE(f.svg.find(">inf</text>"), std::string::npos);
+  EXPECT_EQ(f.svg.find("=\"inf"), std::string::npos);
+  EXPECT_NE(f.csv.find("cat,for,1,inf,1e+200,inf\n"), std::string::npos);
 }
 
 TEST(ExplainFigure, NamesWhatIsNoEigenvector) {

@@ -105,6 +105,29 @@ TEST(StoryTable, ThreeQuantitiesApartBesideThePaper) {
   EXPECT_EQ(story_table(task).heads.size(), 6u);
 }
 
+TEST(StoryTable, AnInfinitePerplexityIsWritten) {
+  TaskRuns task{.data = "tales", .text = true};
+  for (const double loss : {1.5, 800.0}) {
+    GateRuns g{.gate = loss < 2 ? "relu" : "sqs", .runs = {}};
+    for (uint64_t seed = 0; seed < 2; seed++) {
+      RunCurve run{.seed = seed};
+      for (size_t c = 0; c < kCheckpoints; c++) {
+        run.at[c] = {.step = 10 * (c + 1), .loss = loss, .metric = std::exp(loss), .train_loss = loss};
+        run.points.push_back(run.at[c]);
+      }
+      g.runs.push_back(run);
+    }
+    task.gates.push_back(g);
+  }
+  const ReportTable t = story_table(task);
+  EXPECT_TRUE(t.rows.back().cells[5].text.starts_with("inf"));
+  EXPECT_NO_THROW(Json::parse(t.data.json()));
+  EXPECT_NO_THROW(paired_table({&task, 1}));
+  EXPECT_NO_THROW(table1({&task, 1}));
+  const std::string svg = to_svg(metric_figure(task));
+  EXPECT_EQ(svg.find("nan"), svg.npos);
+}
+
 TEST(PairedTable, WordsFollowTheInterval) {
   const TaskRuns task = mnist();
   const ReportTable t = paired_table({&task, 1});

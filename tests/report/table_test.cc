@@ -42,6 +42,19 @@ TEST(Text, NumbersReadBackTheSame) {
   EXPECT_EQ(number_text(-HUGE_VAL), "-inf");
 }
 
+TEST(Text, FixedTextTakesEveryNumber) {
+  EXPECT_EQ(fixed_text(2.5, 2), "2.50");
+  EXPECT_EQ(fixed_text(-0.125, 3), "-0.125");
+  EXPECT_EQ(fixed_text(999999999999999, 1), "999999999999999.0");
+  EXPECT_EQ(fixed_text(0.5, 40).size(), 42u);
+  EXPECT_EQ(fixed_text(1e15, 2), "1.000e+15");
+  EXPECT_EQ(fixed_text(-5.78697e29, 4), "-5.787e+29");
+  EXPECT_EQ(fixed_text(std::numeric_limits<double>::max(), 40), "1.798e+308");
+  EXPECT_EQ(fixed_text(HUGE_VAL, 2), "inf");
+  EXPECT_EQ(fixed_text(-HUGE_VAL, 0), "-inf");
+  EXPECT_EQ(fixed_text(std::nan(""), 4), "nan");
+}
+
 TEST(Text, XmlHoldsOnlyWhatXmlMayHold) {
   EXPECT_EQ(xml_escape("<a & \"b\">'"), "&lt;a &amp; &quot;b&quot;&gt;&#39;");
   EXPECT_EQ(xml_escape(std::string_view("\0\x1b\xff", 3)), "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd");

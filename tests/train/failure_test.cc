@@ -277,6 +277,62 @@ TEST_F(Failure, Divergence) {
   EXPECT_EQ(second.where, first.where);
 }
 
+// A validation loss of 710 is a number, its perplexity is none.
+TEST_F(Failure, AnInfinitePerplexityIsADivergence) {
+  class Text : public ImageTask {
+   public:
+    using ImageTask::ImageTask;
+    bool text() const override { return true; }
+    StepResult evaluate() override {
+      const double loss = evaluations++ == 0 ? 709 : 710;
+      return {100 * loss, 0, 100};
+    }
+    int evaluations = 0;
+  };
+  std::vector<std::string> notes;
+  const auto attempt = [&] {
+    Text task(options_, data_, machine_.compute);
+    const TrainSetup setup{.out = folder_ / "run", .checkpoint_every = 4, .machine = Json::object()};
+    TrainHooks hooks;
+    hooks.on_note = [&](const std::string& text) { notes.push_back(text); };
+    return error_of([&] { train(options_, task, machine_.compute, quick_files(), setup, hooks); });
+  };
+  const ErrorParts first = attempt();
+  EXPECT_EQ(first.code, ErrorCode::numeric) << first.what;
+  EXPECT_NE(first.what.find("710"), std::string::npos) << first.what;
+  EXPECT_NE(first.what.find("perplexity"), std::string::npos) << first.what;
+  EXPECT_NE(first.hint.find("the checkpoint of step 8 is kept"), std::string::npos) << first.hint;
+  EXPECT_EQ(read_run_file(folder_ / "run").json["state"], "diverged");
+  const std::vector<Json> metrics = read_metrics(folder_ / "run");
+  ASSERT_EQ(metrics.size(), 1u);
+  EXPECT_TRUE(std::isfinite(metrics[0]["test_perplexity"].get<double>()));
+  EXPECT_TRUE(notes.empty());
+  EXPECT_EQ(attempt().code, ErrorCode::numeric);
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("diverged before; it is tried again from step 8"), std::string::npos) << notes[0];
+}
+
+// What a model says of its own numbers gets the step and the advice of the trainer.
+TEST_F(Failure, OverflowInsideAModelIsADivergence) {
+  class Overflowing : public ImageTask {
+   public:
+    using ImageTask::ImageTask;
+    StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) override {
+      if (index == 6) throw Error({.code = ErrorCode::numeric, .what = "layer 1 overflows"});
+      return ImageTask::step(epoch, index, gradients);
+    }
+  };
+  Overflowing task(options_, data_, machine_.compute);
+  const TrainSetup setup{.out = folder_ / "run", .checkpoint_every = 3, .machine = Json::object()};
+  const ErrorParts e =
+      error_of([&] { train(options_, task, machine_.compute, quick_files(), setup, TrainHooks{}); });
+  EXPECT_EQ(e.code, ErrorCode::numeric);
+  EXPECT_EQ(e.what, "layer 1 overflows");
+  EXPECT_NE(e.where.find("step 7"), std::string::npos) << e.where;
+  EXPECT_NE(e.hint.find("the checkpoint of step 6 is kept"), std::string::npos) << e.hint;
+  EXPECT_EQ(read_run_file(folder_ / "run").json["state"], "diverged");
+}
+
 // ReLU turns NaN into 0: the loss stays finite and only the weights tell.
 TEST_F(Failure, WeightsThatAreNoNumbersAreNeverSaved) {
   class Poisoned : public ImageTask {
