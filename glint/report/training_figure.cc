@@ -5,6 +5,7 @@
 #include <map>
 
 #include "glint/base/statistics.h"
+#include "glint/kernels/gates.h"
 
 namespace glint {
 namespace {
