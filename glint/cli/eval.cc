@@ -15,6 +15,7 @@
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/io/npy.h"
+#include "glint/nn/softmax.h"
 #include "glint/report/table.h"
 #include "glint/train/image_task.h"
 
@@ -54,14 +55,15 @@ struct Result {
   std::vector<Worst> worst;  // the highest loss first
 };
 
-double probability(std::span<const float> logits, size_t k) {
+
   const double top = *std::max_element(logits.begin(), logits.end());
   double total = 0;
   for (const float x : logits) total += std::exp(x - top);
   return std::exp(logits[k] - top) / total;
-}
-
 Result measure(const LoadedRun& run, const Engine& engine, const ImageSet& images,
+Result measure(const LoadedRun& run, const Machine& machine, const ImageSet& images,
+double probability(std::span<const float> logits, size_t k) {
+}
                const std::vector<std::string>& names, size_t worst) {
   ClassifierEngine classifier(run.model.config, engine.compute(), kBatch, false);
   classifier.set_weights(run.model.weights.span());
@@ -99,9 +101,8 @@ Result measure(const LoadedRun& run, const Engine& engine, const ImageSet& image
       [&](size_t a, size_t b) { return std::pair(-r.set.losses[a], a) < std::pair(-r.set.losses[b], b); });
   for (size_t k = 0; k < worst; k++) {
     const size_t i = order[k], label = images.labels[i];
-    const std::span<const float> row = std::as_const(r.set.logits).view().row(i);
-    r.worst.push_back(
-        {i, label, predicted[i], r.set.losses[i], probability(row, predicted[i]), probability(row, label)});
+    const std::vector<double> p = softmax(std::as_const(r.set.logits).view().row(i));
+    r.worst.push_back({i, label, predicted[i], r.set.losses[i], p[predicted[i]], p[label]});
   }
   return r;
 }

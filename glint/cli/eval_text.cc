@@ -10,6 +10,7 @@
 #include "glint/cli/json_number.h"
 #include "glint/lab/run.h"
 #include "glint/data/story_reader.h"
+#include "glint/nn/softmax.h"
 #include "glint/report/table.h"
 #include "glint/train/text_task.h"
 
@@ -124,9 +125,7 @@ class TextMeasure {
     for (size_t i = from; i < row.input.size(); i++) {
       const std::span<const float> l = std::as_const(logits_).view().row(i);
       const auto top = std::max_element(l.begin(), l.end());
-      double sum = 0;
-      for (const float v : l) sum += std::exp(static_cast<double>(v) - static_cast<double>(*top));
-      const double loss = static_cast<double>(*top) + std::log(sum) - static_cast<double>(l[row.target[i]]);
+      const double loss = log_sum_exp(l) - static_cast<double>(l[row.target[i]]);
       positions_.add(loss, first + i);
       m_.sum.loss += loss;
       m_.sum.correct += top - l.begin() == row.target[i];

@@ -15,6 +15,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/data/prepare_image.h"
 #include "glint/io/png.h"
+#include "glint/nn/softmax.h"
 #include "glint/report/explain_figure.h"
 #include "glint/report/table.h"
 #include "glint/spectra/explanation.h"
@@ -79,15 +80,6 @@ std::string typed(double value) {
   std::string text = signed_text(value);
   if (value < 0 && text.starts_with("\u2212")) text.replace(0, std::string("\u2212").size(), "-");
   return text;
-}
-
-std::vector<double> probabilities(std::span<const double> logits) {
-  const double top = *std::max_element(logits.begin(), logits.end());
-  std::vector<double> p;
-  double total = 0;
-  for (const double l : logits) p.push_back(std::exp(l - top)), total += p.back();
-  for (double& v : p) v /= total;
-  return p;
 }
 
 // Asked for; else the decision, the runner-up and the truth.
@@ -375,7 +367,7 @@ void explain(Context& context, const Options& o) {
       throw Error({.code = ErrorCode::numeric,
                    .what = "a logit is not a number: the weights overflow on this image",
                    .where = run.run().directory});
-  r.probability = probabilities(r.logits);
+  r.probability = softmax<double>(r.logits);
   r.order.resize(r.logits.size());
   std::iota(r.order.begin(), r.order.end(), size_t{0});
   std::stable_sort(r.order.begin(), r.order.end(),

@@ -5,6 +5,7 @@
 
 #include "glint/cli/comparison.h"
 #include "glint/cli/reproduce_reading.h"
+#include "glint/nn/softmax.h"
 #include "glint/report/comparison_figure.h"
 #include "glint/report/explain_figure.h"
 #include "glint/report/feature_grid.h"
@@ -246,10 +247,7 @@ void write_explanation(Lab& lab, ReportSection& section) {
                 .probabilities = {},
                 .classes = {}};
   for (const uint8_t p : run->data().test.pixels.view().row(image)) e.input.push_back(p / 255.0);
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double total = 0;
-  for (const float l : logits) e.probabilities.push_back(std::exp(l - top)), total += e.probabilities.back();
-  for (double& p : e.probabilities) p /= total;
+  e.probabilities = softmax<float>(logits);
   std::vector<size_t> order(logits.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) { return logits[a] > logits[b]; });

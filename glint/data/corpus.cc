@@ -4,6 +4,7 @@
 #include <array>
 #include <cstring>
 
+#include "glint/base/error.h"
 #include "glint/base/refuse.h"
 
 namespace glint {

@@ -53,7 +53,7 @@ std::vector<std::string> gate_names() {
 
 GateKind parse_gate(std::string_view name) {
   for (int i = 0; i < kGateCount; i++)
-    if (kTable[i].text.name == name || is_alias(kTable[i].text, name)) return static_cast<GateKind>(i);
+    if (kTable[i].text.name == name || has_alias(kTable[i].text, name)) return static_cast<GateKind>(i);
   throw Error({.code = ErrorCode::usage,
                .what = "unknown gate '" + std::string(name) + "'",
                .where = "--gate",
