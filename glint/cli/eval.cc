@@ -55,15 +55,7 @@ struct Result {
   std::vector<Worst> worst;  // the highest loss first
 };
 
-
-  const double top = *std::max_element(logits.begin(), logits.end());
-  double total = 0;
-  for (const float x : logits) total += std::exp(x - top);
-  return std::exp(logits[k] - top) / total;
 Result measure(const LoadedRun& run, const Engine& engine, const ImageSet& images,
-Result measure(const LoadedRun& run, const Machine& machine, const ImageSet& images,
-double probability(std::span<const float> logits, size_t k) {
-}
                const std::vector<std::string>& names, size_t worst) {
   ClassifierEngine classifier(run.model.config, engine.compute(), kBatch, false);
   classifier.set_weights(run.model.weights.span());

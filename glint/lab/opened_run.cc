@@ -5,32 +5,11 @@
 #include "glint/train/text_task.h"
 
 namespace glint {
+namespace {
 
-OpenedRun::OpenedRun(const Engine& engine, const ReadingOptions& options,
-                     std::shared_ptr<const Dataset> data)
-    : engine_(engine),
-      run_(load_run(engine, options.run)),
-      reading_(run_.model, engine.compute(), engine.linalg()),
-      data_(std::move(data)) {
-  const bool same = data_ && (options.data.empty() ? run_.model.data : options.data) == data_->name;
-  if (same) return;
-  DataOptions data_options;
-  data_options.paths = data_paths_from_environment(options.data_dir);
-  data_options.pool = &engine.pool();
-  data_ = std::make_shared<Dataset>(load_run_data(engine, run_, options.data, data_options));
-}
-
-std::vector<std::string> OpenedRun::class_names() const {
-  std::vector<std::string> names = run_.model.class_names;
-  for (std::string& n : names) n = printable(n);
-  return names;
-}
-
-std::string OpenedRun::class_text(size_t c) const {
-  const std::string number = std::to_string(c), name = printable(run_.model.class_names[c]);
-  return name == number ? number : number + " " + name;
-}
-
+// The calibration stored in a run directory when it is that of the weights, else what `measure` gives. That
+// is stored when `data_checksum` is the data that the run was trained on; otherwise, and when it cannot be
+// written, a note.
 StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
                                      const std::string& data_checksum, const std::vector<size_t>& hidden,
                                      const std::string& weights_hash,
@@ -38,8 +17,7 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
   const std::string path = run.directory + "/calibration.safetensors";
   if (exists(path)) {
     StoredCalibration stored = load_calibration(path, hidden);
-    if (!stored.sealed)
-      engine.note(path + " has no checksum: it was written by an earlier version");
+    if (!stored.sealed) engine.note(path + " has no checksum: it was written by an earlier version");
     if (stored.model == weights_hash) return stored;
     engine.note("the calibration belongs to other weights and is measured anew");
   }
@@ -56,55 +34,138 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
   return measured;
 }
 
-const StoredCalibration& OpenedRun::calibration() {
-  if (!calibration_)
-    calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
-        engine_, run_, data_->checksum, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
-        reading_.weights_hash(), [&] { return reading_.calibrate(data_->train, data_->checksum); }));
+}  // namespace
+
+Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data)
+    : engine_(engine), source_(source) {
+  if (model_kind(open_run(source.run).directory) == ModelKind::language) {
+    language_ = std::make_unique<LanguageRun>(load_language_run(engine, source.run));
+    reading_ = std::make_unique<LanguageReading>(language_->model, engine.compute(), engine.linalg());
+    return;
+  }
+  image_ = std::make_unique<LoadedRun>(load_run(engine, source.run));
+  reading_ = std::make_unique<ImageReading>(image_->model, engine.compute(), engine.linalg());
+  if (data && (source.data.empty() ? image_->model.data : source.data) == data->name)
+    images_ = std::move(data);
+}
+
+const RunInfo& Run::info() const { return image_ ? static_cast<const RunInfo&>(*image_) : *language_; }
+
+std::string Run::text() const { return image_ ? model_text(image_->model) : model_text(language_->model); }
+
+Json Run::config() const {
+  return image_ ? config_to_json(image_->model.config) : config_to_json(language_->model.config);
+}
+
+GateKind Run::gate() const {
+  return image_ ? image_->model.config.gate.kind : language_->model.config.gate.kind;
+}
+
+const std::string& Run::trained_on() const { return image_ ? image_->model.data : language_->model.data; }
+
+const LoadedRun& Run::image() const {
+  if (!image_) check_image_run(info());  // throws
+  return *image_;
+}
+
+const LanguageRun& Run::language() const {
+  if (!language_)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "this is an image model, not a language model",
+                 .where = directory(),
+                 .expected = "a run that was trained on stories"});
+  return *language_;
+}
+
+const ImageReading& Run::image_reading() const {
+  image();
+  return static_cast<const ImageReading&>(*reading_);
+}
+
+const LanguageReading& Run::language_reading() const {
+  language();
+  return static_cast<const LanguageReading&>(*reading_);
+}
+
+std::shared_ptr<const Dataset> Run::share_images() {
+  const LoadedRun& run = image();
+  if (!images_) {
+    DataOptions options;
+    options.paths = data_paths_from_environment(source_.data_dir);
+    options.pool = &engine_.pool();
+    images_ = std::make_shared<Dataset>(load_run_data(engine_, run, source_.data, options));
+  }
+  return images_;
+}
+
+const Dataset& Run::images() { return *share_images(); }
+
+const TextData& Run::stories() {
+  const LanguageRun& run = language();
+  if (!stories_) stories_ = std::make_unique<TextData>(load_run_text(engine_, run, source_.data));
+  return *stories_;
+}
+
+const std::string& Run::data_name() { return image_ ? images().name : stories().name; }
+
+const std::string& Run::data_checksum() { return image_ ? images().checksum : stories().checksum; }
+
+Activations Run::measured(size_t layer) {
+  if (image_) return reading_->activations(layer, images().test.pixels.view());
+  Activations a;
+  a.inputs = inputs(layer, LanguageReading::kFidelityTokens);
+  return a;
+}
+
+const StoredCalibration& Run::calibration() {
+  if (calibration_) return *calibration_;
+  std::vector<size_t> hidden;
+  for (size_t i = 0; i < reading_->layers(); i++) hidden.push_back(reading_->layer(i).hidden());
+  const std::string& checksum = data_checksum();
+  const auto measure = [&] {
+    if (image_) return image_reading().calibrate(images().train, checksum);
+    TextRows rows(language_->tokenizer.end(), language_->model.config.context);
+    return language_reading().calibrate(rows.fill_first(stories().train, LanguageReading::kCalibrationTokens),
+                                        checksum);
+  };
+  calibration_ = std::make_unique<StoredCalibration>(
+      stored_or_measured(engine_, info(), checksum, hidden, reading_->weights_hash(), measure));
   return *calibration_;
 }
 
-std::vector<GateLine> OpenedRun::lines(const std::string& form) {
-  return form == "weights" ? weights_lines(reading_) : calibration().lines;
+std::vector<GateLine> Run::lines(const std::string& form) {
+  return form == "weights" ? weights_lines(*reading_) : calibration().lines;
 }
 
-OpenedLanguageRun::OpenedLanguageRun(const Engine& engine,
-                                     const std::string& directory, const std::string& data)
-    : engine_(engine),
-      run_(load_language_run(engine, directory)),
-      reading_(run_.model, engine.compute(), engine.linalg()),
-      data_(load_run_text(engine, run_, data)) {}
-
-const StoredCalibration& OpenedLanguageRun::calibration() {
-  if (!calibration_)
-    calibration_ = std::make_unique<StoredCalibration>(stored_or_measured(
-        engine_, run_, data_.checksum, std::vector<size_t>(reading_.layers(), run_.model.config.hidden()),
-        reading_.weights_hash(), [&] {
-          TextRows rows(run_.tokenizer.end(), run_.model.config.context);
-          return reading_.calibrate(rows.fill_first(data_.train, LanguageReading::kCalibrationTokens),
-                                    data_.checksum);
-        }));
-  return *calibration_;
+std::vector<std::string> Run::class_names() const {
+  std::vector<std::string> names = image().model.class_names;
+  for (std::string& n : names) n = printable(n);
+  return names;
 }
 
-std::vector<GateLine> OpenedLanguageRun::lines(const std::string& form) {
-  if (form != "weights") return calibration().lines;
-  std::vector<GateLine> lines;
-  for (size_t i = 0; i < reading_.layers(); i++) lines.push_back(weights_form(reading_.layer(i)));
-  return lines;
+std::string Run::class_text(size_t c) const {
+  const std::string number = std::to_string(c), name = printable(image().model.class_names[c]);
+  return name == number ? number : number + " " + name;
 }
 
-Matrix<float> OpenedLanguageRun::inputs(size_t layer, size_t tokens) const {
-  TextRows rows(run_.tokenizer.end(), run_.model.config.context);
-  return reading_.inputs(rows.fill_first(data_.valid, tokens), layer, tokens);
-}
-
-std::string OpenedLanguageRun::piece(TokenId token) const {
-  std::string text = run_.tokenizer.piece(token);
+std::string Run::piece(TokenId token) const {
+  std::string text = language().tokenizer.piece(token);
   constexpr std::string_view kSpace = "\u2581";
   if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());
   return printable(text);
 }
+
+Matrix<float> Run::inputs(size_t layer, size_t tokens) {
+  TextRows rows(language().tokenizer.end(), language().model.config.context);
+  return language_reading().inputs(rows.fill_first(stories().valid, tokens), layer, tokens);
+}
+
+OpenedRun::OpenedRun(const Engine& engine, const ReadingOptions& options, std::shared_ptr<const Dataset> data)
+    : Run(engine, options, std::move(data)), data_(share_images()) {}
+
+OpenedLanguageRun::OpenedLanguageRun(const Engine& engine, const std::string& directory,
+                                     const std::string& data)
+    : Run(engine, {.run = directory, .data = data, .data_dir = {}}), data_(&stories()) {}
 
 std::string figures_directory(const std::string& directory) {
   const std::string path = directory + "/figures";

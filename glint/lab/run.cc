@@ -272,6 +272,15 @@ std::string model_text(const ImageModel& m) {
   return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
 }
 
+std::string model_text(const LanguageModel& m) {
+  const TransformerConfig& c = m.config;
+  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
+                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
+  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
+  return text + ", " + std::to_string(c.vocab) + " tokens, " +
+         std::to_string(transformer_params(c).table.parameters()) + " parameters";
+}
+
 std::string printable(std::string text) {
   repair_utf8(text);
   for (size_t i = 0; i < text.size(); i++) {

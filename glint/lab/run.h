@@ -1,7 +1,12 @@
-// A finished run and its data, for the verbs that read models.
+// A trained model and its data, from a run directory or from a folder with config.json and model.safetensors.
+//
+//   glint::Run run(engine, {.run = "runs/first"});   // an image or a language model: run.kind() says which
+//   glint::Reading r = glint::read(run.reading(), directions, run.lines("weights")[0], run.measured(0));
 #pragma once
 
+#include <memory>
 #include <string>
+#include <vector>
 
 #include "glint/data/dataset.h"
 #include "glint/data/text_data.h"
@@ -10,6 +15,8 @@
 #include "glint/model/config_file.h"
 #include "glint/model/language_file.h"
 #include "glint/model/model_file.h"
+#include "glint/spectra/image_reading.h"
+#include "glint/spectra/language_reading.h"
 
 namespace glint {
 
@@ -50,8 +57,72 @@ TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::
 
 // "sqs, 1 layer, width 256, 334336 parameters".
 std::string model_text(const ImageModel& model);
+std::string model_text(const LanguageModel& model);
 
 // Text from a file, for the terminal: without control characters.
 std::string printable(std::string text);
+
+// What to open, and the data to measure on: "" takes those that it was trained on.
+struct RunSource {
+  std::string run, data = {}, data_dir = {};
+};
+
+class Run {
+ public:
+  // `engine` is kept. Errors as open_run. Runs on the same images share them: `data` are those of another
+  // run, or null.
+  Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data = nullptr);
+  virtual ~Run() = default;
+
+  const RunInfo& info() const;
+  const std::string& directory() const { return info().directory; }
+  ModelKind kind() const { return image_ ? ModelKind::image : ModelKind::language; }
+  std::string text() const;  // "sqs, 1 layer, width 256, 334336 parameters"
+  Json config() const;       // of the model
+  GateKind gate() const;
+  const std::string& trained_on() const;  // the name of its data
+
+  // The model, for reading. The other kind of model is an Error (bad_file).
+  const GluModel& reading() const { return *reading_; }
+  const LoadedRun& image() const;
+  const LanguageRun& language() const;
+  const ImageReading& image_reading() const;
+  const LanguageReading& language_reading() const;
+
+  // Its data, loaded when they are first asked for.
+  const Dataset& images();
+  std::shared_ptr<const Dataset> share_images();
+  const TextData& stories();
+  const std::string& data_name();
+  const std::string& data_checksum();
+  // What a layer sees on the data that readings are measured on: the test images; the first validation
+  // stories, about LanguageReading::kFidelityTokens tokens.
+  Activations measured(size_t layer);
+
+  // From calibration.safetensors of the run when that fits its weights; otherwise measured on the training
+  // data and stored there when those are the run's (a note when not, and when the directory cannot be
+  // written).
+  const StoredCalibration& calibration();
+  // "weights" or "calibrated", of every layer.
+  std::vector<GateLine> lines(const std::string& form);
+
+  // Image models: printable names of the classes; "3 Dress", or "3" where that is the name.
+  std::vector<std::string> class_names() const;
+  std::string class_text(size_t c) const;
+  // Language models: a piece as people read it, "·happy" where a word begins; what the GLU of a layer reads
+  // on validation stories, about so many tokens.
+  std::string piece(TokenId token) const;
+  Matrix<float> inputs(size_t layer, size_t tokens);
+
+ private:
+  const Engine& engine_;
+  RunSource source_;
+  std::unique_ptr<LoadedRun> image_;
+  std::unique_ptr<LanguageRun> language_;
+  std::unique_ptr<GluModel> reading_;
+  std::shared_ptr<const Dataset> images_;
+  std::unique_ptr<TextData> stories_;
+  std::unique_ptr<StoredCalibration> calibration_;
+};
 
 }  // namespace glint

@@ -105,4 +105,13 @@ std::vector<uint32_t> order_by_magnitude(std::span<const double> values) {
   return order;
 }
 
+BothEnds both_ends(std::span<const double> values, size_t most) {
+  BothEnds out;
+  for (const uint32_t k : order_by_magnitude(values)) {
+    std::vector<uint32_t>& side = values[k] > 0 ? out.positive : out.negative;
+    if (values[k] != 0 && side.size() < most) side.push_back(k);
+  }
+  return out;
+}
+
 }  // namespace glint

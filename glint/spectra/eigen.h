@@ -46,4 +46,11 @@ Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vecto
 // Indices of the values by magnitude, largest first; equal ones in their order.
 std::vector<uint32_t> order_by_magnitude(std::span<const double> values);
 
+// What is shown of many values: indices of the `most` largest above 0 and of the `most` smallest below 0, the
+// strongest first.
+struct BothEnds {
+  std::vector<uint32_t> positive, negative;
+};
+BothEnds both_ends(std::span<const double> values, size_t most);
+
 }  // namespace glint

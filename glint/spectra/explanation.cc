@@ -3,8 +3,8 @@
 namespace glint {
 namespace {
 
-FormAccount account(const UnitForm& form, std::span<const double> x, double around) {
-  FormAccount a{.constant = form.constant, .around = around};
+FormSums sums(const UnitForm& form, std::span<const double> x, double residual_logit) {
+  FormSums a{.constant = form.constant, .residual_logit = residual_logit};
   for (const double c : contributions(form.spectrum, x)) (c > 0 ? a.positive : a.negative) += c;
   for (size_t i = 0; i < form.linear.size(); i++) a.linear += form.linear[i] * (i < x.size() ? x[i] : 1.0);
   return a;
@@ -12,33 +12,37 @@ FormAccount account(const UnitForm& form, std::span<const double> x, double arou
 
 }  // namespace
 
-std::vector<ClassAccount> account_for(const ImageReading& reading, const ImagePass& pass, size_t row,
-                                      const GateLine& calibrated, std::span<const size_t> classes,
-                                      FormKind chosen) {
+const FormSums& sums_of(const ClassExplanation& e, FormKind form) {
+  return form == FormKind::weights ? e.weights : form == FormKind::local ? e.local : e.calibrated;
+}
+
+std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& a, size_t row,
+                                              const GateLine& calibrated, std::span<const size_t> classes,
+                                              FormKind chosen) {
   const GluLayerView layer = reading.layer(reading.last());
-  const Units all = reading.classes();
+  const Directions all = reading.classes();
   Matrix<double> weights(classes.size(), all.weights.cols());
   std::vector<float> constants;
   for (size_t i = 0; i < classes.size(); i++) {
     std::ranges::copy(all.weights.view().row(classes[i]), weights.view().row_ptr(i));
     if (!all.constants.empty()) constants.push_back(all.constants[classes[i]]);
   }
-  const std::span<const float> input = pass.inputs.view().row(row);
+  const std::span<const float> input = a.inputs.view().row(row);
   const std::vector<double> x(input.begin(), input.end());
   const auto forms = [&](const GateLine& line) {
     return unit_forms(reading.linalg(), reading.pool(), layer, line, weights, constants);
   };
   std::vector<UnitForm> by_weights = forms(weights_form(layer)), by_calibration = forms(calibrated),
                         by_local = forms(local_form(layer, x));
-  std::vector<ClassAccount> out(classes.size());
+  std::vector<ClassExplanation> out(classes.size());
   for (size_t i = 0; i < classes.size(); i++) {
-    ClassAccount& c = out[i];
+    ClassExplanation& c = out[i];
     c.index = classes[i];
-    c.logit = pass.logits(row, classes[i]);
-    const double around = pass.around.span().empty() ? 0 : pass.around(row, classes[i]);
-    c.weights = account(by_weights[i], x, around);
-    c.calibrated = account(by_calibration[i], x, around);
-    c.local = account(by_local[i], x, around);
+    c.logit = a.logits(row, classes[i]);
+    const double residual = a.residual_logits.span().empty() ? 0 : a.residual_logits(row, classes[i]);
+    c.weights = sums(by_weights[i], x, residual);
+    c.calibrated = sums(by_calibration[i], x, residual);
+    c.local = sums(by_local[i], x, residual);
     std::vector<UnitForm>& from = chosen == FormKind::weights ? by_weights
                                   : chosen == FormKind::local ? by_local
                                                               : by_calibration;

@@ -5,28 +5,30 @@
 
 namespace glint {
 
-// A form's account of one output at one input: total = positive + negative + linear + constant + around.
-struct FormAccount {
+// What a form makes of one output at one input.
+struct FormSums {
   double positive = 0, negative = 0;  // sums of the terms value (v . x)^2
   double linear = 0, constant = 0;
-  double around = 0;  // what reaches the logit past the layer (a residual)
-  double total() const { return positive + negative + linear + constant + around; }
+  double residual_logit = 0;  // what reaches the logit past the layer
+  double total() const { return positive + negative + linear + constant + residual_logit; }
 };
 
-struct ClassAccount {
+struct ClassExplanation {
   size_t index = 0;
   double logit = 0;
-  FormAccount weights, calibrated, local;
+  FormSums weights, calibrated, local;
   UnitForm form;                    // the chosen form, whole
-  std::vector<double> projections;  // [k]: v . x
+  std::vector<double> projections;  // [k]: v . x, with a bias v . (x, 1)
   std::vector<double> terms;        // [k]: value (v . x)^2
 };
 
 enum class FormKind { weights, calibrated, local };
 
-// Classes of the model at the last layer; `pass` holds the one input in its row `row`.
-std::vector<ClassAccount> account_for(const ImageReading& reading, const ImagePass& pass, size_t row,
-                                      const GateLine& calibrated, std::span<const size_t> classes,
-                                      FormKind chosen);
+const FormSums& sums_of(const ClassExplanation& explanation, FormKind form);
+
+// Classes of the model at the last layer; the input is row `row` of the activations of that layer.
+std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& activations,
+                                              size_t row, const GateLine& calibrated,
+                                              std::span<const size_t> classes, FormKind chosen);
 
 }  // namespace glint

@@ -34,9 +34,6 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
   return out;
 }
 
-// Up to this width all eigenpairs take less than a second, and those of several units run side by side.
-constexpr size_t kFullWidth = 1024;
-
 std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                      const Matrix<double>& q, const Wanted& wanted) {
   const size_t k = wanted.strongest;

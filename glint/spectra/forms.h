@@ -34,8 +34,10 @@ struct UnitForm {
   double constant = 0;         // the bias of the head
 };
 
-// Which eigenpairs of a form are wanted: the `strongest` by |value|, 0: all. Wide layers of which few are wanted
-// are not decomposed whole.
+// Which eigenpairs of a form are wanted: the `strongest` by |value|, 0: all. Layers wider than kFullWidth of
+// which few are wanted are not decomposed whole; up to that width all eigenpairs take less than a second, and
+// those of several units run side by side.
+inline constexpr size_t kFullWidth = 1024;
 struct Wanted {
   size_t strongest = 0;
   double gap = kDefaultGap;

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <mutex>
 #include <numeric>
 
 #include "glint/base/argument.h"
+#include "glint/base/error.h"
 #include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/nn/embedding.h"
@@ -125,6 +127,16 @@ Matrix<float> LanguageReading::inputs(std::span<const TokenRow> rows, size_t i, 
   return x;
 }
 
+Activations LanguageReading::activations(size_t i, const ModelInputs& samples) const {
+  const auto* rows = std::get_if<std::span<const TokenRow>>(&samples);
+  if (!rows)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a language model reads tokens, not images",
+                 .where = "samples",
+                 .expected = "rows of tokens"});
+  return {.inputs = inputs(*rows, i, std::numeric_limits<size_t>::max()), .logits = {}, .residual_logits = {}};
+}
+
 StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
                                              const std::string& data_checksum) const {
   StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .lines = {}, .kinds = {}};
@@ -135,32 +147,6 @@ StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
     stored.lines.push_back(calibrated_form(linalg_, pool(), layer(i), x, Calibration::affine));
   }
   return stored;
-}
-
-LanguageReading::Reading LanguageReading::read(size_t i, ConstMatrixView<double> weights,
-                                               const GateLine& line, ConstMatrixView<float> x) const {
-  const GluLayerView view = layer(i);
-  const Matrix<double> model = layer_outputs(linalg_, pool(), view, weights, x);
-  Matrix<double> form = form_outputs(linalg_, pool(), view, line, weights, x);
-  const Matrix<double> squared = form_outputs(linalg_, pool(), view, without_shift(line), weights, x);
-  Reading out{.units = unit_forms(linalg_, pool(), view, line, weights),
-              .fidelity = fidelity(model, form),
-              .eigenvectors = fidelity(model, squared),
-              .linear_share = {}};
-  Matrix<double> linear = form;
-  subtract(linear, squared);
-  centre_columns(linear);
-  centre_columns(form);
-  for (size_t u = 0; u < weights.rows(); u++) {
-    double part = 0, whole = 0;
-    for (size_t r = 0; r < form.rows(); r++) {
-      part += linear(r, u) * form(r, u);
-      whole += form(r, u) * form(r, u);
-    }
-    out.linear_share.push_back(ratio(part, whole));
-  }
-  if (!all_finite(out.linear_share)) throw_overflow("the linear part of layer " + std::to_string(i + 1));
-  return out;
 }
 
 LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateLine& line,

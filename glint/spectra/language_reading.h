@@ -9,24 +9,25 @@
 #include "glint/model/language_file.h"
 #include "glint/nn/compute.h"
 #include "glint/spectra/calibration.h"
-#include "glint/spectra/measures.h"
+#include "glint/spectra/glu_model.h"
 
 namespace glint {
 
-class LanguageReading {
+class LanguageReading : public GluModel {
  public:
   // Keeps references.
   LanguageReading(const LanguageModel& model, const Compute& compute, const LinearAlgebra& linalg);
 
   const LanguageModel& model() const { return model_; }
-  const LinearAlgebra& linalg() const { return linalg_; }
-  ThreadPool& pool() const { return compute_.pool; }
-  size_t layers() const { return model_.config.layers; }
-  GluLayerView layer(size_t i) const;
-  ConstMatrixView<float> projection(size_t i) const;  // P [d, h]
+  const LinearAlgebra& linalg() const override { return linalg_; }
+  ThreadPool& pool() const override { return compute_.pool; }
+  size_t layers() const override { return model_.config.layers; }
+  GluLayerView layer(size_t i) const override;
+  ConstMatrixView<float> projection(size_t i) const override;  // P [d, h]
   ConstMatrixView<float> unembedding() const;         // [vocab, d]
-  InputMap input_map() const;                         // the token embedding, a row a token
-  std::string weights_hash() const;
+  InputMap input_map() const override;                // the token embedding, one row per token
+  std::string weights_hash() const override;
+  Activations activations(size_t layer, const ModelInputs& samples) const override;
 
   // Hidden weights [rows, h] of layer i for directions [rows, d] of the residual stream: u' P.
   Matrix<double> hidden(size_t layer, ConstMatrixView<double> directions) const;
@@ -40,19 +41,7 @@ class LanguageReading {
   StoredCalibration calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const;
   static constexpr size_t kCalibrationTokens = 20000, kFidelityTokens = 20000;
 
-  // Outputs with these hidden weights through a form, and its fidelity against the layer's own outputs at x.
-  // A form is its eigenvectors and, where the lines have shifts, a linear part: the share of the linear part
-  // is cov(linear part, form) / var(form), and 1 minus it is that of the eigenvectors. 0 for a constant form.
-  struct Reading {
-    std::vector<UnitForm> units;
-    Fidelity fidelity;                 // of the whole form
-    Fidelity eigenvectors;             // of the eigenvectors alone
-    std::vector<double> linear_share;  // [units]
-  };
-  Reading read(size_t layer, ConstMatrixView<double> weights, const GateLine& line,
-               ConstMatrixView<float> x) const;
-
-  // The same over all that a layer adds to the residual stream, and along the unembedding of every token.
+  // Fidelity and shares as in glint::read, over all that a layer adds to the residual stream and along the unembedding of every token.
   struct LayerFidelity {
     Fidelity all;  // units: the directions of the residual stream
     double eigenvectors_r2 = 0, linear_share = 0;

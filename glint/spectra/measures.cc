@@ -102,7 +102,7 @@ std::vector<double> energy_curve(std::span<const double> values) {
 TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
                                  std::span<const UnitForm> forms, ConstMatrixView<float> x,
                                  std::span<const uint32_t> labels, std::span<const uint32_t> decisions,
-                                 ConstMatrixView<double> around) {
+                                 ConstMatrixView<double> residual_logits) {
   constexpr size_t kRows = 64;  // the best value and its unit for every k stay in the second-level cache
   TruncationCurve out;
   if (forms.empty() || x.rows() == 0) return out;
@@ -149,7 +149,7 @@ TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
     for (size_t u = 0; u < units; u++) {
       linalg.gemm(Op::plain, Op::transposed, 1.0f, tile, sorted[u].vectors, 0.0f, w.projections);
       for (size_t i = 0; i < rows; i++) {
-        double sum = forms[u].constant + (around.empty() ? 0 : around(first + i, u));
+        double sum = forms[u].constant + (residual_logits.empty() ? 0 : residual_logits(first + i, u));
         for (size_t j = 0; j < forms[u].linear.size(); j++)
           sum += forms[u].linear[j] * (j < d ? static_cast<double>(tile(i, j)) : 1.0);
         for (size_t k = 0; k <= terms; k++) {

@@ -38,8 +38,8 @@ EffectiveRank effective_rank(std::span<const double> values);
 std::vector<double> energy_curve(std::span<const double> values);
 
 // Accuracy when each logit keeps only its k terms of largest |value| (and its linear part and constant), for
-// k = 0 ... d: element k. Inputs x [n, d]; products in float, sums in double. `around` [n, units], or empty,
-// is what reaches the logits past the layer (a residual).
+// k = 0 ... d: element k. Inputs x [n, d]; products in float, sums in double. `residual_logits` [n, units], or
+// empty, is what reaches the logits past the layer.
 struct TruncationCurve {
   std::vector<double> accuracy;   // against the labels; empty without labels
   std::vector<double> agreement;  // with the model's decisions; empty without them
@@ -47,7 +47,7 @@ struct TruncationCurve {
 TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
                                  std::span<const UnitForm> forms, ConstMatrixView<float> x,
                                  std::span<const uint32_t> labels, std::span<const uint32_t> decisions,
-                                 ConstMatrixView<double> around = {});
+                                 ConstMatrixView<double> residual_logits = {});
 
 // Directions that matter to several outputs: the right singular vectors of the matrices Q_u stacked to
 // [units d, d], from the eigenvectors of sum_u Q_u^2. Singular values below 1e-8 of the first are rounding.

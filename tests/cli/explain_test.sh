@@ -28,11 +28,12 @@ for form in weights calibrated local; do
   run explain "$work/run" --index 11 --form $form --top 3 --json --no-figures
   expect_code 0
   expect_json "abs(sum(j['probabilities']) - 1) < 1e-12 and j['predicted'] == j['logits'].index(max(j['logits']))"
-  expect_json "all(abs(c[f]['positive'] + c[f]['negative'] + c[f]['linear'] + c[f]['constant'] + c[f]['around'] - c[f]['total']) < 1e-9 for c in j['classes'] for f in ('weights', 'calibrated', 'local'))"
+  expect_json "all(abs(c[f]['positive'] + c[f]['negative'] + c[f]['linear'] + c[f]['constant'] + c[f]['residual_logit'] - c[f]['total']) < 1e-9 for c in j['classes'] for f in ('weights', 'calibrated', 'local'))"
   expect_json "all(abs(c['local']['off_by']) < 1e-5 * (1 + abs(c['local']['positive']) + abs(c['local']['negative'])) for c in j['classes'])"
   expect_json "all(abs(t['eigenvalue'] * t['projection'] ** 2 - t['contribution']) < 1e-9 * (1 + abs(t['contribution'])) for c in j['classes'] for t in c['terms'])"
   expect_json "len(j['classes'][0]['terms']) == 6 and j['classes'][0]['index'] == j['predicted']"
 done
+expect_json "j['schema'] == 'glint-explain/1'"
 run explain "$work/run" --index 11 --class 4,7 --json --no-figures --split train
 expect_code 0
 expect_json "[c['index'] for c in j['classes']] == [4, 7]"
@@ -78,7 +79,7 @@ run explain "$work/run" --image "$work/bad.png"
 expect_code 3
 
 refused "nothing to explain" explain "$work/run"
-refused "both --index and --image" explain "$work/run" --index 1 --image "$work/one.png"
+refused "both an index and an image" explain "$work/run" --index 1 --image "$work/one.png"
 refused "no test image 2000" explain "$work/run" --index 2000
 refused "no class 'eleven'" explain "$work/run" --index 1 --class eleven
 refused "no logit" explain "$work/run" --index 1 --class 3-4

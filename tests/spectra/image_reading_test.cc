@@ -118,7 +118,7 @@ TEST(ImageReading, LocalFormIsTheLogitOfEveryGateAndVariant) {
       const Reader r(v, static_cast<GateKind>(kind));
       const ImageSet images = random_images(60);
       const ImagePass pass = r.reading->run(images.pixels, r.reading->last());
-      const LocalError e = r.reading->local_error(r.reading->classes(), pass, 60);
+      const LocalError e = local_error(*r.reading, r.reading->classes(), pass, 60);
       EXPECT_EQ(e.inputs, 60u);
       EXPECT_GT(e.scale, 0);
       EXPECT_LT(e.largest, 3e-6 * e.scale) << v.name << " gate " << kind;
@@ -170,7 +170,10 @@ TEST(ImageReading, CalibrationIsCloserToTheModelThanTheWeights) {
   const ImageSet images = random_images(2000);
   const StoredCalibration c = r.reading->calibrate(images, "data");
   const ImagePass pass = r.reading->run(images.pixels, 0);
-  EXPECT_GT(r.reading->trust(c.lines[0], pass).r2, r.reading->trust(weights_lines(*r.reading)[0], pass).r2);
+  const auto r2 = [&](const GateLine& line) {
+    return form_fidelity(*r.reading, r.reading->classes(), line, pass).r2;
+  };
+  EXPECT_GT(r2(c.lines[0]), r2(weights_lines(*r.reading)[0]));
   EXPECT_EQ(c.model, r.reading->weights_hash());
 }
 
@@ -206,17 +209,15 @@ TEST(Explanation, AccountsAddUpAndTheLocalOneIsTheLogit) {
     const ImagePass pass = r.reading->run(images.pixels, r.reading->last());
     const size_t classes[] = {4, 1};
     for (const FormKind kind : {FormKind::weights, FormKind::calibrated, FormKind::local}) {
-      const std::vector<ClassAccount> accounts =
-          account_for(*r.reading, pass, 7, c.lines.back(), classes, kind);
+      const std::vector<ClassExplanation> accounts =
+          explain_classes(*r.reading, pass, 7, c.lines.back(), classes, kind);
       ASSERT_EQ(accounts.size(), 2u);
-      for (const ClassAccount& a : accounts) {
+      for (const ClassExplanation& a : accounts) {
         EXPECT_EQ(a.logit, pass.logits(7, a.index));
         EXPECT_NEAR(a.local.total(), a.logit,
                     1e-5 * (std::fabs(a.local.positive) + std::fabs(a.local.negative) + 1))
             << v.name;
-        const FormAccount& sums = kind == FormKind::weights ? a.weights
-                                  : kind == FormKind::local ? a.local
-                                                            : a.calibrated;
+        const FormSums& sums = sums_of(a, kind);
         double positive = 0, negative = 0;
         for (size_t k = 0; k < a.terms.size(); k++) {
           (a.terms[k] > 0 ? positive : negative) += a.terms[k];

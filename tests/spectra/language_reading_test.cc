@@ -49,6 +49,15 @@ struct OneLanguageModel {
     return sum;
   }
 
+  // Directions with these hidden weights at inputs x.
+  Reading read(size_t layer, const Matrix<double>& weights, const GateLine& line, const Matrix<float>& x) const {
+    const Directions directions{.layer = layer,
+                                .names = std::vector<std::string>(weights.rows()),
+                                .weights = weights,
+                                .constants = {}};
+    return glint::read(reading, directions, line, {.inputs = x, .logits = {}, .residual_logits = {}});
+  }
+
   LanguageModel model;
   LinearAlgebra linalg;
   testing::TestMachine machine{2};
@@ -65,7 +74,7 @@ TEST(LanguageReading, BilinearEigenvectorsAreTheLayer) {
     const std::vector<TokenId> tokens = {7, 31};
     const Matrix<double> directions = m.reading.token_directions(tokens);
     const auto read =
-        m.reading.read(layer, m.reading.hidden(layer, directions), weights_form(m.reading.layer(layer)), x);
+        m.read(layer, m.reading.hidden(layer, directions), weights_form(m.reading.layer(layer)), x);
     ASSERT_EQ(read.units.size(), 2u);
     EXPECT_NEAR(read.fidelity.r2, 1, 1e-9);
     for (size_t u = 0; u < 2; u++)
@@ -85,8 +94,8 @@ TEST(LanguageReading, CalibrationBringsAGateNearer) {
   ASSERT_EQ(stored.lines.size(), 2u);
   const std::vector<TokenId> tokens = {7, 31, 12};
   const Matrix<double> weights = m.reading.hidden(1, m.reading.token_directions(tokens));
-  const double plain = m.reading.read(1, weights, weights_form(m.reading.layer(1)), x).fidelity.r2;
-  const auto read = m.reading.read(1, weights, stored.lines[1], x);
+  const double plain = m.read(1, weights, weights_form(m.reading.layer(1)), x).fidelity.r2;
+  const auto read = m.read(1, weights, stored.lines[1], x);
   EXPECT_GT(read.fidelity.r2, plain);
   EXPECT_LE(read.fidelity.r2, 1);
   // The fidelity is against what the gate does, not against another form.
@@ -139,7 +148,7 @@ TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
   for (const size_t layer : {0, 1}) {
     const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
     const Matrix<double> weights = m.reading.hidden(layer, directions);
-    const auto read = m.reading.read(layer, weights, stored.lines[layer], x);
+    const auto read = m.read(layer, weights, stored.lines[layer], x);
     const Matrix<double> form =
         form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer), stored.lines[layer], weights, x);
     double largest = 0;
@@ -168,7 +177,7 @@ TEST(LanguageReading, WithoutShiftsTheEigenvectorsAreAll) {
   const OneLanguageModel m(GateKind::Sqs);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
   const std::vector<TokenId> tokens = {7, 31};
-  const auto read = m.reading.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)),
+  const auto read = m.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)),
                                    weights_form(m.reading.layer(1)), x);
   EXPECT_EQ(read.eigenvectors.unit_r2, read.fidelity.unit_r2);
   EXPECT_EQ(read.linear_share, std::vector<double>(2, 0.0));
@@ -181,7 +190,7 @@ TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
   const auto layer = m.reading.layer_fidelity(1, line, x);
   ASSERT_EQ(layer.tokens.r2.size(), 40u);
   const std::vector<TokenId> tokens = {0, 17, 39};
-  const auto read = m.reading.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), line, x);
+  const auto read = m.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), line, x);
   for (size_t u = 0; u < tokens.size(); u++) {
     EXPECT_NEAR(layer.tokens.r2[tokens[u]], read.fidelity.unit_r2[u], 1e-6);
     EXPECT_NEAR(layer.tokens.eigenvectors_r2[tokens[u]], read.eigenvectors.unit_r2[u], 1e-6);
@@ -190,7 +199,7 @@ TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
   // All together: the directions of the residual stream are the outputs.
   Matrix<double> axes(16, 16);
   for (size_t i = 0; i < 16; i++) axes(i, i) = 1;
-  const auto all = m.reading.read(1, m.reading.hidden(1, axes), line, x);
+  const auto all = m.read(1, m.reading.hidden(1, axes), line, x);
   EXPECT_NEAR(layer.all.r2, all.fidelity.r2, 1e-6);
   EXPECT_NEAR(layer.eigenvectors_r2, all.eigenvectors.r2, 1e-6);
 }
@@ -223,7 +232,7 @@ TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 0, 100);
   for (const TokenId token : {TokenId{0}, TokenId{17}, TokenId{39}}) {
     const std::vector<TokenId> one = {token};
-    const auto read = m.reading.read(0, m.reading.hidden(0, m.reading.token_directions(one)), line, x);
+    const auto read = m.read(0, m.reading.hidden(0, m.reading.token_directions(one)), line, x);
     const std::vector<double>& values = read.units[0].spectrum.values;
     EXPECT_EQ(all[token].token, token);
     EXPECT_NEAR(all[token].top, values.front(), 1e-9);

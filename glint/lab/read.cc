@@ -1,0 +1,236 @@
+#include "glint/lab/read.h"
+
+#include <algorithm>
+
+#include "glint/base/error.h"
+#include "glint/lab/read_directions.h"
+#include "glint/lab/read_parts.h"
+#include "glint/lab/run_checks.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kLocalImages = 300;
+constexpr size_t kSharedPictures = 10;
+
+bool same(const GateLine& a, const GateLine& b) {
+  const auto none = [](const std::vector<double>& s) {
+    return std::all_of(s.begin(), s.end(), [](double v) { return v == 0; });
+  };
+  return a.gain == b.gain && (a.shift == b.shift || (none(a.shift) && none(b.shift)));
+}
+
+// The units asked for, most of which are classes that have been read already.
+Reading asked_of(const ImageReading& reading, const Reading& classes, const std::vector<UnitWord>& words,
+                 const GateLine& line, const Activations& a, const Wanted& wanted) {
+  Directions differences;
+  for (const UnitWord& w : words)
+    if (w.minus) append(differences, reading.difference(w.plus, *w.minus));
+  const Reading apart =
+      differences.count() ? glint::read(reading, differences, line, a, {}, wanted) : Reading();
+  Reading out;
+  const auto take = [&](const Reading& from, size_t u) {
+    out.units.push_back(from.units[u]);
+    out.fidelity.unit_r2.push_back(from.fidelity.unit_r2[u]);
+    out.eigenvectors.unit_r2.push_back(from.eigenvectors.unit_r2[u]);
+    out.linear_share.push_back(from.linear_share[u]);
+  };
+  size_t next = 0;
+  for (const UnitWord& w : words) w.minus ? take(apart, next++) : take(classes, w.plus);
+  return out;
+}
+
+bool all_known(const Spectrum& s) { return s.count() == s.width(); }
+
+// Pictures of the eigenvectors that are shown, and of the first shared directions.
+void add_pictures(const ImageReading& reading, std::span<const GateLine> lines, size_t show, ReadResult& r) {
+  std::vector<std::span<const double>> wanted;
+  std::vector<std::vector<double>*> targets;
+  for (ReadDirection& d : r.directions) {
+    const Spectrum& s = d.form.spectrum;
+    const BothEnds ends = both_ends(s.values, show);
+    for (const auto& [side, indices] :
+         {std::pair(&d.positive, &ends.positive), std::pair(&d.negative, &ends.negative)}) {
+      side->resize(indices->size());
+      for (size_t i = 0; i < indices->size(); i++) {
+        (*side)[i].value = s.values[(*indices)[i]];
+        wanted.push_back(s.vectors.view().row((*indices)[i]));
+        targets.push_back(&(*side)[i].pixels);
+      }
+    }
+  }
+  r.shared_pictures.resize(std::min(kSharedPictures, r.shared.values.size()));
+  for (size_t k = 0; k < r.shared_pictures.size(); k++) {
+    r.shared_pictures[k].value = r.shared.values[k];
+    wanted.push_back(r.shared.directions.view().row(k));
+    targets.push_back(&r.shared_pictures[k].pixels);
+  }
+  if (wanted.empty()) return;
+  Matrix<double> vectors(wanted.size(), wanted[0].size());
+  for (size_t i = 0; i < wanted.size(); i++) std::ranges::copy(wanted[i], vectors.view().row_ptr(i));
+  const Matrix<double> pictures = reading.pictures(r.layer, vectors, lines);
+  for (size_t i = 0; i < targets.size(); i++) {
+    const std::span<const double> row = pictures.view().row(i);
+    targets[i]->assign(row.begin(), row.end());
+  }
+}
+
+// Directions of one layer by themselves.
+void read_layer(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted,
+                ReadResult& r) {
+  const ImageReading& reading = run.image_reading();
+  BothForms forms = read_both(reading, directions, run.lines("weights")[r.layer],
+                              run.lines("calibrated")[r.layer], a, {}, wanted);
+  r.forms = {form_result("weights", forms.weights), form_result("calibrated", forms.calibrated)};
+  r.local = local_error(reading, directions, a, kLocalImages);
+  set_directions(r, directions.names, std::move(r.form == "weights" ? forms.weights : forms.calibrated));
+}
+
+// The last layer: both forms of all classes, then the directions asked for.
+void read_model(Run& run, const std::vector<UnitWord>& words, const Activations& a, const Wanted& wanted,
+                ReadResult& r) {
+  const ImageReading& reading = run.image_reading();
+  const std::vector<uint32_t> labels = labels_of(run.images().test);
+  const Directions classes = reading.classes();
+  const GateLine weights = run.lines("weights")[r.layer], calibrated = run.lines("calibrated")[r.layer];
+  const BothForms forms = read_both(reading, classes, weights, calibrated, a, labels, wanted);
+  r.whole_model = true;
+  r.accuracy_model = forms.weights.fidelity.accuracy_model;
+  for (const auto& [name, form] :
+       {std::pair("weights", &forms.weights), std::pair("calibrated", &forms.calibrated)}) {
+    r.forms.push_back(form_result(name, *form));
+    r.forms.back().truncation = r.forms.size() == 2 && same(weights, calibrated)
+                                    ? r.forms[0].truncation
+                                    : reading.truncation(*form, a, labels).accuracy;
+  }
+  r.local = local_error(reading, classes, a, kLocalImages);
+  const bool plain = r.form == "weights";
+  set_directions(r, class_directions(reading, words).names,
+                 asked_of(reading, plain ? forms.weights : forms.calibrated, words,
+                          plain ? weights : calibrated, a, wanted));
+}
+
+}  // namespace
+
+bool ReadDirection::has_linear() const {
+  return std::any_of(form.linear.begin(), form.linear.end(), [](double v) { return v != 0; });
+}
+
+std::vector<std::string> ReadResult::names() const {
+  std::vector<std::string> out;
+  for (const ReadDirection& d : directions) out.push_back(d.name);
+  return out;
+}
+
+void check_form(const std::string& form) {
+  if (form != "weights" && form != "calibrated")
+    throw Error({.code = ErrorCode::usage,
+                 .what = "unknown form '" + form + "'",
+                 .where = "form",
+                 .expected = suggest(form, {"weights", "calibrated"})});
+}
+
+std::string result_folder(const std::string& out, const std::string& run) {
+  const std::string folder = out.empty() ? run : out;
+  make_directory(folder);
+  return folder;
+}
+
+Wanted wanted_pairs(const GluLayerView& layer, size_t top) {
+  return {.strongest = layer.width() > kFullWidth ? top : 0};
+}
+
+BothForms read_both(const GluModel& model, const Directions& directions, const GateLine& weights,
+                    const GateLine& calibrated, const Activations& activations,
+                    std::span<const uint32_t> labels, const Wanted& wanted) {
+  BothForms both;
+  both.weights = read(model, directions, weights, activations, labels, wanted);
+  both.calibrated = same(weights, calibrated)
+                        ? both.weights
+                        : read(model, directions, calibrated, activations, labels, wanted);
+  return both;
+}
+
+ReadForm form_result(const std::string& name, const Reading& reading) {
+  ReadForm form{.name = name, .fidelity = reading.fidelity, .eigenvectors = reading.eigenvectors};
+  for (const UnitForm& u : reading.units)
+    form.linear_part =
+        form.linear_part || std::any_of(u.linear.begin(), u.linear.end(), [](double v) { return v != 0; });
+  return form;
+}
+
+void set_directions(ReadResult& r, const std::vector<std::string>& names, Reading reading) {
+  for (size_t u = 0; u < names.size(); u++) {
+    ReadDirection d{.name = names[u],
+                    .r2 = reading.fidelity.unit_r2[u],
+                    .eigenvectors_r2 = reading.eigenvectors.unit_r2[u],
+                    .linear_share = reading.linear_share[u],
+                    .form = std::move(reading.units[u])};
+    if (all_known(d.form.spectrum)) {
+      d.rank = effective_rank(d.form.spectrum.values);
+      d.energy = energy_curve(d.form.spectrum.values);
+    }
+    r.directions.push_back(std::move(d));
+  }
+}
+
+void describe(Run& run, ReadResult& r) {
+  r.kind = run.kind();
+  r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
+  r.gate = gate_info(run.gate()).text.name;
+  // Of a path its last name: folders of this machine are nothing for a figure.
+  r.trained_on = printable(run.trained_on().substr(run.trained_on().find_last_of('/') + 1));
+  r.weights_sha256 = run.reading().weights_hash();
+  r.data = run.data_name(), r.data_checksum = run.data_checksum();
+  const StoredCalibration& calibration = run.calibration();
+  r.calibration = name(calibration.kinds[r.layer]), r.calibration_inputs = calibration.inputs;
+}
+
+ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
+  const ImageReading& reading = run.image_reading();
+  ReadResult r;
+  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
+  r.form = q.form;
+  std::vector<UnitWord> words;
+  Directions directions;
+  if (q.hidden.empty()) {
+    words = parse_units(q.unit, run.class_names(), "unit");
+    const std::vector<size_t> via = parse_via(q.via, reading.last() - r.layer);
+    r.asked = class_text(words, run.class_names(), via);
+    directions = class_directions(reading, words);
+    for (const size_t rank : via)
+      directions = step_down(reading, directions, run.lines(q.form)[directions.layer], rank);
+  } else {
+    directions = hidden_direction(reading, r.layer, q.hidden);
+    r.asked = directions.names[0];
+  }
+  const std::string folder = result_folder(q.out, run.directory());
+  engine.check_stop();
+  describe(run, r);
+  r.size = {run.image().model.height, run.image().model.width};
+
+  const Activations a = run.measured(r.layer);
+  r.inputs = a.inputs.rows();
+  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+  if (r.layer == reading.last() && q.hidden.empty())
+    read_model(run, words, a, wanted, r);
+  else
+    read_layer(run, directions, a, wanted, r);
+  engine.check_stop();
+  std::vector<Spectrum> spectra;
+  for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);
+  if (spectra.size() > 1 && std::all_of(spectra.begin(), spectra.end(), all_known))
+    r.shared = shared_directions(engine.linalg(), spectra);
+  add_pictures(reading, run.lines(q.form), q.show, r);
+  write_read_files(engine, reading, q, folder, r);
+  return r;
+}
+
+ReadResult read(const Engine& engine, const ReadRequest& request) {
+  check_form(request.form);
+  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  const bool language = run.kind() == ModelKind::language;
+  return language ? read_language(engine, run, request) : read_images(engine, run, request);
+}
+
+}  // namespace glint

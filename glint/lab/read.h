@@ -1,0 +1,140 @@
+// Reading the weights of a run: one layer of an image or a language model along some directions, each taken
+// apart into eigenvectors, and how far to trust what they say. The capability behind `glint spectrum`.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glint/io/json.h"
+#include "glint/lab/engine.h"
+#include "glint/model/config_file.h"
+#include "glint/report/signed_picture.h"
+#include "glint/spectra/glu_model.h"
+#include "glint/spectra/language_reading.h"
+
+namespace glint {
+
+struct ReadRequest {
+  std::string run, data, data_dir;  // as everywhere: "" takes the data of the run
+  size_t layer = 0;                 // from 1 on; 0: the last
+  std::string form = "calibrated";  // whose eigenvectors are given: weights, calibrated
+  // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
+  // `via` of each layer above, by rank, from the last layer down: "1", "2,1".
+  std::string unit = "all", via = "1";
+  // Language models: tokens with commas between, and a sum of tokens: "happy - sad".
+  std::string token = {}, direction = {};
+  // Both: the number of a hidden unit from 1 on, or a .npy file with a vector of the layer's output (for a
+  // language model the residual stream). An image model is then read along nothing else.
+  std::string hidden = {};
+  size_t top = 0;   // so many of the strongest eigenpairs; 0: all
+  size_t show = 4;  // eigenvectors of each sign, as pictures or tokens
+  size_t near = 8;  // tokens for an eigenvector
+  // What to write, into `out`; "": into the run.
+  bool spectra = true, figures = true;
+  std::string out = {};
+};
+
+struct NearToken {
+  TokenId id = 0;
+  std::string piece;  // as the tokenizer spells it
+  std::string text;   // as people read it
+  double cosine = 0;
+};
+
+// Tokens whose embeddings point along a vector, and against it.
+struct NearTokens {
+  std::vector<NearToken> along, against;
+};
+
+struct ShownVector {
+  double value = 0;
+  std::vector<double> pixels = {};  // image models
+  NearTokens near = {};             // language models
+};
+
+struct ReadDirection {
+  std::string name;
+  double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  UnitForm form;
+  std::optional<EffectiveRank> rank = {};                 // none where not all eigenvalues are known
+  std::vector<double> energy = {};                        // empty where not all eigenvalues are known
+  std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
+  NearTokens linear_near = {};                            // language models: of the linear part
+  bool has_linear() const;
+};
+
+// One form over all classes (whole_model) or over the directions.
+struct ReadForm {
+  std::string name;
+  Fidelity fidelity, eigenvectors;
+  std::vector<double> truncation = {};  // accuracy with k eigenvectors, from k = 0; only for the whole model
+  bool linear_part = false;
+};
+
+struct ReadResult {
+  ModelKind kind = ModelKind::image;
+  std::string run, model_text;
+  Json model;  // the configuration
+  std::string gate, trained_on;
+  std::string weights_sha256, data, data_checksum;
+  std::string calibration;                    // gain, affine or joint
+  size_t calibration_inputs = 0, inputs = 0;  // images or tokens
+  size_t layer = 0, layers = 0;               // from 0
+  std::string form;
+  bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
+  double accuracy_model = 0;
+  std::vector<ReadForm> forms;  // weights, calibrated
+  LocalError local;             // image models
+  std::vector<ReadDirection> directions;
+  // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
+  SharedDirections shared;
+  std::vector<SignedPicture> shared_pictures;  // of the first
+  PictureSize size;
+  // What file names say: the directions asked for; empty for all classes of the last layer.
+  std::string asked;
+  std::string spectra;               // the file that was written
+  std::string figures_folder;        // "": no figures
+  std::vector<std::string> figures;  // the SVG files that were written
+
+  const ReadForm& chosen() const { return forms[form == "weights" ? 0 : 1]; }
+  std::vector<std::string> names() const;
+};
+
+ReadResult read(const Engine& engine, const ReadRequest& request);
+// "schema": "glint-read/1".
+nlohmann::ordered_json to_json(const ReadResult& result);
+
+// Every token of a language model as a direction of one layer, the most concentrated spectra first.
+struct ScanRequest {
+  std::string run, data;
+  size_t layer = 0;  // from 1 on; 0: the last
+  std::string form = "calibrated";
+  std::string out = {};  // folder of the CSV; "": the run
+};
+
+struct ScannedToken {
+  TokenId id = 0;
+  std::string piece, text;
+  bool is_text = true;  // not a byte or a mark
+  EffectiveRank rank = {};
+  double energy = 0, largest = 0, smallest = 0;
+  double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+};
+
+struct ScanResult {
+  std::string run, form;
+  size_t layer = 0;   // from 0
+  Fidelity fidelity;  // over all that the layer adds to the residual stream
+  double eigenvectors_r2 = 0, linear_share = 0;
+  std::vector<ScannedToken> tokens;
+  std::string csv;  // the file that was written
+};
+
+// Tells its progress and can be stopped.
+ScanResult scan(const Engine& engine, const ScanRequest& request);
+// "schema": "glint-scan/1".
+nlohmann::ordered_json to_json(const ScanResult& result);
+
+}  // namespace glint

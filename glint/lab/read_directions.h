@@ -1,0 +1,37 @@
+// Output directions of a layer from what a person typed: classes and differences, tokens and sums of tokens,
+// a hidden unit, a vector from a file, an eigenvector of the layer above.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/lab/read.h"
+#include "glint/lab/run.h"
+#include "glint/lab/unit_words.h"
+
+namespace glint {
+
+// The layer that a request names, from 0 on: `layer` from 1 on, 0 the last. Error (usage) when there is none.
+size_t asked_layer(const GluModel& model, size_t layer);
+
+// Image models, at the last layer.
+Directions class_directions(const ImageReading& reading, const std::vector<UnitWord>& words);
+// "2" or "2,1": which eigenvector of each of `steps` layers above, from the last layer down; 1 is the
+// strongest.
+std::vector<size_t> parse_via(const std::string& text, size_t steps);
+// One step down: eigenvector `rank` (by magnitude) of each direction as a direction of the layer below.
+Directions step_down(const GluModel& model, const Directions& directions, const GateLine& line, size_t rank);
+// For the names of files: "3 - 5, 7", "all via v1"; empty for all classes of the last layer.
+std::string class_text(const std::vector<UnitWord>& words, const std::vector<std::string>& class_names,
+                       const std::vector<size_t>& via);
+
+// A number from 1 on is a hidden unit; anything else a .npy file with a vector of the layer's output.
+Directions hidden_direction(const GluModel& model, size_t layer, const std::string& number_or_file);
+
+// The token that a word names: a piece as it is spelled or as glint prints it ("·happy"), the one piece that
+// a word becomes, or "#ID". Error (usage) for anything else.
+TokenId find_token(const Run& run, const std::string& word, const std::string& where);
+// What `token`, `direction` and `hidden` ask for. Error (usage) when that is nothing, or a direction is 0.
+Directions language_directions(const Run& run, size_t layer, const ReadRequest& request);
+
+}  // namespace glint

@@ -1,0 +1,141 @@
+// The files of a reading: spectra.safetensors, and figures of its directions.
+#include <algorithm>
+
+#include "glint/base/text.h"
+#include "glint/lab/figures.h"
+#include "glint/lab/file_words.h"
+#include "glint/lab/opened_run.h"
+#include "glint/lab/read_parts.h"
+#include "glint/report/feature_grid.h"
+#include "glint/report/shared_figure.h"
+#include "glint/report/spectrum_figure.h"
+#include "glint/spectra/spectra_file.h"
+
+namespace glint {
+namespace {
+
+// What stands in the names of files behind "spectra", "features" and so on: "" for all classes of the last
+// layer in the calibrated form, "-3-minus-5-weights-layer-1" for others.
+std::string place(const ReadResult& r) {
+  return r.asked.empty() ? "" : "-layer-" + std::to_string(r.layer + 1);
+}
+std::string file_tag(const ReadResult& r) {
+  if (r.asked.empty()) return r.form == "calibrated" ? "" : "-" + r.form;
+  return "-" + file_word(r.asked) + "-" + r.form + place(r);
+}
+
+void write_spectra(const Engine& engine, const GluModel& model, size_t top, const std::string& path,
+                   const ReadResult& r) {
+  SpectraToWrite spectra{.units = {},
+                         .features = {},
+                         .names = r.names(),
+                         .form = r.form,
+                         .layer = r.layer,
+                         .model = r.weights_sha256};
+  for (const ReadDirection& d : r.directions)
+    spectra.units.push_back(top ? strongest_terms(d.form, top) : d.form);
+  // A language model has as many inputs as tokens: who wants their features multiplies by the embedding.
+  if (r.kind == ModelKind::image && r.layer == 0) {
+    const InputMap map = model.input_map();
+    const size_t k = spectra.units[0].spectrum.count(), inputs = map.matrix.cols();
+    spectra.features = Matrix<double>(spectra.units.size() * k, inputs);
+    model.pool().for_tiles(spectra.units.size(), [&](size_t u, size_t) {
+      const Features f = features(model.linalg(), spectra.units[u].spectrum.vectors, map);
+      std::copy_n(f.maps.data(), f.maps.size(), spectra.features.view().row_ptr(u * k));
+    });
+  }
+  save_spectra(engine.files(), path, spectra);
+}
+
+std::vector<SignedPicture> pictures_of(const std::vector<ShownVector>& side) {
+  std::vector<SignedPicture> out;
+  for (const ShownVector& v : side)
+    if (!v.pixels.empty()) out.push_back({v.value, v.pixels});
+  return out;
+}
+
+// "sqs on mnist, layer 1 of 2, weights form".
+std::string what_text(const ReadResult& r) {
+  return r.gate + " on " + r.trained_on +
+         (r.layers > 1 ? ", layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers) : "") +
+         ", " + r.form + " form";
+}
+
+std::string trust_text(const ReadResult& r) {
+  const Fidelity& f = r.chosen().fidelity;
+  return "R\u00b2 with the " + std::string(r.whole_model ? "logits " : "outputs ") + fixed_text(f.r2, 3) +
+         (r.whole_model ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images"
+                        : "");
+}
+
+Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
+  return spectrum_figure(
+      {.title = printable(d.name) + ": " + what_text(r),
+       .note = "R\u00b2 of this output " + fixed_text(d.r2, 3) +
+               (d.has_linear() ? ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) : ""),
+       .values = d.form.spectrum.values,
+       .groups = d.form.spectrum.groups,
+       .size = r.size,
+       .positive = pictures_of(d.positive),
+       .negative = pictures_of(d.negative)});
+}
+
+Figure grid_of(const ReadResult& r) {
+  FeatureGrid grid{.title = "Eigenvectors: " + what_text(r),
+                   .note = trust_text(r) + ". Each picture on its own scale; the sign of a picture is free.",
+                   .size = r.size,
+                   .rows = {}};
+  for (const ReadDirection& d : r.directions)
+    grid.rows.push_back({printable(d.name), "R\u00b2 " + fixed_text(d.r2, 3), pictures_of(d.positive),
+                         pictures_of(d.negative)});
+  return feature_grid(grid);
+}
+
+Figure truncation_of(const ReadResult& r) {
+  std::vector<TruncationSeries> series;
+  for (const ReadForm& f : r.forms) series.push_back({f.name + " form", f.truncation, f.linear_part});
+  const Chart chart = truncation_figure(
+      "Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series, r.accuracy_model);
+  return {to_svg(chart), to_csv(chart)};
+}
+
+Figure shared_of(const ReadResult& r) {
+  SharedPlot plot{.title = "Directions shared by the units: " + what_text(r),
+                  .note = "Below each its singular value, and v' Q v of every unit. " + trust_text(r) + ".",
+                  .size = r.size,
+                  .units = {},
+                  .directions = r.shared_pictures,
+                  .signed_share = Matrix<double>(r.directions.size(), r.shared_pictures.size())};
+  for (size_t u = 0; u < r.directions.size(); u++) {
+    plot.units.push_back(printable(r.directions[u].name));
+    for (size_t k = 0; k < plot.directions.size(); k++) plot.signed_share(u, k) = r.shared.signed_share(u, k);
+  }
+  return shared_figure(plot);
+}
+
+}  // namespace
+
+void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& q,
+                      const std::string& folder, ReadResult& r) {
+  if (q.spectra) {
+    r.spectra = folder + "/spectra" + file_tag(r) + ".safetensors";
+    write_spectra(engine, model, q.top, r.spectra, r);
+  }
+  if (!q.figures) return;
+  r.figures_folder = figures_directory(folder);
+  std::vector<FigureFile> files;
+  const auto add = [&](const std::string& name, Figure figure) {
+    files.push_back({r.figures_folder + "/" + name, std::move(figure.svg), std::move(figure.csv)});
+  };
+  for (const ReadDirection& d : r.directions)
+    add("spectrum-" + file_word(d.name) + "-" + r.form + place(r), spectrum_of(d, r));
+  // The pictures of all classes of the last layer have short names.
+  const std::string tag = r.asked.empty() ? "-" + r.form : file_tag(r);
+  if (r.kind == ModelKind::image) add("features" + tag, grid_of(r));
+  if (r.whole_model) add("truncation", truncation_of(r));
+  if (!r.shared_pictures.empty()) add("shared" + tag, shared_of(r));
+  write_figures(engine, files);
+  for (const FigureFile& f : files) r.figures.push_back(f.stem + ".svg");
+}
+
+}  // namespace glint

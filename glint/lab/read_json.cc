@@ -1,0 +1,135 @@
+#include <nlohmann/json.hpp>
+
+#include "glint/lab/read.h"
+
+namespace glint {
+namespace {
+
+using nlohmann::ordered_json;
+
+// What samples of the model are called.
+const char* samples_word(const ReadResult& r) { return r.kind == ModelKind::image ? "images" : "tokens"; }
+
+ordered_json fidelity_json(const ReadResult& r, const ReadForm& form) {
+  const Fidelity& f = form.fidelity;
+  ordered_json j = {{"correlation", f.correlation}, {"r2", f.r2}, {"eigenvectors_r2", form.eigenvectors.r2}};
+  if (r.whole_model) {
+    j["agreement"] = f.agreement;
+    j["accuracy"] = f.accuracy_form;
+  }
+  j["unit_r2"] = f.unit_r2;
+  j[samples_word(r)] = f.inputs;
+  return j;
+}
+
+ordered_json all_fidelity_json(const ReadResult& r) {
+  ordered_json j;
+  for (const ReadForm& form : r.forms) j[form.name] = fidelity_json(r, form);
+  if (r.kind == ModelKind::language) return j;
+  j["local"] = {{"largest_error", r.local.largest}, {"largest_value", r.local.scale}};
+  if (r.whole_model) j["local"]["agreement"] = r.local.agreement;
+  j["local"]["images"] = r.local.inputs;
+  return j;
+}
+
+// Element k is with k eigenvectors; element 0 is what the form has without any.
+ordered_json truncation_json(const ReadResult& r) {
+  ordered_json j = {{"first_k", 0}};
+  for (const ReadForm& form : r.forms) j[form.name] = form.truncation;
+  for (const ReadForm& form : r.forms) j["linear_part"][form.name] = form.linear_part;
+  for (const ReadForm& form : r.forms)
+    if (form.linear_part) j["linear_part_alone"][form.name] = form.truncation.front();
+  return j;
+}
+
+ordered_json tokens_json(const std::vector<NearToken>& tokens) {
+  ordered_json out = ordered_json::array();
+  for (const NearToken& t : tokens) out.push_back({{"token", t.piece}, {"id", t.id}, {"cosine", t.cosine}});
+  return out;
+}
+
+ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
+  ordered_json j = {{"name", d.name},
+                    {"r2", d.r2},
+                    {"eigenvectors_r2", d.eigenvectors_r2},
+                    {"linear_share", d.linear_share}};
+  if (d.rank) {
+    j["effective_rank"] = {{"entropy", d.rank->entropy}, {"participation", d.rank->participation}};
+    j["energy"] = d.energy;
+  }
+  j["eigenvalues"] = d.form.spectrum.values;
+  j["groups"] = d.form.spectrum.groups;
+  if (r.kind == ModelKind::image) return j;
+  for (const auto* side : {&d.positive, &d.negative})
+    for (const ShownVector& v : *side)
+      j["vectors"].push_back({{"value", v.value},
+                              {"along", tokens_json(v.near.along)},
+                              {"against", tokens_json(v.near.against)}});
+  if (d.has_linear())
+    j["linear"] = {{"vector", d.form.linear},
+                   {"along", tokens_json(d.linear_near.along)},
+                   {"against", tokens_json(d.linear_near.against)}};
+  return j;
+}
+
+}  // namespace
+
+ordered_json to_json(const ReadResult& r) {
+  ordered_json j;
+  j["schema"] = "glint-read/1";
+  j["run"] = r.run;
+  j["model"] = ordered_json(r.model);
+  j["weights_sha256"] = r.weights_sha256;
+  j["data"] = {{"name", r.data}, {"checksum", r.data_checksum}, {samples_word(r), r.inputs}};
+  j["calibration"] = {{"kind", r.calibration}, {samples_word(r), r.calibration_inputs}};
+  j["layer"] = r.layer + 1;
+  j["layers"] = r.layers;
+  j["form"] = r.form;
+  j["fidelity"] = all_fidelity_json(r);
+  if (r.whole_model) {
+    j["accuracy_model"] = r.accuracy_model;
+    j["truncation"] = truncation_json(r);
+  }
+  j["units"] = ordered_json::array();
+  for (const ReadDirection& d : r.directions) j["units"].push_back(direction_json(r, d));
+  if (r.kind == ModelKind::image) {
+    j["shared"] = ordered_json::array();
+    for (size_t k = 0; k < r.shared_pictures.size(); k++) {
+      std::vector<double> share(r.directions.size());
+      for (size_t u = 0; u < share.size(); u++) share[u] = r.shared.signed_share(u, k);
+      j["shared"].push_back({{"singular_value", r.shared.values[k]}, {"signed_share", share}});
+    }
+  }
+  if (!r.spectra.empty()) j["spectra"] = r.spectra;
+  j["figures"] = r.figures;
+  return j;
+}
+
+ordered_json to_json(const ScanResult& r) {
+  ordered_json tokens = ordered_json::array();
+  for (const ScannedToken& t : r.tokens)
+    tokens.push_back({{"token", t.piece},
+                      {"id", t.id},
+                      {"participation_rank", t.rank.participation},
+                      {"entropy_rank", t.rank.entropy},
+                      {"energy", t.energy},
+                      {"largest", t.largest},
+                      {"smallest", t.smallest},
+                      {"r2", t.r2},
+                      {"eigenvectors_r2", t.eigenvectors_r2},
+                      {"linear_share", t.linear_share}});
+  return {{"schema", "glint-scan/1"},
+          {"run", r.run},
+          {"layer", r.layer + 1},
+          {"form", r.form},
+          {"fidelity",
+           {{"correlation", r.fidelity.correlation},
+            {"r2", r.fidelity.r2},
+            {"eigenvectors_r2", r.eigenvectors_r2},
+            {"linear_share", r.linear_share},
+            {"tokens", r.fidelity.inputs}}},
+          {"tokens", std::move(tokens)},
+          {"csv", r.csv}};
+}
+
+}  // namespace glint

@@ -1,0 +1,124 @@
+// Reading a language model: the GLU of one layer along tokens, and every token at once.
+#include <algorithm>
+
+#include "glint/base/text.h"
+#include "glint/lab/read_directions.h"
+#include "glint/lab/read_parts.h"
+#include "glint/report/table.h"
+
+namespace glint {
+namespace {
+
+NearTokens near_tokens(const Run& run, std::span<const double> vector, size_t count) {
+  const Tokenizer& tokenizer = run.language().tokenizer;
+  const LanguageReading::NearTokens found =
+      run.language_reading().near(vector, count, [&](TokenId t) { return is_text(tokenizer, t); });
+  const auto named = [&](const std::vector<LanguageReading::NearToken>& side) {
+    std::vector<NearToken> out;
+    for (const LanguageReading::NearToken& n : side)
+      out.push_back({n.token, tokenizer.piece(n.token), run.piece(n.token), n.cosine});
+    return out;
+  };
+  return {named(found.positive), named(found.negative)};
+}
+
+void add_tokens(const Run& run, size_t show, size_t near, ReadDirection& d) {
+  const Spectrum& s = d.form.spectrum;
+  const BothEnds ends = both_ends(s.values, show);
+  const auto shown = [&](const std::vector<uint32_t>& indices) {
+    std::vector<ShownVector> out;
+    for (const uint32_t k : indices)
+      out.push_back({.value = s.values[k], .near = near_tokens(run, s.vectors.view().row(k), near)});
+    return out;
+  };
+  d.positive = shown(ends.positive);
+  d.negative = shown(ends.negative);
+  if (d.has_linear()) d.linear_near = near_tokens(run, d.form.linear, near);
+}
+
+// The CSV of a scan.
+Table scan_table(const ScanResult& r) {
+  Table table({{.header = "token", .text = true},
+               {.header = "id"},
+               {.header = "participation_rank"},
+               {.header = "entropy_rank"},
+               {.header = "energy"},
+               {.header = "largest"},
+               {.header = "smallest"},
+               {.header = "r2"},
+               {.header = "eigenvectors_r2"},
+               {.header = "linear_share"}});
+  for (const ScannedToken& t : r.tokens)
+    table.add({t.piece, std::to_string(t.id), number_text(t.rank.participation), number_text(t.rank.entropy),
+               number_text(t.energy), number_text(t.largest), number_text(t.smallest), number_text(t.r2),
+               number_text(t.eigenvectors_r2), number_text(t.linear_share)});
+  return table;
+}
+
+}  // namespace
+
+bool is_text(const Tokenizer& tokenizer, TokenId token) {
+  return token != tokenizer.unknown() && !tokenizer.is_byte(token) && !tokenizer.is_control(token);
+}
+
+ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
+  const LanguageReading& reading = run.language_reading();
+  ReadResult r;
+  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
+  r.form = q.form;
+  const Directions directions = language_directions(run, r.layer, q);
+  for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
+  const std::string folder = result_folder(q.out, run.directory());
+  engine.check_stop();
+  describe(run, r);
+  const Activations a = run.measured(r.layer);
+  r.inputs = a.inputs.rows();
+  BothForms forms =
+      read_both(reading, directions, run.lines("weights")[r.layer], run.lines("calibrated")[r.layer], a, {},
+                wanted_pairs(reading.layer(r.layer), q.top));
+  r.forms = {form_result("weights", forms.weights), form_result("calibrated", forms.calibrated)};
+  set_directions(r, directions.names, std::move(q.form == "weights" ? forms.weights : forms.calibrated));
+  engine.check_stop();
+  for (ReadDirection& d : r.directions) add_tokens(run, q.show, q.near, d);
+  write_read_files(engine, reading, q, folder, r);
+  return r;
+}
+
+ScanResult scan(const Engine& engine, const ScanRequest& q) {
+  check_form(q.form);
+  Run run(engine, {.run = q.run, .data = q.data});
+  const LanguageReading& reading = run.language_reading();
+  const Tokenizer& tokenizer = run.language().tokenizer;
+  ScanResult r;
+  r.run = run.directory(), r.form = q.form, r.layer = asked_layer(reading, q.layer);
+  const std::string folder = result_folder(q.out, r.run);
+  const GateLine line = run.lines(q.form)[r.layer];
+  const size_t vocab = run.language().model.config.vocab;
+  std::vector<LanguageReading::Scanned> all = reading.scan(r.layer, line, [&](size_t done) {
+    engine.progress({.label = "scan", .done = done, .total = vocab, .unit = "tokens"});
+    engine.check_stop();
+  });
+  std::stable_sort(all.begin(), all.end(),
+                   [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
+  const LanguageReading::LayerFidelity trust =
+      reading.layer_fidelity(r.layer, line, run.inputs(r.layer, LanguageReading::kFidelityTokens));
+  r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
+  for (const LanguageReading::Scanned& s : all)
+    r.tokens.push_back({.id = s.token,
+                        .piece = tokenizer.piece(s.token),
+                        .text = run.piece(s.token),
+                        .is_text = is_text(tokenizer, s.token),
+                        .rank = s.rank,
+                        .energy = s.energy,
+                        .largest = s.top,
+                        .smallest = s.bottom,
+                        .r2 = trust.tokens.r2[s.token],
+                        .eigenvectors_r2 = trust.tokens.eigenvectors_r2[s.token],
+                        .linear_share = trust.tokens.linear_share[s.token]});
+  const std::string form = q.form == "calibrated" ? "" : "-" + q.form;
+  r.csv = folder + "/scan" + form + "-layer-" + std::to_string(r.layer + 1) + ".csv";
+  write_atomic(engine.files(), r.csv, scan_table(r).csv());
+  return r;
+}
+
+}  // namespace glint

@@ -1,0 +1,40 @@
+// What the parts of read.cc share; not for callers.
+#pragma once
+
+#include "glint/lab/read.h"
+#include "glint/lab/run.h"
+
+namespace glint {
+
+ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& request);
+ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& request);
+
+// What the result says of the run, its data and its calibration.
+void describe(Run& run, ReadResult& result);
+
+// Error (usage) for what is neither weights nor calibrated.
+void check_form(const std::string& form);
+// The folder that results go to, made when it is not there.
+std::string result_folder(const std::string& out, const std::string& run);
+
+// `top` reaches the solver where that saves work: layers so wide that few eigenpairs come much faster than
+// all.
+Wanted wanted_pairs(const GluLayerView& layer, size_t top);
+// The directions through both forms, weights first; where the two lines are the same, read once.
+struct BothForms {
+  Reading weights, calibrated;
+};
+BothForms read_both(const GluModel& model, const Directions& directions, const GateLine& weights,
+                    const GateLine& calibrated, const Activations& activations,
+                    std::span<const uint32_t> labels, const Wanted& wanted);
+ReadForm form_result(const std::string& name, const Reading& reading);
+void set_directions(ReadResult& result, const std::vector<std::string>& names, Reading reading);
+
+// Writes spectra and figures as the request wants them, and notes their names in the result.
+void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& request,
+                      const std::string& folder, ReadResult& result);
+
+// Not bytes and marks, which are rare or never seen.
+bool is_text(const Tokenizer& tokenizer, TokenId token);
+
+}  // namespace glint

@@ -1,0 +1,188 @@
+#include "glint/spectra/glu_model.h"
+
+#include <algorithm>
+#include <cassert>
+#include <cmath>
+
+#include "glint/base/finite.h"
+
+namespace glint {
+namespace {
+
+// The eigenvectors of a form without its linear part.
+GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
+
+bool has_shift(const GateLine& line) {
+  return std::any_of(line.shift.begin(), line.shift.end(), [](double v) { return v != 0; });
+}
+
+Matrix<double> widened(const Matrix<float>& m) {
+  Matrix<double> out(m.rows(), m.cols());
+  std::copy_n(m.data(), m.size(), out.data());
+  return out;
+}
+
+// What the directions are measured against.
+Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Activations& a) {
+  if (d.decisions) return widened(a.logits);
+  return layer_outputs(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs, d.constants);
+}
+
+Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateLine& line,
+                          const Activations& a) {
+  Matrix<double> out = form_outputs(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
+                                    a.inputs, d.constants);
+  if (d.decisions)
+    for (size_t i = 0; i < a.residual_logits.size(); i++) out.data()[i] += a.residual_logits.data()[i];
+  return out;
+}
+
+// Per column: cov(form - squared, form) / var(form).
+std::vector<double> linear_shares(const Matrix<double>& form, const Matrix<double>& squared) {
+  const size_t n = form.rows();
+  std::vector<double> shares;
+  for (size_t u = 0; u < form.cols(); u++) {
+    double mean = 0, linear_mean = 0, part = 0, whole = 0;
+    for (size_t r = 0; r < n; r++) mean += form(r, u), linear_mean += form(r, u) - squared(r, u);
+    mean /= static_cast<double>(n), linear_mean /= static_cast<double>(n);
+    for (size_t r = 0; r < n; r++) {
+      const double centred = form(r, u) - mean;
+      part += (form(r, u) - squared(r, u) - linear_mean) * centred;
+      whole += centred * centred;
+    }
+    shares.push_back(whole > 0 ? part / whole : 0);
+  }
+  return shares;
+}
+
+}  // namespace
+
+void append(Directions& all, const Directions& more) {
+  assert(all.count() == 0 || all.layer == more.layer);
+  Directions sum{.layer = more.layer,
+                 .names = all.names,
+                 .weights = Matrix<double>(all.count() + more.count(), more.weights.cols()),
+                 .constants = all.constants};
+  std::copy_n(all.weights.data(), all.weights.size(), sum.weights.data());
+  std::copy_n(more.weights.data(), more.weights.size(), sum.weights.data() + all.weights.size());
+  sum.names.insert(sum.names.end(), more.names.begin(), more.names.end());
+  if (!all.constants.empty() || !more.constants.empty()) {
+    sum.constants.resize(all.count());
+    sum.constants.insert(sum.constants.end(), more.constants.begin(), more.constants.end());
+    sum.constants.resize(sum.count());
+  }
+  all = std::move(sum);
+}
+
+size_t GluModel::outputs(size_t i) const {
+  const ConstMatrixView<float> p = projection(i);
+  return p.empty() ? layer(i).hidden() : p.rows();
+}
+
+Directions GluModel::directions(size_t i, ConstMatrixView<double> vectors,
+                                std::vector<std::string> names) const {
+  const size_t width = outputs(i);
+  assert((vectors.cols() == width || vectors.cols() == width + 1) && vectors.rows() == names.size());
+  Matrix<double> rows(vectors.rows(), width);
+  for (size_t u = 0; u < rows.rows(); u++) std::copy_n(vectors.row_ptr(u), width, rows.view().row_ptr(u));
+  const ConstMatrixView<float> p = projection(i);
+  return {.layer = i,
+          .names = std::move(names),
+          .weights = p.empty() ? std::move(rows) : hidden_weights(linalg(), rows, p),
+          .constants = {}};
+}
+
+Directions GluModel::hidden_unit(size_t i, size_t unit) const {
+  Directions d{.layer = i,
+               .names = {"hidden unit " + std::to_string(unit + 1)},
+               .weights = Matrix<double>(1, layer(i).hidden()),
+               .constants = {}};
+  d.weights(0, unit) = 1;
+  return d;
+}
+
+std::vector<GateLine> weights_lines(const GluModel& model) {
+  std::vector<GateLine> lines;
+  for (size_t i = 0; i < model.layers(); i++) lines.push_back(weights_form(model.layer(i)));
+  return lines;
+}
+
+Reading read(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
+             std::span<const uint32_t> labels, const Wanted& wanted) {
+  const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
+  Reading out{.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
+                                  d.constants, wanted),
+              .fidelity = fidelity(own, form, labels),
+              .eigenvectors = {},
+              .linear_share = std::vector<double>(d.count())};
+  if (!has_shift(line)) {
+    out.eigenvectors = out.fidelity;
+    return out;
+  }
+  const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
+  out.eigenvectors = fidelity(own, squared, labels);
+  out.linear_share = linear_shares(form, squared);
+  if (!all_finite(out.linear_share)) throw_overflow("the linear part of layer " + std::to_string(d.layer + 1));
+  return out;
+}
+
+Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
+                       std::span<const uint32_t> labels) {
+  return fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels);
+}
+
+LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,
+                       size_t inputs) {
+  const GluLayerView view = model.layer(units.layer);
+  const size_t n = std::min(inputs, pass.inputs.rows()), h = view.hidden(), d = view.inputs();
+  const ConstMatrixView<float> x = pass.inputs.view().row_range(0, n);
+  const Matrix<double> own =
+      units.decisions ? Matrix<double>()
+                      : layer_outputs(model.linalg(), model.pool(), view, units.weights, x, units.constants);
+  const Matrix<double> left = hidden_weights(view.left), right = hidden_weights(view.right);
+  std::vector<LocalError> errors(n);
+  model.pool().for_tiles(n, [&](size_t i, size_t) {
+    const std::vector<double> input(x.row(i).begin(), x.row(i).end());
+    const GateLine line = local_form(view, input);
+    // x' Q x + w x as half of (q * (R x, 1))' (L x, 1) and half of the reverse, and the shifts.
+    Matrix<double> by_right(units.count(), h), by_left(units.count(), h), to_left(units.count(), d),
+        to_right(units.count(), d);
+    std::vector<double> values(units.count());
+    for (size_t j = 0; j < h; j++) {
+      const PreActivation p = pre_activation(view, j, input);
+      const double bias_l = view.bias_left.empty() ? 0 : view.bias_left[j],
+                   bias_r = view.bias_right.empty() ? 0 : view.bias_right[j];
+      for (size_t u = 0; u < units.count(); u++) {
+        const double q = units.weights(u, j) * line.gain[j] / 2;
+        by_right(u, j) = q * p.r, by_left(u, j) = q * p.l;
+        values[u] += q * (p.r * bias_l + p.l * bias_r);
+        if (!line.shift.empty()) values[u] += units.weights(u, j) * line.shift[j] * p.r;
+      }
+    }
+    model.linalg().gemm(Op::plain, Op::plain, 1.0, by_right, left, 0.0, to_left);
+    model.linalg().gemm(Op::plain, Op::plain, 1.0, by_left, right, 0.0, to_right);
+    for (size_t u = 0; u < units.count(); u++) {
+      double& value = values[u];
+      value += units.constants.empty() ? 0 : units.constants[u];
+      for (size_t j = 0; j < d; j++) value += (to_left(u, j) + to_right(u, j)) * input[j];
+      if (units.decisions && !pass.residual_logits.span().empty()) value += pass.residual_logits(i, u);
+      if (!std::isfinite(value)) throw_overflow("the local form of input " + std::to_string(i));
+      const double truth = units.decisions ? static_cast<double>(pass.logits(i, u)) : own(i, u);
+      errors[i].largest = std::max(errors[i].largest, std::fabs(value - truth));
+      errors[i].scale = std::max(errors[i].scale, std::fabs(truth));
+    }
+    if (!units.decisions) return;
+    const std::span<const float> logits = pass.logits.view().row(i);
+    errors[i].agreement = std::max_element(values.begin(), values.end()) - values.begin() ==
+                          std::max_element(logits.begin(), logits.end()) - logits.begin();
+  });
+  LocalError all{.inputs = n};
+  for (const LocalError& e : errors) {
+    all.largest = std::max(all.largest, e.largest);
+    all.scale = std::max(all.scale, e.scale);
+    all.agreement += e.agreement / static_cast<double>(n);
+  }
+  return all;
+}
+
+}  // namespace glint

@@ -1,0 +1,102 @@
+// The one way to read a model with GLU layers, whichever kind it is: its layers, what they see on samples,
+// and output directions read through a form, with how far the form can be trusted.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "glint/base/tokens.h"
+#include "glint/spectra/measures.h"
+
+namespace glint {
+
+// What the output of one layer is read along: classes, differences, tokens, hidden units, eigenvectors of the
+// layer above.
+struct Directions {
+  size_t layer = 0;
+  std::vector<std::string> names;
+  Matrix<double> weights;        // [directions, h] of the layer
+  std::vector<float> constants;  // [directions], or empty
+  bool decisions = false;        // they are all classes: the largest is what the model decides
+  size_t count() const { return names.size(); }
+};
+using Units = Directions;
+
+// Puts the directions of `more`, of the same layer, behind those of `all`.
+void append(Directions& all, const Directions& more);
+
+// What a layer sees in the model's own pass over samples.
+struct Activations {
+  Matrix<float> inputs;  // [n, d]: what the layer reads
+  // For classifiers:
+  Matrix<float> logits;            // [n, classes]
+  Matrix<double> residual_logits;  // [n, classes]: what reaches the logits past the last layer; empty without
+                                   // a residual
+};
+using ImagePass = Activations;
+
+// Images [n, pixels], or rows of tokens.
+using ModelInputs = std::variant<ConstMatrixView<uint8_t>, std::span<const TokenRow>>;
+
+class GluModel {
+ public:
+  virtual ~GluModel() = default;
+  virtual const LinearAlgebra& linalg() const = 0;
+  virtual ThreadPool& pool() const = 0;
+  virtual size_t layers() const = 0;
+  virtual GluLayerView layer(size_t i) const = 0;
+  // P [o, h], from the hidden units to the output of layer i; empty where they are the output.
+  virtual ConstMatrixView<float> projection(size_t i) const = 0;
+  // From what people see, pixels or tokens, to the input of the first layer.
+  virtual InputMap input_map() const = 0;
+  virtual std::string weights_hash() const = 0;
+  // Error (usage) for samples of another kind than the model's.
+  virtual Activations activations(size_t layer, const ModelInputs& samples) const = 0;
+
+  size_t last() const { return layers() - 1; }
+  // How many numbers an output of layer i has.
+  size_t outputs(size_t i) const;
+  // Directions in the outputs of a layer, one per row [n, outputs]. Where the vectors are eigenvectors of the
+  // layer above and that has biases, their last entry belongs to the bias and is left out.
+  Directions directions(size_t layer, ConstMatrixView<double> vectors, std::vector<std::string> names) const;
+  // The product gate(l) r of one hidden unit, from 0 on.
+  Directions hidden_unit(size_t layer, size_t unit) const;
+};
+
+// gain 1, shift 0 for every layer.
+std::vector<GateLine> weights_lines(const GluModel& model);
+
+// Directions read through one form. A form is its eigenvectors and, where the lines have shifts, a linear
+// part: the share of the linear part is cov(linear part, form) / var(form), and 1 minus it is that of the
+// eigenvectors. 0 for a constant form.
+struct Reading {
+  std::vector<UnitForm> units;
+  Fidelity fidelity;      // of the whole form: against the logits for decisions, else the layer's own outputs
+  Fidelity eigenvectors;  // of the form without its linear part
+  std::vector<double> linear_share;  // [directions]
+};
+using FormReading = Reading;
+
+// `activations` must be of the directions' layer; labels, for decisions, may be empty.
+Reading read(const GluModel& model, const Directions& directions, const GateLine& line,
+             const Activations& activations, std::span<const uint32_t> labels = {},
+             const Wanted& wanted = {});
+// The fidelity alone, without any eigenvector.
+Fidelity form_fidelity(const GluModel& model, const Directions& directions, const GateLine& line,
+                       const Activations& activations, std::span<const uint32_t> labels = {});
+
+// How far the local form, the exact one, is from the model: what rounding leaves.
+struct LocalError {
+  double largest = 0;    // |value - the model's own|
+  double scale = 0;      // the largest |own value|
+  double agreement = 0;  // for decisions: share of the inputs on which the form decides as the model
+  size_t inputs = 0;
+};
+// The local forms of the first `inputs` inputs, each evaluated as the quadratic form that it is.
+LocalError local_error(const GluModel& model, const Directions& directions, const Activations& activations,
+                       size_t inputs);
+
+}  // namespace glint

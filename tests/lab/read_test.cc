@@ -1,0 +1,126 @@
+// Reading and explaining a run through the library: a model with random weights, saved with its config alone.
+#include "glint/lab/read.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <filesystem>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+#include "glint/lab/explain.h"
+#include "saved_model.h"
+
+namespace glint {
+namespace {
+
+using fixtures::SavedModel;
+namespace fs = std::filesystem;
+
+std::string where_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& e) {
+    return e.parts().where;
+  }
+  return "no error";
+}
+
+TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
+  const SavedModel saved;
+  const std::string run = saved.folder.path();
+  const ReadResult r =
+      read(saved.engine, {.run = run, .data = {}, .data_dir = {}, .unit = "3-5,7", .figures = false});
+  EXPECT_EQ(r.names(), (std::vector<std::string>{"3 - 5", "7"}));
+  EXPECT_TRUE(fs::exists(r.spectra)) << r.spectra;
+  EXPECT_FALSE(fs::exists(run + "/figures"));
+  const nlohmann::ordered_json j = to_json(r);
+  EXPECT_EQ(j.begin().key(), "schema");
+  EXPECT_EQ(j["schema"], "glint-read/1");
+  for (const char* form : {"weights", "calibrated", "local"})
+    EXPECT_TRUE(j["fidelity"][form]["agreement"].is_number()) << form;
+  EXPECT_EQ(j["fidelity"]["local"]["agreement"], 1.0);
+  EXPECT_TRUE(j["accuracy_model"].is_number());
+  ASSERT_EQ(j["units"].size(), 2u);
+  EXPECT_EQ(j["units"][0]["eigenvalues"].size(), 12u);
+  EXPECT_EQ(j["truncation"]["weights"].size(), 13u);
+  ASSERT_FALSE(r.directions[0].positive.empty());
+  EXPECT_EQ(r.directions[0].positive[0].pixels.size(), 784u);
+}
+
+TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
+  const SavedModel saved(2, true);
+  const std::string run = saved.folder.path();
+  ReadRequest request{.run = run, .data = {}, .data_dir = {}, .layer = 1, .unit = "0,1", .via = "2"};
+  request.spectra = request.figures = false;
+  const ReadResult lower = read(saved.engine, request);
+  EXPECT_EQ(lower.names(), (std::vector<std::string>{"0 via v2", "1 via v2"}));
+  EXPECT_FALSE(lower.whole_model);
+  EXPECT_TRUE(lower.spectra.empty());
+  request.hidden = "5";
+  const ReadResult hidden = read(saved.engine, request);
+  EXPECT_EQ(hidden.names(), std::vector<std::string>{"hidden unit 5"});
+  // A product of two linear functions has two eigenvectors.
+  EXPECT_NEAR(hidden.directions[0].energy[1], 1, 1e-12);
+}
+
+TEST(Read, NamesTheParameterThatIsWrong) {
+  const SavedModel saved;
+  const auto asked = [&](ReadRequest request) {
+    request.run = saved.folder.path();
+    return where_of([&] { read(saved.engine, request); });
+  };
+  const ReadRequest plain{.run = {}, .data = {}, .data_dir = {}};
+  ReadRequest q = plain;
+  q.layer = 2;
+  EXPECT_EQ(asked(q), "layer");
+  q = plain, q.form = "best";
+  EXPECT_EQ(asked(q), "form");
+  q = plain, q.unit = "12";
+  EXPECT_EQ(asked(q), "unit");
+  q = plain, q.via = "0";
+  EXPECT_EQ(asked(q), "via");
+  q = plain, q.hidden = "13";
+  EXPECT_EQ(asked(q), "hidden");
+}
+
+TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {
+  const SavedModel saved(1, true);
+  ExplainRequest request{.run = saved.folder.path(), .data = {}, .data_dir = {}, .index = 4, .form = "local"};
+  request.figure = false;
+  const ExplainResult r = explain(saved.engine, request);
+  ASSERT_GE(r.classes.size(), 2u);
+  EXPECT_EQ(r.classes[0].index, r.order[0]);
+  for (size_t i = 0; i < r.classes.size(); i++) {
+    const ExplainedClass& c = r.shown[i];
+    EXPECT_NEAR(c.positive + c.negative + c.rest, c.logit, 1e-5 * (1 + c.positive - c.negative));
+    EXPECT_LE(c.forward.size(), 4u);
+  }
+  EXPECT_EQ(r.pixels.size(), 784u);
+  EXPECT_TRUE(r.figure.empty());
+  const nlohmann::ordered_json j = to_json(r);
+  EXPECT_EQ(j.begin().key(), "schema");
+  EXPECT_EQ(j["schema"], "glint-explain/1");
+  EXPECT_EQ(j["classes"][0]["local"].count("residual_logit"), 1u);
+}
+
+TEST(Explain, NamesTheParameterThatIsWrong) {
+  const SavedModel saved;
+  const auto asked = [&](ExplainRequest request) {
+    request.run = saved.folder.path();
+    return where_of([&] { explain(saved.engine, request); });
+  };
+  const ExplainRequest first{.run = {}, .data = {}, .data_dir = {}, .index = 0};
+  ExplainRequest q = first;
+  q.index.reset();
+  EXPECT_EQ(asked(q), "index");
+  q = first, q.index = 100000000;
+  EXPECT_EQ(asked(q), "index");
+  q = first, q.classes = "3-4";
+  EXPECT_EQ(asked(q), "class");
+  q = first, q.form = "best";
+  EXPECT_EQ(asked(q), "form");
+}
+
+}  // namespace
+}  // namespace glint
