@@ -93,7 +93,8 @@ TEST(ClassifierParity, EveryCaseOnEveryLevel) {
 
 TEST(ClassifierParity, APlaceForLogitsOfAnotherSizeIsRefused) {
   const TestMachine machine(1);
-  const ClassifierConfig config{.inputs = 4, .classes = 3, .d_model = 5};
+  ClassifierConfig config;
+  config.inputs = 4, config.classes = 3, config.d_model = 5;
   ClassifierEngine engine(config, machine.compute, 8, true);
   Matrix<float> weights(1, engine.params().table.floats()), gradients(1, weights.cols());
   engine.set_weights(weights.span());
