@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
-#include "glint/cli/json_number.h"
+#include "glint/io/json_number.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/kernels/gates.h"
