@@ -318,7 +318,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
     const bool path_like = name_or_dir.find('/') != std::string::npos;
     throw Error({.code = path_like ? ErrorCode::bad_file : ErrorCode::usage,
                  .what = path_like ? "no such folder" : "no data set is called " + name_or_dir,
-                 .where = path_like ? name_or_dir : "--data",
+                 .where = path_like ? name_or_dir : "data",
                  .expected = "mnist, fashion-mnist, glyphs, or a folder with IDX files",
                  .hint = path_like ? "" : suggest(name_or_dir, dataset_names())});
   }

@@ -66,7 +66,7 @@ class Message {
     throw Error({.code = ErrorCode::bad_file,
                  .what = "not a SentencePiece model: " + what,
                  .where = where_ + ", byte " + std::to_string(first_ + at_),
-                 .expected = "a file that SentencePiece or glint tokenize wrote (tokenizer.model)"});
+                 .expected = "a file that SentencePiece or `tokenize()` wrote (tokenizer.model)"});
   }
   uint64_t varint() {
     uint64_t value = 0;

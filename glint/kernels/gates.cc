@@ -1,6 +1,8 @@
 #include "glint/kernels/gates.h"
 
 #include "glint/base/error.h"
+#include "glint/base/range.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {
@@ -17,11 +19,11 @@ constexpr GateInfo kTable[] = {
 };
 constexpr GateInfo kPlain = info<QuadraticShrink>();
 
-[[noreturn]] void outside(const char* option, double value, const char* domain) {
+[[noreturn]] void outside(const char* parameter, double value, double low, double high) {
   throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = domain});
+               .what = "`" + std::string(parameter) + "` = " + number_text(value) + " is out of range",
+               .where = parameter,
+               .expected = range_text(low, high)});
 }
 
 }  // namespace
@@ -37,21 +39,21 @@ std::vector<std::string> gate_names() {
 }
 
 GateKind parse_gate(std::string_view name) {
-  if (name == "bilinear") name = Identity::text.name;
+  if (name == "none" || name == "bilinear") name = Identity::text.name;
   if (name == "swiglu" || name == "swish") name = Silu::text.name;
   for (int i = 0; i < kGateCount; i++)
     if (kTable[i].text.name == name) return static_cast<GateKind>(i);
   throw Error({.code = ErrorCode::usage,
                .what = "unknown gate '" + std::string(name) + "'",
-               .where = "--gate",
+               .where = "gate",
                .expected = suggest(name, gate_names()),
-               .hint = "glint gates lists them"});
+               .hint = "`gates()` lists them"});
 }
 
 void check(const GateParams& g) {
-  if (!std::isfinite(g.c) || std::fabs(g.c) > 1e6) outside("--c", g.c, "a number from -1e6 to 1e6");
-  if (!(g.lambda >= 0) || g.lambda > 1e6) outside("--lambda", g.lambda, "a number from 0 to 1e6");
-  if (!(g.p > 0) || g.p > 1e3) outside("--p", g.p, "a number above 0, up to 1000");
+  if (!std::isfinite(g.c) || std::fabs(g.c) > 1e6) outside("c", g.c, -1e6, 1e6);
+  if (!(g.lambda >= 0) || g.lambda > 1e6) outside("lambda", g.lambda, 0, 1e6);
+  if (!(g.p > 0) || g.p > 1e3) outside("p", g.p, kAboveZero, 1e3);
 }
 
 }  // namespace glint

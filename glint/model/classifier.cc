@@ -3,6 +3,7 @@
 #include <cassert>
 
 #include "glint/base/error.h"
+#include "glint/base/range.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
 
@@ -10,14 +11,6 @@ namespace glint {
 namespace {
 
 constexpr float kNormEps = 1e-8f;
-
-void check_range(const char* option, size_t value, size_t low, size_t high) {
-  if (value >= low && value <= high) return;
-  throw Error({.code = ErrorCode::usage,
-               .what = std::string(option) + " = " + std::to_string(value) + " is outside its domain",
-               .where = option,
-               .expected = "a whole number from " + std::to_string(low) + " to " + std::to_string(high)});
-}
 
 LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, size_t cols, bool bias) {
   LayerParams layer;
@@ -31,15 +24,15 @@ LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, s
 }  // namespace
 
 void check(const ClassifierConfig& c) {
-  check_range("--layers", c.layers, 1, 64);
-  check_range("--d-model", c.d_model, 1, 16384);
-  check_range("--d-hidden", c.hidden(), 1, 16384);
+  check_range("layers", c.layers, 1, 64);
+  check_range("d_model", c.d_model, 1, 16384);
+  check_range("d_hidden", c.hidden(), 1, 16384);
   check(c.gate.params);
   if (c.residual && c.hidden() != c.d_model)
     throw Error({.code = ErrorCode::usage,
                  .what = "a residual needs layers as wide as the model",
-                 .where = "--residual",
-                 .expected = "--d-hidden equal to --d-model (" + std::to_string(c.d_model) + ")"});
+                 .where = "residual",
+                 .expected = "`d_hidden` equal to `d_model` (" + std::to_string(c.d_model) + ")"});
 }
 
 ClassifierParams classifier_params(const ClassifierConfig& c) {

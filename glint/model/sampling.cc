@@ -7,15 +7,17 @@
 #include <numeric>
 
 #include "glint/base/error.h"
+#include "glint/base/range.h"
 #include "glint/base/rng.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {
 
-[[noreturn]] void refuse(const char* flag, double value, const char* expected) {
+[[noreturn]] void refuse(const char* parameter, double value, const std::string& expected) {
   throw Error({.code = ErrorCode::usage,
-               .what = std::to_string(value) + " is outside the range",
-               .where = flag,
+               .what = number_text(value) + " is out of range",
+               .where = parameter,
                .expected = expected});
 }
 
@@ -27,8 +29,8 @@ TokenId largest(std::span<const float> x) {
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options) {
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature))
-    refuse("--temperature", options.temperature, "a number from 0 on");
-  if (!(options.top_p > 0) || options.top_p > 1) refuse("--top-p", options.top_p, "above 0, at most 1");
+    refuse("temperature", options.temperature, range_text(0, std::numeric_limits<double>::max()));
+  if (!(options.top_p > 0) || options.top_p > 1) refuse("top_p", options.top_p, range_text(kAboveZero, 1));
 }
 
 // The others become minus infinity.
@@ -104,7 +106,7 @@ size_t most_added(const TransformerConfig& config, const StoryPlan& plan) {
   if (plan.prompt.empty() || plan.prompt.size() >= config.context)
     throw Error({.code = ErrorCode::usage,
                  .what = "a story cannot begin with " + std::to_string(plan.prompt.size()) + " tokens",
-                 .where = "--prompt",
+                 .where = "prompt",
                  .expected = "from 1 to " + std::to_string(config.context - 1) + ": the model sees " +
                              std::to_string(config.context) + " tokens at once"});
   const size_t left = config.context - plan.prompt.size();

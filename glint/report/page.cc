@@ -178,7 +178,7 @@ Page page_within(size_t max_bytes, const std::string& name, const std::string& h
 Page make_page(const PageData& data, size_t max_bytes) {
   std::string name = data.runs.front().name;
   if (data.runs.size() > 1) name += " and " + data.runs[1].name;
-  return page_within(max_bytes, name, "fewer --images or --vectors, or a larger --limit",
+  return page_within(max_bytes, name, "fewer `images` or `vectors`, or a larger `limit`",
                      [&](bool half) { return data_json(data, half); });
 }
 

@@ -43,7 +43,7 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
                  .what = "the corpus has no validation stories",
                  .where = data.origin,
                  .expected = "at least one",
-                 .hint = "glint tokenize with --valid FILE or --valid-share 0.02"});
+                 .hint = "`tokenize(TEXT, valid=FILE)` or `tokenize(TEXT, valid_share=0.02)`"});
   engine_ = std::make_unique<TransformerEngine>(config_, compute, options.micro_batch, true);
   rows_.reserve(options.batch);
 }

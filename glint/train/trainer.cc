@@ -346,7 +346,7 @@ class Run {
                  .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) + ", " +
                           setup_.out,
                  .expected = "finite losses and weights",
-                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers, in another --out; " +
+                 .hint = "a smaller `lr`, `clip=1`, `norm=rms` or fewer `layers`, in another directory; " +
                          (saved_step_ ? "the checkpoint of step " + std::to_string(saved_step_) + " is kept"
                                       : std::string("there is no checkpoint yet"))});
   }
