@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen performance format asan tsan fuzz install clean program
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen performance format asan tsan fuzz install clean program
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -22,6 +22,13 @@ demo: ## build, get data, train an SQS model and look at it; leaves its files in
 test: ## build and run every test
 	@scripts/setup build test
 	@$(MAKE) --no-print-directory check-release
+
+quick: ## build and run the fast tests, under a minute after the build
+	@scripts/setup build test
+	@$(MAKE) --no-print-directory build/release/build.ninja
+	@scripts/step build/build-quick.log "build the programs of the fast tests" cmake --build --preset release --target quick_tests -j $(JOBS)
+	@scripts/step build/test-quick.log "run the fast tests" ctest --preset release -L quick -j $(JOBS)
+	@sed -n '/tests passed/,$$p' build/test-quick.log
 
 test-full: ## test with its long forms, asan, tsan and fuzz, one after the other
 	@GLINT_FULL_TESTS=1 $(MAKE) --no-print-directory test
@@ -53,7 +60,7 @@ bench-lm: ## training steps of the language model beside PyTorch's
 	@$(MAKE) --no-print-directory program
 	@/usr/bin/python3 bench/peers/bench_lm.py --json build/bench-lm.json
 
-bench-generate: ## stories written a second, beside PyTorch with a cache
+bench-generate: ## stories written per second, beside PyTorch with a cache
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory program
 	@/usr/bin/python3 bench/peers/bench_generate.py --json build/bench-generate.json
@@ -63,7 +70,7 @@ bench-eigen: ## eigenpairs of ten matrices beside PyTorch's
 	@$(MAKE) --no-print-directory build-release
 	@/usr/bin/python3 bench/peers/bench_eigen.py build/release/bench/eigen_bench --json build/bench-eigen.json
 
-performance: bench-gates bench-step bench-lm bench-generate bench-eigen ## all, then docs/performance.md from what was measured
+performance: bench-gates bench-step bench-lm bench-generate bench-eigen ## all of these, then docs/performance.md from what was measured
 	@for b in gates step lm generate eigen; do cp build/bench-$$b.json docs/results/$$b.json; done
 	@python3 bench/write_performance.py
 

@@ -1,8 +1,9 @@
-# Builds the files of web/ and recipes/ into the library: a generated source each, with one array of bytes a file. Run as
-# a script (cmake -DKIND=web|recipes -DOUTPUT=... -DFOLDER=... -P embed.cmake) it writes that source; included, it adds
-# the rules.
+# Builds the files of web/ and recipes/ into the library, and the glossary of docs/ into the program: one generated
+# source per folder, with one array of bytes per file. Run as a script (cmake -DKIND=web|recipes|docs -DOUTPUT=...
+# -DFOLDER=... -P embed.cmake) it writes that source; included, it adds the rules.
 set(GLINT_EMBED_web *.js *.css *.html)
 set(GLINT_EMBED_recipes *.toml)
+set(GLINT_EMBED_docs glossary.md)
 
 if(CMAKE_SCRIPT_MODE_FILE)
   list(TRANSFORM GLINT_EMBED_${KIND} PREPEND ${FOLDER}/ OUTPUT_VARIABLE patterns)
@@ -21,15 +22,21 @@ if(CMAKE_SCRIPT_MODE_FILE)
     if(KIND STREQUAL web)
       string(APPEND table "    {\"${name}\", k_${id}, ${size}},\n")
     else()
-      string(REGEX REPLACE "\\.toml$" "" stem ${name})
+      string(REGEX REPLACE "\\.(toml|md)$" "" stem ${name})
       string(APPEND table "    {\"${stem}\", {reinterpret_cast<const char*>(k_${id}), ${size}}},\n")
     endif()
   endforeach()
   list(LENGTH files count)
+  set(space glint)
   if(KIND STREQUAL web)
     set(header glint/report/page.h)
     set(type WebFile)
     set(getter "std::pair<const WebFile*, size_t> web_files() { return {kFiles, ${count}}; }")
+  elseif(KIND STREQUAL docs)
+    set(header glint/cli/help.h)
+    set(space glint::cli)
+    set(type BuiltInPage)
+    set(getter "std::span<const BuiltInPage> built_in_pages() { return kFiles; }")
   else()
     set(header glint/train/options.h)
     set(type BuiltInRecipe)
@@ -38,7 +45,7 @@ if(CMAKE_SCRIPT_MODE_FILE)
   file(WRITE ${OUTPUT} "// Written by cmake/embed.cmake from ${KIND}/.
 #include \"${header}\"
 
-namespace glint {
+namespace ${space} {
 namespace {
 ${arrays}
 const ${type} kFiles[] = {
@@ -46,12 +53,12 @@ ${table}};
 }  // namespace
 
 ${getter}
-}  // namespace glint
+}  // namespace ${space}
 ")
   return()
 endif()
 
-foreach(kind web recipes)
+foreach(kind web recipes docs)
   list(TRANSFORM GLINT_EMBED_${kind} PREPEND ${PROJECT_SOURCE_DIR}/${kind}/ OUTPUT_VARIABLE patterns)
   file(GLOB files CONFIGURE_DEPENDS ${patterns})
   set(source ${PROJECT_BINARY_DIR}/generated/${kind}_files.cc)
@@ -61,5 +68,9 @@ foreach(kind web recipes)
             ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     DEPENDS ${files} ${PROJECT_SOURCE_DIR}/cmake/embed.cmake
     COMMENT "Embedding ${kind}/")
-  target_sources(glint_lib PRIVATE ${source})
+  if(kind STREQUAL docs)
+    target_sources(glint_cli PRIVATE ${source})
+  else()
+    target_sources(glint_lib PRIVATE ${source})
+  endif()
 endforeach()

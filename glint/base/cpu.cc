@@ -113,12 +113,12 @@ Isa parse_isa(std::string_view word, const CpuInfo& cpu) {
     if (isa <= cpu.best) return isa;
     throw Error({.code = ErrorCode::usage,
                  .what = "this processor cannot run instruction-set level " + std::string(word),
-                 .where = "--isa or GLINT_ISA",
+                 .where = "`isa` or GLINT_ISA",
                  .expected = "at most " + std::string(name(cpu.best)) + " here (" + describe(cpu) + ")"});
   }
   throw Error({.code = ErrorCode::usage,
                .what = "unknown instruction-set level '" + std::string(word) + "'",
-               .where = "--isa or GLINT_ISA",
+               .where = "`isa` or GLINT_ISA",
                .expected = suggest(word, {"auto", "baseline", "v3", "v4"})});
 }
 

@@ -22,7 +22,7 @@ namespace {
   std::string hint;
   if (code == ENOSPC || code == EDQUOT)
     hint = "free some space on that disk; what was saved before is intact";
-  if (code == EACCES || code == EROFS || code == EPERM) hint = "a directory that you may write to (--out)";
+  if (code == EACCES || code == EROFS || code == EPERM) hint = "a directory that you may write to";
   throw Error({.what = "cannot " + action + ": " + std::strerror(code), .where = path, .hint = hint});
 }
 

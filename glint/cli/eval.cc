@@ -64,7 +64,8 @@ std::string confusion_text(const ImageEvaluation& r, bool bold) {
     table.add(cells);
   }
   const std::string plain = table.terminal();
-  if (!bold) return plain;
+  const auto lines = static_cast<size_t>(std::count(plain.begin(), plain.end(), '\n'));
+  if (!bold || lines != r.classes.size() + 2) return plain;  // a table that was broken to fit has other lines
   std::string out;
   size_t row = 0;
   for (size_t at = 0; at < plain.size(); row++) {

@@ -3,9 +3,10 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
-#include "glint/io/json_number.h"
+#include "glint/cli/output.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
+#include "glint/io/json_number.h"
 #include "glint/kernels/gates.h"
 #include "glint/report/gate_figure.h"
 #include "glint/report/gate_table.h"
@@ -123,7 +124,7 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
                   std::string(t.derivative)});
     if (t.has_params) with_params += (with_params.empty() ? "" : " and ") + std::string(t.name);
   }
-  context.out << formulas.terminal();
+  context.out << formulas.terminal(result_columns());
   for (const GateInfo* g : gates)
     if (!g->text.glu) context.out << "* a plain activation, not the gate of a GLU\n";
   if (!any_params) return;
@@ -133,7 +134,7 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
                  {.header = "meaning"}});
   for (const GateOption& o : kOptions)
     options.add({flag_of(o), number_text(GateParams{}.*o.member), domain_of(o), o.meaning});
-  context.out << "\nOptions of " << with_params << ":\n" << options.terminal();
+  context.out << "\nOptions of " << with_params << ":\n" << options.terminal(result_columns());
 }
 
 void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
@@ -154,7 +155,7 @@ void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
                {.header = "derivative", .align = Align::right}});
   for (const double x : at)
     table.add({number_text(x), number_text(gate.value(x, params)), number_text(gate.slope(x, params))});
-  context.out << table.terminal();
+  context.out << table.terminal(result_columns());
 }
 
 void plot(Context& context, const std::string& file, const GateParams& params) {

@@ -66,7 +66,7 @@ void run(Context& context, const Options& o) {
 void add_generate(Program& program) {
   Verb& verb = program.add(
       {.name = "generate",
-       .group = Group::read,
+       .group = Group::train,
        .summary = "let a trained language model write stories",
        .details =
            "RUN is a directory that glint train made from text. One story appears word by word; of several "

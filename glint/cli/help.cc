@@ -54,6 +54,20 @@ std::string option_text(const OptionText& o) {
   return text;
 }
 
+// Markdown's code marks go, and of a link the text stays.
+std::string without_marks(const std::string& markdown) {
+  std::string out;
+  for (size_t i = 0; i < markdown.size(); i++) {
+    if (markdown[i] == '`' || markdown[i] == '[') continue;
+    const size_t close = markdown.compare(i, 2, "](") == 0 ? markdown.find(')', i) : markdown.npos;
+    if (close != markdown.npos)
+      i = close;
+    else
+      out += markdown[i];
+  }
+  return out;
+}
+
 }  // namespace
 
 size_t help_width(const Terminal& terminal) {
@@ -74,8 +88,9 @@ std::string overview_text(const Program& program, size_t columns) {
     if (!entries.empty()) out += std::string("\n") + title + ":\n" + two_columns(entries, columns);
   }
   out += "\n" + paragraph(
-                    "glint VERB --help shows the options of a verb, with examples. glint --version shows the "
-                    "version and what it found of this processor.",
+                    "glint VERB --help shows the options of a verb, with examples. glint help words explains "
+                    "the words that glint uses. glint --version shows the version and what it found of this "
+                    "processor.",
                     columns);
   return out;
 }
@@ -99,6 +114,25 @@ std::string verb_help(const Verb& verb, size_t columns) {
   out += "\nExamples:\n";
   for (const Example& e : text.examples) out += "  " + e.command + "\n      " + e.what + "\n";
   return out;
+}
+
+std::string glossary_text(size_t columns) {
+  std::string out;
+  Entries entries;
+  for (const BuiltInPage& page : built_in_pages()) {
+    if (page.name != "glossary") continue;
+    for (size_t at = 0; at < page.text.size();) {
+      const size_t end = std::min(page.text.find('\n', at), page.text.size());
+      const std::string line(page.text.substr(at, end - at));
+      at = end + 1;
+      const size_t mark = line.find("**: ");
+      if (line.starts_with("- **") && mark != line.npos)
+        entries.emplace_back(line.substr(4, mark - 4), without_marks(line.substr(mark + 4)));
+      else if (!line.empty() && !line.starts_with("#"))
+        out += paragraph(without_marks(line), columns) + "\n";
+    }
+  }
+  return out + two_columns(entries, columns);
 }
 
 std::string version_text(const CpuInfo& cpu, Isa isa) {

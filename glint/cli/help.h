@@ -1,7 +1,9 @@
-// The texts of --help and --version.
+// The texts of --help, of `glint help words` and of --version.
 #pragma once
 
+#include <span>
 #include <string>
+#include <string_view>
 
 #include "glint/cli/program.h"
 
@@ -12,6 +14,15 @@ size_t help_width(const Terminal& terminal);
 
 std::string overview_text(const Program& program, size_t columns);
 std::string verb_help(const Verb& verb, size_t columns);
+// docs/glossary.md as text: links and marks are gone.
+std::string glossary_text(size_t columns);
 std::string version_text(const CpuInfo& cpu, Isa isa);
+
+// Pages of docs/ that are built in: cmake/embed.cmake.
+struct BuiltInPage {
+  std::string_view name;  // "glossary"
+  std::string_view text;
+};
+std::span<const BuiltInPage> built_in_pages();
 
 }  // namespace glint::cli

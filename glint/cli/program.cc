@@ -1,14 +1,18 @@
 #include "glint/cli/program.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <iostream>
 #include <new>
+#include <optional>
 
 #include "glint/base/error.h"
 #include "glint/cli/help.h"
+#include "glint/cli/output.h"
+#include "glint/cli/parameters.h"
 
 namespace glint::cli {
 namespace {
@@ -28,13 +32,37 @@ std::string environment(const char* name) {
   return value ? value : "";
 }
 
-bool asks_for_help(const std::vector<std::string>& arguments) {
+// Whether one of the flags stands before "--".
+bool has_flag(const std::vector<std::string>& arguments, std::initializer_list<std::string_view> flags) {
   for (const std::string& a : arguments) {
     if (a == "--") return false;
-    if (a == "-h" || a == "--help") return true;
+    if (std::find(flags.begin(), flags.end(), a) != flags.end()) return true;
   }
   return false;
 }
+
+// While it lives, a stream writes ASCII alone if the locale asks for that. On a terminal without any locale
+// too: nothing says that it knows UTF-8. In a pipe characters without an ASCII form stay as they are: they
+// are data.
+class PlainStream {
+ public:
+  PlainStream(std::ostream& stream, int descriptor)
+      : stream_(stream),
+        terminal_(detect_terminal(descriptor).interactive),
+        original_(stream.rdbuf()),
+        ascii_(*original_, terminal_) {
+    if (wants_ascii(terminal_)) stream_.rdbuf(&ascii_);
+  }
+  ~PlainStream() { stream_.rdbuf(original_); }
+  PlainStream(const PlainStream&) = delete;
+  PlainStream& operator=(const PlainStream&) = delete;
+
+ private:
+  std::ostream& stream_;
+  bool terminal_;
+  std::streambuf* original_;
+  AsciiBuffer ascii_;
+};
 
 }  // namespace
 
@@ -46,6 +74,10 @@ Verb& Program::add(VerbText text) {
 void Program::dispatch(const std::vector<std::string>& arguments, std::ostringstream& out) {
   const size_t columns = help_width(detect_terminal(1));
   std::vector<std::string> rest = arguments;
+  if (rest.size() == 2 && rest[0] == "help" && rest[1] == "words") {
+    out << glossary_text(columns);
+    return;
+  }
   if (!rest.empty() && rest[0] == "help") {  // "help VERB" is "VERB --help"
     rest.erase(rest.begin());
     rest.push_back("--help");
@@ -79,7 +111,7 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
                  .expected = suggest(rest[0], names),
                  .hint = "glint --help lists the verbs"});
   rest.erase(rest.begin());
-  if (asks_for_help(rest)) {
+  if (has_flag(rest, {"-h", "--help"})) {
     out << verb_help(*verb, columns);
     return;
   }
@@ -102,13 +134,16 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
 
 int Program::run(const std::vector<std::string>& arguments) {
   ErrorParts parts;
+  const PlainStream messages(std::cerr, 2);
+  std::optional<PlainStream> results;
+  if (!has_flag(arguments, {"--json"})) results.emplace(std::cout, 1);  // JSON is UTF-8 everywhere
   try {
     std::ostringstream out;
     dispatch(arguments, out);
     flush_to_stdout(out);
     return 0;
   } catch (const Error& e) {
-    parts = e.parts();
+    parts = as_typed(e.parts(), command_words(*this));
   } catch (const std::filesystem::filesystem_error& e) {
     parts.what = e.code().message();
     parts.where = e.path1().string();

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/lab/run_checks.h"
 
 namespace glint::cli {
 
@@ -20,11 +21,7 @@ void check_target(const std::string& path, const std::string& ending, const std:
                  .what = "cannot write " + what + ": it is a directory",
                  .where = flag + " " + path,
                  .expected = "the name of a file"});
-  const std::filesystem::path parent = target.parent_path();
-  if (!parent.empty() && !std::filesystem::is_directory(parent, ignored))
-    throw Error({.what = "cannot write " + what + ": the directory does not exist",
-                 .where = parent.string(),
-                 .hint = "mkdir -p " + parent.string()});
+  if (target.has_parent_path()) make_directory(target.parent_path().string());
 }
 
 }  // namespace glint::cli

@@ -8,6 +8,7 @@
 #include <set>
 
 #include "glint/base/error.h"
+#include "glint/base/range.h"
 #include "glint/base/text.h"
 
 namespace glint::cli {
@@ -60,15 +61,6 @@ std::function<void(const std::string&)> whole_number(std::string flags, T& targe
     }
     target = value;
   };
-}
-
-std::string real_domain(double low, double high) {
-  const bool below = low == std::numeric_limits<double>::lowest();
-  const bool above = high == std::numeric_limits<double>::max();
-  if (below && above) return "a finite number";
-  if (above) return "a number from " + number_text(low) + " on";
-  if (below) return "a number up to " + number_text(high);
-  return "a number from " + number_text(low) + " to " + number_text(high);
 }
 
 double finite_number(const std::string& word, const std::string& flags, const std::string& expected) {
@@ -220,8 +212,8 @@ Option* Verb::size(const std::string& flags, size_t& target, size_t low, size_t 
 Option* Verb::real(const std::string& flags, double& target, const std::string& description, double low,
                         double high) {
   const auto take = [flags, &target, low, high](const std::string& word) {
-    const double value = finite_number(word, flags, real_domain(low, high));
-    if (value < low || value > high) usage(word + " is outside the range", flags, real_domain(low, high));
+    const double value = finite_number(word, flags, range_text(low, high));
+    if (value < low || value > high) usage(word + " is outside the range", flags, range_text(low, high));
     target = value;
   };
   return add(flags, take, description, number_text(target), {.placeholder = "X"});
@@ -260,7 +252,7 @@ Option* Verb::texts(const std::string& flags, std::vector<std::string>& target,
   OptionText o{.flags = split_flags(flags), .value = std::move(value), .repeats = true};
   CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(
       flags, [&target](const std::vector<std::string>& words) { target = words; }, description);
-  // A value a flag; what follows is an argument of its own.
+  // One value per flag; what follows is an argument of its own.
   if (!o.flags.empty())
     option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
   return keep(option, std::move(o));

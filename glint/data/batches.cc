@@ -25,7 +25,7 @@ size_t batch_count(size_t n, size_t batch_size, LastBatch last) {
     throw Error(
         {.code = ErrorCode::usage,
          .what = "no batch of " + std::to_string(batch_size) + " in " + std::to_string(n) + " samples",
-         .where = "--batch",
+         .where = "batch",
          .expected = "1 to " + std::to_string(n)});
   return whole + partial;
 }

@@ -92,11 +92,11 @@ bool all_zero(std::span<const std::byte> bytes) {
 }  // namespace
 
 void Corpus::attach(std::span<const std::byte> file, const std::string& where, CorpusCheck check) {
-  const std::string kind = "a corpus that glint tokenize wrote";
-  const std::string again = "glint tokenize makes it anew";
+  const std::string kind = "a corpus that `tokenize()` wrote";
+  const std::string again = "`tokenize()` makes it anew";
   const std::byte* p = file.data();
   if (file.size() < kMagic.size() || std::memcmp(p, kMagic.data(), kMagic.size()) != 0)
-    refuse(where, 0, "not a tokenized corpus", kind, "glint tokenize TEXT --out DIR makes one from text");
+    refuse(where, 0, "not a tokenized corpus", kind, "`tokenize(TEXT, out=DIR)` makes one from text");
   if (file.size() < kHeader + 8 + kFooter)
     refuse(where, file.size(), "the corpus ends too early", "a header, ids, starts and a footer", again);
   const uint32_t version = load<uint32_t>(p + 8);

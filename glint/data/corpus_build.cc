@@ -139,22 +139,22 @@ void Builder::check_folder() const {
   if (build_.out == kTales)
     throw Error({.code = ErrorCode::usage,
                  .what = "a corpus cannot be called tales",
-                 .where = "--out tales",
-                 .expected = "another name: --data tales means the built-in tales",
-                 .hint = "--out my-tales"});
+                 .where = "`out=tales`",
+                 .expected = "another name: `data=tales` means the built-in tales",
+                 .hint = "`out=my-tales`"});
   std::error_code ignored;
   for (const char* file : {"run.json", "config.json"})
     if (fs::exists(path(file), ignored))
       throw Error({.code = ErrorCode::usage,
                    .what = "the folder holds a model, not a corpus",
                    .where = path(file),
-                   .expected = "a new folder, or with --force one that holds a corpus"});
+                   .expected = "a new folder, or with `force` one that holds a corpus"});
   if (!build_.force && has_corpus_files(build_.out))
     throw Error({.code = ErrorCode::usage,
                  .what = "there is a corpus already",
-                 .where = "--out " + build_.out,
+                 .where = "`out=" + build_.out + "`",
                  .expected = "a new folder",
-                 .hint = "--force replaces it"});
+                 .hint = "`force` replaces it"});
 }
 
 void Builder::check_parts() const {
@@ -164,9 +164,9 @@ void Builder::check_parts() const {
   throw Error(
       {.code = ErrorCode::bad_file,
        .what = "no story is left for validation: there are only " + std::to_string(result_.train.stories),
-       .where = build_.tales ? "--tales" : list(sources_),
+       .where = build_.tales ? "tales" : list(sources_),
        .expected = "at least one train and one validation story",
-       .hint = "a larger --valid-share, or --valid FILE"});
+       .hint = "a larger `valid_share`, or `valid=FILE`"});
 }
 
 // The stories with the lowest keys; a key is a function of (seed, index), so every story has the same chance.

@@ -327,7 +327,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
     if (path_like) exists(name_or_dir);  // an Error of its own when the system does not tell
     throw Error({.code = path_like ? ErrorCode::bad_file : ErrorCode::usage,
                  .what = path_like ? "no such folder" : "no data set is called " + name_or_dir,
-                 .where = path_like ? name_or_dir : "--data",
+                 .where = path_like ? name_or_dir : "data",
                  .expected = "mnist, fashion-mnist, glyphs, or a folder with IDX files",
                  .hint = path_like ? "" : suggest(name_or_dir, dataset_names())});
   }

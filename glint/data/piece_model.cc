@@ -64,7 +64,7 @@ class Message {
  private:
   [[noreturn]] void fail(const std::string& what) const {
     refuse(where_, first_ + at_, "not a SentencePiece model: " + what,
-           "a file that SentencePiece or glint tokenize wrote (tokenizer.model)");
+           "a file that SentencePiece or `tokenize()` wrote (tokenizer.model)");
   }
   uint64_t varint() {
     uint64_t value = 0;

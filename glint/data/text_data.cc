@@ -108,7 +108,7 @@ void check_fits(const Corpus& corpus, const Tokenizer& tokenizer, const std::str
                  .what = "the corpus was made with another tokenizer",
                  .where = corpus_path,
                  .expected = "that of " + tokenizer_path + " (SHA-256 " + tokenizer.sha256() + ")",
-                 .hint = "glint tokenize TEXT --tokenizer " + tokenizer_path + " --out DIR"});
+                 .hint = "`tokenize(TEXT, tokenizer=" + tokenizer_path + ", out=DIR)`"});
 }
 
 bool has_corpus_files(const std::string& folder) {
@@ -133,10 +133,10 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
                  .what = file        ? "this is a file, not a tokenized corpus"
                          : path_like ? "no such folder"
                                      : "no text is called " + name_or_dir,
-                 .where = path_like || file ? name_or_dir : "--data",
-                 .expected = "tales, or a folder that glint tokenize made",
-                 .hint = file ? "glint tokenize " + name_or_dir + " --out DIR, then --data DIR"
-                              : "glint tokenize TEXT --out " + name_or_dir});
+                 .where = path_like || file ? name_or_dir : "data",
+                 .expected = "tales, or a folder that `tokenize()` made",
+                 .hint = file ? "`tokenize(" + name_or_dir + ", out=DIR)`, then `data=DIR`"
+                              : "`tokenize(TEXT, out=" + name_or_dir + ")`"});
   }
   std::string missing;
   for (const char* file : {kTokenizerFile, kTrainFile, kValidFile})
@@ -149,7 +149,7 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
                  .what = "the folder is not a tokenized corpus",
                  .where = name_or_dir + missing + ")",
                  .expected = "tokenizer.model, train.bin and valid.bin",
-                 .hint = "glint tokenize TEXT --out " + name_or_dir});
+                 .hint = "`tokenize(TEXT, out=" + name_or_dir + ")`"});
   TextData data;
   data.name = data.origin = name_or_dir;
   data.tokenizer = Tokenizer::read(in(name_or_dir, kTokenizerFile));
@@ -163,7 +163,7 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
                    .what = "the corpus has no stories",
                    .where = in(name_or_dir, file),
                    .expected = "at least one",
-                   .hint = "glint tokenize TEXT --out " + name_or_dir + " --force"});
+                   .hint = "`tokenize(TEXT, out=" + name_or_dir + ", force=true)`"});
   }
   data.end = data.tokenizer.end();
   data.checksum = checksum_of(data);

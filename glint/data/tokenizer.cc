@@ -60,16 +60,17 @@ std::string number_after(const std::string& message, const std::string& mark) {
   if (!most.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "the text has too few different words for " + vocab + " pieces",
-                 .where = "--vocab " + vocab,
+                 .where = "`vocab=" + vocab + "`",
                  .expected = "at most " + most,
-                 .hint = "more text, or --vocab " + most});
+                 .hint = "more text, or `vocab=" + most + "`"});
   if (!least.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = vocab + " pieces are too few for the characters of the text",
-                 .where = "--vocab " + vocab,
+                 .where = "`vocab=" + vocab + "`",
                  .expected = "at least " + least,
-                 .hint = options.byte_fallback ? "a larger --vocab, or --no-byte-fallback (saves 256 pieces)"
-                                               : "a larger --vocab"});
+                 .hint = options.byte_fallback
+                             ? "a larger `vocab`, or `byte_fallback=false` (saves 256 pieces)"
+                             : "a larger `vocab`"});
   throw Error({.code = ErrorCode::usage, .what = "cannot train the tokenizer: " + message});
 }
 
@@ -128,7 +129,7 @@ Tokenizer Tokenizer::train(const std::function<bool(std::string&)>& next, const 
   if (options.vocab > kMaxPieces)
     throw Error({.code = ErrorCode::usage,
                  .what = "a vocabulary of " + std::to_string(options.vocab) + " is too large",
-                 .where = "--vocab",
+                 .where = "vocab",
                  .expected = "at most " + std::to_string(kMaxPieces)});
   const std::unordered_map<std::string, std::string> arguments = {
       {"model_type", std::string(name(options.kind))},
@@ -176,7 +177,7 @@ Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
     throw Error({.code = ErrorCode::bad_file,
                  .what = "SentencePiece cannot use the tokenizer: " + message,
                  .where = where,
-                 .expected = "a file that SentencePiece or glint tokenize wrote"});
+                 .expected = "a file that SentencePiece or `tokenize()` wrote"});
   if (impl->processor.eos_id() < 0)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the tokenizer has no end piece",

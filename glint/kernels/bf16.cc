@@ -19,8 +19,8 @@ const Bf16Products& bf16_products(Bf16Unit unit) {
 #endif
   throw Error({.code = ErrorCode::usage,
                .what = "this processor has no bf16 instructions",
-               .where = "--precision bf16",
-               .hint = "--precision f32"});
+               .where = "`precision=bf16`",
+               .hint = "`precision=f32`"});
 }
 
 }  // namespace glint

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
+#include "glint/base/range.h"
 
 namespace glint {
 namespace {
@@ -19,10 +19,6 @@ constexpr GateInfo kTable[] = {
 #undef GLINT_GATE_INFO
 };
 constexpr GateInfo kPlain = info<QuadraticShrink>();
-
-[[noreturn]] void outside(const char* option, double value, const char* domain) {
-  refuse_value(option, std::to_string(value), domain);
-}
 
 bool has_alias(const GateText& text, std::string_view name) {
   const std::vector<std::string_view> all = gate_aliases(text);
@@ -56,15 +52,15 @@ GateKind parse_gate(std::string_view name) {
     if (kTable[i].text.name == name || has_alias(kTable[i].text, name)) return static_cast<GateKind>(i);
   throw Error({.code = ErrorCode::usage,
                .what = "unknown gate '" + std::string(name) + "'",
-               .where = "--gate",
+               .where = "gate",
                .expected = suggest(name, gate_names()),
-               .hint = "glint gates lists them"});
+               .hint = "`gates()` lists them"});
 }
 
 void check(const GateParams& g) {
-  if (!std::isfinite(g.c) || std::fabs(g.c) > 1e6) outside("--c", g.c, "a number from -1e6 to 1e6");
-  if (!(g.lambda >= 0) || g.lambda > 1e6) outside("--lambda", g.lambda, "a number from 0 to 1e6");
-  if (!(g.p > 0) || g.p > 1e3) outside("--p", g.p, "a number above 0, up to 1000");
+  if (!std::isfinite(g.c) || std::fabs(g.c) > 1e6) refuse_value("c", g.c, -1e6, 1e6);
+  if (!(g.lambda >= 0) || g.lambda > 1e6) refuse_value("lambda", g.lambda, 0, 1e6);
+  if (!(g.p > 0) || g.p > 1e3) refuse_value("p", g.p, kAboveZero, 1e3);
 }
 
 }  // namespace glint

@@ -54,7 +54,7 @@ Precision parse_precision(std::string_view word) {
   if (word == "bf16") return Precision::bf16;
   throw Error({.code = ErrorCode::usage,
                .what = "unknown precision '" + std::string(word) + "'",
-               .where = "--precision",
+               .where = "precision",
                .expected = suggest(word, {"f32", "bf16"})});
 }
 

@@ -68,7 +68,11 @@ struct Engine::Own {
 
 Engine::Engine(const EngineOptions& options, Callbacks callbacks)
     : shared_(std::make_shared<Shared>(options, std::move(callbacks))),
-      own_(std::make_unique<Own>(shared_->products, options.threads)) {}
+      own_(std::make_unique<Own>(shared_->products, options.threads)) {
+  if (const size_t cores = available_threads(); options.threads > cores)
+    note(std::to_string(options.threads) + " threads on " + std::to_string(cores) +
+         (cores == 1 ? " core" : " cores") + ": more threads than cores are slower, not faster");
+}
 
 Engine::Engine(const Engine& other, size_t threads)
     : shared_(other.shared_), own_(std::make_unique<Own>(shared_->products, threads)) {}

@@ -13,6 +13,7 @@
 #include "glint/lab/opened_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/lab/unit_words.h"
+#include "glint/nn/softmax.h"
 
 namespace glint {
 namespace {
@@ -73,15 +74,6 @@ std::string load_input(Run& run, const ExplainRequest& q, ExplainResult& r) {
   if (name.size() > 4 && name.ends_with(".png")) name.resize(name.size() - 4);
   r.input = printable(name);
   return "explain-" + r.input;
-}
-
-std::vector<double> softmax(std::span<const double> logits) {
-  const double top = *std::max_element(logits.begin(), logits.end());
-  std::vector<double> p;
-  double total = 0;
-  for (const double l : logits) p.push_back(std::exp(l - top)), total += p.back();
-  for (double& v : p) v /= total;
-  return p;
 }
 
 // Asked for; else the decision, the runner-up and the truth.
@@ -190,7 +182,7 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
       throw Error({.code = ErrorCode::numeric,
                    .what = "a logit is not a number: the weights overflow on this image",
                    .where = r.run});
-  r.probabilities = softmax(r.logits);
+  r.probabilities = softmax<double>(r.logits);
   r.order.resize(r.logits.size());
   std::iota(r.order.begin(), r.order.end(), size_t{0});
   std::stable_sort(r.order.begin(), r.order.end(),

@@ -129,9 +129,9 @@ std::vector<uint64_t> parse_seeds(const std::string& text) {
   const auto refuse = [&]() {
     throw Error({.code = ErrorCode::usage,
                  .what = "cannot read the seeds '" + text + "'",
-                 .where = "--seeds",
+                 .where = "seeds",
                  .expected = "numbers and ranges with commas between, at most 1000",
-                 .hint = "--seeds 0..4"});
+                 .hint = "`seeds=0..4`"});
   };
   const auto number = [&](const std::string& word) -> uint64_t {
     if (word.empty() || word.size() > 18 || word.find_first_not_of("0123456789") != word.npos) refuse();

@@ -43,9 +43,9 @@ void check_memory(uint64_t needed, uint64_t there) {
   if (needed <= there) return;
   throw Error({.what = "a model of this size needs at least " + gigabytes(needed) +
                        " for its training, and there are " + gigabytes(there),
-               .where = "--d-model, --d-hidden, --layers",
+               .where = "`d_model`, `d_hidden`, `layers`",
                .expected = "a model that fits into memory",
-               .hint = "smaller numbers in the recipe, or flags that override it"});
+               .hint = "smaller numbers in the recipe, or options that override it"});
 }
 
 }  // namespace glint

@@ -5,7 +5,9 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/finite.h"
 #include "glint/base/version.h"
+#include "glint/io/half.h"
 #include "glint/lab/page_run.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
@@ -67,6 +69,7 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
                       ConstMatrixView<float> logits) {
   ImageModel rounded = model;
   for (float& w : rounded.weights.span()) w = from_half(to_half(w));
+  if (!all_finite(rounded.weights)) return INFINITY;  // f16 cannot hold them
   const ImagePass pass =
       ImageReading(rounded, engine.compute(), engine.linalg()).run(pixels, model.config.layers - 1);
   double most = 0;

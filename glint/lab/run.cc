@@ -68,7 +68,7 @@ std::string resume_command(const RunInfo& run) {
                  .what = "the training diverged: there are no weights",
                  .where = run.directory,
                  .expected = "a finished run",
-                 .hint = "train again with a smaller --lr, in another --out"});
+                 .hint = "train again with a smaller `lr`, in another directory"});
   throw Error({.code = ErrorCode::bad_file,
                .what = "the run is not finished: it has no weights yet",
                .where = run.directory,
@@ -142,8 +142,8 @@ RunInfo open_run(const std::string& directory) {
         {.code = ErrorCode::bad_file,
          .what = exists(run.directory) ? "not a run directory" : "no such run directory",
          .where = run.directory,
-         .expected = "a directory that glint train made, with config.json and model.safetensors",
-         .hint = inside.empty() ? "glint train quick --out DIR makes one" : "there is a run in " + inside});
+         .expected = "a directory that `train()` made, with config.json and model.safetensors",
+         .hint = inside.empty() ? "`train(quick, out=DIR)` makes one" : "there is a run in " + inside});
   }
   if (!exists(info_path)) {  // a model of another program, or an export: there is nothing to check it with
     if (!exists(weights))
@@ -202,11 +202,11 @@ TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::
     if (!own) throw;
     ErrorParts parts = e.parts();
     parts.what += " (the run was trained on it)";
-    if (parts.where == "--data") {  // nobody gave that
+    if (parts.where == "data") {  // nobody gave that
       parts.code = ErrorCode::bad_file;
       parts.where = run.directory + "/config.json";
     }
-    parts.hint = "--data DIR, where the corpus is now" + (parts.hint.empty() ? "" : ", or " + parts.hint);
+    parts.hint = "`data=DIR`, where the corpus is now" + (parts.hint.empty() ? "" : ", or " + parts.hint);
     throw Error(parts);
   }
   if (data.tokenizer.sha256() != run.tokenizer.sha256())
@@ -215,7 +215,7 @@ TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::
          .what = "the corpus was made with another tokenizer than the model's",
          .where = data.origin,
          .expected = "ids of " + run.directory + "/" + kTokenizerFile,
-         .hint = "glint tokenize TEXT --tokenizer " + run.directory + "/" + kTokenizerFile + " --out DIR"});
+         .hint = "`tokenize(TEXT, tokenizer=" + run.directory + "/" + kTokenizerFile + ", out=DIR)`"});
   if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
     engine.note(data.name + " is not what it was when the run was trained (other checksum)");
   return data;
@@ -229,7 +229,7 @@ Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::str
     throw Error({.code = ErrorCode::usage,
                  .what = "the run does not say what data it was trained on",
                  .where = run.directory + "/config.json",
-                 .expected = "--data with a data set or a folder"});
+                 .expected = "`data` with a data set or a folder"});
   Dataset data;
   try {
     data = load_dataset(own ? model.data : name_or_dir, options);
@@ -237,7 +237,7 @@ Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::str
     if (!own) throw;
     ErrorParts parts = e.parts();
     parts.what += " (the run was trained on it)";
-    parts.hint += (parts.hint.empty() ? "" : ", or ") + std::string("--data with a data set or a folder");
+    parts.hint += (parts.hint.empty() ? "" : ", or ") + std::string("`data` with a data set or a folder");
     throw Error(parts);
   }
   if (data.train.height != model.height || data.train.width != model.width)

@@ -13,7 +13,7 @@ void check_image_run(const RunInfo& info) {
          .what = "this is a language model, not an image model",
          .where = info.directory,
          .expected = "a run that was trained on images",
-         .hint = "glint spectrum " + info.directory + " --token WORD, or glint page " + info.directory});
+         .hint = "`spectrum(" + info.directory + ", token=WORD)`, or `page(" + info.directory + ")`"});
 }
 
 void make_directory(const std::string& path) {
@@ -23,7 +23,7 @@ void make_directory(const std::string& path) {
     throw Error({.what = "cannot make the folder: " + failed.message(),
                  .where = path,
                  .expected = "a folder that can be written",
-                 .hint = "--out with another folder"});
+                 .hint = "another folder"});
 }
 
 }  // namespace glint

@@ -35,7 +35,7 @@ void check_data_word(const std::string& name_or_path, const std::string& where) 
                .what = "no data set is called " + name_or_path,
                .where = where,
                .expected = "mnist, fashion-mnist, glyphs or a folder with IDX files; for stories tales or a "
-                           "folder that glint tokenize made",
+                           "folder that `tokenize()` made",
                .hint = suggest(name_or_path, data_words())});
 }
 
@@ -69,22 +69,22 @@ Error not_tokenized(const std::string& text, const std::string& where, const std
   std::error_code ignored;
   if (!stories && !fs::exists(text, ignored))
     return Error({.code = ErrorCode::bad_file, .what = "no such file: " + text, .where = where});
-  std::string tokenize = "glint tokenize ";
+  std::string texts;
   const StoryFiles found = stories ? find_stories(paths) : StoryFiles{};
   if (!stories)
-    tokenize += text;
+    texts = text;
   else if (found.paths.empty())
-    tokenize += "TRAIN.txt --valid VALID.txt";
+    texts = "TRAIN.txt, valid=VALID.txt";
   else
-    tokenize += found.paths[0] + " --valid " + found.paths[1];
+    texts = found.paths[0] + ", valid=" + found.paths[1];
   return Error(
       {.code = ErrorCode::usage,
        .what = text + " is text, and must be tokenized before a training",
        .where = where,
-       .expected = "tales, or a folder that glint tokenize made" +
+       .expected = "tales, or a folder that `tokenize()` made" +
                    (stories && found.paths.empty() ? "; " + std::string(kStoriesCommand) + " gets the text"
                                                    : std::string()),
-       .hint = tokenize + " --out corpus && glint train " + recipe + " --data corpus"});
+       .hint = "`tokenize(" + texts + ", out=corpus)` && `train(" + recipe + ", data=corpus)`"});
 }
 
 }  // namespace glint

@@ -29,7 +29,7 @@ std::optional<size_t> find_class(const std::string& text, const std::vector<std:
 }
 
 [[noreturn]] void unknown(const std::string& word, const std::vector<std::string>& names,
-                          const std::string& flag) {
+                          const std::string& parameter) {
   std::vector<std::string> lowered;
   for (const std::string& n : names) lowered.push_back(lower(n));
   const std::string near = nearest(lower(word), lowered);
@@ -38,7 +38,7 @@ std::optional<size_t> find_class(const std::string& text, const std::vector<std:
     classes += ", or its name (" + names.front() + " ... " + names.back() + ")";
   throw Error({.code = ErrorCode::usage,
                .what = "no class '" + word + "'",
-               .where = flag,
+               .where = parameter,
                .expected = classes,
                .hint = near.empty() ? "" : "did you mean " + near + "?"});
 }
@@ -54,23 +54,23 @@ std::optional<std::pair<size_t, size_t>> find_pair(const std::string& word, cons
   return {};
 }
 
-[[noreturn]] void wrong(const std::string& what, const std::string& flag) {
+[[noreturn]] void wrong(const std::string& what, const std::string& parameter) {
   throw Error({.code = ErrorCode::usage,
                .what = what,
-               .where = flag,
+               .where = parameter,
                .expected = "classes such as 3, a range 5..9, a difference 3-5, lists with commas, or all"});
 }
 
 }  // namespace
 
 size_t parse_class(const std::string& text, const std::vector<std::string>& class_names,
-                   const std::string& flag) {
+                   const std::string& parameter) {
   if (const auto c = find_class(text, class_names)) return *c;
-  unknown(trimmed(text), class_names, flag);
+  unknown(trimmed(text), class_names, parameter);
 }
 
 std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std::string>& class_names,
-                                  const std::string& flag) {
+                                  const std::string& parameter) {
   std::vector<UnitWord> units;
   const auto add = [&](UnitWord unit) {
     if (std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
@@ -79,25 +79,25 @@ std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std
     const size_t comma = std::min(text.find(',', at), text.size());
     const std::string word = trimmed(text.substr(at, comma - at));
     at = comma + 1;
-    if (word.empty()) wrong("an empty unit in '" + text + "'", flag);
+    if (word.empty()) wrong("an empty unit in '" + text + "'", parameter);
     if (const auto c = find_class(word, class_names)) {
       add({*c});
     } else if (lower(word) == "all") {
       for (size_t k = 0; k < class_names.size(); k++) add({k});
     } else if (const auto range = find_pair(word, "..", class_names)) {
-      if (range->first > range->second) wrong("the range '" + word + "' runs backwards", flag);
+      if (range->first > range->second) wrong("the range '" + word + "' runs backwards", parameter);
       for (size_t k = range->first; k <= range->second; k++) add({k});
     } else if (const auto pair = find_pair(word, "-", class_names)) {
-      if (pair->first == pair->second) wrong("'" + word + "' is a class against itself", flag);
+      if (pair->first == pair->second) wrong("'" + word + "' is a class against itself", parameter);
       add({pair->first, pair->second});
     } else {
       // Name the half that is wrong, when there is just one.
       for (const std::string mark : {"..", "-"})
         if (const size_t cut = word.find(mark); cut != std::string::npos && cut > 0) {
-          parse_class(word.substr(0, cut), class_names, flag);
-          parse_class(word.substr(cut + mark.size()), class_names, flag);
+          parse_class(word.substr(0, cut), class_names, parameter);
+          parse_class(word.substr(cut + mark.size()), class_names, parameter);
         }
-      unknown(word, class_names, flag);
+      unknown(word, class_names, parameter);
     }
   }
   return units;

@@ -1,4 +1,4 @@
-// The words of --unit: which outputs of a classifier to read.
+// The words of the parameter `unit`: which outputs of a classifier to read.
 //
 //   3          a class, by number or by name (case does not matter)
 //   3-5        class 3 against class 5: the difference of their logits
@@ -20,10 +20,10 @@ struct UnitWord {
   bool operator==(const UnitWord&) const = default;
 };
 
-// Error (usage) with the nearest class for what is none. `flag` is for the message.
+// Error (usage) with the nearest class for what is none. `parameter` is for the message.
 std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std::string>& class_names,
-                                  const std::string& flag = "--unit");
+                                  const std::string& parameter = "unit");
 size_t parse_class(const std::string& text, const std::vector<std::string>& class_names,
-                   const std::string& flag);
+                   const std::string& parameter);
 
 }  // namespace glint

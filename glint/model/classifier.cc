@@ -6,7 +6,7 @@
 #include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
-#include "glint/base/refuse.h"
+#include "glint/base/range.h"
 #include "glint/nn/glu.h"
 #include "glint/nn/loss.h"
 #include "glint/nn/norm.h"
@@ -33,16 +33,16 @@ LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, s
 
 void check(const ClassifierConfig& c) {
   check_range("inputs", c.inputs, 1, size_t{1} << 20);
-  check_range("classes", c.classes, 2, 256);
-  check_range("--layers", c.layers, 1, 64);
-  check_range("--d-model", c.d_model, 1, 16384);
-  check_range("--d-hidden", c.hidden(), 1, 16384);
+  check_range("classes", c.classes, 2, size_t{1} << 16);
+  check_range("layers", c.layers, 1, 64);
+  check_range("d_model", c.d_model, 1, 16384);
+  check_range("d_hidden", c.hidden(), 1, 16384);
   check(c.gate.params);
   if (c.residual && c.hidden() != c.d_model)
     throw Error({.code = ErrorCode::usage,
                  .what = "a residual needs layers as wide as the model",
-                 .where = "--residual",
-                 .expected = "--d-hidden equal to --d-model (" + std::to_string(c.d_model) + ")"});
+                 .where = "residual",
+                 .expected = "`d_hidden` equal to `d_model` (" + std::to_string(c.d_model) + ")"});
 }
 
 ClassifierParams classifier_params(const ClassifierConfig& c) {

@@ -12,7 +12,7 @@ Json read_config(const std::string& directory) {
                  .what = "no trained model there",
                  .where = directory,
                  .expected = "a run directory with config.json and model.safetensors",
-                 .hint = "glint train --data glyphs --out " + directory});
+                 .hint = "`train(quick, out=" + directory + ")`"});
   return read_json(path);
 }
 

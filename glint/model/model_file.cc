@@ -42,7 +42,7 @@ void copy_weights(const SafetensorsView& file, const ParamTable& table, std::spa
                        .what = "tensor " + s.name + " holds a value that is not finite",
                        .where = file.where() + ", row " + std::to_string(i) + ", column " + std::to_string(j),
                        .expected = "finite numbers",
-                       .hint = "the run diverged; train again with a smaller --lr"});
+                       .hint = "the run diverged; train again with a smaller `lr`"});
         out[i * m.view.cols() + j] = v;
       }
   }

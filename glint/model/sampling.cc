@@ -8,7 +8,7 @@
 #include "glint/base/argument.h"
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
-#include "glint/base/refuse.h"
+#include "glint/base/range.h"
 #include "glint/base/rng.h"
 
 namespace glint {
@@ -22,9 +22,8 @@ TokenId largest(std::span<const float> x) {
 
 Sampler::Sampler(const SamplingOptions& options) : options_(options) {
   if (!(options.temperature >= 0) || !std::isfinite(options.temperature))
-    refuse_value("--temperature", std::to_string(options.temperature), "a number from 0 on");
-  if (!(options.top_p > 0) || options.top_p > 1)
-    refuse_value("--top-p", std::to_string(options.top_p), "above 0, at most 1");
+    refuse_value("temperature", options.temperature, 0, std::numeric_limits<double>::max());
+  if (!(options.top_p > 0) || options.top_p > 1) refuse_value("top_p", options.top_p, kAboveZero, 1);
 }
 
 // The others become minus infinity.
@@ -99,7 +98,7 @@ size_t most_added(const TransformerConfig& config, const StoryPlan& plan) {
   if (plan.prompt.empty() || plan.prompt.size() >= config.context)
     throw Error({.code = ErrorCode::usage,
                  .what = "a story cannot begin with " + std::to_string(plan.prompt.size()) + " tokens",
-                 .where = "--prompt",
+                 .where = "prompt",
                  .expected = "from 1 to " + std::to_string(config.context - 1) + ": the model sees " +
                              std::to_string(config.context) + " tokens at once"});
   const size_t left = config.context - plan.prompt.size();

@@ -2,7 +2,7 @@
 
 #include "glint/base/argument.h"
 #include "glint/base/error.h"
-#include "glint/base/refuse.h"
+#include "glint/base/range.h"
 #include "glint/model/sequence_pass.h"
 #include "glint/nn/embedding.h"
 
@@ -18,19 +18,19 @@ void add(const TextResult& part, TextResult& total) {
 }  // namespace
 
 void check(const TransformerConfig& c) {
-  check_range("--vocab", c.vocab, 2, kMaxVocab);
-  check_range("--layers", c.layers, 1, 64);
-  check_range("--d-model", c.d_model, 2, 16384);
-  check_range("--d-hidden", c.hidden(), 1, 16384);
-  check_range("--heads", c.heads, 1, 1024);
-  check_range("--context", c.context, kMinContext, kMaxContext);
+  check_range("vocab", c.vocab, 2, kMaxVocab);
+  check_range("layers", c.layers, 1, 64);
+  check_range("d_model", c.d_model, 2, 16384);
+  check_range("d_hidden", c.hidden(), 1, 16384);
+  check_range("heads", c.heads, 1, 1024);
+  check_range("context", c.context, kMinContext, kMaxContext);
   if (c.d_model % (2 * c.heads) != 0)
     throw Error(
         {.code = ErrorCode::usage,
-         .what = "--d-model = " + std::to_string(c.d_model) + " cannot be cut into " +
+         .what = "`d_model` = " + std::to_string(c.d_model) + " cannot be cut into " +
                  std::to_string(c.heads) + " heads",
-         .where = "--heads",
-         .expected = "--d-model a multiple of twice --heads, because positions turn pairs of numbers"});
+         .where = "heads",
+         .expected = "`d_model` a multiple of twice `heads`, because positions turn pairs of numbers"});
   check(c.gate.params);
 }
 

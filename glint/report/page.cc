@@ -197,7 +197,7 @@ Page make_page(const PageData& data, size_t max_bytes) {
                    .expected = "a model of images"});
   std::string name = data.runs.front().name;
   if (data.runs.size() > 1) name += " and " + data.runs[1].name;
-  return page_within(max_bytes, name, "fewer --images or --vectors, or a larger --limit",
+  return page_within(max_bytes, name, "fewer `images` or `vectors`, or a larger `limit`",
                      [&](bool half) { return data_json(data, half); });
 }
 

@@ -8,6 +8,9 @@
 namespace glint {
 namespace {
 
+constexpr size_t kGap = 2;  // spaces between columns
+constexpr size_t kAnyWidth = static_cast<size_t>(-1);
+
 // Grammar of a number in JSON: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
 bool is_json_number(std::string_view s) {
   size_t i = 0;
@@ -71,38 +74,103 @@ void Table::add(std::vector<std::string> cells) {
   rows_.push_back(std::move(cells));
 }
 
-std::string Table::terminal() const {
-  constexpr size_t kNever = static_cast<size_t>(-1);
-  const size_t n = columns_.size();
-  std::vector<std::vector<std::vector<std::string>>> blocks;  // [row][column][line], the headers first
-  std::vector<size_t> widths(n, 0);
-  const auto take = [&](size_t column, const std::string& cell) {
-    const size_t limit = columns_[column].max_width;
-    std::vector<std::string> lines = wrap(cell, limit ? limit : kNever);
-    for (const std::string& line : lines) widths[column] = std::max(widths[column], display_width(line));
-    return lines;
+// As narrow as column j can be made by breaking lines at spaces: headers always, cells only where they are
+// text.
+size_t Table::narrowest(size_t j) const {
+  constexpr size_t kReadable = 16;  // columns of text that are still a pleasure to read
+  const auto longest_word = [](const std::string& text) {
+    size_t longest = 0;
+    for (const std::string& line : wrap(text, 1)) longest = std::max(longest, display_width(line));
+    return longest;
   };
-  blocks.emplace_back();
-  for (size_t j = 0; j < n; j++) blocks.back().push_back(take(j, columns_[j].header));
+  size_t least = longest_word(columns_[j].header);
   for (const std::vector<std::string>& row : rows_) {
-    blocks.emplace_back();
-    for (size_t j = 0; j < n; j++) blocks.back().push_back(take(j, row[j]));
+    const size_t whole = display_width(row[j]);
+    const bool text = columns_[j].align == Align::left;
+    least = std::max(least, text ? std::max(longest_word(row[j]), std::min(whole, kReadable)) : whole);
+  }
+  return least;
+}
+
+std::string Table::terminal(size_t width) const {
+  const size_t n = columns_.size();
+  std::vector<size_t> least(n);
+  for (size_t j = 0; j < n; j++) least[j] = narrowest(j);
+  // Columns that do not fit beside the others follow below, each time with the first column, which names the
+  // rows.
+  std::string out;
+  std::vector<size_t> shown;
+  size_t used = 0;
+  for (size_t j = 0; j < n; j++) {
+    const size_t more = least[j] + (shown.empty() ? 0 : kGap);
+    if (shown.size() > 1 && used + more > width) {
+      out += block(shown, least, width) + "\n";
+      shown = {0};
+      used = least[0];
+    }
+    used += least[j] + (shown.empty() ? 0 : kGap);
+    shown.push_back(j);
+  }
+  return out + block(shown, least, width);
+}
+
+std::string Table::terminal() const { return terminal(80); }
+
+// Some of the columns, within `width` if `least` allows it.
+std::string Table::block(const std::vector<size_t>& shown, const std::vector<size_t>& least,
+                         size_t width) const {
+  const size_t n = shown.size();
+  // From the widest that the cells ask for, the widest column that can is made narrower until all fit.
+  std::vector<size_t> limits(n);
+  size_t total = n ? kGap * (n - 1) : 0;
+  for (size_t k = 0; k < n; k++) {
+    const Column& column = columns_[shown[k]];
+    const auto natural = [&](const std::string& cell) {
+      size_t widest = 0;
+      for (const std::string& line : wrap(cell, column.max_width ? column.max_width : kAnyWidth))
+        widest = std::max(widest, display_width(line));
+      return widest;
+    };
+    limits[k] = natural(column.header);
+    for (const std::vector<std::string>& row : rows_) limits[k] = std::max(limits[k], natural(row[shown[k]]));
+    total += limits[k];
+  }
+  while (total > width) {
+    size_t widest = n;
+    for (size_t k = 0; k < n; k++)
+      if (limits[k] > least[shown[k]] && (widest == n || limits[k] > limits[widest])) widest = k;
+    if (widest == n) break;
+    limits[widest]--;
+    total--;
+  }
+
+  std::vector<std::vector<std::vector<std::string>>> lines;  // [row][column][line], the headers first
+  std::vector<size_t> widths(n, 0);
+  const auto take = [&](size_t k, const std::string& cell) {
+    lines.back().push_back(wrap(cell, limits[k]));
+    for (const std::string& line : lines.back().back()) widths[k] = std::max(widths[k], display_width(line));
+  };
+  lines.emplace_back();
+  for (size_t k = 0; k < n; k++) take(k, columns_[shown[k]].header);
+  for (const std::vector<std::string>& row : rows_) {
+    lines.emplace_back();
+    for (size_t k = 0; k < n; k++) take(k, row[shown[k]]);
   }
 
   std::string out;
-  for (size_t i = 0; i < blocks.size(); i++) {
+  for (size_t i = 0; i < lines.size(); i++) {
     size_t height = 1;
-    for (const auto& lines : blocks[i]) height = std::max(height, lines.size());
-    for (size_t k = 0; k < height; k++) {
-      for (size_t j = 0; j < n; j++) {
-        const std::vector<std::string>& lines = blocks[i][j];
-        if (j) out += "  ";
-        out += pad(k < lines.size() ? lines[k] : "", widths[j], columns_[j].align);
+    for (const auto& cell : lines[i]) height = std::max(height, cell.size());
+    for (size_t line = 0; line < height; line++) {
+      for (size_t k = 0; k < n; k++) {
+        const std::vector<std::string>& cell = lines[i][k];
+        if (k) out.append(kGap, ' ');
+        out += pad(line < cell.size() ? cell[line] : "", widths[k], columns_[shown[k]].align);
       }
       end_line(out);
     }
     if (i > 0) continue;
-    for (size_t j = 0; j < n; j++) out += (j ? "  " : "") + std::string(widths[j], '-');
+    for (size_t k = 0; k < n; k++) out += (k ? std::string(kGap, ' ') : "") + std::string(widths[k], '-');
     end_line(out);
   }
   return out;

@@ -54,7 +54,7 @@ void check(const GluLayerView& layer, const std::string& where) {
   for (const std::span<const float> bias : {layer.bias_left, layer.bias_right})
     if (!bias.empty() && bias.size() != h)
       bad_shape(where, "a bias has " + std::to_string(bias.size()) + " entries",
-                std::to_string(h) + ", one a hidden unit");
+                std::to_string(h) + ", one per hidden unit");
 }
 
 PreActivation pre_activation(const GluLayerView& layer, size_t h, std::span<const double> x) {

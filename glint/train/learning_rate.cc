@@ -14,7 +14,7 @@ Schedule parse_schedule(const std::string& word) {
   if (word == "constant") return Schedule::constant;
   throw Error({.code = ErrorCode::usage,
                .what = "unknown schedule '" + word + "'",
-               .where = "--schedule",
+               .where = "schedule",
                .expected = suggest(word, {"cosine-epoch", "cosine-step", "constant"})});
 }
 

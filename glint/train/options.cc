@@ -1,31 +1,27 @@
 #include "glint/train/options.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <limits>
 
 #include "glint/base/error.h"
+#include "glint/base/range.h"
 
 namespace glint {
 namespace {
 
 [[noreturn]] void refuse(const OptionSpec& spec, std::string_view text, const std::string& where,
                          const std::string& expected) {
+  std::string parameter = spec.name;
+  std::replace(parameter.begin(), parameter.end(), '-', '_');
   throw Error({.code = ErrorCode::usage,
-               .what = "--" + spec.name + " cannot be '" + std::string(text) + "'",
+               .what = "`" + parameter + "` cannot be '" + std::string(text) + "'",
                .where = where,
                .expected = expected});
 }
 
-std::string number_text(double v) {
-  char buffer[32];
-  const std::to_chars_result r = std::to_chars(buffer, buffer + sizeof buffer, v);
-  return {buffer, r.ptr};
-}
-
 std::string domain(const OptionSpec& spec, const char* kind) {
-  if (!(spec.low < spec.high)) return kind;
-  return std::string(kind) + " from " + number_text(spec.low) + " to " + number_text(spec.high);
+  return spec.low < spec.high ? range_text(spec.low, spec.high, kind) : kind;
 }
 
 // The name of a gate or of an alias of it; the Error points to `where`.
@@ -58,7 +54,7 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
   return {
       {"data", "Data",
        "mnist, fashion-mnist, glyphs (built in), a folder of IDX files; stories: tales (built in) or a "
-       "folder that glint tokenize made",
+       "folder with a tokenized corpus",
        &o.data},
       {"noise-std",
        "Data",
@@ -80,7 +76,7 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
       {"gate", "Model", "the gate of the GLU layers", &o.gate, gate_names()},
       {"c", "Model", "shift of SQS", &o.c, {}, -1e6, 1e6},
       {"lambda", "Model", "shrink of SQS", &o.lambda, {}, 0, 1e6},
-      {"p", "Model", "sharpness of the shrink of SQS", &o.p, {}, std::numeric_limits<double>::min(), 1e3},
+      {"p", "Model", "sharpness of the shrink of SQS", &o.p, {}, kAboveZero, 1e3},
       {"layers", "Model", "GLU layers", &o.layers, {}, 1, 64},
       {"d-model", "Model", "width of the embedding", &o.d_model, {}, 1, 16384},
       {"d-hidden",
@@ -102,7 +98,7 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
        kMinContext,
        kMaxContext,
        For::text},
-      {"batch", "Training", "samples a step", &o.batch, {}, 1, 1e6},
+      {"batch", "Training", "samples per step", &o.batch, {}, 1, 1e6},
       {"micro-batch",
        "Training",
        "stories: how many of a step are in memory at once",
@@ -132,7 +128,7 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
       {"seed", "Training", "fixes initialisation, order and noise", &o.seed},
       {"eval-steps",
        "Training",
-       "test also at this many log-spaced steps, for curves; 0: once an epoch",
+       "test also at this many log-spaced steps, for curves; 0: once per epoch",
        &o.eval_steps,
        {},
        0,

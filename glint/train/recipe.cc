@@ -96,7 +96,7 @@ Recipe find_recipe(const std::string& name, const std::vector<std::string>& fold
                .what = "no recipe '" + shown(name) + "'",
                .where = looked + "and in glint itself",
                .expected = suggest(shown(name), recipe_names(folders)),
-               .hint = "a recipe of your own is given by its path: glint train ./my.toml"});
+               .hint = "a recipe of your own is given by its path: `train(./my.toml)`"});
 }
 
 std::vector<RecipeKey> apply_recipe(TrainOptions& options, const Recipe& recipe) {

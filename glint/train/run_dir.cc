@@ -114,7 +114,7 @@ RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& iden
     throw Error(
         {.what = "cannot create the run directory: " + (error ? error.message() : "a file has that name"),
          .where = path_,
-         .hint = "a place that you may write to (--out)"});
+         .hint = "a place that you may write to"});
   lock();
   remove_leftovers(files_, path_, is_ours);
   if (fs::exists(fs::symlink_status(file(kRunFile), ignored)))
@@ -163,7 +163,7 @@ void RunDirectory::judge(const Json& identity, bool force) {
                    .what = "run.json is damaged, and nothing else says that this is the same run: " + problem,
                    .where = path,
                    .expected = "run.json as glint wrote it, or a checkpoint of the run",
-                   .hint = "put a copy of run.json back, or another --out"});
+                   .hint = "put a copy of run.json back, or choose another directory"});
     notes_.push_back(path + " is damaged (" + problem + "); it is written anew");
     found_ = Found::unfinished;
     return;
@@ -173,7 +173,7 @@ void RunDirectory::judge(const Json& identity, bool force) {
                  .what = "the directory holds another run",
                  .where = path_,
                  .expected = differences(with_defaults(there.json["identity"]), with_defaults(identity)),
-                 .hint = "another --out, or --force to remove that run and start anew"});
+                 .hint = "another directory, or `force` to remove that run and start anew"});
   adopt(there.json["identity"]);
   run_ = there.json;
   found_ = Found::unfinished;
@@ -203,7 +203,7 @@ void RunDirectory::refuse_other_files(bool force) const {
                  .what = "the directory exists and is no run of glint",
                  .where = file(name),
                  .expected = "a new or empty directory, or one with a run.json",
-                 .hint = "another --out"});
+                 .hint = "another directory"});
   }
 }
 
@@ -227,11 +227,11 @@ void RunDirectory::lock() {
   if (lock_.fd < 0)
     throw Error({.what = std::string("cannot write to the run directory: ") + std::strerror(errno),
                  .where = errno == ELOOP ? file(kLock) : path_,
-                 .hint = "a directory that you may write to (--out)"});
+                 .hint = "a directory that you may write to"});
   if (::flock(lock_.fd, LOCK_EX | LOCK_NB) != 0)
     throw Error({.what = "another process is training in this directory",
                  .where = path_,
-                 .hint = "wait for it, stop it, or another --out"});
+                 .hint = "wait for it, stop it, or choose another directory"});
 }
 
 void RunDirectory::remove_run() {

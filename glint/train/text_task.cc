@@ -42,7 +42,7 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
                  .what = "the corpus has no validation stories",
                  .where = data.origin,
                  .expected = "at least one",
-                 .hint = "glint tokenize with --valid FILE or --valid-share 0.02"});
+                 .hint = "`tokenize(TEXT, valid=FILE)` or `tokenize(TEXT, valid_share=0.02)`"});
   if (data.end >= data.vocab() || data.valid.vocab() != data.vocab())
     throw Error({.code = ErrorCode::usage,
                  .what = "training and validation stories do not have one vocabulary with an end token",

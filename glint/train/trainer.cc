@@ -372,11 +372,11 @@ class Run {
                  .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
                           (setup_.out.empty() ? "" : ", " + setup_.out),
                  .expected = "finite losses and weights",
-                 .hint = "a smaller --lr, --clip 1, --norm rms or fewer --layers" +
+                 .hint = "a smaller `lr`, `clip=1`, `norm=rms` or fewer `layers`" +
                          (setup_.out.empty() ? ""
-                          : saved_step_      ? ", in another --out; the checkpoint of step " +
+                          : saved_step_      ? ", in another directory; the checkpoint of step " +
                                                   std::to_string(saved_step_) + " is kept"
-                                             : std::string(", in another --out; there is no checkpoint yet"))});
+                                             : std::string(", in another directory; there is no checkpoint yet"))});
   }
 
   // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.

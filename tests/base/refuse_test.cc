@@ -28,16 +28,5 @@ TEST(Refuse, NamesFileAndByte) {
   EXPECT_EQ(e.hint, "another file");
 }
 
-TEST(Refuse, ARangeHasBothItsEnds) {
-  for (const uint64_t good : {2, 3, 9}) EXPECT_NO_THROW(check_range("heads", good, 2, 9));
-  for (const uint64_t bad : {0, 1, 10}) {
-    const ErrorParts e = parts_of([&] { check_range("heads", bad, 2, 9); });
-    EXPECT_EQ(e.code, ErrorCode::usage);
-    EXPECT_EQ(e.what, "heads = " + std::to_string(bad) + " is outside its domain");
-    EXPECT_EQ(e.where, "heads");
-    EXPECT_EQ(e.expected, "a whole number from 2 to 9");
-  }
-}
-
 }  // namespace
 }  // namespace glint

@@ -21,6 +21,18 @@ expect_out() { grep -qF -e "$1" "$work/out" || fail "$command_line: stdout lacks
 expect_err() { grep -qF -e "$1" "$work/err" || fail "$command_line: stderr lacks '$1': $(cat "$work/err")"; }
 expect_no_out() { [ ! -s "$work/out" ] || fail "$command_line: stdout is not empty: $(cat "$work/out")"; }
 
+# expect_json EXPRESSION: stdout is JSON, and the Python expression over it, `j`, is true. $json_setup is run before:
+# it may give names to parts of `j`.
+json_setup=""
+expect_json() {
+  python3 -c "
+import json, math, sys
+j = json.load(open(sys.argv[1]))
+$json_setup
+assert $1, j
+" "$work/out" || fail "$command_line: $1"
+}
+
 # refused EXPECTED ARGUMENTS...: a usage error that names EXPECTED and prints no result.
 refused() {
   local expected=$1

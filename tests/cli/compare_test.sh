@@ -4,14 +4,7 @@ source "$2/tests/cli/check.sh"
 source "$2/tests/cli/train_runs.sh"
 cd "$2" || exit 1 # the recipes are there
 
-expect_json() {
-  python3 -c "
-import json, sys
-j = json.load(open(sys.argv[1]))
-both = j['by_rank']['both']
-assert $1, j['by_rank']['both']
-" "$work/out" || fail "$command_line: $1"
-}
+json_setup="both = j['by_rank']['both']"
 
 quick="quick --epochs 1 --quiet"
 # shellcheck disable=SC2086

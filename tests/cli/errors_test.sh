@@ -42,6 +42,25 @@ if [ -w /dev/full ]; then
   expect_err "cannot write the results"
 fi
 
+# The library names parameters, the program the options.
+run gates --gate sqs --at 0 --p 0
+expect_code 2
+expect_err "--p = 0 is out of range"
+expect_err "where:    --p"
+run eval "$work/no/corpus"
+if grep -q '`' "$work/err"; then fail "code marks in an error: $(cat "$work/err")"; fi
+
+# Plain ASCII where the locale asks for it.
+LC_ALL=C run eval "$work/a±b"
+expect_err "a+-b"
+LC_ALL=C.UTF-8 run eval "$work/a±b"
+expect_err "a±b"
+LC_ALL=C run help words
+expect_code 0
+if LC_ALL=C grep -n '[^ -~]' "$work/out" >&2; then fail "more than ASCII under LC_ALL=C"; fi
+LC_ALL=C.UTF-8 run help words
+expect_out "R²"
+
 # A wrong level of instructions in the environment is named.
 GLINT_ISA=v33 run --version
 expect_code 2

@@ -3,14 +3,6 @@ glint=$1
 source "$2/tests/cli/check.sh"
 cd "$2" || exit 1 # the recipes are there
 
-expect_json() {
-  python3 -c "
-import json, math, sys
-j = json.load(open(sys.argv[1]))
-assert $1, j
-" "$work/out" || fail "$command_line: $1"
-}
-
 run train quick --epochs 2 --out "$work/run" --quiet
 expect_code 0
 

@@ -6,15 +6,6 @@ run gates
 expect_code 0
 for gate in sqs identity relu gelu silu gelu-tanh quadratic-shrink --c --lambda --p; do expect_out "$gate"; done
 
-# Checks JSON on stdout with an expression over `j`.
-expect_json() {
-  python3 -c "
-import json, math, sys
-j = json.load(open(sys.argv[1]))
-assert $1, j
-" "$work/out" || fail "$command_line: $1"
-}
-
 run gates --json
 expect_code 0
 expect_json "[g['name'] for g in j['gates']] == ['sqs', 'identity', 'relu', 'gelu', 'silu', 'gelu-tanh', 'quadratic-shrink']"
@@ -54,9 +45,9 @@ run gates --gate gelu --at 0.3
 expect_code 0
 expect_out "$value"
 
-refused "a number from 0 to 1e6" gates --gate sqs --at 0 --lambda -1
-refused "a number above 0, up to 1000" gates --gate sqs --at 0 --p 0
-refused "a number from -1e6 to 1e6" gates --gate sqs --at 0 --c 1e7
+refused "a number from 0 to 1000000" gates --gate sqs --at 0 --lambda -1
+refused "a number above 0, at most 1000" gates --gate sqs --at 0 --p 0
+refused "a number from -1000000 to 1000000" gates --gate sqs --at 0 --c 1e7
 refused "has no option --c" gates --gate relu --at 0 --c 1
 refused "is not a finite number" gates --gate sqs --at 1,x
 refused "is not a finite number" gates --gate sqs --at 1,,2
@@ -99,8 +90,20 @@ expect_code 0
 mkdir "$work/dir.svg"
 refused "is a directory" gates --plot "$work/dir.svg"
 refused "ends in .svg" gates --plot "$work/figure.png"
-run gates --plot "$work/none/figure.svg"
+# Folders on the way are made, where that is possible.
+run gates --plot "$work/new/folder/figure.svg"
+expect_code 0
+[ -s "$work/new/folder/figure.svg" ] || fail "the folder of the figure was not made"
+run gates --plot "$work/figure.csv/figure.svg"
 expect_code 1
 expect_no_out
-expect_err "does not exist"
+expect_err "cannot make the folder"
+
+# The paper's names.
+for name in none bilinear; do
+  run gates --gate $name --at 3 --json
+  expect_json "j['gate'] == 'identity'"
+done
+run gates --gate swiglu --at 3 --json
+expect_json "j['gate'] == 'silu'"
 finish

@@ -2,14 +2,6 @@
 glint=$1
 source "$2/tests/cli/check.sh"
 
-expect_json() {
-  python3 -c "
-import json, sys
-j = json.load(open(sys.argv[1]))
-assert $1, j
-" "$work/out" || fail "$command_line: $1"
-}
-
 run tokenize --tales 300 --vocab 300 --no-byte-fallback --out "$work/tales" --quiet
 expect_code 0
 python3 "$2/tests/cli/make_language_run.py" "$work/tales/tokenizer.model" "$work/run" 300 || fail "no run"

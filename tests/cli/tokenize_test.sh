@@ -2,14 +2,6 @@
 glint=$1
 source "$2/tests/cli/check.sh"
 
-expect_json() {
-  python3 -c "
-import json, sys
-j = json.load(open(sys.argv[1]))
-assert $1, j
-" "$work/out" || fail "$command_line: $1"
-}
-
 # A text from the tales: the program reads back what it wrote.
 run tokenize --tales 400 --vocab 400 --no-byte-fallback --out "$work/tales" --json
 expect_code 0

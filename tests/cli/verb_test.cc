@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "glint/base/error.h"
+#include "glint/base/range.h"
 
 namespace glint::cli {
 namespace {
@@ -14,7 +15,7 @@ struct Sample {
   std::string name = "a", input;
   int64_t shift = 0;
   size_t count = 3;
-  double rate = 0.5;
+  double rate = 0.5, share = 1;
   std::vector<double> at;
 
   Sample() {
@@ -23,6 +24,7 @@ struct Sample {
     verb.integer("--shift", shift, -10, 10, "");
     verb.size("-n,--count", count, 1, 100, "");
     verb.real("--rate", rate, "", 0, 1);
+    verb.real("--share", share, "", kAboveZero, 1000);
     verb.reals("--at", at, "");
     verb.positional("INPUT", input, "");
     verb.share_seed();
@@ -97,6 +99,7 @@ TEST(Verb, NumbersOutsideTheirRangeNameIt) {
   EXPECT_EQ(failure({"--count", "0"}).expected, "a whole number from 1 to 100");
   EXPECT_EQ(failure({"--rate", "1.5"}).expected, "a number from 0 to 1");
   EXPECT_EQ(failure({"--threads", "0"}).where, "--threads");
+  EXPECT_EQ(failure({"--share", "0"}).expected, "a number above 0, at most 1000");
   for (const char* word : {"1.5", "x", "1e2", "0x10", "5 ", "99999999999999999999", "-1"})
     EXPECT_EQ(failure({"--seed", word}).expected, "a whole number") << word;
   for (const char* word : {"", "nan", "inf", "1e999", "1,5", "--"}) failure({"--rate", word});

@@ -207,7 +207,7 @@ TEST_F(CorpusFolder, StopsAndRefusesWithoutLeavingAnything) {
   const std::string before = read_file(folder_.path("a/train.bin"));
   const ErrorParts again = error_parts([&] { build_corpus(real_files(), pool, build("a")); });
   EXPECT_EQ(again.code, ErrorCode::usage);
-  EXPECT_EQ(again.hint, "--force replaces it");
+  EXPECT_EQ(again.hint, "`force` replaces it");
   CorpusBuild forced = build("a");
   forced.force = true;
   build_corpus(real_files(), pool, forced);
@@ -221,7 +221,7 @@ TEST_F(CorpusFolder, StopsAndRefusesWithoutLeavingAnything) {
   CorpusBuild few = build("few");
   few.valid_share = 0.001;
   EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, few); }).hint,
-            "a larger --valid-share, or --valid FILE");
+            "a larger `valid_share`, or `valid=FILE`");
   CorpusBuild damaged = build("damaged");
   folder_.write("bad.model", read_file(folder_.path("a/tokenizer.model")).substr(0, 5000));
   damaged.tokenizer = folder_.path("bad.model");
@@ -327,12 +327,12 @@ TEST_F(CorpusFolder, FilesThatDoNotBelongTogetherAreRefused) {
 TEST(TextData, MistakesNameTheCommand) {
   const TempFolder folder;
   EXPECT_EQ(error_parts([&] { load_text_data(folder.path()); }).hint,
-            "glint tokenize TEXT --out " + folder.path());
+            "`tokenize(TEXT, out=" + folder.path() + ")`");
   EXPECT_EQ(error_parts([] { load_text_data("talez"); }).code, ErrorCode::usage);
   EXPECT_EQ(error_parts([&] { load_text_data(folder.path("none")); }).what, "no such folder");
   folder.write("s.txt", "x");
   EXPECT_EQ(error_parts([&] { load_text_data(folder.path("s.txt")); }).hint,
-            "glint tokenize " + folder.path("s.txt") + " --out DIR, then --data DIR");
+            "`tokenize(" + folder.path("s.txt") + ", out=DIR)`, then `data=DIR`");
   EXPECT_TRUE(is_text_data("tales"));
   EXPECT_FALSE(is_text_data(folder.path()));
   EXPECT_FALSE(has_corpus_files("tales"));  // a word, not a folder

@@ -75,7 +75,7 @@ TEST(Tokenizer, WithoutBytesRareCharactersAreUnknown) {
 TEST(Tokenizer, TooLargeAndTooSmallVocabularies) {
   const ErrorParts large = error_parts([] { train_on(some_tales(5), {.vocab = 30000}); });
   EXPECT_EQ(large.code, ErrorCode::usage);
-  EXPECT_EQ(large.where, "--vocab 30000");
+  EXPECT_EQ(large.where, "`vocab=30000`");
   EXPECT_EQ(large.expected.find("at most "), 0u);
   // What the message proposes works.
   const size_t most = std::stoul(large.expected.substr(8));

@@ -266,6 +266,7 @@ TEST(Gates, QuadraticShrink) {
 TEST(Gates, NamesAndAliases) {
   for (int i = 0; i < kGateCount; i++)
     EXPECT_EQ(parse_gate(gate_table()[i].text.name), static_cast<GateKind>(i));
+  EXPECT_EQ(parse_gate("none"), GateKind::Identity);  // the paper's names
   EXPECT_EQ(parse_gate("bilinear"), GateKind::Identity);
   EXPECT_EQ(parse_gate("swiglu"), GateKind::Silu);
   EXPECT_EQ(parse_gate("swish"), GateKind::Silu);
@@ -296,13 +297,13 @@ TEST(Gates, DomainsOfOptions) {
     }
     return "nothing";
   };
-  EXPECT_EQ(blamed({.c = HUGE_VAL}), "--c");
-  EXPECT_EQ(blamed({.c = nan}), "--c");
-  EXPECT_EQ(blamed({.lambda = -0.1}), "--lambda");
-  EXPECT_EQ(blamed({.lambda = nan}), "--lambda");
-  EXPECT_EQ(blamed({.p = 0}), "--p");
-  EXPECT_EQ(blamed({.p = -1}), "--p");
-  EXPECT_EQ(blamed({.p = nan}), "--p");
+  EXPECT_EQ(blamed({.c = HUGE_VAL}), "c");
+  EXPECT_EQ(blamed({.c = nan}), "c");
+  EXPECT_EQ(blamed({.lambda = -0.1}), "lambda");
+  EXPECT_EQ(blamed({.lambda = nan}), "lambda");
+  EXPECT_EQ(blamed({.p = 0}), "p");
+  EXPECT_EQ(blamed({.p = -1}), "p");
+  EXPECT_EQ(blamed({.p = nan}), "p");
 }
 
 // A gate is one struct and one line: every level must have picked it up, whole.

@@ -26,7 +26,7 @@ TEST(UnitWords, NamesInAnyCaseAlsoWithAHyphen) {
   EXPECT_EQ(parse_units("t-shirt/top-shirt", kClothes), (Words{{0, 4}}));
   EXPECT_EQ(parse_units("2-dress", kClothes), (Words{{2, 3}}));
   EXPECT_EQ(parse_units("trouser..dress", kClothes), (Words{{1}, {2}, {3}}));
-  EXPECT_EQ(parse_class("Shirt", kClothes, "--class"), 4u);
+  EXPECT_EQ(parse_class("Shirt", kClothes, "class"), 4u);
 }
 
 TEST(UnitWords, ANameGoesBeforeANumber) { EXPECT_EQ(parse_units("1", {"1", "2", "3"}), (Words{{0}})); }

@@ -297,12 +297,12 @@ TEST(TransformerConfig, WrongValuesAreRefused) {
     EXPECT_EQ(e.where, where);
     EXPECT_FALSE(e.expected.empty());
   };
-  refused("--vocab", [](auto& c) { c.vocab = kMaxVocab + 1; });
-  refused("--layers", [](auto& c) { c.layers = 0; });
-  refused("--heads", [](auto& c) { c.heads = 3; });
-  refused("--heads", [](auto& c) { c.d_model = 12; });  // heads of 3: no pairs
+  refused("vocab", [](auto& c) { c.vocab = kMaxVocab + 1; });
+  refused("layers", [](auto& c) { c.layers = 0; });
+  refused("heads", [](auto& c) { c.heads = 3; });
+  refused("heads", [](auto& c) { c.d_model = 12; });  // heads of 3: no pairs
   for (const size_t context : {size_t{0}, kMinContext - 1, kMaxContext + 1})
-    refused("--context", [&](auto& c) { c.context = context; });
+    refused("context", [&](auto& c) { c.context = context; });
 }
 
 }  // namespace

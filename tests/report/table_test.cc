@@ -90,6 +90,55 @@ TEST(Table, TerminalWrapsLongCells) {
             "   three\n");
 }
 
+TEST(Table, AWideTableBreaksTextBeforeItBreaksApart) {
+  Table t({{.header = "what"}, {.header = "how many of them", .align = Align::right}});
+  t.add({"a cell with a good many words in it", "12 345"});
+  EXPECT_EQ(t.terminal(80),
+            "what                                 how many of them\n"
+            "-----------------------------------  ----------------\n"
+            "a cell with a good many words in it            12 345\n");
+  EXPECT_EQ(t.terminal(30),
+            "what              how many of\n"
+            "                         them\n"
+            "----------------  -----------\n"
+            "a cell with a          12 345\n"
+            "good many words\n"
+            "in it\n");
+}
+
+TEST(Table, ColumnsThatDoNotFitFollowBelowWithTheFirst) {
+  Table t(
+      {{.header = "class"}, {.header = "a", .align = Align::right}, {.header = "b", .align = Align::right}});
+  t.add({"coat", "0.5 \xc2\xb1 0.1", "1.5 \xc2\xb1 0.2"});
+  EXPECT_EQ(t.terminal(20),
+            "class          a\n"
+            "-----  ---------\n"
+            "coat   0.5 \xc2\xb1 0.1\n"
+            "\n"
+            "class          b\n"
+            "-----  ---------\n"
+            "coat   1.5 \xc2\xb1 0.2\n");
+}
+
+TEST(Table, EveryLineFitsWhereWordsAndNumbersDo) {
+  Table t({{.header = "gate"},
+           {.header = "same decision", .align = Align::right},
+           {.header = "what it means"},
+           {.header = "loss", .align = Align::right},
+           {.header = "accuracy in percent", .align = Align::right}});
+  t.add({"sqs", "98.9 %", "the gate of the paper, with a shrink and a shift", "0.0838", "97.88"});
+  t.add({"identity", "100.0 %", "no gate", "0.1420", "97.86"});
+  for (const size_t width : {24, 30, 40, 60, 80, 120}) {
+    const std::string text = t.terminal(width);
+    for (size_t at = 0; at < text.size();) {
+      const size_t end = text.find('\n', at);
+      EXPECT_LE(display_width(text.substr(at, end - at)), width) << text;
+      at = end + 1;
+    }
+    for (const char* cell : {"98.9 %", "0.1420", "97.86"}) EXPECT_NE(text.find(cell), text.npos) << text;
+  }
+}
+
 TEST(Table, MarkdownEscapesPipesAndMarksAlignment) {
   EXPECT_EQ(sample().markdown(),
             "| gate  |   loss |  note  |\n"

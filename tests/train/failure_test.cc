@@ -97,7 +97,7 @@ TEST_F(Failure, AnotherRunIsNotOverwritten) {
   EXPECT_EQ(e.code, ErrorCode::usage);
   for (const char* part : {"gate", "sqs", "relu", "seed", "0 there, 4 now"})
     EXPECT_NE(e.expected.find(part), std::string::npos) << e.expected;
-  EXPECT_NE(e.hint.find("--force"), std::string::npos);
+  EXPECT_NE(e.hint.find("`force`"), std::string::npos);
   expect_same(want, lasting_bytes(folder_ / "run"), "after the refusal");
   // Other data under the same name is another run, too.
   const Dataset more = small_data(340);
@@ -154,7 +154,7 @@ TEST_F(Failure, AnUnreadableRunFileIsNotSilentlyReplaced) {
     EXPECT_EQ(e.code, ErrorCode::bad_file) << content;
     EXPECT_EQ(e.where, folder_ / "run/run.json");
     EXPECT_NE(e.what.find("run.json is damaged"), std::string::npos) << e.what;
-    EXPECT_EQ(e.hint.find("--force"), std::string::npos) << e.hint;
+    EXPECT_EQ(e.hint.find("`force`"), std::string::npos) << e.hint;
     EXPECT_TRUE(fs::exists(folder_ / "run/metrics.jsonl"));
   }
   EXPECT_EQ(go("run", 0, true).result.state, TrainResult::State::finished);
@@ -268,7 +268,7 @@ TEST_F(Failure, Divergence) {
   const ErrorParts first = attempt();
   EXPECT_EQ(first.code, ErrorCode::numeric);
   EXPECT_NE(first.where.find("step "), std::string::npos) << first.where;
-  EXPECT_NE(first.hint.find("--lr"), std::string::npos);
+  EXPECT_NE(first.hint.find("`lr`"), std::string::npos);
   EXPECT_FALSE(fs::is_empty(folder_ / "run/checkpoints"));
   EXPECT_FALSE(fs::exists(folder_ / "run/model.safetensors"));
   const ErrorParts second = attempt();

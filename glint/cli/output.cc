@@ -1,0 +1,93 @@
+#include "glint/cli/output.h"
+
+#include <charconv>
+#include <cstdlib>
+
+#include "glint/cli/terminal.h"
+
+namespace glint::cli {
+namespace {
+
+struct Sign {
+  std::string_view utf8, ascii;
+};
+
+// The first that fits is taken. "± " keeps its width: tables stay aligned.
+constexpr Sign kSigns[] = {
+    {"± ", "+-"}, {"±", "+-"}, {"−", "-"}, {"·", "_"}, {"×", "x"},  {"²", "2"}, {"…", "~"}, {"≡", "="},
+    {"σ", "s"},   {"λ", "l"},  {"⊙", "*"}, {"≤", "<"}, {"≥", ">"},  {"–", "-"}, {"→", ">"}, {"▁", "_"},
+    {"█", "#"},   {"▓", "*"},  {"▒", ":"}, {"░", "."}, {"▀", "\""}, {"▄", "_"}, {"▌", "|"}, {"▐", "|"},
+    {"▘", "'"},   {"▝", "'"},  {"▖", "."}, {"▗", "."}, {"▙", "%"},  {"▟", "%"}, {"▛", "%"}, {"▜", "%"},
+    {"▚", "%"},   {"▞", "%"},  {"▏", "|"}, {"▎", "|"}, {"▍", "|"},  {"▋", "|"}, {"▊", "#"}, {"▉", "#"}};
+
+bool is_ascii(char c) { return static_cast<unsigned char>(c) < 0x80; }
+bool continues(char c) { return (static_cast<unsigned char>(c) & 0xc0) == 0x80; }
+
+// The bytes of the character at the start.
+size_t character_bytes(std::string_view text) {
+  size_t n = 1;
+  while (n < text.size() && continues(text[n])) n++;
+  return n;
+}
+
+}  // namespace
+
+size_t result_columns() {
+  if (const char* set = std::getenv("COLUMNS")) {
+    const std::string_view word = set;
+    size_t columns = 0;
+    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), columns);
+    if (code == std::errc() && end == word.data() + word.size() && columns > 0) return columns;
+  }
+  const Terminal terminal = detect_terminal(1);
+  return terminal.interactive ? terminal.width() : 80;
+}
+
+bool wants_ascii(bool unset) {
+  for (const char* name : {"LC_ALL", "LC_CTYPE", "LANG"}) {
+    const char* value = std::getenv(name);
+    if (!value || !*value) continue;
+    std::string lower(value);
+    for (char& c : lower)
+      if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
+    return lower.find("utf-8") == lower.npos && lower.find("utf8") == lower.npos;
+  }
+  return unset;
+}
+
+std::string to_ascii(std::string_view text, bool all) {
+  std::string out;
+  while (!text.empty()) {
+    size_t bytes = 1;
+    if (is_ascii(text[0])) {
+      out += text[0];
+    } else {
+      const Sign* found = nullptr;
+      for (const Sign& sign : kSigns)
+        if (!found && text.starts_with(sign.utf8)) found = &sign;
+      bytes = found ? found->utf8.size() : character_bytes(text);
+      if (found)
+        out += found->ascii;
+      else if (all)
+        out += '?';
+      else
+        out += text.substr(0, bytes);
+    }
+    text.remove_prefix(bytes);
+  }
+  return out;
+}
+
+std::streamsize AsciiBuffer::xsputn(const char* text, std::streamsize size) {
+  const std::string out = to_ascii({text, static_cast<size_t>(size)}, all_);
+  const auto wanted = static_cast<std::streamsize>(out.size());
+  return target_.sputn(out.data(), wanted) == wanted ? size : 0;
+}
+
+AsciiBuffer::int_type AsciiBuffer::overflow(int_type c) {
+  if (traits_type::eq_int_type(c, traits_type::eof())) return traits_type::not_eof(c);
+  const char one = traits_type::to_char_type(c);
+  return xsputn(&one, 1) == 1 ? c : traits_type::eof();
+}
+
+}  // namespace glint::cli
