@@ -37,6 +37,24 @@ cmake -S "$source_dir/tests/house/consumer" -B "$scratch/build" -DCMAKE_PREFIX_P
 cmake --build "$scratch/build" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
 "$scratch/build/consumer"
 
+# The examples of the repository, each at most 40 lines, built against the installed library and run.
+for example in "$source_dir"/examples/*.cc; do
+  [[ $(wc -l <"$example") -le 40 ]] || { echo "$example is longer than 40 lines"; exit 1; }
+done
+cmake -S "$source_dir/examples" -B "$scratch/examples" -DCMAKE_PREFIX_PATH="$prefix" \
+  -DCMAKE_CXX_COMPILER="$compiler" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+cmake --build "$scratch/examples" >"$scratch/log" 2>&1 || { cat "$scratch/log"; exit 1; }
+says() {  # what it must print, then the program with its arguments
+  local wanted=$1
+  shift
+  "$@" >"$scratch/out" 2>&1 || { echo "failed: $*"; cat "$scratch/out"; exit 1; }
+  grep -q -- "$wanted" "$scratch/out" || { echo "'$wanted' is not in the output of $*:"; cat "$scratch/out"; exit 1; }
+}
+says '^test accuracy 9[0-9]' "$scratch/examples/train_arrays"
+says '^class 3: eigenvalues' "$scratch/examples/read_spectrum" "$scratch/run"
+says 'the model says' "$scratch/examples/explain_image" "$scratch/run" 7
+says '^once upon a time' "$scratch/examples/generate_story" "$scratch/tales"
+
 # Asking for a version that this is not must fail at configuration, for that reason, not at run time. The version is
 # looked at first: no compiler is needed for it.
 cp -r "$source_dir/tests/house/consumer" "$scratch/other"

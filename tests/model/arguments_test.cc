@@ -54,11 +54,11 @@ TEST(Arguments, AClassifierRefusesWhatDoesNotFit) {
   reader.set_weights(weights.span());
   EXPECT_NO_THROW(engine.evaluate(0, source, {}));
   EXPECT_NO_THROW(engine.forward_backward(4, source, labels, gradients.span()));
-  expect_refused([&] { engine.evaluate(5, source, std::vector<uint8_t>(5)); }, "too many rows");
+  expect_refused([&] { engine.evaluate(5, source, std::vector<uint32_t>(5)); }, "too many rows");
   expect_refused([&] { engine.evaluate(4, source, std::span(labels).first(3)); }, "too few labels");
   expect_refused([&] { engine.evaluate(2, {}, labels); }, "no source");
-  for (const uint8_t bad : {uint8_t{3}, uint8_t{255}}) {
-    const std::vector<uint8_t> wrong = {0, 1, bad, 0};
+  for (const uint32_t bad : {3u, 255u, 65536u}) {
+    const std::vector<uint32_t> wrong = {0, 1, bad, 0};
     expect_refused([&] { engine.evaluate(4, source, wrong); }, "a label out of range");
     expect_refused([&] { engine.forward_backward(4, source, wrong, gradients.span()); }, "a label out of range");
     EXPECT_NO_THROW(engine.evaluate(2, source, wrong));  // labels beyond the rows are not read

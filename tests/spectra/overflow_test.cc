@@ -31,12 +31,12 @@ TEST(Overflow, OfAnImageModelIsSaidByEveryReading) {
   for (const GateKind gate : {GateKind::Sqs, GateKind::Relu, GateKind::Identity})
     for (const size_t layers : {1u, 2u}) {
       OneImageModel m(3, layers, false, gate);
-      ImageSet images{.pixels = Matrix<uint8_t>(40, 20), .labels = std::vector<uint8_t>(40), .height = 4, .width = 5, .classes = 3};
+      ImageSet images{.pixels = Matrix<uint8_t>(40, 20), .labels = std::vector<uint32_t>(40), .height = 4, .width = 5, .classes = 3};
       for (size_t i = 0; i < images.pixels.size(); i++) images.pixels.data()[i] = static_cast<uint8_t>(i * 37 % 256);
       const size_t last = layers - 1;
       const std::vector<uint32_t> rows = {0, 1, 2};
       EXPECT_NO_THROW(m.reading.run(images.pixels, last));
-      const ImagePass pass = m.reading.run(images.pixels, last);
+      const Activations pass = m.reading.run(images.pixels, last);
       const std::vector<GateLine> lines = weights_lines(m.reading);
       scale(m.model.weights.span(), 1e20);
       const std::string what = std::string(gate_info(gate).text.name) + ", " + std::to_string(layers);
@@ -45,9 +45,9 @@ TEST(Overflow, OfAnImageModelIsSaidByEveryReading) {
       expect_overflow([&] { layer_means(m.reading, images.pixels, rows); }, what);
       expect_overflow([&] { decisions(m.reading, images.pixels, rows); }, what);
       // Inputs of another model: the pre-activations overflow here, too.
-      ImagePass large = pass;
+      Activations large = pass;
       scale(large.inputs.span(), 1e25);
-      expect_overflow([&] { m.reading.trust(lines[last], large); }, what);
+      expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), lines[last], large); }, what);
       expect_overflow([&] { m.reading.read(m.reading.classes(), lines[last], large); }, what);
     }
 }
@@ -57,7 +57,7 @@ TEST(Overflow, OfAFormIsSaid) {
   OneImageModel m(3, 1, false, GateKind::Sqs);
   Matrix<uint8_t> pixels(10, 20);
   for (size_t i = 0; i < pixels.size(); i++) pixels.data()[i] = static_cast<uint8_t>(i * 37 % 256);
-  const ImagePass pass = m.reading.run(pixels, 0);
+  const Activations pass = m.reading.run(pixels, 0);
   const size_t classes[] = {0, 1};
   const auto line = [&](double gain, double shift) {
     GateLine l = weights_form(m.reading.layer(0));
@@ -69,17 +69,17 @@ TEST(Overflow, OfAFormIsSaid) {
   EXPECT_NO_THROW(m.reading.read(m.reading.classes(), line(1e100, 1), pass));
   // The outputs are finite, their squares are not.
   expect_overflow([&] { m.reading.read(m.reading.classes(), line(1e160, 0), pass); }, "gain 1e160");
-  expect_overflow([&] { m.reading.trust(line(1e160, 0), pass); }, "gain 1e160");
-  expect_overflow([&] { m.reading.trust(line(1e308, 1e308), pass); }, "gain and shift 1e308");
+  expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), line(1e160, 0), pass); }, "gain 1e160");
+  expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), line(1e308, 1e308), pass); }, "gain and shift 1e308");
   // Some of the numbers of the largest gains are beyond doubles.
-  ImagePass large = pass;
+  Activations large = pass;
   scale(large.inputs.span(), 1e10);
-  expect_overflow([&] { account_for(m.reading, large, 0, line(1e300, 0), classes, FormKind::calibrated); }, "account");
+  expect_overflow([&] { explain_classes(m.reading, large, 0, line(1e300, 0), classes, FormKind::calibrated); }, "account");
   expect_overflow(
       [&] {
         GateLine l = line(1, 0);
         for (double& s : l.shift) s = 1e308;
-        Units units = m.reading.classes();
+        Directions units = m.reading.classes();
         for (double& w : units.weights.span()) w *= 1e10;
         unit_forms(m.linalg, m.machine.pool, m.reading.layer(0), l, units.weights);
       },
@@ -126,8 +126,10 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   const LanguageReading sane(model, machine.compute, linalg);
   const Matrix<float> x = sane.inputs({&row, 1}, 1, 100);
   const GateLine line = weights_form(sane.layer(1));
-  const Matrix<double> weights = sane.hidden(1, sane.token_directions(ids));
-  EXPECT_NO_THROW(sane.read(1, weights, line, x));
+  const Directions directions =
+      sane.directions(1, sane.token_directions(ids), std::vector<std::string>(ids.size(), "token"));
+  const Activations seen{.inputs = x, .logits = {}, .residual_logits = {}};
+  EXPECT_NO_THROW(read(sane, directions, line, seen));
   EXPECT_NO_THROW(sane.layer_fidelity(1, line, x));
   EXPECT_NO_THROW(sane.scan(1, line));
   const std::vector<double> direction(12, 1.0);
@@ -144,7 +146,7 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   GateLine large = line;
   for (double& g : large.gain) g = 1e300;
   expect_overflow([&] { sane.scan(1, {.gain = std::vector<double>(10, 1e308), .shift = {}}); }, "scan");
-  expect_overflow([&] { sane.read(1, weights, large, x); }, "read");
+  expect_overflow([&] { read(sane, directions, large, seen); }, "read");
   expect_overflow([&] { sane.layer_fidelity(1, large, x); }, "layer_fidelity");
 }
 
