@@ -180,8 +180,9 @@ LocalError local_error(const GluModel& model, const Directions& units, const Act
   for (const LocalError& e : errors) {
     all.largest = std::max(all.largest, e.largest);
     all.scale = std::max(all.scale, e.scale);
-    all.agreement += e.agreement / static_cast<double>(n);
+    all.agreement += e.agreement;  // how many, so far
   }
+  if (n > 0) all.agreement /= static_cast<double>(n);
   return all;
 }
 

@@ -9,6 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/explain.h"
+#include "glint/lab/read_parts.h"
 #include "saved_model.h"
 
 namespace glint {
@@ -82,6 +83,18 @@ TEST(Read, NamesTheParameterThatIsWrong) {
   EXPECT_EQ(asked(q), "via");
   q = plain, q.hidden = "13";
   EXPECT_EQ(asked(q), "hidden");
+}
+
+// Up to kFullWidth all eigenpairs are as fast, and ranks need them all.
+TEST(Read, AsksTheSolverForFewEigenpairsOfWideLayersOnly) {
+  const auto wanted = [](size_t width, size_t top) {
+    const ConstMatrixView<float> half(nullptr, 4, width);
+    return wanted_pairs({.left = half, .right = half, .bias_left = {}, .bias_right = {}, .gate = {}}, top)
+        .strongest;
+  };
+  EXPECT_EQ(wanted(kFullWidth, 5), 0u);
+  EXPECT_EQ(wanted(kFullWidth + 1, 5), 5u);
+  EXPECT_EQ(wanted(kFullWidth + 1, 0), 0u);
 }
 
 TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {

@@ -14,7 +14,7 @@ using fixtures::SavedModel;
 
 TEST(Run, OpensWeightsWithAConfigAndSaysWhatTheyAre) {
   const SavedModel saved(2);
-  Run run(saved.engine, {.run = saved.folder.path() + "/"});
+  glint::Run run(saved.engine, {.run = saved.folder.path() + "/"});
   EXPECT_EQ(run.kind(), ModelKind::image);
   EXPECT_EQ(run.directory(), saved.folder.path());
   EXPECT_EQ(run.info().precision, "f32");
@@ -30,21 +30,21 @@ TEST(Run, OpensWeightsWithAConfigAndSaysWhatTheyAre) {
 
 TEST(Run, AnotherKindOfModelIsAnError) {
   const SavedModel saved;
-  Run run(saved.engine, {.run = saved.folder.path()});
+  glint::Run run(saved.engine, {.run = saved.folder.path()});
   EXPECT_THROW(run.language(), Error);
   EXPECT_THROW(run.stories(), Error);
   EXPECT_THROW(run.piece(0), Error);
   EXPECT_THROW(OpenedLanguageRun(saved.engine, saved.folder.path(), ""), Error);
-  EXPECT_THROW(Run(saved.engine, {.run = saved.folder.path("nothing")}), Error);
+  EXPECT_THROW(glint::Run(saved.engine, {.run = saved.folder.path("nothing")}), Error);
 }
 
 // The lines are measured once and stored beside the weights; those of other weights are not used.
 TEST(Run, KeepsItsCalibration) {
   const SavedModel saved;
-  Run first(saved.engine, {.run = saved.folder.path()});
+  glint::Run first(saved.engine, {.run = saved.folder.path()});
   const std::vector<GateLine> lines = first.lines("calibrated");
   ASSERT_TRUE(exists(saved.folder.path("calibration.safetensors")));
-  Run second(saved.engine, {.run = saved.folder.path()}, first.share_images());
+  glint::Run second(saved.engine, {.run = saved.folder.path()}, first.share_images());
   EXPECT_EQ(&second.images(), &first.images());
   EXPECT_EQ(second.lines("calibrated")[0].gain, lines[0].gain);
 }
