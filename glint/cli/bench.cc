@@ -1,24 +1,15 @@
 // glint bench: times measured on this machine. `gates` is the paper's appendix C.
-#include <cmath>
-#include <cstdlib>
-#include <fstream>
-#include <map>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "glint/base/error.h"
-#include "glint/cli/bench_generate.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/verbs.h"
-#include "glint/report/gate_timing.h"
+#include "glint/lab/bench.h"
 #include "glint/report/table.h"
-#include "glint/train/language_timing.h"
-#include "glint/train/step_timing.h"
 
 namespace glint::cli {
 namespace {
-
-using nlohmann::ordered_json;
 
 struct Options {
   std::string what = "gates", shapes, gates, format = "text";
@@ -60,105 +51,37 @@ std::vector<TimingShape> parse_shapes(const std::string& text) {
 
 std::vector<Gate> parse_gates(const std::string& text) {
   std::vector<Gate> gates;
-  if (text.empty())
-    for (int i = 0; i < kGateCount; i++) gates.push_back({static_cast<GateKind>(i), {}});
-  else
-    for (const std::string& name : split(text, ',')) gates.push_back({parse_gate(name), {}});
+  for (const std::string& name : split(text, ',')) gates.push_back({parse_gate(name), {}});
   return gates;
 }
 
-// A timing beside what it is compared with: the products and the identity of the same shape.
-struct Row {
-  GateTiming t;
-  double products_ms = 0, identity_ms = 0;
-  std::string gate() const { return t.products ? "products" : std::string(gate_info(t.gate.kind).text.name); }
-  const char* variant() const { return t.products ? "-" : t.fused ? "fused" : "unfused"; }
-};
-
-std::vector<Row> with_ratios(const std::vector<GateTiming>& timings) {
-  std::vector<Row> rows;
-  double products = 0;
-  std::map<bool, double> identity;
-  for (size_t i = 0; i < timings.size(); i++) {
-    if (timings[i].products) {
-      products = timings[i].median_ms;
-      identity.clear();
-      for (size_t j = i + 1; j < timings.size() && !timings[j].products; j++)
-        if (timings[j].gate.kind == GateKind::Identity) identity[timings[j].fused] = timings[j].median_ms;
-    }
-    rows.push_back({timings[i], products, identity[timings[i].fused]});
-  }
-  return rows;
+std::vector<Gate> all_gates() {
+  std::vector<Gate> gates;
+  for (int i = 0; i < kGateCount; i++) gates.push_back({static_cast<GateKind>(i), {}});
+  return gates;
 }
 
-struct Means {
-  double products = 0, identity = 0, worst_identity = 0;
-  size_t n = 0;
-};
-
-// Geometric means over the shapes, by gate and variant, in the order of the rows.
-std::vector<std::pair<std::string, Means>> summarise(const std::vector<Row>& rows) {
-  std::vector<std::pair<std::string, Means>> out;
-  for (const Row& r : rows) {
-    if (r.t.products) continue;
-    const std::string key = r.gate() + (r.t.fused ? "" : " (unfused)");
-    auto it = std::find_if(out.begin(), out.end(), [&](const auto& p) { return p.first == key; });
-    if (it == out.end()) it = out.insert(out.end(), {key, {}});
-    it->second.products += std::log(r.t.median_ms / r.products_ms);
-    if (r.identity_ms > 0) {
-      it->second.identity += std::log(r.t.median_ms / r.identity_ms);
-      it->second.worst_identity = std::max(it->second.worst_identity, r.t.median_ms / r.identity_ms);
-    }
-    it->second.n++;
-  }
-  for (auto& [key, m] : out) {
-    m.products = std::exp(m.products / static_cast<double>(m.n));
-    m.identity = m.worst_identity > 0 ? std::exp(m.identity / static_cast<double>(m.n)) : 0;
-  }
-  return out;
+// What every table has of a timing.
+std::string quartiles(const TimeSpread& t, int decimals) {
+  return fixed_text(t.low_ms, decimals) + " .. " + fixed_text(t.high_ms, decimals);
 }
 
-void print_json(Context& context, const Engine& engine, const std::vector<Row>& rows) {
-  ordered_json j;
-  j["cpu"] = describe(context.cpu);
-  j["isa"] = name(context.isa);
-  j["precision"] = name(engine.precision());
-  j["bf16_unit"] = name(engine.unit());
-  j["threads"] = engine.pool().size();
-  j["rows"] = ordered_json::array();
-  for (const Row& r : rows) {
-    ordered_json row = {
-        {"batch", r.t.shape.batch}, {"d_in", r.t.shape.d_in},      {"d_out", r.t.shape.d_out},
-        {"gate", r.gate()},         {"fused", r.t.fused},          {"median_ms", r.t.median_ms},
-        {"low_ms", r.t.low_ms},     {"high_ms", r.t.high_ms},      {"best_ms", r.t.best_ms},
-        {"repeats", r.t.repeats},   {"products_ms", r.products_ms}};
-    row["over_products"] = r.t.median_ms / r.products_ms;
-    if (r.identity_ms > 0 && !r.t.products) row["over_identity"] = r.t.median_ms / r.identity_ms;
-    j["rows"].push_back(row);
-  }
-  j["geometric_means"] = ordered_json::object();
-  for (const auto& [gate, m] : summarise(rows)) {
-    ordered_json mean = {{"over_products", m.products}};
-    if (m.identity > 0) mean["over_identity"] = m.identity, mean["worst_over_identity"] = m.worst_identity;
-    j["geometric_means"][gate] = mean;
-  }
-  context.print_json(j);
+bool wants_json(const Context& context, const Options& o) {
+  return o.format == "json" || context.shared.json;
+}
+
+std::string in_format(const Table& table, const Options& o) {
+  return o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal();
 }
 
 void run_gates(Context& context, const Options& o) {
-  const GateTimingOptions options{parse_shapes(o.shapes), parse_gates(o.gates), o.repeats, o.unfused};
-  const Engine engine = engine_of(context);
-  std::vector<GateTiming> timings;
-  {
-    Progress progress = context.progress({.label = "bench gates", .total = 1, .unit = "runs"});
-    timings = time_gates(engine.compute(), options, [&](size_t done, size_t total, const TimingShape& s) {
-      progress.set_total(total);
-      progress.update(done, "batch " + std::to_string(s.batch) + ", width " + std::to_string(s.d_in));
-    });
-  }
-  const std::vector<Row> rows = with_ratios(timings);
-  if (o.format == "json" || context.shared.json) return print_json(context, engine, rows);
-
+  const GateBench b =
+      bench_gates(engine_of(context), {.shapes = parse_shapes(o.shapes),
+                                       .gates = o.gates.empty() ? all_gates() : parse_gates(o.gates),
+                                       .repeats = o.repeats,
+                                       .unfused = o.unfused});
+  if (wants_json(context, o)) return context.print_json(to_json(b));
+  const auto ratio = [](double v) { return v > 0 ? fixed_text(v, 3) : ""; };
   Table table({{.header = "batch", .align = Align::right},
                {.header = "d_in", .align = Align::right},
                {.header = "d_out", .align = Align::right},
@@ -168,41 +91,38 @@ void run_gates(Context& context, const Options& o) {
                {.header = "quartiles", .align = Align::right},
                {.header = "/ products", .align = Align::right, .key = "over_products"},
                {.header = "/ identity", .align = Align::right, .key = "over_identity"}});
-  for (const Row& r : rows)
+  for (const GateBenchRow& r : b.rows)
     table.add({std::to_string(r.t.shape.batch), std::to_string(r.t.shape.d_in),
-               std::to_string(r.t.shape.d_out), r.gate(), r.variant(), fixed_text(r.t.median_ms, 3),
-               fixed_text(r.t.low_ms, 3) + " .. " + fixed_text(r.t.high_ms, 3),
-               fixed_text(r.t.median_ms / r.products_ms, 3),
-               r.identity_ms > 0 && !r.t.products ? fixed_text(r.t.median_ms / r.identity_ms, 3) : ""});
+               std::to_string(r.t.shape.d_out), r.gate(),
+               r.t.products ? "-"
+               : r.t.fused  ? "fused"
+                            : "unfused",
+               fixed_text(r.t.median_ms, 3), quartiles(r.t, 3), fixed_text(r.over_products(), 3),
+               ratio(r.over_identity())});
   if (o.format == "csv") {
     context.out << table.csv();
     return;
   }
-  const bool md = o.format == "md";
-  context.out << "Forward + backward of a one-layer GLU, " << name(engine.precision()) << ", "
-              << engine.pool().size() << " thread" << (engine.pool().size() == 1 ? "" : "s") << ", "
-              << describe(context.cpu) << ".\n"
-              << "`products` is the bare matrix products of the same step, timed in the same run.\n\n"
-              << (md ? table.markdown() : table.terminal());
   Table means({{.header = "gate"},
                {.header = "/ products", .align = Align::right},
                {.header = "/ identity", .align = Align::right},
                {.header = "worst / identity", .align = Align::right}});
-  for (const auto& [gate, m] : summarise(rows))
-    means.add({gate, fixed_text(m.products, 3), m.identity > 0 ? fixed_text(m.identity, 3) : "",
-               m.identity > 0 ? fixed_text(m.worst_identity, 3) : ""});
-  context.out << "\nGeometric means over " << options.shapes.size() << " shape"
-              << (options.shapes.size() == 1 ? "" : "s") << ":\n\n"
-              << (md ? means.markdown() : means.terminal());
+  for (const GateBenchMean& m : b.means)
+    means.add({m.gate, fixed_text(m.over_products, 3), ratio(m.over_identity), ratio(m.worst_over_identity)});
+  context.out << "Forward + backward of a one-layer GLU, " << b.machine.precision << ", " << b.machine.threads
+              << " thread" << (b.machine.threads == 1 ? "" : "s") << ", " << b.machine.cpu << ".\n"
+              << "`products` is the bare matrix products of the same step, timed in the same run.\n\n"
+              << in_format(table, o) << "\nGeometric means over " << b.shapes << " shape"
+              << (b.shapes == 1 ? "" : "s") << ":\n\n"
+              << in_format(means, o);
 }
 
 void run_step(Context& context, const Options& o) {
-  const Engine engine = engine_of(context);
-  const std::vector<StepModel> models = paper_step_models();
-  const std::vector<Gate> gates = o.gates.empty() ? std::vector<Gate>{Gate{}} : parse_gates(o.gates);
-  const size_t repeats = o.repeats ? o.repeats : 20;
-  Progress progress = context.progress(
-      {.label = "bench step", .total = models.size() * gates.size() * repeats, .unit = "steps"});
+  StepBenchRequest request;
+  if (!o.gates.empty()) request.gates = parse_gates(o.gates);
+  if (o.repeats) request.repeats = o.repeats;
+  const StepBench b = bench_steps(engine_of(context), request);
+  if (wants_json(context, o)) return context.print_json(to_json(b));
   Table table({{.header = "model"},
                {.header = "batch", .align = Align::right},
                {.header = "width", .align = Align::right},
@@ -211,103 +131,52 @@ void run_step(Context& context, const Options& o) {
                {.header = "quartiles", .align = Align::right},
                {.header = "products ms", .align = Align::right, .key = "products_ms"},
                {.header = "/ products", .align = Align::right, .key = "over_products"}});
-  ordered_json rows = ordered_json::array();
-  size_t done = 0;
-  for (const StepModel& model : models) {
-    for (const Gate& gate : gates) {
-      const StepTiming t = time_step(engine.compute(), model, gate, repeats, [&](size_t, size_t) {
-        progress.update(++done, "section " + model.name);
-      });
-      const std::string gate_name(gate_info(gate.kind).text.name);
-      table.add({t.model, std::to_string(t.batch), std::to_string(t.width), gate_name,
-                 fixed_text(t.median_ms, 3), fixed_text(t.low_ms, 3) + " .. " + fixed_text(t.high_ms, 3),
-                 fixed_text(t.products_ms, 3), fixed_text(t.median_ms / t.products_ms, 3)});
-      rows.push_back({{"model", t.model},
-                      {"batch", t.batch},
-                      {"width", t.width},
-                      {"layers", t.layers},
-                      {"gate", gate_name},
-                      {"median_ms", t.median_ms},
-                      {"low_ms", t.low_ms},
-                      {"high_ms", t.high_ms},
-                      {"best_ms", t.best_ms},
-                      {"repeats", t.repeats},
-                      {"products_ms", t.products_ms}});
-    }
-  }
-  progress.finish();
-  if (o.format == "json" || context.shared.json)
-    context.print_json({{"cpu", describe(context.cpu)},
-                        {"precision", name(engine.precision())},
-                        {"threads", engine.pool().size()},
-                        {"rows", rows}});
-  else
-    context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
+  for (const StepBenchRow& r : b.rows)
+    table.add({r.t.model.name, std::to_string(r.t.model.batch), std::to_string(r.t.model.width), r.gate,
+               fixed_text(r.t.median_ms, 3), quartiles(r.t, 3), fixed_text(r.t.products_ms, 3),
+               fixed_text(r.t.median_ms / r.t.products_ms, 3)});
+  context.out << in_format(table, o);
 }
 
-// Of this program alone: what getrusage tells may be that of the process that started it.
-double peak_memory_mb() {
-  std::ifstream status("/proc/self/status");
-  for (std::string line; std::getline(status, line);)
-    if (line.starts_with("VmHWM:")) return std::strtod(line.c_str() + 6, nullptr) / 1024;
-  return NAN;
-}
-
-// The paper's language model: whole rows, and rows of different lengths.
 void run_lm(Context& context, const Options& o) {
-  const Engine engine = engine_of(context);
-  const std::vector<Gate> gates = o.gates.empty() ? std::vector<Gate>{Gate{}} : parse_gates(o.gates);
-  LanguageTimingOptions options;
-  options.rows = o.rows;
-  options.micro_batch = o.micro_batch;
-  if (o.repeats) options.repeats = o.repeats;
-  constexpr size_t kShortest[] = {256, 64};
-  Progress progress = context.progress(
-      {.label = "bench lm", .total = std::size(kShortest) * gates.size() * options.repeats, .unit = "steps"});
+  LanguageBenchRequest request{.rows = o.rows, .micro_batch = o.micro_batch};
+  if (!o.gates.empty()) request.gates = parse_gates(o.gates);
+  if (o.repeats) request.repeats = o.repeats;
+  const LanguageBench b = bench_language(engine_of(context), request);
+  context.say("peak memory " + fixed_text(b.peak_memory_mb, 0) + " MB");
+  if (wants_json(context, o)) return context.print_json(to_json(b));
   Table table({{.header = "rows", .align = Align::right},
-               {.header = "tokens a row", .align = Align::right, .key = "row_tokens"},
+               {.header = "tokens per row", .align = Align::right, .key = "row_tokens"},
                {.header = "gate"},
                {.header = "median ms", .align = Align::right, .key = "median_ms"},
                {.header = "quartiles", .align = Align::right},
                {.header = "/ products", .align = Align::right, .key = "over_products"},
                {.header = "tokens/s", .align = Align::right, .key = "tokens_per_second"}});
-  ordered_json rows = ordered_json::array();
-  size_t done = 0;
-  for (const size_t shortest : kShortest) {
-    for (const Gate& gate : gates) {
-      options.shortest = shortest;
-      options.model.gate = gate;
-      const LanguageTiming t = time_language_step(
-          engine.compute(), options, [&](size_t, size_t) { progress.update(++done, "language"); });
-      const std::string gate_name(gate_info(gate.kind).text.name);
-      const std::string lengths = (shortest < 256 ? std::to_string(shortest) + " .. " : "") + "256";
-      table.add({std::to_string(options.rows), lengths, gate_name, fixed_text(t.median_ms, 1),
-                 fixed_text(t.low_ms, 1) + " .. " + fixed_text(t.high_ms, 1),
-                 fixed_text(t.median_ms / t.products_ms, 2), fixed_text(t.tokens_per_second(), 0)});
-      rows.push_back({{"rows", options.rows},
-                      {"micro_batch", options.micro_batch},
-                      {"lengths", timing_lengths(options)},
-                      {"tokens", t.tokens},
-                      {"gate", gate_name},
-                      {"median_ms", t.median_ms},
-                      {"low_ms", t.low_ms},
-                      {"high_ms", t.high_ms},
-                      {"best_ms", t.best_ms},
-                      {"repeats", t.repeats},
-                      {"products_ms", t.products_ms},
-                      {"tokens_per_second", t.tokens_per_second()}});
-    }
-  }
-  progress.finish();
-  if (o.format == "json" || context.shared.json)
-    context.print_json({{"cpu", describe(context.cpu)},
-                        {"precision", name(engine.precision())},
-                        {"threads", engine.pool().size()},
-                        {"peak_memory_mb", peak_memory_mb()},
-                        {"rows", rows}});
-  else
-    context.out << (o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal());
-  context.say("peak memory " + fixed_text(peak_memory_mb(), 0) + " MB");
+  for (const LanguageBenchRow& r : b.rows)
+    table.add(
+        {std::to_string(r.rows),
+         (r.shortest < r.longest ? std::to_string(r.shortest) + " .. " : "") + std::to_string(r.longest),
+         r.gate, fixed_text(r.t.median_ms, 1), quartiles(r.t, 1),
+         fixed_text(r.t.median_ms / r.t.products_ms, 2), fixed_text(r.t.tokens_per_second(), 0)});
+  context.out << in_format(table, o);
+}
+
+void run_generate(Context& context, const Options& o) {
+  GenerateBenchRequest request;
+  if (!o.gates.empty()) request.gate.kind = parse_gate(o.gates);
+  if (o.repeats) request.repeats = o.repeats;
+  const GenerateBench b = bench_generation(engine_of(context), request);
+  if (wants_json(context, o)) return context.print_json(to_json(b));
+  Table table({{.header = "stories", .align = Align::right},
+               {.header = "tokens", .align = Align::right},
+               {.header = "gate"},
+               {.header = "median ms", .align = Align::right, .key = "median_ms"},
+               {.header = "quartiles", .align = Align::right},
+               {.header = "tokens/s", .align = Align::right, .key = "tokens_per_second"}});
+  for (const GenerateTiming& t : b.rows)
+    table.add({std::to_string(t.stories), std::to_string(t.tokens), b.gate, fixed_text(t.median_ms, 2),
+               quartiles(t, 2), fixed_text(t.tokens_per_second(), 0)});
+  context.out << in_format(table, o);
 }
 
 }  // namespace
@@ -323,12 +192,12 @@ void add_bench(Program& program) {
            "paper's appendix C. All variants of a shape take turns, so that a drift of the machine hits them "
            "alike. The gate is fused into the pass over the pre-activations; --unfused times it as separate "
            "passes as well. step: whole training steps of the paper's image models. lm: those of its "
-           "language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens a second when "
+           "language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens per second when "
            "that model writes 1 and 32 stories of 255 tokens.",
        .examples = {{"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
                     {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
                     {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},
-                    {"glint bench lm --threads 1 --repeats 5", "tokens a second of the language model"}}});
+                    {"glint bench lm --threads 1 --repeats 5", "tokens per second of the language model"}}});
   const auto o = std::make_shared<Options>();
   verb.positional("WHAT", o->what, "What to time: gates (the default), step, lm or generate",
                   {.placeholder = "WHAT", .words = {"gates", "step", "lm", "generate"}, .only_words = true});
@@ -338,8 +207,8 @@ void add_bench(Program& program) {
   verb.text("--gates", o->gates, "Gates to time, with commas between; all when not given",
             {.placeholder = "LIST", .words = gate_names()});
   verb.size("--repeats", o->repeats, 0, 100000,
-            "Runs of each variant; 0: about two seconds a shape, 5 to 40 runs");
-  verb.size("--rows", o->rows, 1, 100000, "lm: sequences a step");
+            "Runs of each variant; 0: about two seconds per shape, 5 to 40 runs");
+  verb.size("--rows", o->rows, 1, 100000, "lm: sequences per step");
   verb.size("--micro-batch", o->micro_batch, 1, 4096, "lm: sequences at once");
   verb.flag("--unfused", o->unfused, "Also time the gate as passes of its own");
   verb.choice("--format", o->format, {"text", "md", "csv", "json"}, "Form of the table");
@@ -349,11 +218,10 @@ void add_bench(Program& program) {
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) {
-    if (o->what == "generate")
-      return bench_generate(context, {o->repeats, o->gates.empty() ? "sqs" : o->gates, o->format});
-    o->what == "lm"     ? run_lm(context, *o)
-    : o->what == "step" ? run_step(context, *o)
-                        : run_gates(context, *o);
+    o->what == "generate" ? run_generate(context, *o)
+    : o->what == "lm"     ? run_lm(context, *o)
+    : o->what == "step"   ? run_step(context, *o)
+                          : run_gates(context, *o);
   });
 }
 

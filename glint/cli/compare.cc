@@ -2,46 +2,22 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "glint/base/error.h"
 #include "glint/base/statistics.h"
-#include "glint/cli/comparison.h"
 #include "glint/cli/engine_of.h"
-#include "glint/lab/figures.h"
-#include "glint/lab/opened_run.h"
 #include "glint/cli/verbs.h"
-#include "glint/report/comparison_figure.h"
-#include "glint/report/panels.h"
+#include "glint/data/dataset.h"
+#include "glint/lab/compare.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
-struct Options : ComparisonOptions {
+struct Options : CompareRequest {
   bool pairs = false, no_figures = false;
 };
 
-constexpr double kClaimTop = 0.95, kClaimFloor = 0.5;  // of the paper, section 4.1
-
-const char* title(Measure m) {
-  return m == Measure::rank_matched   ? "rank-matched"
-         : m == Measure::best_matched ? "best-matched"
-                                      : "top-k subspace";
-}
-
 std::string three(double v) { return fixed_text(v, 3); }
 std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.sd); }
-
-// "sqs", or "sqs and relu"; one word for the models of a side.
-std::string gates_of(const std::vector<ComparedModel>& side) {
-  std::vector<std::string> gates;
-  for (const ComparedModel& m : side)
-    if (std::ranges::count(gates, m.gate) == 0) gates.push_back(m.gate);
-  std::string text;
-  for (const std::string& g : gates) text += (text.empty() ? "" : " and ") + g;
-  return text;
-}
 
 std::string fidelity_text(const std::vector<ComparedModel>& side) {
   std::vector<double> agreement, r2;
@@ -53,7 +29,7 @@ std::string rank_table(const Comparison& c) {
   std::vector<Column> columns = {{.header = "rank", .align = Align::right}};
   std::vector<std::vector<Spread>> own, control;
   for (const Measure m : kMeasures) {
-    columns.push_back({.header = title(m), .align = Align::right});
+    columns.push_back({.header = std::string(title(m)), .align = Align::right});
     columns.push_back({.header = "control", .align = Align::right});
     own.push_back(by_rank(c.results, m, Side::both));
     control.push_back(by_rank(c.control, m, Side::both));
@@ -116,31 +92,6 @@ std::string pair_table(const Comparison& c, size_t top) {
   return table.terminal();
 }
 
-// What the paper says, and what each measure gives here.
-struct Claim {
-  Measure measure;
-  double top = 0, lowest_mean = 1, lowest = 1;  // top: rank 1, for subspaces the best dimension
-  size_t top_rank = 1, lowest_rank = 1;
-  bool top_holds() const { return top >= kClaimTop; }
-  bool floor_holds() const { return lowest >= kClaimFloor; }
-};
-
-std::vector<Claim> claims(const Comparison& c) {
-  std::vector<Claim> out;
-  for (const Measure m : kMeasures) {
-    Claim claim{.measure = m};
-    const std::vector<Spread> ranks = by_rank(c.results, m, Side::both);
-    for (size_t r = 0; r < ranks.size(); r++) {
-      if (r == 0 || (m == Measure::subspace && ranks[r].mean > claim.top))
-        claim.top = ranks[r].mean, claim.top_rank = r + 1;
-      if (ranks[r].mean < claim.lowest_mean) claim.lowest_mean = ranks[r].mean, claim.lowest_rank = r + 1;
-      claim.lowest = std::min(claim.lowest, ranks[r].min);
-    }
-    if (!ranks.empty()) out.push_back(claim);
-  }
-  return out;
-}
-
 std::string claim_table(const Comparison& c) {
   Table table({{.header = "measured here"},
                {.header = "at the top", .align = Align::right},
@@ -148,8 +99,8 @@ std::string claim_table(const Comparison& c) {
                {.header = "lowest value", .align = Align::right},
                {.header = "above .95"},
                {.header = "never below .5"}});
-  for (const Claim& k : claims(c))
-    table.add({title(k.measure), three(k.top) + " (" + std::to_string(k.top_rank) + ")",
+  for (const SimilarityClaim& k : c.claims())
+    table.add({std::string(title(k.measure)), three(k.top) + " (" + std::to_string(k.top_rank) + ")",
                three(k.lowest_mean) + " (" + std::to_string(k.lowest_rank) + ")", three(k.lowest),
                k.top_holds() ? "yes" : "no",
                k.floor_holds()                ? "yes"
@@ -160,7 +111,7 @@ std::string claim_table(const Comparison& c) {
 
 std::string pair_words(const Comparison& c) {
   const size_t n = c.results.size();
-  std::string text = gates_of(c.a) + " with " + gates_of(c.b);
+  std::string text = c.gates();
   if (n == 1) return text + ": " + c.a[0].directory + ", " + c.b[0].directory;
   text += ", " + std::to_string(n) + " pairs";
   bool same = true;
@@ -172,7 +123,7 @@ std::string pair_words(const Comparison& c) {
   return same ? text + " of the same seed:" + seeds : text;
 }
 
-void report_text(Context& context, const Options& o, const Comparison& c, const std::string& figures) {
+void report_text(Context& context, const Options& o, const Comparison& c) {
   std::ostream& out = context.out;
   const size_t top = std::min<size_t>(5, o.top), n = c.results.size();
   out << "models:   " << pair_words(c) << "\n"
@@ -193,102 +144,16 @@ void report_text(Context& context, const Options& o, const Comparison& c, const 
   out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
       << claim_table(c);
   out << "In brackets the rank, or the dimension of the subspace.\n";
-  if (!figures.empty()) out << "\nfigures:  " << figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
+  if (!c.figures.empty())
+    out << "\nfigures:  " << c.figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
 }
 
-ordered_json curves_json(const std::vector<PairComparison>& pairs, std::optional<size_t> unit = {}) {
-  ordered_json j;
-  for (const Side side : kSides)
-    for (const Measure m : kMeasures) {
-      ordered_json list = ordered_json::array();
-      for (const Spread& s : by_rank(pairs, m, side, unit))
-        list.push_back({{"mean", s.mean}, {"sd", s.sd}, {"min", s.min}, {"pair_sd", s.pair_sd}, {"n", s.n}});
-      j[std::string(name(side))][std::string(name(m))] = list;
-    }
-  return j;
-}
-
-ordered_json model_json(const ComparedModel& m) {
-  ordered_json j = {{"run", m.directory}, {"gate", m.gate}, {"data", m.data}};
-  j["seed"] = m.seed ? ordered_json(*m.seed) : ordered_json();
-  j["agreement"] = m.agreement;
-  j["r2"] = m.r2;
-  return j;
-}
-
-void report_json(Context& context, const Options& o, const Comparison& c, const std::string& figures) {
-  ordered_json j;
-  j["form"] = o.form;
-  j["space"] = o.space;
-  j["top"] = o.top;
-  j["pairs"] = ordered_json::array();
-  for (size_t i = 0; i < c.results.size(); i++)
-    j["pairs"].push_back(
-        {{"a", model_json(c.a[i])}, {"b", model_json(c.b[i])}, {"by_rank", curves_json({c.results[i]})}});
-  j["by_rank"] = curves_json(c.results);
-  j["control"] = {{"kind", c.random_control ? "random" : "runs"},
-                  {"text", c.control_text},
-                  {"pairs", c.control.size()},
-                  {"by_rank", curves_json(c.control)}};
-  j["classes"] = ordered_json::array();
-  for (size_t u = 0; u < c.units.size(); u++)
-    j["classes"].push_back({{"class", c.units[u]},
-                            {"name", c.unit_names[u]},
-                            {"by_rank", curves_json(c.results, u)},
-                            {"control", curves_json(c.control, u)}});
-  j["claim"] = {{"top", kClaimTop}, {"never_below", kClaimFloor}, {"measured", ordered_json::array()}};
-  for (const Claim& k : claims(c))
-    j["claim"]["measured"].push_back({{"measure", name(k.measure)},
-                                      {"top", k.top},
-                                      {"top_rank", k.top_rank},
-                                      {"lowest_mean", k.lowest_mean},
-                                      {"lowest", k.lowest},
-                                      {"top_holds", k.top_holds()},
-                                      {"never_below_holds", k.floor_holds()}});
-  if (!figures.empty()) j["figures"] = figures;
-  context.print_json(j);
-}
-
-std::vector<FigureFile> draw_figures(const Options& o, const Comparison& c, const std::string& folder) {
-  std::vector<SimilarityLine> lines;
-  const bool several = c.results.size() > 1;
-  for (const Measure m : kMeasures) {
-    SimilarityLine line{.name = title(m), .mean = {}, .spread = {}, .control = {}};
-    for (const Spread& s : by_rank(c.results, m, Side::both)) {
-      line.mean.push_back(s.mean);
-      if (several) line.spread.push_back(s.pair_sd);
-    }
-    for (const Spread& s : by_rank(c.control, m, Side::both)) line.control.push_back(s.mean);
-    lines.push_back(line);
-  }
-  const std::string models = gates_of(c.a) + " with " + gates_of(c.b);
-  const Chart chart =
-      similarity_figure(models + ", " + c.a[0].data + ", form " + o.form +
-                            (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
-                        lines);
-  PanelGrid grid{.title = "|cos| between eigenvectors, " + models,
-                 .notes = {"Rows: " + c.a[0].directory + ", columns: " + c.b[0].directory,
-                           "In each: the top " + std::to_string(c.positive_rows) +
-                               " above 0, then the top below 0, the strongest first; form " + o.form},
-                 .panels = {},
-                 .columns = 5,
-                 .panel_width = 150,
-                 .scale_bar = true};
-  for (size_t u = 0; u < c.units.size(); u++)
-    grid.panels.push_back({.values = c.matrices[u], .caption = {c.unit_names[u]}, .tone = PanelTone::share});
-  return {{folder + "/compare", to_svg(chart), to_csv(chart)},
-          {folder + "/compare-matrix", to_svg(grid), to_csv(grid)}};
-}
-
-void compare(Context& context, const Options& o) {
-  const Engine engine = engine_of(context);
-  const Comparison c = compare_runs(context, engine, o);
-  std::string folder;
-  if (!o.no_figures) {
-    folder = figures_directory(context.shared.out.empty() ? o.runs[0] : context.shared.out);
-    write_figures(engine, draw_figures(o, c, folder));
-  }
-  context.shared.json ? report_json(context, o, c, folder) : report_text(context, o, c, folder);
+void compare_models(Context& context, const Options& o) {
+  CompareRequest request = o;
+  request.figures = !o.no_figures;
+  request.out = context.shared.out;
+  const Comparison c = compare(engine_of(context), request);
+  context.shared.json ? context.print_json(to_json(c)) : report_text(context, o, c);
 }
 
 }  // namespace
@@ -338,7 +203,7 @@ void add_compare(Program& program) {
   verb.share_linalg();
   verb.share_json();
   verb.share_quiet();
-  verb.run([o](Context& context) { compare(context, *o); });
+  verb.run([o](Context& context) { compare_models(context, *o); });
 }
 
 }  // namespace glint::cli

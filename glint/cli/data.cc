@@ -5,7 +5,7 @@
 #include "glint/base/threads.h"
 #include "glint/cli/data_text.h"
 #include "glint/cli/picture.h"
-#include "glint/cli/sheet.h"
+#include "glint/lab/sheet.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"

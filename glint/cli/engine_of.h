@@ -6,8 +6,9 @@
 
 namespace glint::cli {
 
-// Heeds --threads, --precision, --isa and --linalg. Notes of the engine are lines on stderr. `context` is
-// kept. A verb without --linalg has no use for it: its engine opens no library for linear algebra.
+// Heeds --threads, --precision, --isa and --linalg. Notes of the engine are lines on stderr, and its progress
+// is a bar there. `context` is kept. A verb without --linalg has no use for it: its engine opens no library
+// for linear algebra.
 Engine engine_of(const Context& context);
 
 }  // namespace glint::cli

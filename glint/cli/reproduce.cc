@@ -9,6 +9,7 @@
 #include "glint/lab/run.h"
 #include "glint/cli/reproduce_output.h"
 #include "glint/lab/run_checks.h"
+#include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/verdicts.h"
 

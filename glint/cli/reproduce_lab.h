@@ -8,7 +8,6 @@
 #include <vector>
 
 #include "glint/cli/reproduce_plan.h"
-#include "glint/cli/stop.h"
 #include "glint/cli/verb.h"
 #include "glint/lab/jobs.h"
 #include "glint/lab/engine.h"

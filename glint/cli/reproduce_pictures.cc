@@ -3,7 +3,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "glint/cli/comparison.h"
+#include "glint/lab/compare.h"
 #include "glint/cli/reproduce_reading.h"
 #include "glint/report/comparison_figure.h"
 #include "glint/report/explain_figure.h"
@@ -95,7 +95,7 @@ std::vector<double> means(const std::vector<Spread>& ranks, double Spread::*memb
 // One way to compare: SQS in a form, in a space.
 void write_similarity(Lab& lab, ReportSection& section, const std::string& data, const std::string& form,
                       const std::string& space) {
-  ComparisonOptions options;
+  CompareRequest options;
   options.form = form, options.space = space;
   for (const PlannedRun& sqs : finished_41(lab, data, "sqs"))
     for (const PlannedRun& other : finished_41(lab, data, "identity"))
@@ -104,9 +104,8 @@ void write_similarity(Lab& lab, ReportSection& section, const std::string& data,
         options.runs.push_back(lab.directory(other));
       }
   if (options.runs.empty()) return;
-  Context silent = lab.context;  // its notes are about options that this verb does not have
-  silent.shared.quiet = true;
-  const Comparison comparison = compare_runs(silent, lab.engine, options);
+  // Its notes are about options that this verb does not have.
+  const Comparison comparison = compare_runs(lab.engine, options);
   std::vector<SimilarityLine> lines;
   for (const Measure measure : kMeasures) {
     const std::vector<Spread> own = by_rank(comparison.results, measure, Side::both),

@@ -114,7 +114,7 @@ std::unique_ptr<OpenedRun> open_first(Lab& lab, const std::string& data, const s
 const ModelReading& read_model(Lab& lab, const PlannedRun& planned, const std::string& data) {
   const std::string directory = lab.directory(planned);
   if (const auto found = lab.readings.find(directory); found != lab.readings.end()) return *found->second;
-  if (stop_requested)
+  if (lab.engine.stop_asked())
     throw Error({.code = ErrorCode::interrupted,
                  .what = "interrupted while reading the models",
                  .where = lab.out,

@@ -26,7 +26,7 @@ std::string sample(const Lab& lab, const std::string& directory) {
                        .sampling = {.temperature = kTemperature}};
   std::string text;
   generate(
-      generator, lab.engine.compute(), plan, [](uint32_t, TokenId) { return !stop_requested; },
+      generator, lab.engine.compute(), plan, [&](uint32_t, TokenId) { return !lab.engine.stop_asked(); },
       [&](const Story& story) {
         std::vector<TokenId> ids(prompt.begin() + 1, prompt.end());
         ids.insert(ids.end(), story.ids.begin(), story.ids.end());

@@ -5,8 +5,8 @@
 #include "glint/base/version.h"
 #include "glint/cli/reproduce_lab.h"
 #include "glint/report/gate_figure.h"
-#include "glint/report/gate_timing.h"
 #include "glint/report/reproduction_tables.h"
+#include "glint/train/timing.h"
 
 namespace glint::cli {
 namespace {
@@ -39,7 +39,7 @@ std::vector<TimedGate> measure(Lab& lab) {
   const auto show = [&](size_t done, size_t total, const TimingShape& s) {
     progress.set_total(total);
     progress.update(done, "batch " + std::to_string(s.batch) + ", width " + std::to_string(s.d_in));
-    if (stop_requested)
+    if (lab.engine.stop_asked())
       throw Error({.code = ErrorCode::interrupted,
                    .what = "interrupted while timing",
                    .where = lab.out,

@@ -1,40 +1,24 @@
-// Ctrl-C, SIGTERM and SIGHUP as a request that a verb answers when it can stop without harm.
+// Ctrl-C, SIGTERM and SIGHUP as a request that a verb answers when it can stop without harm. A verb makes a
+// StopOnSignal; the engine of the verb asks (engine_of.cc).
 #pragma once
-
-#include <atomic>
-#include <csignal>
 
 namespace glint::cli {
 
-inline std::atomic<bool> stop_requested{false};
+// Whether a signal asked for it since the last StopOnSignal was made.
+bool signal_asked_to_stop();
 
 // While it lives, Ctrl-C, SIGTERM and a terminal that goes away ask the verb to save or clean up and stop; a
 // second Ctrl-C ends at once. A reader of stdout or stderr that goes away is no reason to stop: from here on
 // it is an error of the stream alone.
 class StopOnSignal {
  public:
-  StopOnSignal() {
-    stop_requested = false;
-    for (const int s : {SIGINT, SIGTERM})
-      std::signal(s, [](int signal) {
-        stop_requested = true;
-        std::signal(signal, SIG_DFL);
-      });
-    // The system and the shell may both send it, so a second one must not end the process. Where it is ignored
-    // (nohup) it stays so.
-    hangup_ = std::signal(SIGHUP, [](int) { stop_requested = true; });
-    if (hangup_ == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
-    std::signal(SIGPIPE, SIG_IGN);
-  }
-  ~StopOnSignal() {
-    for (const int s : {SIGINT, SIGTERM}) std::signal(s, SIG_DFL);
-    std::signal(SIGHUP, hangup_ == SIG_ERR ? SIG_DFL : hangup_);
-  }
+  StopOnSignal();
+  ~StopOnSignal();
   StopOnSignal(const StopOnSignal&) = delete;
   StopOnSignal& operator=(const StopOnSignal&) = delete;
 
  private:
-  void (*hangup_)(int) = SIG_DFL;
+  void (*hangup_)(int);
 };
 
 }  // namespace glint::cli

@@ -1,22 +1,17 @@
 // glint tokenize: from text files to a corpus that language models are trained on.
-#include <chrono>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "glint/base/error.h"
-#include "glint/base/threads.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
-#include "glint/data/corpus_build.h"
 #include "glint/data/piece_model.h"
 #include "glint/data/text_data.h"
+#include "glint/lab/tokenize.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
 namespace {
-
-using nlohmann::ordered_json;
-using Stage = BuildProgress::Stage;
 
 struct Options {
   CorpusBuild build;
@@ -26,67 +21,12 @@ struct Options {
   Option* valid_share = nullptr;
 };
 
-double share(uint64_t part, uint64_t whole) {
-  return whole ? static_cast<double>(part) / static_cast<double>(whole) : 0;
-}
-
-// The three stages on one line of stderr.
-class Reporter {
- public:
-  explicit Reporter(const Context& context) : context_(context) {}
-
-  bool operator()(const BuildProgress& p) {
-    if (!bar_ || p.stage != stage_) {
-      finish();
-      stage_ = p.stage;
-      if (p.stage == Stage::train)
-        context_.say("training the tokenizer on " + std::to_string(p.stories) + " stories");
-      else
-        bar_.emplace(context_.err, context_.terminal, context_.shared.quiet,
-                     ProgressSetup{.label = p.stage == Stage::encode   ? "encoding"
-                                            : p.stage == Stage::sample ? "reading"
-                                                                       : "copying",
-                                   .total = p.total,
-                                   .unit = p.total || p.stage == Stage::copy ? "bytes" : "stories"});
-    }
-    if (bar_ && p.stage == Stage::copy)
-      bar_->update(p.bytes);
-    else if (bar_)
-      bar_->update(p.total ? p.done : p.stories, std::to_string(p.stories) + " stories");
-    return !stop_requested;
-  }
-  void finish() {
-    if (bar_) bar_->finish();
-    bar_.reset();
-  }
-
- private:
-  const Context& context_;
-  std::optional<Progress> bar_;
-  Stage stage_ = Stage::sample;
-};
-
-ordered_json part_json(const CorpusPart& p) {
-  return {{"stories", p.stories},
-          {"tokens", p.tokens},
-          {"bytes", p.counts.bytes},
-          {"tokens_per_story_median", p.median},
-          {"tokens_per_story_p95", p.p95},
-          {"share_cut_at_256", share(p.cut, p.stories)},
-          {"bytes_per_token", share(p.counts.bytes, p.tokens)},
-          {"unknown_share", share(p.unknown, p.tokens)},
-          {"byte_piece_share", share(p.byte_pieces, p.tokens)},
-          {"empty_skipped", p.counts.empty},
-          {"invalid_utf8_replaced", p.counts.replaced},
-          {"checksum", p.checksum}};
-}
-
 std::string percent(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
 
-void report_text(Context& context, const std::string& out, const CorpusBuildResult& r, double stories_s,
-                 double bytes_s) {
+void report_text(Context& context, const TokenizeResult& result) {
+  const CorpusBuildResult& r = result.build;
   const Tokenizer& t = r.tokenizer;
-  context.out << "corpus:    " << out << "\n";
+  context.out << "corpus:    " << result.out << "\n";
   context.out << "tokenizer: " << t.size() << " pieces, " << name(t.kind())
               << (t.byte_fallback() ? " with bytes" : "");
   if (r.trained)
@@ -101,19 +41,20 @@ void report_text(Context& context, const std::string& out, const CorpusBuildResu
   const auto whole = [](uint64_t n) { return std::to_string(n); };
   row("stories", [&](const CorpusPart& p) { return whole(p.stories); });
   row("tokens", [&](const CorpusPart& p) { return whole(p.tokens); });
-  row("tokens a story, median", [&](const CorpusPart& p) { return whole(p.median); });
-  row("tokens a story, 95 %", [&](const CorpusPart& p) { return whole(p.p95); });
-  row("stories cut at 256", [&](const CorpusPart& p) { return percent(share(p.cut, p.stories)); });
-  row("bytes a token", [&](const CorpusPart& p) { return fixed_text(share(p.counts.bytes, p.tokens), 2); });
-  row("unknown tokens", [&](const CorpusPart& p) { return percent(share(p.unknown, p.tokens)); });
+  row("tokens per story, median", [&](const CorpusPart& p) { return whole(p.median); });
+  row("tokens per story, 95 %", [&](const CorpusPart& p) { return whole(p.p95); });
+  row("stories cut at 256", [&](const CorpusPart& p) { return percent(share_of(p.cut, p.stories)); });
+  row("bytes per token",
+      [&](const CorpusPart& p) { return fixed_text(share_of(p.counts.bytes, p.tokens), 2); });
+  row("unknown tokens", [&](const CorpusPart& p) { return percent(share_of(p.unknown, p.tokens)); });
   if (t.byte_fallback())
-    row("byte tokens", [&](const CorpusPart& p) { return percent(share(p.byte_pieces, p.tokens)); });
+    row("byte tokens", [&](const CorpusPart& p) { return percent(share_of(p.byte_pieces, p.tokens)); });
   if (r.train.counts.empty + r.valid.counts.empty > 0)
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)
     row("invalid UTF-8, now spaces", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
-  context.out << table.terminal() << "\nencoded at " << fixed_text(stories_s, 0) << " stories/s, "
-              << fixed_text(bytes_s / 1e6, 1) << " MB/s\n";
+  context.out << table.terminal() << "\nencoded at " << fixed_text(result.stories_per_second(), 0)
+              << " stories/s, " << fixed_text(result.bytes_per_second() / 1e6, 1) << " MB/s\n";
 }
 
 [[noreturn]] void refuse_without_effect(const std::string& flag, const std::string& why) {
@@ -122,17 +63,6 @@ void report_text(Context& context, const std::string& out, const CorpusBuildResu
 
 void run(Context& context, const Options& o) {
   CorpusBuild build = o.build;
-  if (build.texts.empty() == (build.tales == 0))
-    throw Error({.code = ErrorCode::usage,
-                 .what = build.tales ? "both text files and --tales are given" : "there is no text",
-                 .where = "glint tokenize",
-                 .expected = "text files, - for stdin, or --tales N",
-                 .hint = "glint tokenize stories.txt --out DIR"});
-  if (context.shared.out.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--out is missing",
-                 .where = "glint tokenize",
-                 .expected = "a folder for the corpus"});
   for (const auto& [flag, option] : o.training)
     if (!build.tokenizer.empty() && option->given())
       refuse_without_effect(flag, "with --tokenizer no tokenizer is trained");
@@ -142,30 +72,9 @@ void run(Context& context, const Options& o) {
   build.seed = context.shared.seed;
   build.training.kind = parse_tokenizer_kind(o.kind);
   build.training.vocab = o.vocab;
-  ThreadPool pool(context.shared.threads);
   const StopOnSignal guard;
-  Reporter reporter(context);
-  build.report = [&](const BuildProgress& p) { return reporter(p); };
-  const CorpusBuildResult r = build_corpus(context.files, pool, build);
-  reporter.finish();
-  const double stories_s = static_cast<double>(r.train.stories + r.valid.stories) / r.encode_seconds;
-  const double bytes_s = static_cast<double>(r.train.counts.bytes + r.valid.counts.bytes) / r.encode_seconds;
-  if (!context.shared.json) return report_text(context, build.out, r, stories_s, bytes_s);
-  ordered_json j;
-  j["out"] = build.out;
-  j["tokenizer"] = {{"vocab", r.tokenizer.size()},
-                    {"kind", name(r.tokenizer.kind())},
-                    {"byte_fallback", r.tokenizer.byte_fallback()},
-                    {"sha256", r.tokenizer.sha256()},
-                    {"trained", r.trained},
-                    {"sampled_stories", r.sampled},
-                    {"seconds", r.train_seconds}};
-  j["train"] = part_json(r.train);
-  j["valid"] = part_json(r.valid);
-  j["encode_seconds"] = r.encode_seconds;
-  j["stories_per_second"] = stories_s;
-  j["bytes_per_second"] = bytes_s;
-  context.print_json(j);
+  const TokenizeResult r = tokenize(engine_of(context), build);
+  context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 
 }  // namespace

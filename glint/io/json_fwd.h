@@ -6,5 +6,6 @@
 namespace glint {
 
 using Json = nlohmann::json;
+using OrderedJson = nlohmann::ordered_json;  // keys in the order they were added: results that people read
 
 }  // namespace glint

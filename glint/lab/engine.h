@@ -25,11 +25,12 @@ struct EngineOptions {
   FileSystem* files = nullptr;  // null: the real one
 };
 
-// How far long work is.
+// How far long work is. The work is over when done is total; total 0: not known.
 struct ProgressReport {
   std::string label;  // "scan"
   uint64_t done = 0, total = 0;
-  std::string unit;  // plural: "tokens"
+  std::string unit;         // plural: "tokens"
+  std::string detail = {};  // what it is at: "section 4.1"
 };
 
 // All may be empty. Any thread may call them, one call at a time.

@@ -31,7 +31,7 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
         packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
-  const PageFidelity& f = form.fidelity;
+  const Fidelity& f = form.fidelity;
   j["fidelity"] = {{"correlation", f.correlation},
                    {"r2", f.r2},
                    {"agreement", f.agreement},

@@ -1,6 +1,6 @@
 // The explorer: one HTML file that holds a trained image model, what its weights say and the program that
 // shows it, so that it opens from disk without a network. Everything here is plain numbers and text: the
-// command line fills it from a run. language_page.h is the same for language models.
+// lab fills it from a run. language_page.h is the same for language models.
 #pragma once
 
 #include <cstdint>
@@ -12,15 +12,9 @@
 #include "glint/base/matrix.h"
 #include "glint/io/json.h"
 #include "glint/model/classifier.h"
+#include "glint/model/fidelity.h"
 
 namespace glint {
-
-// How well a form stands for the model over the test images, as in spectra/measures.h.
-struct PageFidelity {
-  double correlation = 0, r2 = 0, agreement = 0, accuracy_model = 0, accuracy_form = 0;
-  std::vector<double> unit_r2;  // [classes]
-  size_t inputs = 0;
-};
 
 // A reading of the last layer as a quadratic form: gate(l) ~ gain l + shift for every hidden unit.
 struct PageForm {
@@ -35,7 +29,7 @@ struct PageForm {
   Matrix<uint8_t> pictures;
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
-  PageFidelity fidelity;
+  Fidelity fidelity;  // over the test images
 };
 
 struct PageRun {

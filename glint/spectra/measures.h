@@ -5,22 +5,12 @@
 #include <span>
 #include <vector>
 
+#include "glint/model/fidelity.h"
 #include "glint/spectra/forms.h"
 
 namespace glint {
 
-// Approximate logits against the model's own, both [n, units]. With y the true and f the approximate value:
-//   r2          1 - sum (y - f)^2 / sum (y - mean_u y)^2   (1 when both sums are 0, 0 when only the second
-//   is) correlation Pearson; over all units together after the mean of each unit is taken off (0 for a
-//   constant)
-// argmax takes the first of equal values.
-struct Fidelity {
-  double correlation = 0, r2 = 0;                 // all units together
-  std::vector<double> unit_correlation, unit_r2;  // [units]
-  double agreement = 0;                           // share of inputs whose argmax is the model's
-  double accuracy_model = 0, accuracy_form = 0;   // against the labels; 0 without labels
-  size_t inputs = 0;
-};
+// Approximate logits against the model's own, both [n, units]; argmax takes the first of equal values.
 Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
                   std::span<const uint32_t> labels = {});
 

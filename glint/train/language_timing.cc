@@ -1,20 +1,11 @@
-#include "glint/train/language_timing.h"
-
-#include <chrono>
-
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/nn/vocab_loss.h"
 #include "glint/train/optimizer.h"
+#include "glint/train/timing.h"
 
 namespace glint {
 namespace {
-
-double milliseconds(const std::function<void()>& work) {
-  const auto start = std::chrono::steady_clock::now();
-  work();
-  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
-}
 
 // What no step can do without: the three products of every linear layer, in chunks of rows as the model has
 // them, and nothing between.
@@ -74,7 +65,7 @@ std::vector<size_t> timing_lengths(const LanguageTimingOptions& o) {
 }
 
 LanguageTiming time_language_step(const Compute& compute, const LanguageTimingOptions& o,
-                                  const std::function<void(size_t, size_t)>& progress) {
+                                  const TimingProgress& progress) {
   TransformerEngine engine(o.model, compute, o.micro_batch, true);
   const ParamTable& table = engine.params().table;
   Adamw optimizer(table, {.beta2 = 0.95, .weight_decay = 0.1, .clip = 1.0});
@@ -106,15 +97,11 @@ LanguageTiming time_language_step(const Compute& compute, const LanguageTimingOp
   products.run(t.tokens);
   std::vector<double> times, bare;
   for (size_t r = 0; r < o.repeats; r++) {
-    times.push_back(milliseconds(one_step));
-    bare.push_back(milliseconds([&] { products.run(t.tokens); }));
+    times.push_back(milliseconds_of(one_step));
+    bare.push_back(milliseconds_of([&] { products.run(t.tokens); }));
     if (progress) progress(r + 1, o.repeats);
   }
-  t.repeats = o.repeats;
-  t.median_ms = quantile(times, 0.5);
-  t.low_ms = quantile(times, 0.25);
-  t.high_ms = quantile(times, 0.75);
-  t.best_ms = quantile(times, 0);
+  static_cast<TimeSpread&>(t) = time_spread(times);
   t.products_ms = quantile(bare, 0.5);
   return t;
 }

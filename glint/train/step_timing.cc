@@ -1,18 +1,14 @@
-#include "glint/train/step_timing.h"
-
 #include <algorithm>
-#include <chrono>
 #include <numeric>
 
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/model/classifier.h"
 #include "glint/train/optimizer.h"
+#include "glint/train/timing.h"
 
 namespace glint {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 // The matrix products of a step on buffers of their own: every layer forward, its input gradient, its weight
 // gradient.
@@ -70,7 +66,7 @@ std::vector<StepModel> paper_step_models() {
 }
 
 StepTiming time_step(const Compute& compute, const StepModel& model, const Gate& gate, size_t repeats,
-                     const std::function<void(size_t, size_t)>& progress) {
+                     const TimingProgress& progress) {
   ClassifierConfig config;
   config.layers = model.layers;
   config.d_model = model.width;
@@ -102,11 +98,6 @@ StepTiming time_step(const Compute& compute, const StepModel& model, const Gate&
                                    pixels.view().row_ptr(sample), out);
   };
   BareProducts products(compute, config, batch);
-  const auto timed = [](auto&& body) {
-    const Clock::time_point start = Clock::now();
-    body();
-    return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
-  };
   const auto one_step = [&] {
     step++;
     engine.forward_backward(batch, source, labels, gradients.span());
@@ -116,20 +107,13 @@ StepTiming time_step(const Compute& compute, const StepModel& model, const Gate&
   for (int i = 0; i < 2; i++) one_step(), products();
   std::vector<double> steps, bare;
   for (size_t r = 0; r < repeats; r++) {
-    steps.push_back(timed(one_step));
-    bare.push_back(timed(products));
+    steps.push_back(milliseconds_of(one_step));
+    bare.push_back(milliseconds_of(std::ref(products)));
     if (progress) progress(r + 1, repeats);
   }
   StepTiming t;
-  t.model = model.name;
-  t.width = model.width;
-  t.batch = batch;
-  t.layers = model.layers;
-  t.repeats = repeats;
-  t.median_ms = quantile(steps, 0.5);
-  t.low_ms = quantile(steps, 0.25);
-  t.high_ms = quantile(steps, 0.75);
-  t.best_ms = quantile(steps, 0);
+  static_cast<TimeSpread&>(t) = time_spread(steps);
+  t.model = model;
   t.products_ms = quantile(bare, 0.5);
   return t;
 }

@@ -29,7 +29,7 @@ expect_code 0
 expect_json "all(abs(r['min'] - 1) < 1e-9 for m in both.values() for r in m)"
 expect_json "len(both['subspace']) == 4 and j['control']['kind'] == 'random'"
 expect_json "j['control']['by_rank']['both']['rank_matched'][0]['mean'] < 0.9"
-expect_err "--control"
+expect_err "the control is random"
 
 # Seed by seed: three pairs, and the bilinear runs among each other as control.
 for threads in 1 2; do

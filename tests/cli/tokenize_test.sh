@@ -48,7 +48,7 @@ PY
 vocab="--vocab 320"
 run tokenize "$work/a.txt" $vocab --out "$work/one" --threads 1
 expect_code 0
-for part in "stories" "bytes a token" "stories cut at 256" "stories/s" "MB/s" "SHA-256"; do expect_out "$part"; done
+for part in "stories" "bytes per token" "stories cut at 256" "stories/s" "MB/s" "SHA-256"; do expect_out "$part"; done
 for variant in "a.txt --threads 3" a.txt.gz a.txt.xz crlf.txt; do
   # shellcheck disable=SC2086
   run tokenize "$work/"$variant $vocab --out "$work/other" --force --quiet

@@ -7,17 +7,15 @@
 #include <string>
 #include <vector>
 
-#include "glint/cli/verb.h"
-
-namespace glint::cli {
+namespace glint {
 
 struct RunPair {
   std::string a, b;
 };
 
-// Consecutive arguments belong together. Error (usage) for fewer than two or an odd number, (bad_file) for
-// what is neither a run nor a folder of runs.
-std::vector<RunPair> run_pairs(const Context& context, const std::vector<std::string>& arguments);
+// Consecutive ones belong together. Error (usage) for fewer than two or an odd number, (bad_file) for what is
+// neither a run nor a folder of runs. `notes` gets a sentence for seeds that only one of two folders has.
+std::vector<RunPair> run_pairs(const std::vector<std::string>& runs, std::vector<std::string>& notes);
 
 // "A,B,C,...": runs, or one folder with one run a seed.
 std::vector<std::string> listed_runs(const std::string& text);
@@ -25,7 +23,7 @@ std::vector<std::string> listed_runs(const std::string& text);
 // From run.json; nothing when the run does not say.
 std::optional<uint64_t> run_seed(const std::string& directory);
 
-// The words of --unit without differences: classes, ascending.
+// Words for classes (unit_words.h) without differences: classes, ascending.
 std::vector<size_t> parse_class_list(const std::string& text, const std::vector<std::string>& class_names);
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/cli/sheet.h"
+#include "glint/lab/sheet.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 #include "glint/base/error.h"
 #include "glint/io/png.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 TEST(Sheet, ImagesStandInRowsWithLabelsBelow) {
@@ -73,4 +73,4 @@ TEST(Sheet, ASheetBeyondTheLimitIsRefused) {
 }
 
 }  // namespace
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,12 +1,13 @@
-#include "glint/cli/comparison.h"
+#include "glint/lab/compare.h"
 
 #include <algorithm>
 #include <map>
 
 #include "glint/base/error.h"
 #include "glint/lab/opened_run.h"
+#include "glint/lab/run_pairs.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 // All pairs among so many bilinear runs; of more, the first.
@@ -23,15 +24,14 @@ struct Entry {
 // Runs by directory, each opened and decomposed once; data sets that several were trained on are loaded once.
 class Runs {
  public:
-  Runs(const Context& context, const Engine& engine, const ComparisonOptions& options)
-      : context_(context), engine_(engine), options_(options) {}
+  Runs(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {}
 
   Entry& open(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     Entry entry;
     entry.run = std::make_unique<OpenedRun>(
-        engine_,
-        ReadingOptions{.run = directory, .data = options_.data, .data_dir = options_.data_dir}, data_);
+        engine_, ReadingOptions{.run = directory, .data = options_.data, .data_dir = options_.data_dir},
+        data_);
     data_ = entry.run->share_data();
     const ImageModel& m = entry.run->model();
     entry.model = {.directory = directory,
@@ -99,12 +99,11 @@ class Runs {
     if (space() == CompareSpace::input && width != other_width)
       refuse("the inputs of the last layers have different widths, " + std::to_string(width) + " and " +
                  std::to_string(other_width),
-             "one width for --space input", "--space pixels compares models of any width");
+             "one width for `space=input`", "`space=pixels` compares models of any width");
   }
 
-  const Context& context_;
   const Engine& engine_;
-  const ComparisonOptions& options_;
+  const CompareRequest& options_;
   std::shared_ptr<const Dataset> data_;
   std::map<std::string, Entry> entries_;
   const Entry* first_ = nullptr;
@@ -136,8 +135,8 @@ bool compared(const Comparison& c, const std::string& x, const std::string& y) {
 }
 
 // Without better: random directions in the place of the eigenvectors of both models of the first pair.
-void add_random_control(const Engine& engine, const ComparisonOptions& options, const Entry& a,
-                        const Entry& b, CompareSpace space, size_t units, Comparison& c) {
+void add_random_control(const Engine& engine, const CompareRequest& options, const Entry& a, const Entry& b,
+                        CompareSpace space, size_t units, Comparison& c) {
   for (uint64_t i = 0; i < kRandomControls; i++)
     c.control.push_back(compare_models(
         engine.linalg(), engine.pool(),
@@ -148,8 +147,7 @@ void add_random_control(const Engine& engine, const ComparisonOptions& options, 
                    std::to_string(kRandomControls) + " draws";
 }
 
-void add_control(const Context& context, const Engine& engine, const ComparisonOptions& options, Runs& runs,
-                 Comparison& c) {
+void add_control(const Engine& engine, const CompareRequest& options, Runs& runs, Comparison& c) {
   std::vector<std::string> control =
       options.control.empty() ? bilinear_runs(c) : listed_runs(options.control);
   if (control.size() > kControlRuns) control.resize(kControlRuns);
@@ -165,26 +163,28 @@ void add_control(const Context& context, const Engine& engine, const ComparisonO
   if (c.control.empty()) {
     add_random_control(engine, options, runs.open(c.a[0].directory), runs.open(c.b[0].directory),
                        runs.space(), runs.units().size(), c);
-    context.say(
-        "note: the control is random; a real one is two bilinear runs with different seeds: --control X,Y, "
-        "or folders with several seeds");
+    c.notes.push_back(
+        "the control is random; a real one is two bilinear runs with different seeds: given as control X,Y, "
+        "or in folders with several seeds");
     return;
   }
   const size_t n = c.control.size();
   c.control_text = std::to_string(n) + (n == 1 ? " pair of " : " pairs of ") +
-                   (all_bilinear ? "bilinear runs" : "the runs of --control") +
+                   (all_bilinear ? "bilinear runs" : "the runs given as control") +
                    (all_different ? " with different seeds" : "");
   if (!all_bilinear || !all_different)
-    context.say("note: the control should be bilinear runs with different seeds; it is not");
+    c.notes.push_back("the control should be bilinear runs with different seeds; it is not");
 }
 
 }  // namespace
 
-Comparison compare_runs(const Context& context, const Engine& engine, const ComparisonOptions& options) {
-  const std::vector<RunPair> pairs = run_pairs(context, options.runs);
-  Runs runs(context, engine, options);
+Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   Comparison c;
+  c.form = options.form, c.space = options.space, c.top = options.top;
+  const std::vector<RunPair> pairs = run_pairs(options.runs, c.notes);
+  Runs runs(engine, options);
   for (const RunPair& pair : pairs) {
+    engine.check_stop();
     const Entry &a = runs.open(pair.a), &b = runs.open(pair.b);
     c.a.push_back(a.model);
     c.b.push_back(b.model);
@@ -192,7 +192,7 @@ Comparison compare_runs(const Context& context, const Engine& engine, const Comp
   }
   c.units = runs.units();
   for (const size_t u : c.units) c.unit_names.push_back(runs.first().run->class_text(u));
-  add_control(context, engine, options, runs, c);
+  add_control(engine, options, runs, c);
 
   // Strongest first on both sides: the negative ones come last in the order of the values.
   const auto strongest_first = [](const ModelVectors& m, size_t unit, size_t& positive) {
@@ -211,4 +211,4 @@ Comparison compare_runs(const Context& context, const Engine& engine, const Comp
   return c;
 }
 
-}  // namespace glint::cli
+}  // namespace glint

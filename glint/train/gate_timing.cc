@@ -1,18 +1,13 @@
-#include "glint/report/gate_timing.h"
-
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 
 #include "glint/base/arena.h"
 #include "glint/base/rng.h"
-#include "glint/base/statistics.h"
 #include "glint/nn/glu.h"
+#include "glint/train/timing.h"
 
 namespace glint {
 namespace {
-
-using Clock = std::chrono::steady_clock;
 
 void fill(MatrixView<float> m, double scale, uint32_t sub) {
   const Rng rng(1, Stream::test, sub);
@@ -142,14 +137,14 @@ std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptio
       rows[v].fused = v <= options.gates.size();
     }
     const auto run = [&](const GateTiming& row) {
-      const Clock::time_point start = Clock::now();
-      if (row.products)
-        layer.products();
-      else if (row.fused)
-        layer.step(row.gate);
-      else
-        layer.unfused(row.gate);
-      return std::chrono::duration<double, std::milli>(Clock::now() - start).count();
+      return milliseconds_of([&] {
+        if (row.products)
+          layer.products();
+        else if (row.fused)
+          layer.step(row.gate);
+        else
+          layer.unfused(row.gate);
+      });
     };
     double warm = 0;
     for (int i = 0; i < 2; i++) warm = run(rows[0]);
@@ -170,11 +165,7 @@ std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptio
       }
     }
     for (size_t v = 0; v < variants; v++) {
-      rows[v].repeats = repeats;
-      rows[v].median_ms = quantile(times[v], 0.5);
-      rows[v].low_ms = quantile(times[v], 0.25);
-      rows[v].high_ms = quantile(times[v], 0.75);
-      rows[v].best_ms = quantile(times[v], 0);
+      static_cast<TimeSpread&>(rows[v]) = time_spread(times[v]);
       result.push_back(rows[v]);
     }
   }

@@ -1,24 +1,17 @@
-#include "glint/base/version.h"
-#include "glint/cli/page_language.h"
-
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <nlohmann/json.hpp>
 
-#include "glint/cli/engine_of.h"
-#include "glint/cli/language_view.h"
-#include "glint/cli/target.h"
+#include "glint/base/version.h"
+#include "glint/lab/page_run.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
-#include "glint/base/text.h"
 #include "glint/train/run_dir.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-using nlohmann::ordered_json;
 
 constexpr size_t kDeviationStories = 16, kSampleTokens = 24;
 
@@ -103,16 +96,10 @@ Json page_run_info(const std::string& directory) {
   return info;
 }
 
-std::vector<Json> page_metrics(const std::string& directory) {
-  return read_metrics(directory);
-}
-
-void language_page(Context& context, const LanguagePageOptions& o) {
-  const Engine engine = engine_of(context);
-  OpenedLanguageRun run(engine, o.run, o.data);
+PageResult write_language_page(const Engine& engine, const PageRequest& q) {
+  OpenedLanguageRun run(engine, q.first.run, q.first.data);
   const LanguageModel& model = run.run().model;
   const std::string& directory = run.run().directory;
-  const std::string out = o.out.empty() ? directory + "/explorer.html" : o.out;
 
   LanguagePageData data;
   data.version = kVersion;
@@ -127,6 +114,7 @@ void language_page(Context& context, const LanguagePageOptions& o) {
   if (model.config.gate.kind != GateKind::Identity) data.forms.push_back({"calibrated", {}});
 
   for (size_t i = 0; i < run.reading().layers(); i++) {
+    engine.check_stop();
     const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
     for (LanguagePageForm& form : data.forms) {
       const GateLine line = run.lines(form.name)[i];
@@ -135,37 +123,23 @@ void language_page(Context& context, const LanguagePageOptions& o) {
   }
   data.half_deviation = half_deviation(run, engine);
   data.run = page_run_info(directory);
-  data.metrics = page_metrics(directory);
+  data.metrics = read_metrics(directory);
 
-  const Page page = make_language_page(data, o.limit);
-  write_atomic(context.files, out, page.html);
-  if (context.shared.json) {
-    ordered_json j;
-    j["page"] = out;
-    j["bytes"] = page.html.size();
-    j["weights"] = page.half ? "f16" : "f32";
-    if (page.half) j["logit_deviation"] = data.half_deviation;
-    j["runs"] = ordered_json::array({{{"name", data.name}, {"forms", ordered_json::object()}}});
-    for (const LanguagePageForm& form : data.forms)
-      for (const LanguagePageLine& line : form.lines)
-        j["runs"][0]["forms"][form.name].push_back({{"r2", line.r2},
-                                                    {"correlation", line.correlation},
-                                                    {"eigenvectors_r2", line.eigenvectors_r2},
-                                                    {"linear_share", line.linear_share}});
-    context.print_json(j);
-    return;
-  }
-  context.out << "page:     " << out << " (" << fixed_text(static_cast<double>(page.html.size()) / 1e6, 1)
-              << " MB; open it in a browser)\n";
+  const Page page = make_language_page(data, q.limit);
+  PageResult result{.page = q.out.empty() ? directory + "/explorer.html" : q.out,
+                    .bytes = page.html.size(),
+                    .half = page.half,
+                    .logit_deviation = data.half_deviation,
+                    .language = true,
+                    .runs = {{data.name, {}}}};
+  write_atomic(engine.files(), result.page, page.html);
   for (const LanguagePageForm& form : data.forms) {
-    context.out << "reading:  " << printable(data.name) << ", " << form.name << ": R2";
-    for (size_t i = 0; i < form.lines.size(); i++)
-      context.out << (i ? ", " : " ") << fixed_text(form.lines[i].r2, 3) << " in layer " << i + 1;
-    context.out << "\n";
+    PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};
+    for (const LanguagePageLine& l : form.lines)
+      f.layers.push_back({l.r2, l.correlation, l.eigenvectors_r2, l.linear_share});
+    result.runs[0].forms.push_back(std::move(f));
   }
-  if (page.half)
-    context.out << "weights:  f16, so that the page is not too large; logits change by at most "
-                << fixed_text(data.half_deviation, 4) << "\n";
+  return result;
 }
 
-}  // namespace glint::cli
+}  // namespace glint

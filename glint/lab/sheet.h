@@ -8,7 +8,7 @@
 
 #include "glint/base/file.h"
 
-namespace glint::cli {
+namespace glint {
 
 struct SheetImage {
   std::span<const uint8_t> pixels;
@@ -25,4 +25,4 @@ struct Sheet {
 // pixels.
 void write_sheet(FileSystem& files, const std::string& path, const Sheet& sheet);
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/cli/export_folder.h"
+#include "glint/lab/export_folder.h"
 
 #include <unistd.h>
 
@@ -6,7 +6,7 @@
 
 #include "glint/base/error.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -33,7 +33,7 @@ ExportFolder::ExportFolder(FileSystem& files, std::string path, std::string mark
                                     : "not a folder",
                    .where = path_,
                    .expected = "a new or empty folder",
-                   .hint = earlier ? "--force replaces it" : "another name"});
+                   .hint = earlier ? "`force=true` replaces it" : "another name"});
     replaces_ = !empty;
   }
   const fs::path parent = parent_of(path_);
@@ -66,4 +66,4 @@ void ExportFolder::commit() {
   if (replaces_) fs::remove_all(old, ignored);
 }
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/cli/sheet.h"
+#include "glint/lab/sheet.h"
 
 #include <algorithm>
 
@@ -6,7 +6,7 @@
 #include "glint/base/matrix.h"
 #include "glint/io/png.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 constexpr size_t kGap = 6, kSide = 56;
@@ -72,4 +72,4 @@ void write_sheet(FileSystem& files, const std::string& path, const Sheet& sheet)
   write_png(files, path, PngColor::gray, width, height, page.span());
 }
 
-}  // namespace glint::cli
+}  // namespace glint

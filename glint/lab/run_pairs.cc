@@ -1,4 +1,4 @@
-#include "glint/cli/run_pairs.h"
+#include "glint/lab/run_pairs.h"
 
 #include <algorithm>
 #include <charconv>
@@ -8,11 +8,11 @@
 #include <sstream>
 
 #include "glint/base/error.h"
-#include "glint/lab/unit_words.h"
 #include "glint/io/json.h"
+#include "glint/lab/unit_words.h"
 #include "glint/train/run_file.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
@@ -53,17 +53,17 @@ std::string without_slash(std::string path) {
 [[noreturn]] void refuse_runs(const std::string& what, const std::string& hint = {}) {
   throw Error({.code = ErrorCode::usage,
                .what = what,
-               .where = "glint compare",
+               .where = "runs",
                .expected = "two runs, or several pairs of runs: A B, C D, ...",
-               .hint = hint.empty() ? "glint compare --help" : hint});
+               .hint = hint});
 }
 
 [[noreturn]] void refuse_folder(const std::string& directory) {
   throw Error({.code = ErrorCode::bad_file,
                .what = there(directory) ? "not a run directory" : "no such run directory",
                .where = directory,
-               .expected = "a directory that glint train made, or a folder with seed-0, seed-1, ... of them",
-               .hint = "glint train quick --out DIR makes one"});
+               .expected = "a directory that a training made, or a folder with seed-0, seed-1, ... of them",
+               .hint = "`train(quick, out=DIR)` makes one"});
 }
 
 std::string seed_list(const std::vector<uint64_t>& seeds) {
@@ -72,8 +72,8 @@ std::string seed_list(const std::vector<uint64_t>& seeds) {
   return text;
 }
 
-void add_pairs(const Context& context, const std::string& a, const std::string& b,
-               std::vector<RunPair>& pairs) {
+void add_pairs(const std::string& a, const std::string& b, std::vector<RunPair>& pairs,
+               std::vector<std::string>& notes) {
   const bool run_a = is_run(a), run_b = is_run(b);
   const std::map<uint64_t, std::string> in_a = seeds_in(a), in_b = seeds_in(b);
   if (!run_a && in_a.empty()) refuse_folder(a);
@@ -83,8 +83,9 @@ void add_pairs(const Context& context, const std::string& a, const std::string& 
     return;
   }
   if (run_a != run_b)
-    refuse_runs("a run cannot be paired with a folder of runs: " + a + " and " + b,
-                "glint compare " + (run_a ? a + " " + in_b.begin()->second : in_a.begin()->second + " " + b));
+    refuse_runs(
+        "a run cannot be paired with a folder of runs: " + a + " and " + b,
+        "`compare(" + (run_a ? a + ", " + in_b.begin()->second : in_a.begin()->second + ", " + b) + ")`");
   std::vector<uint64_t> alone;
   const size_t before = pairs.size();
   for (const auto& [seed, path] : in_a) {
@@ -98,19 +99,19 @@ void add_pairs(const Context& context, const std::string& a, const std::string& 
     if (!in_a.contains(seed)) alone.push_back(seed);
   if (pairs.size() == before) refuse_runs("the two folders have no seed in common: " + a + " and " + b);
   if (!alone.empty())
-    context.say("note: only one of " + a + " and " + b + " has seed " + seed_list(alone) + "; left out");
+    notes.push_back("only one of " + a + " and " + b + " has seed " + seed_list(alone) + "; left out");
 }
 
 }  // namespace
 
-std::vector<RunPair> run_pairs(const Context& context, const std::vector<std::string>& arguments) {
+std::vector<RunPair> run_pairs(const std::vector<std::string>& arguments, std::vector<std::string>& notes) {
   if (arguments.size() < 2) refuse_runs(arguments.empty() ? "no runs are given" : "only one run is given");
   if (arguments.size() % 2 != 0)
     refuse_runs("an odd number of runs is given, " + std::to_string(arguments.size()) +
                 ": the last has no partner");
   std::vector<RunPair> pairs;
   for (size_t i = 0; i < arguments.size(); i += 2)
-    add_pairs(context, without_slash(arguments[i]), without_slash(arguments[i + 1]), pairs);
+    add_pairs(without_slash(arguments[i]), without_slash(arguments[i + 1]), pairs, notes);
   return pairs;
 }
 
@@ -130,7 +131,7 @@ std::vector<std::string> listed_runs(const std::string& text) {
   if (runs.size() < 2)
     throw Error({.code = ErrorCode::usage,
                  .what = "a control needs two runs",
-                 .where = "--control " + text,
+                 .where = "control",
                  .expected = "two runs with a comma between them, or a folder with one run a seed"});
   return runs;
 }
@@ -150,11 +151,11 @@ std::vector<size_t> parse_class_list(const std::string& text, const std::vector<
     if (word.minus)
       throw Error({.code = ErrorCode::usage,
                    .what = "a difference of classes is not possible here",
-                   .where = "--unit " + text,
+                   .where = "unit",
                    .expected = "classes: all, 3, 3..5, or 0,2,7..9"});
     classes.insert(word.plus);
   }
   return {classes.begin(), classes.end()};
 }
 
-}  // namespace glint::cli
+}  // namespace glint

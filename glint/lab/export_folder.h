@@ -5,7 +5,7 @@
 
 #include "glint/base/file.h"
 
-namespace glint::cli {
+namespace glint {
 
 class ExportFolder {
  public:
@@ -25,4 +25,4 @@ class ExportFolder {
   bool replaces_ = false;
 };
 
-}  // namespace glint::cli
+}  // namespace glint

@@ -1,12 +1,15 @@
-#include "glint/cli/attack_measure.h"
+#include "glint/lab/attack.h"
 
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/error.h"
 #include "glint/base/statistics.h"
-#include "glint/cli/run_pairs.h"
+#include "glint/base/text.h"
+#include "glint/lab/attack_report.h"
+#include "glint/lab/run_pairs.h"
 
-namespace glint::cli {
+namespace glint {
 namespace {
 
 // Enough for a mean that does not move.
@@ -32,6 +35,17 @@ double mean_length(const ImageSet& images) {
   return sum / static_cast<double>(std::max<size_t>(images.count(), 1));
 }
 
+// An example image, plain (strength 0) or under the mask.
+std::vector<float> example_pixels(const ImageSet& test, size_t index, std::span<const float> mask,
+                                  double strength) {
+  std::vector<float> out(test.pixels.cols());
+  for (size_t i = 0; i < out.size(); i++)
+    out[i] = std::clamp(
+        static_cast<float>(test.pixels(index, i)) / 255.0f + static_cast<float>(strength) * mask[i], 0.0f,
+        1.0f);
+  return out;
+}
+
 AttackExample find_example(const ImageReading& reading, const ImageSet& test, std::span<const uint32_t> plain,
                            size_t unit, std::span<const float> mask, double strength) {
   std::vector<uint32_t> rows = pick(test, unit, true, test.count());
@@ -43,34 +57,24 @@ AttackExample find_example(const ImageReading& reading, const ImageSet& test, st
   size_t at = 0;
   for (size_t i = rows.size(); i-- > 0;)
     if (masked[i] != unit) at = i;
-  return {.found = true, .index = rows[at], .label = unit, .plain = plain[rows[at]], .masked = masked[at]};
+  return {.found = true,
+          .index = rows[at],
+          .label = unit,
+          .plain = plain[rows[at]],
+          .masked = masked[at],
+          .pixels = example_pixels(test, rows[at], mask, 0),
+          .masked_pixels = example_pixels(test, rows[at], mask, strength)};
 }
 
-}  // namespace
-
-std::string_view name(MaskKind kind) {
-  return kind == MaskKind::eigen ? "eigen" : kind == MaskKind::shuffled ? "shuffled" : "random";
-}
-
-std::string_view name(AttackGoal goal) { return goal == AttackGoal::away ? "away" : "towards"; }
-
-AttackSummary summary(const Attack& attack, AttackGoal goal, MaskKind kind, size_t strength) {
-  std::vector<double> success, accuracy;
-  for (const std::array<AttackResult, 2>& unit : attack.results) {
-    const AttackPoint& p = unit[goal == AttackGoal::away ? 0 : 1].curve[static_cast<size_t>(kind)][strength];
-    if (p.eligible) success.push_back(p.success);
-    if (p.images) accuracy.push_back(p.accuracy);
-  }
-  const MeanAndSd s = mean_and_sd(success), a = mean_and_sd(accuracy);
-  return {.success = s.mean, .success_sd = s.sd, .accuracy = a.mean, .accuracy_sd = a.sd};
-}
-
-Attack measure_attack(OpenedRun& run, const AttackOptions& options, uint64_t seed) {
+Attack measure_attack(const Engine& engine, OpenedRun& run, const AttackRequest& options) {
   const ImageReading& reading = run.reading();
   const ImageSet &train = run.data().train, &test = run.data().test;
   const std::vector<GateLine> lines = run.lines(options.form);
   const Units classes = reading.classes();
   Attack attack;
+  attack.run = run.run().directory, attack.data = run.data().name;
+  attack.form = options.form, attack.terms = options.terms, attack.strengths = options.strengths;
+  attack.height = test.height, attack.width = test.width;
   attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);
   attack.fidelity =
@@ -81,6 +85,7 @@ Attack measure_attack(OpenedRun& run, const AttackOptions& options, uint64_t see
   const std::vector<uint32_t> plain = decisions(reading, test.pixels, all);
 
   for (const size_t unit : attack.units) {
+    engine.check_stop();
     attack.unit_names.push_back(run.class_text(unit));
     std::array<AttackResult, 2> both;
     for (size_t g = 0; g < 2; g++) {
@@ -88,7 +93,7 @@ Attack measure_attack(OpenedRun& run, const AttackOptions& options, uint64_t see
       const bool own = goal == AttackGoal::away;
       AttackResult& result = both[g];
       const std::vector<uint32_t> mean_rows = pick(train, unit, own, kMeanImages);
-      const uint64_t mask_seed = seed + 2 * unit + g;
+      const uint64_t mask_seed = options.seed + 2 * unit + g;
       result.masks[0] = mean_rows.empty() ? std::vector<float>(test.pixels.cols())
                                           : class_mask(reading, classes.weights.view().row(unit), lines,
                                                        layer_means(reading, train.pixels, mean_rows),
@@ -111,10 +116,50 @@ Attack measure_attack(OpenedRun& run, const AttackOptions& options, uint64_t see
   attack.shown = options.strengths.size() - 1;
   for (size_t s = options.strengths.size(); s-- > 0;)
     if (summary(attack, AttackGoal::away, MaskKind::eigen, s).success >= 0.5) attack.shown = s;
-  for (size_t u = 0; u < attack.units.size(); u++)
+  for (size_t u = 0; u < attack.units.size(); u++) {
     attack.examples.push_back(find_example(reading, test, plain, attack.units[u],
-                                           attack.results[u][0].masks[0], options.strengths[attack.shown]));
+                                           attack.results[u][0].masks[0], attack.shown_strength()));
+    AttackExample& e = attack.examples.back();
+    e.plain_text = run.class_text(e.plain), e.masked_text = run.class_text(e.masked);
+  }
   return attack;
 }
 
-}  // namespace glint::cli
+}  // namespace
+
+std::string_view name(MaskKind kind) {
+  return kind == MaskKind::eigen ? "eigen" : kind == MaskKind::shuffled ? "shuffled" : "random";
+}
+
+std::string_view name(AttackGoal goal) { return goal == AttackGoal::away ? "away" : "towards"; }
+
+AttackSummary summary(const Attack& attack, AttackGoal goal, MaskKind kind, size_t strength) {
+  std::vector<double> success, accuracy;
+  for (const std::array<AttackResult, 2>& unit : attack.results) {
+    const AttackPoint& p = unit[goal == AttackGoal::away ? 0 : 1].curve[static_cast<size_t>(kind)][strength];
+    if (p.eligible) success.push_back(p.success);
+    if (p.images) accuracy.push_back(p.accuracy);
+  }
+  const MeanAndSd s = mean_and_sd(success), a = mean_and_sd(accuracy);
+  return {.success = s.mean, .success_sd = s.sd, .accuracy = a.mean, .accuracy_sd = a.sd};
+}
+
+Attack attack(const Engine& engine, const AttackRequest& request) {
+  if (request.strengths.empty())
+    throw Error({.code = ErrorCode::usage, .what = "no strength is given", .where = "strengths"});
+  for (const double s : request.strengths)
+    if (!(s >= 0 && s <= 1000))
+      throw Error({.code = ErrorCode::usage,
+                   .what = number_text(s) + " is no strength",
+                   .where = "strengths",
+                   .expected = "numbers from 0 to 1000",
+                   .hint = "`strengths=0,1,2,4,8`"});
+  OpenedRun run(engine, request.reading);
+  Attack result = measure_attack(engine, run, request);
+  if (!request.figures) return result;
+  result.figures = figures_directory(request.out.empty() ? result.run : request.out);
+  write_figures(engine, draw_attack(result, result.figures));
+  return result;
+}
+
+}  // namespace glint

@@ -1,0 +1,207 @@
+#include "glint/lab/page.h"
+
+#include <algorithm>
+#include <cmath>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+#include "glint/base/version.h"
+#include "glint/lab/page_run.h"
+#include "glint/report/page.h"
+#include "glint/report/page_pack.h"
+#include "glint/train/run_dir.h"
+
+namespace glint {
+namespace {
+
+// Signed pictures on 255 levels, each on its own scale: 128 is 0.
+Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
+  Matrix<uint8_t> out(pictures.rows(), pictures.cols());
+  for (size_t k = 0; k < pictures.rows(); k++) {
+    double most = 0;
+    for (const double x : pictures.row(k)) most = std::max(most, std::fabs(x));
+    for (size_t i = 0; i < pictures.cols(); i++)
+      out(k, i) = static_cast<uint8_t>(128 + (most > 0 ? std::lround(127 * pictures(k, i) / most) : 0));
+  }
+  return out;
+}
+
+PageForm read_form(OpenedRun& run, const std::string& name, const ImagePass& pass,
+                   std::span<const uint32_t> labels, size_t strongest) {
+  const std::vector<GateLine> lines = run.lines(name);
+  const ImageReading& reading = run.reading();
+  const FormReading read = reading.read(reading.classes(), lines.back(), pass, labels);
+  const TruncationCurve curve = reading.truncation(read, pass, labels);
+
+  PageForm form;
+  form.name = name;
+  form.gain = lines.back().gain;
+  form.shift = lines.back().shift;
+  for (size_t i = 0; i < reading.last(); i++) form.below.push_back(lines[i].gain);
+  const size_t classes = read.units.size(), width = read.units[0].spectrum.width();
+  form.values = Matrix<double>(classes, width);
+  form.vectors = Matrix<float>(classes * 2 * strongest, width);
+  for (size_t c = 0; c < classes; c++) {
+    const Spectrum& s = read.units[c].spectrum;
+    std::ranges::copy(s.values, form.values.view().row_ptr(c));
+    for (size_t k = 0; k < 2 * strongest; k++) {
+      const size_t rank = k < strongest ? k : width - 2 * strongest + k;
+      const std::span<const double> v = s.vectors.view().row(rank);
+      std::transform(v.begin(), v.end(), form.vectors.view().row_ptr(c * 2 * strongest + k),
+                     [](double x) { return static_cast<float>(x); });
+    }
+  }
+  if (reading.layers() > 1) {
+    Matrix<double> vectors(form.vectors.rows(), width);
+    std::ranges::copy(form.vectors.span(), vectors.data());
+    form.pictures = on_levels(reading.pictures(reading.last(), vectors, lines));
+  }
+  form.accuracy = curve.accuracy;
+  form.agreement = curve.agreement;
+  form.fidelity = read.fidelity;
+  return form;
+}
+
+// How much the logits of the images change when the page holds the weights as f16.
+double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrixView<uint8_t> pixels,
+                      ConstMatrixView<float> logits) {
+  ImageModel rounded = model;
+  for (float& w : rounded.weights.span()) w = from_half(to_half(w));
+  const ImagePass pass =
+      ImageReading(rounded, engine.compute(), engine.linalg()).run(pixels, model.config.layers - 1);
+  double most = 0;
+  for (size_t i = 0; i < pass.logits.rows(); i++)
+    for (size_t c = 0; c < pass.logits.cols(); c++)
+      most = std::max(most, std::fabs(static_cast<double>(pass.logits(i, c)) - logits(i, c)));
+  return most;
+}
+
+PageRun read_run(OpenedRun& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
+                 ConstMatrixView<uint8_t> shown) {
+  const ImageModel& model = run.model();
+  PageRun page;
+  page.name = short_run_name(run.run().directory);
+  page.config = model.config;
+  page.data = model.data;
+  page.height = model.height;
+  page.width = model.width;
+  page.class_names = model.class_names;
+  page.weights.assign(model.weights.span().begin(), model.weights.span().end());
+
+  const ImageReading& reading = run.reading();
+  const ImagePass pass = reading.run(test.pixels, reading.last());
+  const std::vector<uint32_t> labels = labels_of(test);
+  page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
+  page.forms.push_back(read_form(run, "weights", pass, labels, page.strongest));
+  // A line through the identity is the identity.
+  if (model.config.gate.kind != GateKind::Identity)
+    page.forms.push_back(read_form(run, "calibrated", pass, labels, page.strongest));
+
+  page.logits = Matrix<float>(shown.rows(), model.config.classes);
+  std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
+  page.half_deviation = half_deviation(model, engine, shown, page.logits);
+
+  page.run = page_run_info(run.run().directory);
+  page.metrics = read_metrics(run.run().directory);
+  return page;
+}
+
+void check_pair(const ImageModel& a, const ImageModel& b, const std::string& where) {
+  if (a.height == b.height && a.width == b.width && a.config.classes == b.config.classes) return;
+  const auto text = [](const ImageModel& m) {
+    return std::to_string(m.height) + " x " + std::to_string(m.width) + " images and " +
+           std::to_string(m.config.classes) + " classes";
+  };
+  throw Error({.code = ErrorCode::usage,
+               .what = "the two runs cannot be compared: the second has " + text(b),
+               .where = where,
+               .expected = text(a) + ", as the first"});
+}
+
+PageImages page_images(const Dataset& data, size_t most) {
+  const ImageSet& test = data.test;
+  const size_t count = std::min(most, test.count());
+  PageImages images;
+  images.total = test.count();
+  images.what = (count == test.count() ? "All " : "The first ") + std::to_string(count) + " test images of " +
+                data.name;
+  images.pixels = Matrix<uint8_t>(count, test.pixels.cols());
+  std::copy_n(test.pixels.data(), images.pixels.size(), images.pixels.data());
+  images.labels.assign(test.labels.begin(), test.labels.begin() + static_cast<std::ptrdiff_t>(count));
+  return images;
+}
+
+PageResult write_image_page(const Engine& engine, const PageRequest& q) {
+  OpenedRun first(engine, q.first);
+  std::unique_ptr<OpenedRun> second;
+  if (!q.second.empty()) {
+    ReadingOptions other = q.first;
+    other.run = q.second;
+    second = std::make_unique<OpenedRun>(engine, other, first.share_data());
+    check_pair(first.model(), second->model(), q.second);
+  }
+  const ImageSet& test = first.data().test;
+  PageData data;
+  data.version = kVersion;
+  data.images = page_images(first.data(), q.images);
+  const ConstMatrixView<uint8_t> shown = std::as_const(data.images.pixels).view();
+  data.runs.push_back(read_run(first, q, engine, test, shown));
+  engine.check_stop();
+  if (second) data.runs.push_back(read_run(*second, q, engine, test, shown));
+
+  const Page page = make_page(data, q.limit);
+  PageResult result{.page = q.out.empty() ? first.run().directory + "/explorer.html" : q.out,
+                    .bytes = page.html.size(),
+                    .half = page.half,
+                    .images = shown.rows(),
+                    .runs = {}};
+  write_atomic(engine.files(), result.page, page.html);
+  for (const PageRun& run : data.runs) {
+    result.logit_deviation = std::max(result.logit_deviation, run.half_deviation);
+    result.runs.push_back({run.name, {}});
+    for (const PageForm& f : run.forms)
+      result.runs.back().forms.push_back({.name = f.name, .fidelity = f.fidelity, .layers = {}});
+  }
+  return result;
+}
+
+OrderedJson to_json(const PageFormResult& form, bool language) {
+  if (!language) return {{"r2", form.fidelity.r2}, {"agreement", form.fidelity.agreement}};
+  OrderedJson layers = OrderedJson::array();
+  for (const PageLayerFidelity& l : form.layers)
+    layers.push_back({{"r2", l.r2},
+                      {"correlation", l.correlation},
+                      {"eigenvectors_r2", l.eigenvectors_r2},
+                      {"linear_share", l.linear_share}});
+  return layers;
+}
+
+}  // namespace
+
+PageResult write_page(const Engine& engine, const PageRequest& request) {
+  if (model_kind(open_run(request.first.run).directory) != ModelKind::language)
+    return write_image_page(engine, request);
+  if (!request.second.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the page of a language run shows one run",
+                 .where = request.second,
+                 .expected = "no second run",
+                 .hint = "make a page of each"});
+  return write_language_page(engine, request);
+}
+
+OrderedJson to_json(const PageResult& r) {
+  OrderedJson j = {
+      {"schema", "glint-page/1"}, {"page", r.page}, {"bytes", r.bytes}, {"weights", r.half ? "f16" : "f32"}};
+  if (r.half) j["logit_deviation"] = r.logit_deviation;
+  if (!r.language) j["images"] = r.images;
+  j["runs"] = OrderedJson::array();
+  for (const PageRunResult& run : r.runs) {
+    OrderedJson forms = OrderedJson::object();
+    for (const PageFormResult& form : run.forms) forms[form.name] = to_json(form, r.language);
+    j["runs"].push_back({{"name", run.name}, {"forms", forms}});
+  }
+  return j;
+}
+
+}  // namespace glint

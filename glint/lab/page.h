@@ -1,0 +1,53 @@
+// The explorer of a run, or of two image runs beside each other: one HTML file in which a person sees why a
+// model decides as it does.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/io/json_fwd.h"
+#include "glint/lab/engine.h"
+#include "glint/lab/opened_run.h"
+
+namespace glint {
+
+struct PageRequest {
+  ReadingOptions first;
+  std::string second;      // another image run; "": none
+  std::string out;         // "": explorer.html in the run
+  size_t images = 1000;    // test images that the page of an image run holds
+  size_t vectors = 8;      // eigenvectors of either sign that it holds for every class
+  size_t limit = 5000000;  // largest size in bytes
+};
+
+// How far to trust one layer of a language run.
+struct PageLayerFidelity {
+  double r2 = 0, correlation = 0, eigenvectors_r2 = 0, linear_share = 0;
+};
+
+struct PageFormResult {
+  std::string name;                            // "weights", "calibrated"
+  Fidelity fidelity = {};                      // of an image run
+  std::vector<PageLayerFidelity> layers = {};  // of a language run
+};
+
+struct PageRunResult {
+  std::string name;
+  std::vector<PageFormResult> forms;
+};
+
+struct PageResult {
+  std::string page;  // the file
+  size_t bytes = 0;
+  bool half = false;           // the weights are f16, because f32 would be over the limit
+  double logit_deviation = 0;  // how much a logit changes at most when the weights are f16
+  bool language = false;
+  size_t images = 0;  // of image runs
+  std::vector<PageRunResult> runs;
+};
+
+// Error (usage) for a second run that does not fit the first, and for a page over the limit even with f16.
+PageResult write_page(const Engine& engine, const PageRequest& request);
+OrderedJson to_json(const PageResult& result);
+
+}  // namespace glint

@@ -1,0 +1,19 @@
+// What the pages of image and language runs have in common. For lab/page*.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/io/json.h"
+#include "glint/lab/page.h"
+
+namespace glint {
+
+PageResult write_language_page(const Engine& engine, const PageRequest& request);
+
+// What a reader of a page should call a run: without the folders of this machine.
+std::string short_run_name(const std::string& directory);
+// run.json without where the data came from; an empty object where there is none.
+Json page_run_info(const std::string& directory);
+
+}  // namespace glint
