@@ -51,7 +51,8 @@ void choose_kind(TrainOptions& options, const std::string& recipe, const OptionC
     return std::ranges::any_of(
         table, [&](const OptionSpec& s) { return s.kind == OptionSpec::For::text && named(s.name); });
   };
-  const bool text_keys = any_for_text([&](const std::string& name) { return find_key(keys, name) != nullptr; });
+  const bool text_keys =
+      any_for_text([&](const std::string& name) { return find_key(keys, name) != nullptr; });
   const bool text_changes = any_for_text([&](const std::string& name) { return is_given(changes, name); });
   const RecipeKey* data_key = is_given(changes, "data") ? nullptr : find_key(keys, "data");
   const std::string named = data_key ? data_key->where : "data";
@@ -161,8 +162,8 @@ void TrainingResult::check_done() const {
     if (!run.done())
       throw Error({.code = ErrorCode::interrupted,
                    .what = run.steps == 0 ? "interrupted before this run began"
-                                          : "interrupted; saved at step " + std::to_string(run.steps) + " of " +
-                                                std::to_string(run.total_steps),
+                                          : "interrupted; saved at step " + std::to_string(run.steps) +
+                                                " of " + std::to_string(run.total_steps),
                    .where = run.out,
                    .hint = "the same command goes on from there"});
 }

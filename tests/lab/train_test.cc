@@ -25,7 +25,8 @@ void expect_usage(const std::string& recipe, const OptionChanges& changes, const
 }
 
 TEST(TrainingOptions, ChangesComeOverTheRecipeAndTheLastCounts) {
-  const TrainingOptions t = training_options("quick", {{"gate", "relu"}, {"epochs", "3"}, {"gate", "swiglu"}});
+  const TrainingOptions t =
+      training_options("quick", {{"gate", "relu"}, {"epochs", "3"}, {"gate", "swiglu"}});
   EXPECT_EQ(t.label, "quick");
   EXPECT_EQ(t.options.gate, "silu");
   EXPECT_EQ(t.options.epochs, 3u);
@@ -53,7 +54,8 @@ TEST(Train, OneRunPerSeedAndTheirMean) {
   ASSERT_EQ(result.runs.size(), 2u);
   EXPECT_EQ(result.runs[1].out, folder.path() + "/runs/seed-3");
   EXPECT_EQ(result.runs[1].steps, result.runs[1].total_steps);
-  EXPECT_DOUBLE_EQ(result.test_loss.mean, (result.runs[0].last.test_loss + result.runs[1].last.test_loss) / 2);
+  EXPECT_DOUBLE_EQ(result.test_loss.mean,
+                   (result.runs[0].last.test_loss + result.runs[1].last.test_loss) / 2);
   const auto json = to_json(result);
   EXPECT_EQ(json.begin().key(), "schema");
   EXPECT_EQ(json["schema"], "glint-train/1");
@@ -67,8 +69,9 @@ TEST(Train, OneRunPerSeedAndTheirMean) {
 
 TEST(Train, SeedAndSeedsExcludeEachOther) {
   const Engine engine({.threads = 1});
-  EXPECT_THROW(train(engine, {.recipe = "quick", .changes = {{"seed", "1"}}, .seeds = {0, 1}, .out = "nowhere"}),
-               Error);
+  EXPECT_THROW(
+      train(engine, {.recipe = "quick", .changes = {{"seed", "1"}}, .seeds = {0, 1}, .out = "nowhere"}),
+      Error);
 }
 
 TEST(Train, StoppedBeforeItBeganSaysSo) {
