@@ -18,16 +18,7 @@ double steady_seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
-std::string two_digits(long long n) { return (n < 10 ? "0" : "") + std::to_string(n); }
-
 }  // namespace
-
-std::string duration_text(double seconds) {
-  const long long s = std::llround(std::clamp(seconds, 0.0, 1e9));
-  const long long hours = s / 3600, minutes = s / 60 % 60;
-  if (hours > 0) return std::to_string(hours) + ":" + two_digits(minutes) + ":" + two_digits(s % 60);
-  return std::to_string(minutes) + ":" + two_digits(s % 60);
-}
 
 std::string rate_text(double per_second) {
   double value = std::clamp(per_second, 0.0, 1e17);

@@ -8,6 +8,7 @@
 #include <string>
 #include <string_view>
 
+#include "glint/base/duration.h"
 #include "glint/cli/terminal.h"
 
 namespace glint::cli {
@@ -56,8 +57,6 @@ class Progress {
   bool visible_ = false;
 };
 
-// 3725 -> "1:02:05", 65 -> "1:05".
-std::string duration_text(double seconds);
 // Three significant digits: 950, 1.23k, 45.6M.
 std::string rate_text(double per_second);
 

@@ -1,4 +1,5 @@
-// Training runs side by side: what the verbs that train share.
+// Training runs side by side, each in a directory of its own: what lab/train.h and the paper's plan are made
+// of.
 #pragma once
 
 #include <functional>
@@ -57,9 +58,8 @@ struct JobHooks {
 };
 
 // Each job on its own threads beside the others, as many in all as the engine has, which wastes no time at
-// barriers. The result of a job does
-// not depend on it. Stops at a signal, or at the first error that the hooks do not take, which it throws when
-// the others have ended.
+// barriers. The result of a job does not depend on it. Stops when the engine is asked to stop, or at the
+// first error that the hooks do not take, which it throws when the others have ended.
 void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
               const JobHooks& hooks);
 

@@ -6,8 +6,8 @@
 #include <variant>
 #include <vector>
 
+#include "glint/report/finding.h"
 #include "glint/report/table.h"
-#include "glint/report/verdicts.h"
 
 namespace glint {
 
@@ -61,7 +61,6 @@ struct Commands {
   std::vector<std::string> lines;
 };
 
-using Findings = std::vector<Finding>;
 using Block = std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotation, Commands, Findings>;
 
 struct ReportSection {

@@ -10,10 +10,11 @@ cd "$work" || exit 1
 refused "tabel1" reproduce tabel1
 refused "--shard" reproduce --shard 3/2
 refused "--shard" reproduce --shard two
-refused "--data" reproduce --data some/folder
+refused "is not the name of a data set" reproduce --data some/folder
 refused "no data set is named" reproduce --data ,
 refused "not a corpus" reproduce stories --stories nowhere
-refused "glint tokenize" reproduce fig1 --stories /etc
+refused "a tokenized corpus" reproduce fig1 --stories /etc
+refused "exclude each other" reproduce --judge-only --shard 1/2
 
 # Two shares, as two machines would train them; the second is interrupted and goes on.
 run reproduce --quick --data glyphs --seeds 1 --shard 1/2 --out first --quiet
@@ -46,8 +47,11 @@ expect_out '"verdict": "not tested at this scale"'
 expect_out '"decided": 0'
 [ "$before" = "$(stamps)" ] || fail "finished runs were trained again"
 
+expect_out '"schema": "glint-reproduce/1"'
+cp "$work/out" "$work/all.json"
+
 # The report and its files.
-for name in report.html report.md timing.json tables/table1.csv tables/table1.json tables/paired.csv \
+for name in report.html report.md measured.json timing.json tables/table1.csv tables/table1.json tables/paired.csv \
   tables/verdicts.json tables/fidelity.csv tables/depth.csv tables/timing.csv tables/runs.csv figures/figure1.svg \
   figures/figure1.csv figures/figure3-glyphs-loss.svg figures/figure3-glyphs-accuracy.csv figures/figure2a-glyphs.svg \
   figures/figure2b-glyphs-weights-pixels.csv figures/spectrum-glyphs-5.svg figures/explanation.svg \
@@ -83,9 +87,28 @@ runs = json.load(open("first/tables/runs.json"))
 assert len(runs) == 23 and all(r["state"] == "finished" for r in runs)
 EOF
 
-# A part has a folder of its own and leaves the files of the whole alone; what is small is small in every part.
+# Judged and written again from what was measured, without a run: the same bytes.
 files() { (cd first && sha256sum report.* tables/* figures/*); }
 whole=$(files)
+mv first/runs elsewhere
+rm -r first/report.* first/tables first/figures
+run reproduce --judge-only --out first --json
+expect_code 0
+cmp -s "$work/out" "$work/all.json" || fail "--judge-only finds something else: $(diff "$work/out" "$work/all.json")"
+[ "$whole" = "$(files)" ] || fail "--judge-only writes another report: $(diff <(echo "$whole") <(files))"
+[ ! -e first/runs ] || fail "--judge-only made runs"
+mv elsewhere first/runs
+run reproduce fig1 --judge-only --out first
+expect_code 3
+expect_err "nothing has been measured here yet"
+sed 's/"quick":true/"quick":false/' first/measured.json >first/changed.json
+cmp -s first/measured.json first/changed.json && fail "the test changed nothing"
+mkdir changed && mv first/changed.json changed/measured.json
+run reproduce --judge-only --out changed
+expect_code 3
+expect_err "damaged"
+
+# A part has a folder of its own and leaves the files of the whole alone; what is small is small in every part.
 for part in fig1 fig2 fig3 fidelity depth; do
   run reproduce $part --quick --data glyphs --seeds 1 --out first --json
   expect_code 0

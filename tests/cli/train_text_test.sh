@@ -125,12 +125,12 @@ refused "did you mean tales?" train --data talez --out "$work/x"
 # Keys of a recipe for the other kind of data are refused with their names and the line.
 refused "heads, context, micro-batch are for stories, but glyphs holds images" train tinystories-small --data glyphs --out "$work/x"
 expect_err "tinystories-small.toml, line "
-expect_err "glint train quick --data glyphs"
+expect_err "the recipe quick"
 run tokenize --tales 120 --vocab 300 --out "$work/corpus" --quiet
 expect_code 0
 refused "noise-std, noise-prob are for images" train mnist-4.1 --data "$work/corpus" --out "$work/x"
 expect_err "mnist-4.1.toml, line "
-expect_err "glint train tinystories-small --data $work/corpus"
+expect_err "the recipe tinystories-small"
 [ ! -e "$work/x" ] || fail "a refused training left something behind"
 refused "from 2 to 16384" train tales --context 1 --out "$work/x"
 refused "from 2 to 16384" train tales --context 16385 --out "$work/x"

@@ -84,7 +84,11 @@ TEST(Ops, RunAtEveryLevelOfThisProcessor) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, OpTest, ::testing::ValuesIn(op_table()),
-                         [](const auto& test) { return test.param.name; });
+                         [](const auto& test) {
+                           std::string name = test.param.name;
+                           std::replace(name.begin(), name.end(), '-', '_');
+                           return name;
+                         });
 
 }  // namespace
 void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }

@@ -1,0 +1,59 @@
+#include "glint/paper/experiments.h"
+
+#include "glint/base/error.h"
+#include "glint/paper/measuring.h"
+#include "glint/paper/sections.h"
+
+namespace glint {
+
+const std::vector<Experiment>& experiments() {
+  using enum RunSet;
+  static const std::vector<Experiment> kTable = {
+      {"table1",
+       "Table 1: performance",
+       {section_42, stories},
+       {measure_images, measure_stories},
+       write_table1},
+      {"fig3", "Figure 3: training curves", {section_42}, {measure_images}, write_figure3},
+      {"fig2",
+       "Figure 2: eigenvectors",
+       {section_41_pairs},
+       {measure_features, measure_similarity},
+       write_figure2},
+      {"fidelity",
+       "Fidelity of the forms",
+       {section_41_pairs, section_41_others},
+       {measure_trust},
+       write_fidelity},
+      {"depth", "Depth", {depth}, {measure_depth}, write_depth},
+      {"spectra",
+       "Appendix B: spectra",
+       {section_41_pairs},
+       {measure_class_spectra, measure_spectra},
+       write_spectra},
+      {"explain",
+       "Appendix B: a decision explained",
+       {section_41_pairs},
+       {measure_explanation},
+       write_explanation},
+      {"timing", "Appendix C: time of a gate", {}, {measure_timing}, write_timing},
+      {"stories", "Appendix D: stories", {stories}, {measure_stories, measure_samples}, write_stories},
+      {"fig1", "Figure 1: the gates", {}, {}, write_gates},
+  };
+  return kTable;
+}
+
+std::vector<Experiment> chosen_experiments(const std::string& what) {
+  if (what == "all") return experiments();
+  std::vector<std::string> names = {"all"};
+  for (const Experiment& e : experiments()) {
+    if (e.name == what) return {e};
+    names.push_back(e.name);
+  }
+  throw Error({.code = ErrorCode::usage,
+               .what = "there is no experiment '" + what + "'",
+               .where = "what",
+               .expected = suggest(what, names)});
+}
+
+}  // namespace glint

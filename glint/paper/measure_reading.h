@@ -1,0 +1,23 @@
+// Models of section 4.1 opened for measuring.
+#pragma once
+
+#include <memory>
+
+#include "glint/lab/opened_run.h"
+#include "glint/paper/measuring.h"
+
+namespace glint {
+
+// What one model says about its weights: computed once and shared by the parts.
+struct ModelReading {
+  Fidelity weights, calibrated;
+  TruncationCurve cut_weights, cut_calibrated;
+  std::vector<std::vector<double>> energy;  // [class][k - 1], weights form
+};
+
+// On the heap: its parts refer to each other, so it cannot move.
+std::unique_ptr<OpenedRun> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data);
+// The first finished SQS run, for pictures. Null when there is none.
+std::unique_ptr<OpenedRun> open_first_sqs(const Measuring& m, const std::string& data);
+
+}  // namespace glint

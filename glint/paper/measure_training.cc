@@ -1,0 +1,136 @@
+// Table 1, figure 3, the stories and depth: what the metrics of finished runs say, and what language models
+// write.
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/error.h"
+#include "glint/lab/generate.h"
+#include "glint/lab/run.h"
+#include "glint/paper/measuring.h"
+#include "glint/paper/samples.h"
+#include "glint/train/run_file.h"
+
+namespace glint {
+namespace {
+
+// Table 1 looks at the first evaluation at or after a quarter of the steps; the trainer has one there.
+RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
+  RunCurve curve{.seed = options.seed};
+  for (const Json& line : read_metrics(directory)) {
+    const double loss = line.value("test_loss", 0.0);
+    curve.points.push_back({line.value("step", uint64_t{0}), loss,
+                            options.text ? std::exp(loss) : line.value("test_accuracy", 0.0),
+                            line.value("train_loss", 0.0)});
+  }
+  // A finished run has an evaluation at its last step; without it the file was cut, and its last line is not
+  // the end of training.
+  const Json run = read_run_file(directory).json;
+  const uint64_t steps = run.value("steps", uint64_t{0}), count = run.value("evaluations", uint64_t{0});
+  if (curve.points.size() < count || curve.points.empty() || curve.points.back().step != steps)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the metrics of a finished run are not complete",
+                 .where = directory + "/metrics.jsonl",
+                 .expected = (count ? std::to_string(count) + " lines, " : std::string()) +
+                             "the last of step " + std::to_string(steps),
+                 .hint = "remove " + directory + "; the same command trains it again"});
+  const double total = static_cast<double>(steps);
+  for (size_t c = 0; c < kCheckpoints; c++)
+    for (const CurvePoint& p : curve.points)
+      if (static_cast<double>(p.step) >= kCheckpointShares[c] * total) {
+        curve.at[c] = p;
+        break;
+      }
+  for (size_t i = 0; i < kMilestones.size() && !options.text; i++)
+    for (const CurvePoint& p : curve.points)
+      if (p.metric >= kMilestones[i]) {
+        curve.reached[i] = p.step;
+        break;
+      }
+  return curve;
+}
+
+// The finished runs of one group.
+TaskRuns curves_of(const Measuring& m, const std::string& group, const std::string& data) {
+  TaskRuns task{.data = data};
+  for (const std::string_view gate : kPaperGates) {
+    GateRuns runs{.gate = std::string(gate), .runs = {}};
+    for (const PlannedRun* run : m.finished(group, gate)) {
+      RunCurve curve = curve_of(m.directory(*run), run->options);
+      task.text = run->options.text;
+      task.epochs = run->options.epochs;
+      task.steps = curve.points.back().step;
+      runs.runs.push_back(std::move(curve));
+    }
+    std::sort(runs.runs.begin(), runs.runs.end(),
+              [](const RunCurve& a, const RunCurve& b) { return a.seed < b.seed; });
+    if (!runs.runs.empty()) task.gates.push_back(std::move(runs));
+  }
+  return task;
+}
+
+}  // namespace
+
+void measure_images(Measuring& m) {
+  for (const std::string& data : m.plan.setup.images) {
+    if (m.measured.task(data)) continue;
+    TaskRuns task = curves_of(m, group_42(data), data);
+    if (task.gates.empty()) continue;
+    const auto images = m.data.images(data);
+    task.train = images->train.count(), task.test = images->test.count();
+    task.smaller = smaller_images(m.plan.setup, data);
+    m.measured.tasks.push_back(std::move(task));
+  }
+}
+
+void measure_stories(Measuring& m) {
+  const PlanSetup& setup = m.plan.setup;
+  const std::string key = stories_key(setup);
+  if (m.measured.task(key)) return;
+  TaskRuns task = curves_of(m, group_stories(setup), key);
+  if (task.gates.empty()) return;
+  const auto text = m.data.text(setup.stories);
+  task.train = text->train.stories(), task.test = text->valid.stories();
+  if (!setup.all_stories)
+    task.smaller = std::to_string(task.train) + " stories, where the paper has " +
+                   std::to_string(kPaperStories) + ", and smaller batches";
+  if (setup.quick) task.smaller = "a small model and one epoch";
+  if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
+  m.measured.tasks.push_back(std::move(task));
+}
+
+void measure_samples(Measuring& m) {
+  if (!m.measured.samples.empty()) return;
+  for (const std::string_view gate : kPaperGates)
+    for (const PlannedRun* run : m.finished(group_stories(m.plan.setup), gate)) {
+      if (run->options.seed != 0) continue;
+      GenerateRequest request{.prompt = kSamplePrompt, .sampling = {.temperature = kSampleTemperature}};
+      const GenerateResult result =
+          generate_stories(m.engine, load_language_run(m.engine, m.directory(*run)), request);
+      m.check_stop("writing stories");
+      const GeneratedStory& story = result.stories.front();
+      m.measured.samples.push_back(
+          {std::string(gate), printable(story.text + (story.ended ? "" : " \xe2\x80\xa6"))});
+    }
+}
+
+void measure_depth(Measuring& m) {
+  if (!m.measured.depth.empty()) return;
+  for (const std::string& data : m.plan.setup.images)
+    for (const char* gate : {"sqs", "identity"})
+      for (const uint64_t layers : depths()) {
+        const std::string group = group_depth(data, layers);
+        DepthPoint point{.data = data, .gate = gate, .layers = layers, .failed = m.failed(group, gate)};
+        for (const PlannedRun& run : m.plan.runs)
+          if (run.group == group) point.epochs = run.options.epochs;
+        for (const PlannedRun* run : m.finished(group, gate)) {
+          const RunCurve curve = curve_of(m.directory(*run), run->options);
+          point.accuracy.push_back(curve.points.back().metric);
+          point.loss.push_back(curve.points.back().loss);
+        }
+        if (point.accuracy.empty() && point.failed == 0) continue;
+        point.classes = m.data.images(data)->test.classes;
+        m.measured.depth.push_back(std::move(point));
+      }
+}
+
+}  // namespace glint

@@ -1,0 +1,187 @@
+// What the paper's experiments measured, as plain numbers: the tables, the figures and the verdicts are all
+// made from these and from nothing else. measured_file.h keeps them in a file.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glint/paper/paired.h"
+#include "glint/paper/paper_values.h"
+#include "glint/report/explain_figure.h"
+#include "glint/report/signed_picture.h"
+
+namespace glint {
+
+// Accuracies whose first step the paper speaks of.
+inline constexpr std::array<double, 3> kMilestones = {0.80, 0.85, 0.90};
+
+struct CurvePoint {
+  uint64_t step = 0;
+  double loss = 0, metric = 0;  // on the test set; metric as in table 1
+  double train_loss = 0;        // mean over the epoch so far
+};
+
+// One run of the plan: where it comes from, as run.json has it. Of one that is not finished only the first
+// five.
+struct MeasuredRun {
+  std::string path;   // in OUT/runs: "mnist-4.2/sqs/seed-0"
+  std::string group;  // "mnist-4.2"
+  std::string command;
+  std::string state;  // "finished", "failed" (numbers that are not finite) or "not run"
+  uint64_t seed = 0;
+  uint64_t steps = 0;
+  double seconds = 0;
+  std::string version = {}, cpu = {}, precision = {}, data_checksum = {};
+  bool finished() const { return state == "finished"; }
+  bool failed() const { return state == "failed"; }
+};
+
+// The curve of one finished training run.
+struct RunCurve {
+  uint64_t seed = 0;
+  std::vector<CurvePoint> points = {};                    // ascending in step
+  std::array<CurvePoint, kCheckpoints> at = {};           // table 1
+  std::array<uint64_t, kMilestones.size()> reached = {};  // first evaluated step; 0: never
+};
+
+struct GateRuns {
+  std::string gate;
+  std::vector<RunCurve> runs = {};  // one a seed, ascending
+  std::vector<double> loss(size_t checkpoint) const;
+  std::vector<double> metric(size_t checkpoint) const;
+  std::vector<double> train_loss(size_t checkpoint) const;
+};
+
+// All gates on one data set.
+struct TaskRuns {
+  std::string data;            // "mnist", "fashion-mnist", "stories", "glyphs"
+  bool text = false;           // the metric is a perplexity: lower is better
+  size_t train = 0, test = 0;  // images or stories
+  uint64_t steps = 0, epochs = 0;
+  std::vector<GateRuns> gates = {};  // in the paper's order
+  std::string smaller = {};          // how this is less than the paper's experiment; empty: it is not
+  const GateRuns* find(std::string_view gate) const;
+};
+
+enum class Quantity { loss, metric };
+// Over the seeds that both gates have.
+PairedDifference paired_at(const TaskRuns& task, std::string_view gate, std::string_view rival,
+                           Quantity quantity, size_t checkpoint);
+
+// Figure 2B: eigenvectors of SQS against those of the bilinear model of the same seed, by rank.
+struct SimilarityCurve {
+  std::string data, form, space, measure;            // form of the SQS model: "weights" or "calibrated"
+  std::vector<double> mean = {}, sd = {}, min = {};  // [rank]
+  std::vector<double> control = {};                  // [rank]: bilinear against bilinear of another seed
+  size_t pairs = 0;
+  std::vector<double> pair_sd = {}, control_sd = {};  // [rank]: between the means of the pairs
+  size_t control_pairs = 0;
+  std::string control_text = {};  // what the control is
+};
+
+// Appendix B: how much of a class's quadratic form its strongest eigenvectors carry.
+struct SpectrumShare {
+  std::string data, gate;
+  size_t few = 0, width = 0;        // eigenvectors counted, of so many
+  std::vector<double> energy = {};  // [class]: share of the sum of squared eigenvalues, mean over seeds
+  double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms a class, and with all
+  size_t seeds = 0;
+  std::vector<std::vector<double>> energy_by_seed = {};                      // [seed][class]
+  std::vector<double> few_accuracy_by_seed = {}, all_accuracy_by_seed = {};  // [seed]
+};
+
+// The spectrum of one class in the weights form, its strongest eigenvectors as pictures.
+struct ClassSpectrum {
+  size_t index = 0;
+  std::string name;                 // "3 Dress"
+  double r2 = 0;                    // of its logit
+  std::vector<double> values = {};  // descending
+  std::vector<uint32_t> groups = {};
+  std::vector<SignedPicture> positive = {}, negative = {};
+};
+
+// Figure 2A and appendix B: the SQS model of the first seed.
+struct ModelPictures {
+  std::string data;
+  PictureSize size;
+  double r2 = 0, agreement = 0;  // of the form with the model
+  std::vector<ClassSpectrum> classes = {};
+};
+
+// Appendix B: one decision of the SQS model of the first seed, in the calibrated form.
+struct ExplainedImage {
+  std::string data, run;  // run: its directory
+  size_t index = 0;       // of the test image
+  bool constant = false;  // the head has a bias
+  double r2 = 0, agreement = 0;
+  Explanation explanation = {};  // without title and note
+};
+
+// How far a quadratic form stands for the model.
+struct FormTrust {
+  std::string data, gate, form;
+  std::vector<double> agreement = {}, r2 = {}, correlation = {};  // [seed]
+  double accuracy_model = 0, accuracy_form = 0;                   // means
+  std::vector<double> accuracy_model_by_seed = {}, accuracy_form_by_seed = {};
+  std::vector<double> truncation = {};  // [k]: accuracy with k eigenvectors per class, mean over seeds
+};
+
+// One measured time of the timing table.
+struct TimedGate {
+  size_t batch = 0, width = 0;
+  std::string gate;  // "products": the bare matrix products
+  double median_ms = 0, low_ms = 0, high_ms = 0;
+  size_t repeats = 0;
+};
+
+struct TimingNumbers {
+  size_t shapes = 0, fastest = 0;                    // shapes in which SQS was the fastest of the five
+  std::vector<std::pair<std::string, double>> over;  // rival, geometric mean of SQS time / its time
+  size_t compared = 0, below_products = 0;  // gates of all shapes; measured faster than their own products
+};
+
+struct DepthPoint {
+  std::string data, gate;
+  size_t layers = 0;
+  std::vector<double> accuracy = {}, loss = {};  // [seed], at the end
+  size_t failed = 0;                             // runs that ended in numbers that are not finite
+  uint64_t epochs = 0;
+  size_t classes = 0;  // of the data: the loss of a guess is log(classes)
+};
+
+// What a language model wrote.
+struct StorySample {
+  std::string gate, text;
+};
+
+struct Measured {
+  std::string what = "all";  // or the name of the one experiment
+  bool quick = false;
+  size_t seeds = 0;
+  std::vector<std::string> images;   // the data sets, in the order of the report
+  std::string stories;               // "tales", or "stories" for a corpus
+  std::string out, command;          // the folder, and what made all this
+  std::string version, cpu, date;    // of the measuring
+  std::vector<std::string> notices;  // what the reader must know first
+  std::vector<MeasuredRun> runs;     // of the whole plan, in its order
+  std::vector<TaskRuns> tasks;
+  std::vector<SimilarityCurve> similarity;
+  std::vector<SpectrumShare> spectra;
+  std::vector<FormTrust> trust;
+  std::vector<TimedGate> times;
+  std::optional<TimingNumbers> timing;  // made from the times
+  std::vector<ModelPictures> pictures;  // one per data set
+  std::optional<ExplainedImage> explained;
+  std::vector<StorySample> samples;
+  std::vector<DepthPoint> depth;
+  std::string small_spectra;  // how the models of section 4.1 are less than the paper's; empty: they are not
+  std::string small_depth;
+  const TaskRuns* task(std::string_view data) const;
+  const ModelPictures* pictures_of(std::string_view data) const;
+};
+
+}  // namespace glint

@@ -1,0 +1,135 @@
+#include "glint/paper/measured_check.h"
+
+#include <algorithm>
+
+#include "glint/base/error.h"
+#include "glint/paper/experiments.h"
+
+namespace glint {
+namespace {
+
+class Checker {
+ public:
+  explicit Checker(const std::string& where) : where_(where) {}
+
+  void demand(bool good, const std::string& what, const std::string& expected) const {
+    if (good) return;
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "measured numbers do not fit together",
+                 .where = where_ + ", " + what,
+                 .expected = expected});
+  }
+  template <class T>
+  void length(const std::vector<T>& list, size_t n, const std::string& what) const {
+    demand(list.size() == n, what, "a list of " + std::to_string(n));
+  }
+  // A name that becomes part of a file name.
+  void plain(const std::string& name, const std::string& what) const {
+    demand(!name.empty() && name.find_first_of("/\\") == name.npos && name.front() != '.', what,
+           "a plain name");
+  }
+  void gate(const std::string& name, const std::string& what) const {
+    demand(std::ranges::find(kPaperGates, name) != kPaperGates.end(), what, "a gate of the paper");
+  }
+
+ private:
+  const std::string& where_;
+};
+
+void check(const Checker& c, const TaskRuns& task) {
+  c.plain(task.data, "tasks");
+  c.demand(!task.gates.empty(), "tasks", "gates in each");
+  for (const GateRuns& g : task.gates) {
+    c.gate(g.gate, "tasks.gates");
+    c.demand(!g.runs.empty(), "tasks.gates", "runs in each");
+    for (const RunCurve& r : g.runs) {
+      c.demand(!r.points.empty(), "tasks.gates.runs", "points in each");
+      c.demand(std::ranges::is_sorted(r.points, {}, &CurvePoint::step), "tasks.gates.runs.points",
+               "ascending steps");
+      for (const CurvePoint& p : r.points)  // both are drawn on logarithmic scales
+        c.demand(p.loss > 0 && p.metric >= 0, "tasks.gates.runs.points", "losses above 0");
+    }
+  }
+}
+
+void check(const Checker& c, const SimilarityCurve& s) {
+  c.plain(s.data, "similarity"), c.plain(s.form, "similarity"), c.plain(s.space, "similarity");
+  for (const std::vector<double>* list : {&s.sd, &s.min, &s.pair_sd})
+    c.length(*list, s.mean.size(), "similarity " + s.measure);
+  c.length(s.control_sd, s.control.size(), "similarity " + s.measure + ", control");
+}
+
+void check(const Checker& c, const SpectrumShare& s) {
+  c.gate(s.gate, "spectra");
+  for (const std::vector<double>* list : {&s.few_accuracy_by_seed, &s.all_accuracy_by_seed})
+    c.length(*list, s.seeds, "spectra");
+  c.length(s.energy_by_seed, s.seeds, "spectra.energy_by_seed");
+  for (const std::vector<double>& seed : s.energy_by_seed)
+    c.length(seed, s.energy.size(), "spectra.energy_by_seed");
+}
+
+void check(const Checker& c, const FormTrust& t) {
+  c.gate(t.gate, "trust");
+  for (const std::vector<double>* list :
+       {&t.r2, &t.correlation, &t.accuracy_model_by_seed, &t.accuracy_form_by_seed})
+    c.length(*list, t.agreement.size(), "trust");
+}
+
+void check(const Checker& c, PictureSize size, const std::string& what) {
+  c.demand(size.height > 0 && size.width > 0 && size.height <= 4096 && size.width <= 4096, what + ".size",
+           "1 to 4096 pixels each way");
+}
+
+void check(const Checker& c, const ModelPictures& model) {
+  c.plain(model.data, "pictures");
+  check(c, model.size, "pictures");
+  for (const ClassSpectrum& s : model.classes) {
+    c.demand(!s.values.empty(), "pictures.classes", "eigenvalues in each");
+    c.length(s.groups, s.values.size(), "pictures.classes.groups");
+    for (const auto* side : {&s.positive, &s.negative})
+      for (const SignedPicture& p : *side)
+        c.length(p.pixels, model.size.height * model.size.width, "pictures.classes.pixels");
+  }
+}
+
+void check(const Checker& c, const Explanation& e) {
+  check(c, e.size, "explained");
+  const size_t pixels = e.size.height * e.size.width;
+  c.length(e.input, pixels, "explained.input");
+  c.demand(!e.logits.empty(), "explained.logits", "one per class");
+  c.length(e.class_names, e.logits.size(), "explained.class_names");
+  c.length(e.probabilities, e.logits.size(), "explained.probabilities");
+  c.demand(!e.classes.empty(), "explained.classes", "at least one class");
+  for (const ExplainedClass& k : e.classes)
+    for (const auto* side : {&k.forward, &k.against})
+      for (const ExplainedTerm& term : *side) c.length(term.pixels, pixels, "explained.classes.pixels");
+}
+
+}  // namespace
+
+void check_measured(const Measured& m, const std::string& where) {
+  const Checker c(where);
+  c.demand(m.what == "all" ||
+               std::ranges::any_of(experiments(), [&](const Experiment& e) { return e.name == m.what; }),
+           "what", "all, or one experiment");
+  for (const std::string& data : m.images) c.plain(data, "images");
+  for (const MeasuredRun& run : m.runs)
+    c.demand(run.finished() || run.failed() || run.state == "not run", "runs.state",
+             "finished, failed or not run");
+  for (const TaskRuns& task : m.tasks) check(c, task);
+  for (const SimilarityCurve& s : m.similarity) check(c, s);
+  for (const SpectrumShare& s : m.spectra) check(c, s);
+  for (const FormTrust& t : m.trust) check(c, t);
+  for (const TimedGate& t : m.times)
+    c.demand(t.median_ms > 0 && t.batch > 0 && t.width > 0, "times", "times above 0");
+  for (const DepthPoint& p : m.depth) {
+    c.gate(p.gate, "depth");
+    c.length(p.loss, p.accuracy.size(), "depth.loss");
+    c.demand(p.classes > 0, "depth.classes", "at least one");
+  }
+  for (const ModelPictures& model : m.pictures) check(c, model);
+  if (m.explained) check(c, m.explained->explanation);
+  for (const StorySample& s : m.samples) c.gate(s.gate, "samples");
+}
+
+}  // namespace glint

@@ -1,0 +1,66 @@
+// What the paper's experiments train: every run with its place in OUT/runs and the command that makes it
+// alone.
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "glint/lab/jobs.h"
+#include "glint/train/options.h"
+
+namespace glint {
+
+struct PlanSetup {
+  std::string what = "all";  // or the name of one experiment
+  bool quick = false;
+  size_t seeds = 5;
+  std::vector<std::string> images = {"mnist", "fashion-mnist"};
+  std::string stories = "tales";  // or the folder of a corpus
+  bool all_stories = false;       // the corpus is about as large as the paper's
+  std::string precision = "f32";
+  std::vector<std::string> notices = {};  // what the reader of the report must know about all this
+};
+
+struct PlannedRun {
+  std::string group;                                         // "mnist-4.2": folder in OUT/runs
+  std::string recipe;                                        // that it starts from
+  std::vector<std::pair<std::string, std::string>> changes;  // options over the recipe
+  TrainOptions options;
+  std::string path() const;  // "mnist-4.2/sqs/seed-0"
+  std::string directory(const std::string& out) const { return out + "/runs/" + path(); }
+  std::string command(const std::string& out) const;
+};
+
+// Groups of runs that experiments share. Section 4.2: table 1 and figure 3. Section 4.1: what reads weights;
+// the pairs are SQS and bilinear, the others the remaining gates. Depth: 4.2 with other numbers of layers.
+enum class RunSet { section_42, section_41_pairs, section_41_others, depth, stories };
+
+struct Plan {
+  PlanSetup setup;
+  std::vector<PlannedRun> runs;  // each once
+};
+
+// The runs of these sets. Recipes are read here and nowhere else.
+Plan make_plan(PlanSetup setup, const std::vector<RunSet>& sets);
+
+// Names of groups.
+std::string group_42(const std::string& data);
+std::string group_41(const std::string& data);
+std::string group_depth(const std::string& data, uint64_t layers);
+std::string group_stories(const PlanSetup& setup);
+// How table 1 calls the text: "tales", or "stories" for a corpus.
+std::string stories_key(const PlanSetup& setup);
+
+std::vector<uint64_t> depths();
+
+// How a plan is less than the paper's experiment; empty: it is not.
+std::string smaller_images(const PlanSetup& setup, const std::string& data);
+std::string smaller_models(const PlanSetup& setup);  // those of section 4.1
+
+// A share of a plan, for one of several machines: every run whose index leaves `index` when divided by `of`.
+struct Shard {
+  size_t index = 0, of = 1;
+};
+
+}  // namespace glint

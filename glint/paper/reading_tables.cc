@@ -1,0 +1,342 @@
+// The tables about weights and times; those about training are in reproduction_tables.cc.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "glint/base/statistics.h"
+#include "glint/paper/reproduction_tables.h"
+
+namespace glint {
+namespace {
+
+std::string title(std::string_view data) { return std::string(data_title(data)); }
+std::string gate_text(std::string_view gate) { return std::string(gate_title(gate)); }
+std::string spread(const std::vector<double>& v, double scale, int decimals) {
+  const MeanAndSd m = mean_and_sd(v);
+  return fixed_text(scale * m.mean, decimals) +
+         (v.size() > 1 ? " \xc2\xb1 " + fixed_text(scale * m.sd, decimals) : "");
+}
+std::string sd_text(const std::vector<double>& v) {
+  return v.size() > 1 ? number_text(mean_and_sd(v).sd) : "";
+}
+
+}  // namespace
+
+ReportTable trust_table(std::span<const FormTrust> trust) {
+  ReportTable t{.name = "fidelity",
+                .caption =
+                    "How far the quadratic form of the weights stands for the model, on the whole test set: "
+                    "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. calibrated: "
+                    "one gain and shift a hidden unit, measured on training images. Agreement: share of "
+                    "images on which form and model decide alike.",
+                .heads = {{.text = "data", .align = Align::left},
+                          {.text = "gate", .align = Align::left},
+                          {.text = "form", .align = Align::left},
+                          {.text = "n"},
+                          {.text = "agreement %"},
+                          {.text = "R\xc2\xb2"},
+                          {.text = "correlation"},
+                          {.text = "accuracy of form %"},
+                          {.text = "of model %"}},
+                .keys = 3,
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "form"},
+                               {.header = "n"},
+                               {.header = "agreement"},
+                               {.header = "agreement_sd"},
+                               {.header = "r2"},
+                               {.header = "r2_sd"},
+                               {.header = "correlation"},
+                               {.header = "correlation_sd"},
+                               {.header = "accuracy_form"},
+                               {.header = "accuracy_form_sd"},
+                               {.header = "accuracy_model"},
+                               {.header = "accuracy_model_sd"}})};
+  std::string data, gate;
+  for (const FormTrust& f : trust) {
+    const bool new_data = f.data != data, new_gate = new_data || f.gate != gate;
+    const size_t n = f.agreement.size();
+    t.rows.push_back({{{new_data ? title(f.data) : ""},
+                       {new_gate ? gate_text(f.gate) : ""},
+                       {f.form},
+                       {std::to_string(n)},
+                       {spread(f.agreement, 100, 2)},
+                       {spread(f.r2, 1, 3)},
+                       {spread(f.correlation, 1, 3)},
+                       {spread(f.accuracy_form_by_seed, 100, 2)},
+                       {spread(f.accuracy_model_by_seed, 100, 2)}},
+                      new_gate});
+    std::vector<std::string> line = {f.data, f.gate, f.form, std::to_string(n)};
+    for (const std::vector<double>* v :
+         {&f.agreement, &f.r2, &f.correlation, &f.accuracy_form_by_seed, &f.accuracy_model_by_seed}) {
+      line.push_back(number_text(mean_and_sd(*v).mean));
+      line.push_back(sd_text(*v));
+    }
+    t.data.add(std::move(line));
+    data = f.data, gate = f.gate;
+  }
+  return t;
+}
+
+ReportTable energy_table(std::span<const SpectrumShare> spectra) {
+  ReportTable t{.name = "spectra",
+                .caption =
+                    "How much of a class's quadratic form (of the weights) its strongest eigenvectors carry: "
+                    "share of the sum of squared eigenvalues, in the class with the lowest mean, over all "
+                    "classes and in the class with the highest; and the accuracy of the form with these "
+                    "terms alone. Mean \xc2\xb1 standard deviation over n seeds.",
+                .heads = {{.text = "data", .align = Align::left},
+                          {.text = "gate", .align = Align::left},
+                          {.text = "n"},
+                          {.text = "strongest"},
+                          {.text = "lowest %"},
+                          {.text = "mean %"},
+                          {.text = "highest %"},
+                          {.text = "accuracy %"},
+                          {.text = "with all %"}},
+                .keys = 2,
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "n"},
+                               {.header = "strongest"},
+                               {.header = "of"},
+                               {.header = "class"},
+                               {.header = "energy"},
+                               {.header = "energy_sd"},
+                               {.header = "accuracy"},
+                               {.header = "accuracy_sd"},
+                               {.header = "accuracy_all"},
+                               {.header = "accuracy_all_sd"}})};
+  std::string data;
+  for (const SpectrumShare& s : spectra) {
+    if (s.energy.empty()) continue;
+    const auto of_class = [&](size_t c) {
+      std::vector<double> v;
+      for (const std::vector<double>& seed : s.energy_by_seed) v.push_back(seed[c]);
+      return v;
+    };
+    std::vector<double> over_classes;  // [seed]
+    for (const std::vector<double>& seed : s.energy_by_seed) over_classes.push_back(mean_and_sd(seed).mean);
+    const auto [low, high] = std::minmax_element(s.energy.begin(), s.energy.end());
+    t.rows.push_back({{{s.data != data ? title(s.data) : ""},
+                       {gate_text(s.gate)},
+                       {std::to_string(s.seeds)},
+                       {std::to_string(s.few) + " of " + std::to_string(s.width)},
+                       {spread(of_class(static_cast<size_t>(low - s.energy.begin())), 100, 1)},
+                       {spread(over_classes, 100, 1)},
+                       {spread(of_class(static_cast<size_t>(high - s.energy.begin())), 100, 1)},
+                       {spread(s.few_accuracy_by_seed, 100, 2)},
+                       {spread(s.all_accuracy_by_seed, 100, 2)}},
+                      s.data != data});
+    data = s.data;
+    const std::vector<std::string> who = {s.data, s.gate, std::to_string(s.seeds), std::to_string(s.few),
+                                          std::to_string(s.width)};
+    const auto add = [&](const std::string& name, const std::vector<double>& energy,
+                         std::vector<std::string> accuracy) {
+      std::vector<std::string> line = who;
+      line.insert(line.end(), {name, number_text(mean_and_sd(energy).mean), sd_text(energy)});
+      line.insert(line.end(), accuracy.begin(), accuracy.end());
+      t.data.add(std::move(line));
+    };
+    for (size_t c = 0; c < s.energy.size(); c++) add(std::to_string(c), of_class(c), {"", "", "", ""});
+    add("all", over_classes,
+        {number_text(s.accuracy_few), sd_text(s.few_accuracy_by_seed), number_text(s.accuracy_all),
+         sd_text(s.all_accuracy_by_seed)});
+  }
+  return t;
+}
+
+ReportTable similarity_table(std::span<const SimilarityCurve> curves) {
+  ReportTable t{.name = "similarity",
+                .caption =
+                    "Cosine similarity of the eigenvectors of SQS and of bilinear models of the same seed: "
+                    "means over classes and both signs, then mean \xc2\xb1 standard deviation over n pairs, "
+                    "one a seed (the bands of the figures show the spread over classes and signs too). "
+                    "Least: the lowest mean of all ranks. The control compares bilinear models of different "
+                    "seeds.",
+                .heads = {{.text = "data", .align = Align::left},
+                          {.text = "form", .align = Align::left},
+                          {.text = "space", .align = Align::left},
+                          {.text = "matched", .align = Align::left},
+                          {.text = "n"},
+                          {.text = "first"},
+                          {.text = "fifth"},
+                          {.text = "least"},
+                          {.text = "n", .group = "control"},
+                          {.text = "first", .group = "control"}},
+                .keys = 4,
+                .data = Table({{.header = "data"},
+                               {.header = "form"},
+                               {.header = "space"},
+                               {.header = "measure"},
+                               {.header = "pairs"},
+                               {.header = "rank"},
+                               {.header = "mean"},
+                               {.header = "sd"},
+                               {.header = "pair_sd"},
+                               {.header = "min"},
+                               {.header = "control"},
+                               {.header = "control_pairs"},
+                               {.header = "control_pair_sd"}})};
+  std::string data;
+  for (const SimilarityCurve& s : curves) {
+    if (s.mean.empty()) continue;
+    const auto at = [](const std::vector<double>& mean, const std::vector<double>& sd, size_t n, size_t i) {
+      if (i >= mean.size()) return std::string("\xe2\x80\x93");
+      return fixed_text(mean[i], 3) + (n > 1 && i < sd.size() ? " \xc2\xb1 " + fixed_text(sd[i], 3) : "");
+    };
+    const auto least = static_cast<size_t>(std::min_element(s.mean.begin(), s.mean.end()) - s.mean.begin());
+    t.rows.push_back({{{s.data != data ? title(s.data) : ""},
+                       {s.form},
+                       {s.space},
+                       {s.measure},
+                       {std::to_string(s.pairs)},
+                       {at(s.mean, s.pair_sd, s.pairs, 0)},
+                       {at(s.mean, s.pair_sd, s.pairs, 4)},
+                       {at(s.mean, s.pair_sd, s.pairs, least)},
+                       {std::to_string(s.control_pairs)},
+                       {at(s.control, s.control_sd, s.control_pairs, 0)}},
+                      s.data != data});
+    data = s.data;
+    const auto between = [](const std::vector<double>& sd, size_t n, size_t r) {
+      return n > 1 && r < sd.size() ? number_text(sd[r]) : std::string();
+    };
+    for (size_t r = 0; r < s.mean.size(); r++)
+      t.data.add({s.data, s.form, s.space, s.measure, std::to_string(s.pairs), std::to_string(r + 1),
+                  number_text(s.mean[r]), number_text(s.sd[r]), between(s.pair_sd, s.pairs, r),
+                  number_text(s.min[r]), r < s.control.size() ? number_text(s.control[r]) : "",
+                  std::to_string(s.control_pairs), between(s.control_sd, s.control_pairs, r)});
+  }
+  return t;
+}
+
+namespace {
+
+const TimedGate* find(std::span<const TimedGate> times, size_t batch, size_t width, std::string_view gate) {
+  for (const TimedGate& t : times)
+    if (t.batch == batch && t.width == width && t.gate == gate) return &t;
+  return nullptr;
+}
+
+double time_of(std::span<const TimedGate> times, size_t batch, size_t width, std::string_view gate) {
+  const TimedGate* t = find(times, batch, width, gate);
+  return t ? t->median_ms : NAN;
+}
+
+// A gate does the products and more: so this tells of a disturbed machine.
+bool below_products(std::span<const TimedGate> times, const TimedGate& t) {
+  return t.median_ms < time_of(times, t.batch, t.width, "products");
+}
+
+std::string time_text(double v) { return std::isfinite(v) ? fixed_text(v, 3) : "\xe2\x80\x93"; }
+
+double paper_time(size_t batch, size_t width, std::string_view gate) {
+  for (const PaperTiming& t : paper_timing())
+    if (t.batch == batch && t.width == width) return t.ms(gate);
+  return NAN;
+}
+
+// In the order of the measurements.
+std::vector<std::pair<size_t, size_t>> shapes_of(std::span<const TimedGate> times) {
+  std::vector<std::pair<size_t, size_t>> shapes;
+  for (const TimedGate& t : times)
+    if (std::find(shapes.begin(), shapes.end(), std::pair{t.batch, t.width}) == shapes.end())
+      shapes.emplace_back(t.batch, t.width);
+  return shapes;
+}
+
+}  // namespace
+
+ReportTable timing_table(std::span<const TimedGate> times) {
+  const TimingNumbers numbers = timing_numbers(times);
+  ReportTable t{
+      .name = "timing",
+      .caption =
+          "Forward + backward of a one-layer GLU in milliseconds on this machine: median of so many repeats, "
+          "below it the quartiles, then the paper's time on its GPU. Products: the bare matrix products. "
+          "Fastest gate of a shape in bold. " +
+          (numbers.below_products == 0
+               ? std::string("No gate was measured faster than the bare products that it contains.")
+               : std::to_string(numbers.below_products) + " of " + std::to_string(numbers.compared) +
+                     " times are below those of the bare products that they contain (< products): a sign "
+                     "that other work disturbed the machine. Differences of that size mean nothing."),
+      .data = Table({{.header = "batch"},
+                     {.header = "width"},
+                     {.header = "gate"},
+                     {.header = "repeats"},
+                     {.header = "median_ms"},
+                     {.header = "low_ms"},
+                     {.header = "high_ms"},
+                     {.header = "below_products"},
+                     {.header = "paper_ms"}})};
+  t.heads = {{.text = "batch"}, {.text = "width"}, {.text = "repeats"}, {.text = "products"}};
+  t.keys = 2;
+  for (const std::string_view gate : kPaperGates) t.heads.push_back({.text = gate_text(gate)});
+  t.heads.push_back({.text = "SQS / bilinear"});
+  const auto cell = [&](const TimedGate* g) {
+    if (!g) return Cell{"\xe2\x80\x93"};
+    Cell c{time_text(g->median_ms), time_text(g->low_ms) + "\xe2\x80\x93" + time_text(g->high_ms)};
+    if (const double theirs = paper_time(g->batch, g->width, g->gate); std::isfinite(theirs))
+      c.note += "\npaper " + time_text(theirs);
+    if (below_products(times, *g)) c.note += "\n< products";
+    return c;
+  };
+  for (const auto& [batch, width] : shapes_of(times)) {
+    double fastest = INFINITY;
+    size_t fewest = std::numeric_limits<size_t>::max();
+    for (const TimedGate& g : times) {
+      if (g.batch != batch || g.width != width) continue;
+      fewest = std::min(fewest, g.repeats);
+      if (g.gate != "products") fastest = std::min(fastest, g.median_ms);
+    }
+    ReportTable::Row row{{{std::to_string(batch)},
+                          {std::to_string(width)},
+                          {std::to_string(fewest)},
+                          cell(find(times, batch, width, "products"))},
+                         width == 256};
+    for (const std::string_view gate : kPaperGates) {
+      row.cells.push_back(cell(find(times, batch, width, gate)));
+      row.cells.back().strong = time_of(times, batch, width, gate) == fastest;
+    }
+    const double ratio = time_of(times, batch, width, "sqs") / time_of(times, batch, width, "identity");
+    row.cells.push_back({time_text(ratio)});
+    t.rows.push_back(std::move(row));
+  }
+  for (const TimedGate& g : times) {
+    const double theirs = paper_time(g.batch, g.width, g.gate);
+    t.data.add({std::to_string(g.batch), std::to_string(g.width), g.gate, std::to_string(g.repeats),
+                number_text(g.median_ms), number_text(g.low_ms), number_text(g.high_ms),
+                below_products(times, g) ? "true" : "false",
+                std::isfinite(theirs) ? number_text(theirs) : ""});
+  }
+  return t;
+}
+
+TimingNumbers timing_numbers(std::span<const TimedGate> times) {
+  TimingNumbers numbers;
+  const auto shapes = shapes_of(times);
+  numbers.shapes = shapes.size();
+  for (const auto& [batch, width] : shapes) {
+    const double own = time_of(times, batch, width, "sqs");
+    bool fastest = true;
+    for (const std::string_view gate : kPaperGates)
+      fastest = fastest && !(time_of(times, batch, width, gate) < own);
+    numbers.fastest += fastest;
+  }
+  for (const TimedGate& t : times) {
+    numbers.compared += t.gate != "products" && find(times, t.batch, t.width, "products");
+    numbers.below_products += below_products(times, t);
+  }
+  for (const std::string_view gate : kPaperGates) {
+    if (gate == "sqs") continue;
+    double logs = 0;
+    for (const auto& [batch, width] : shapes)
+      logs += std::log(time_of(times, batch, width, "sqs") / time_of(times, batch, width, gate));
+    const double ratio = std::exp(logs / static_cast<double>(std::max<size_t>(1, shapes.size())));
+    if (!shapes.empty() && std::isfinite(ratio)) numbers.over.emplace_back(gate, ratio);
+  }
+  return numbers;
+}
+
+}  // namespace glint

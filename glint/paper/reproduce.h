@@ -1,0 +1,46 @@
+// The paper's experiments from nothing to the report: plan, train, measure, judge, write.
+//
+//   const glint::ReproduceResult r = glint::reproduce(engine, {.quick = true, .out = "quick"});
+//
+// OUT/runs has the runs, OUT/measured.json what was measured, OUT/report.html the rest. A part has a folder
+// of its own, OUT/PART, and leaves the files of the whole alone.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/io/json_fwd.h"
+#include "glint/lab/engine.h"
+#include "glint/paper/hooks.h"
+#include "glint/paper/plan.h"
+#include "glint/report/finding.h"
+
+namespace glint {
+
+struct ReproduceRequest {
+  std::string what = "all";  // or one experiment: experiments.h
+  bool quick = false;        // few epochs and two seeds
+  size_t seeds = 0;          // runs of each gate; 0: five, with quick two
+  std::vector<std::string> data =
+      {};                     // image sets; empty: those of the paper, with quick those that are here
+  std::string stories = {};   // folder of a corpus; "": the built-in tales
+  std::string data_dir = {};  // looked in first
+  std::string out = "reproduction";
+  Shard shard = {};         // train only this share; no report
+  bool judge_only = false;  // no run: judge and write again what measured.json has
+};
+
+struct ReproduceResult {
+  std::string folder;  // of the report; "" when only a share was trained
+  Findings findings;
+  std::string summary;     // of the findings; **strong** and `code` as in Markdown
+  size_t decided() const;  // claims of the paper that got a verdict
+};
+
+// Error (interrupted) when the engine is asked to stop; the same request goes on from there.
+ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request,
+                          const PaperHooks& hooks = {});
+
+OrderedJson to_json(const ReproduceResult& result);  // "glint-reproduce/1"
+
+}  // namespace glint

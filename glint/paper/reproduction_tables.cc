@@ -1,0 +1,336 @@
+#include "glint/paper/reproduction_tables.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/statistics.h"
+
+namespace glint {
+namespace {
+
+std::string signed_text(double v, int decimals) { return (v < 0 ? "" : "+") + fixed_text(v, decimals); }
+std::string plus_minus(const MeanAndSd& m, size_t n, int decimals) {
+  return fixed_text(m.mean, decimals) + (n > 1 ? " \xc2\xb1 " + fixed_text(m.sd, decimals) : "");
+}
+std::string title(std::string_view data) { return std::string(data_title(data)); }
+std::string gate_text(std::string_view gate) { return std::string(gate_title(gate)); }
+std::string percent_name(size_t checkpoint) {
+  return fixed_text(100 * kCheckpointShares[checkpoint], 0) + " %";
+}
+
+struct Best {
+  double loss = INFINITY, metric = INFINITY;  // the metric such that lower is better
+};
+
+double comparable(const TaskRuns& task, double metric) { return task.text ? metric : -metric; }
+
+std::array<Best, kCheckpoints> best_of(const TaskRuns& task) {
+  std::array<Best, kCheckpoints> best;
+  for (const GateRuns& g : task.gates)
+    for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
+      best[c].loss = std::min(best[c].loss, mean_and_sd(g.loss(c)).mean);
+      best[c].metric = std::min(best[c].metric, comparable(task, mean_and_sd(g.metric(c)).mean));
+    }
+  return best;
+}
+
+// Of the seeds that reached a milestone: the last evaluated step before; 0 when the first had it.
+std::vector<double> steps_before(const GateRuns& gate, size_t milestone) {
+  std::vector<double> before;
+  for (const RunCurve& r : gate.runs) {
+    if (!r.reached[milestone]) continue;
+    uint64_t last = 0;
+    for (const CurvePoint& p : r.points)
+      if (p.step < r.reached[milestone]) last = p.step;
+    before.push_back(static_cast<double>(last));
+  }
+  return before;
+}
+
+// The evaluated steps of the first run, the many in the middle left out.
+std::string grid_text(const TaskRuns& task) {
+  constexpr size_t kListed = 14;
+  const std::vector<CurvePoint>& points = task.gates.front().runs.front().points;
+  std::string text;
+  for (size_t i = 0; i < points.size(); i++) {
+    const bool left_out = i >= kListed && i + 1 < points.size();
+    if (left_out && i > kListed) continue;
+    text += (i ? ", " : "") + (left_out ? "\xe2\x80\xa6" : std::to_string(points[i].step));
+  }
+  return text + " (" + std::to_string(points.size()) + " evaluations)";
+}
+
+// One grid a data set, said once where they are the same.
+std::string grids_text(std::span<const TaskRuns> tasks) {
+  std::vector<std::pair<std::string, std::string>> grids;  // names, steps
+  for (const TaskRuns& task : tasks) {
+    if (task.text || task.gates.empty() || task.gates.front().runs.empty()) continue;
+    const std::string steps = grid_text(task);
+    const auto same = std::ranges::find(grids, steps, &std::pair<std::string, std::string>::second);
+    if (same != grids.end())
+      same->first += " and " + title(task.data);
+    else
+      grids.emplace_back(title(task.data), steps);
+  }
+  std::string text;
+  for (const auto& [names, steps] : grids) text += (text.empty() ? "" : "; ") + names + " " + steps;
+  return text;
+}
+
+// Long form: a row a gate, checkpoint and quantity.
+Table by_checkpoint(const std::vector<std::string>& more = {}) {
+  std::vector<Column> columns;
+  for (const char* name : {"data", "gate", "share", "step", "quantity", "n", "mean", "sd"})
+    columns.push_back({.header = name});
+  for (const std::string& name : more) columns.push_back({.header = name});
+  return Table(std::move(columns));
+}
+
+}  // namespace
+
+ReportTable table1(std::span<const TaskRuns> tasks) {
+  ReportTable t{.name = "table1",
+                .caption =
+                    "Mean \xc2\xb1 standard deviation over n seeds on the test set; below it the "
+                    "paper's value and the deviation from it. The metric is accuracy, for stories "
+                    "perplexity. Best mean of a data set in bold.",
+                .data = by_checkpoint({"paper", "deviation", "best"})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
+  t.keys = 2;
+  for (size_t c = 0; c < kCheckpoints; c++)
+    for (const char* what : {"loss", "metric"}) t.heads.push_back({what, percent_name(c)});
+  for (const TaskRuns& task : tasks) {
+    const std::array<Best, kCheckpoints> best = best_of(task);
+    bool first = true;
+    for (const GateRuns& g : task.gates) {
+      if (g.runs.empty()) continue;
+      const std::optional<PaperRow> paper = paper_row(task.data, g.gate);
+      const size_t n = g.runs.size();
+      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(g.gate)}, {std::to_string(n)}},
+                           first};
+      first = false;
+      for (size_t c = 0; c < kCheckpoints; c++)
+        for (const bool loss : {true, false}) {
+          const MeanAndSd m = mean_and_sd(loss ? g.loss(c) : g.metric(c));
+          const bool strong = loss ? m.mean == best[c].loss : comparable(task, m.mean) == best[c].metric;
+          const double theirs = !paper ? NAN : loss ? paper->at[c].loss : paper->at[c].metric;
+          const int digits = 4;
+          Cell cell{plus_minus(m, n, digits), "", strong};
+          if (paper)
+            cell.note = fixed_text(theirs, digits) + " (" + signed_text(m.mean - theirs, digits) + ")";
+          row.cells.push_back(std::move(cell));
+          t.data.add({task.data, g.gate, number_text(kCheckpointShares[c]),
+                      std::to_string(g.runs.front().at[c].step),
+                      loss        ? "loss"
+                      : task.text ? "perplexity"
+                                  : "accuracy",
+                      std::to_string(n), number_text(m.mean), n > 1 ? number_text(m.sd) : "",
+                      paper ? number_text(theirs) : "", paper ? number_text(m.mean - theirs) : "",
+                      strong ? "true" : "false"});
+        }
+      t.rows.push_back(std::move(row));
+    }
+  }
+  return t;
+}
+
+ReportTable story_table(const TaskRuns& task) {
+  ReportTable t{
+      .name = "stories",
+      .caption =
+          "Mean \xc2\xb1 standard deviation over n seeds. Training loss: mean over the tokens of the "
+          "epoch so far; validation loss: mean over the tokens of the validation stories; "
+          "perplexity: its exponential. Lowest mean of a checkpoint in bold.",
+      .data = by_checkpoint()};
+  t.heads = {{.text = "gate", .align = Align::left}, {.text = "trained"}, {.text = "n"}};
+  t.keys = 2;
+  const std::array<std::pair<const char*, int>, 3> columns = {
+      {{"training loss", 4}, {"validation loss", 4}, {"perplexity", 2}}};
+  const auto values = [](const GateRuns& g, size_t column, size_t c) {
+    return column == 0 ? g.train_loss(c) : column == 1 ? g.loss(c) : g.metric(c);
+  };
+  for (const auto& [name, digits] : columns) t.heads.push_back({name});
+  const bool paper = paper_row(task.data, "sqs").has_value();
+  if (paper)
+    for (const char* what : {"loss", "perplexity"}) t.heads.push_back({what, "the paper's"});
+  for (const GateRuns& g : task.gates)
+    for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
+      const size_t n = g.runs.size();
+      ReportTable::Row row{{{c == 0 ? gate_text(g.gate) : ""}, {percent_name(c)}, {std::to_string(n)}},
+                           c == 0};
+      for (size_t i = 0; i < columns.size(); i++) {
+        const MeanAndSd m = mean_and_sd(values(g, i, c));
+        const bool lowest = std::ranges::all_of(task.gates, [&](const GateRuns& other) {
+          return other.runs.empty() || m.mean <= mean_and_sd(values(other, i, c)).mean;
+        });
+        row.cells.push_back({.text = plus_minus(m, n, columns[i].second), .strong = lowest});
+        t.data.add({task.data, g.gate, number_text(kCheckpointShares[c]),
+                    std::to_string(g.runs.front().at[c].step), columns[i].first, std::to_string(n),
+                    number_text(m.mean), n > 1 ? number_text(m.sd) : ""});
+      }
+      if (const std::optional<PaperRow> theirs = paper_row(task.data, g.gate)) {
+        row.cells.push_back({fixed_text(theirs->at[c].loss, 4)});
+        row.cells.push_back({fixed_text(theirs->at[c].metric, 2)});
+      }
+      t.rows.push_back(std::move(row));
+    }
+  return t;
+}
+
+ReportTable paired_table(std::span<const TaskRuns> tasks) {
+  ReportTable t{.name = "paired",
+                .caption =
+                    "SQS minus its rival at the end of training, over runs of the same seed: mean and 95 % "
+                    "confidence interval (Student's t). Better or worse is said only where the interval "
+                    "leaves out 0; the intervals are not corrected for their number.",
+                .data = Table({{.header = "data"},
+                               {.header = "rival"},
+                               {.header = "quantity"},
+                               {.header = "n"},
+                               {.header = "mean"},
+                               {.header = "low"},
+                               {.header = "high"},
+                               {.header = "sqs_is"}})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "rival", .align = Align::left}, {.text = "n"}};
+  t.keys = 2;
+  for (const char* what : {"loss", "metric"})
+    for (const char* column : {"difference", "95 % interval", "SQS is"})
+      t.heads.push_back({.text = column, .group = what});
+  for (const TaskRuns& task : tasks) {
+    bool first = true;
+    for (const std::string_view rival : kPaperGates) {
+      if (rival == "sqs" || !task.find(rival) || !task.find("sqs")) continue;
+      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(rival)}}, first};
+      first = false;
+      for (const Quantity q : {Quantity::loss, Quantity::metric}) {
+        const PairedDifference d = paired_at(task, "sqs", rival, q, kCheckpoints - 1);
+        if (q == Quantity::loss) row.cells.push_back({std::to_string(d.n)});
+        const bool lower_is_better = q == Quantity::loss || task.text;
+        const std::string word = d.n < 2     ? "unknown"
+                                 : d.below() ? lower_is_better ? "better" : "worse"
+                                 : d.above() ? lower_is_better ? "worse" : "better"
+                                             : "level";
+        const std::string interval =
+            d.n < 2 ? "\xe2\x80\x93" : signed_text(d.low, 4) + " \xe2\x80\xa6 " + signed_text(d.high, 4);
+        row.cells.push_back({d.n ? signed_text(d.mean, 4) : "\xe2\x80\x93"});
+        row.cells.push_back({interval});
+        row.cells.push_back({.text = word, .strong = word == "better" || word == "worse"});
+        t.data.add({task.data, std::string(rival),
+                    q == Quantity::loss ? "loss"
+                    : task.text         ? "perplexity"
+                                        : "accuracy",
+                    std::to_string(d.n), number_text(d.mean), d.n < 2 ? "" : number_text(d.low),
+                    d.n < 2 ? "" : number_text(d.high), word});
+      }
+      t.rows.push_back(std::move(row));
+    }
+  }
+  return t;
+}
+
+ReportTable milestone_table(std::span<const TaskRuns> tasks) {
+  ReportTable t{.name = "milestones",
+                .caption =
+                    "First evaluated step with at least this test accuracy: mean \xc2\xb1 standard deviation "
+                    "over n seeds. Below it the evaluation before, where the accuracy was still lower: the "
+                    "true first step lies between the two. Fewest steps in bold. Evaluated at log-spaced "
+                    "steps and at the ends of epochs: " +
+                    grids_text(tasks) + ".",
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "accuracy"},
+                               {.header = "n"},
+                               {.header = "reached"},
+                               {.header = "mean_step"},
+                               {.header = "sd"},
+                               {.header = "mean_step_before"}})};
+  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
+  t.keys = 2;
+  for (const double a : kMilestones) t.heads.push_back({.text = fixed_text(100 * a, 0) + " %"});
+  for (const TaskRuns& task : tasks) {
+    if (task.text) continue;
+    const auto steps = [](const GateRuns& g, size_t i) {
+      std::vector<double> v;
+      for (const RunCurve& r : g.runs)
+        if (r.reached[i]) v.push_back(static_cast<double>(r.reached[i]));
+      return v;
+    };
+    std::array<double, kMilestones.size()> fewest;
+    fewest.fill(INFINITY);
+    for (const GateRuns& g : task.gates)
+      for (size_t i = 0; i < kMilestones.size(); i++)
+        if (const auto v = steps(g, i); v.size() == g.runs.size() && !v.empty())
+          fewest[i] = std::min(fewest[i], mean_and_sd(v).mean);
+    bool first = true;
+    for (const GateRuns& g : task.gates) {
+      if (g.runs.empty()) continue;
+      ReportTable::Row row{
+          {{first ? title(task.data) : ""}, {gate_text(g.gate)}, {std::to_string(g.runs.size())}}, first};
+      first = false;
+      for (size_t i = 0; i < kMilestones.size(); i++) {
+        const std::vector<double> v = steps(g, i);
+        const MeanAndSd m = mean_and_sd(v);
+        const double before = mean_and_sd(steps_before(g, i)).mean;
+        Cell cell{"never"};
+        if (!v.empty()) cell.text = plus_minus(m, v.size(), 0);
+        if (!v.empty()) cell.note = "after " + fixed_text(before, 0);
+        if (!v.empty() && v.size() < g.runs.size())
+          cell.note += ", " + std::to_string(v.size()) + " of " + std::to_string(g.runs.size()) + " seeds";
+        cell.strong = v.size() == g.runs.size() && m.mean == fewest[i];
+        row.cells.push_back(cell);
+        t.data.add({task.data, g.gate, number_text(kMilestones[i]), std::to_string(g.runs.size()),
+                    std::to_string(v.size()), v.empty() ? "" : number_text(m.mean),
+                    v.size() > 1 ? number_text(m.sd) : "", v.empty() ? "" : number_text(before)});
+      }
+      t.rows.push_back(std::move(row));
+    }
+  }
+  return t;
+}
+
+ReportTable depth_table(std::span<const DepthPoint> points) {
+  ReportTable t{.name = "depth",
+                .caption =
+                    "Test accuracy and loss at the end of training by number of GLU layers: mean \xc2\xb1 "
+                    "standard deviation over n seeds. Not in the paper.",
+                .heads = {{.text = "data", .align = Align::left},
+                          {.text = "gate", .align = Align::left},
+                          {.text = "layers"},
+                          {.text = "n"},
+                          {.text = "accuracy"},
+                          {.text = "loss"}},
+                .keys = 3,
+                .data = Table({{.header = "data"},
+                               {.header = "gate"},
+                               {.header = "layers"},
+                               {.header = "n"},
+                               {.header = "failed"},
+                               {.header = "accuracy"},
+                               {.header = "accuracy_sd"},
+                               {.header = "loss"},
+                               {.header = "loss_sd"}})};
+  std::string data, gate;
+  for (const DepthPoint& p : points) {
+    const size_t n = p.accuracy.size();
+    const MeanAndSd a = mean_and_sd(p.accuracy), l = mean_and_sd(p.loss);
+    const bool new_data = p.data != data, new_gate = new_data || p.gate != gate;
+    Cell accuracy{n ? fixed_text(100 * a.mean, 2) + (n > 1 ? " \xc2\xb1 " + fixed_text(100 * a.sd, 2) : "") +
+                          " %"
+                    : "\xe2\x80\x93"};
+    if (p.failed) accuracy.note = std::to_string(p.failed) + " runs ended in numbers that are not finite";
+    t.rows.push_back({{{new_data ? title(p.data) : ""},
+                       {new_gate ? gate_text(p.gate) : ""},
+                       {std::to_string(p.layers)},
+                       {std::to_string(n)},
+                       accuracy,
+                       {n ? plus_minus(l, n, 4) : "\xe2\x80\x93"}},
+                      new_gate});
+    t.data.add({p.data, p.gate, std::to_string(p.layers), std::to_string(n), std::to_string(p.failed),
+                n ? number_text(a.mean) : "", n > 1 ? number_text(a.sd) : "", n ? number_text(l.mean) : "",
+                n > 1 ? number_text(l.sd) : ""});
+    data = p.data, gate = p.gate;
+  }
+  return t;
+}
+
+}  // namespace glint

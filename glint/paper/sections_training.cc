@@ -1,0 +1,125 @@
+// The sections about training: table 1, figure 3, depth, the stories.
+#include <algorithm>
+#include <cmath>
+
+#include "glint/paper/reproduction_tables.h"
+#include "glint/paper/samples.h"
+#include "glint/paper/sections.h"
+#include "glint/paper/training_figure.h"
+
+namespace glint {
+namespace {
+
+std::vector<TaskRuns> image_tasks(const Measured& m) {
+  std::vector<TaskRuns> tasks;
+  for (const TaskRuns& t : m.tasks)
+    if (!t.text) tasks.push_back(t);
+  return tasks;
+}
+
+ReportFigure figure(const std::string& name, const std::string& caption, const Chart& chart) {
+  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
+}
+
+std::string counted(size_t n, const std::string& what) {
+  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+}
+
+// What the paper's two columns cannot be.
+std::string paper_columns() {
+  double low = INFINITY, high = -INFINITY;
+  for (const PaperRow& row : paper_table1())
+    if (row.data == "stories")
+      for (const PaperCell& cell : row.at) {
+        const double gap = std::log(cell.metric) - cell.loss;
+        low = std::min(low, gap), high = std::max(high, gap);
+      }
+  return "The paper's perplexities are not exp of its losses: the logarithm of a perplexity lies " +
+         fixed_text(low, 2) + " to " + fixed_text(high, 2) +
+         " above the loss beside it. Most likely its losses are those of training and its perplexities those "
+         "of validation.";
+}
+
+}  // namespace
+
+void write_table1(const Measured& m, ReportSection& section) {
+  const std::vector<TaskRuns>& tasks = m.tasks;
+  if (tasks.empty()) return;
+  for (const TaskRuns& t : tasks)
+    section.blocks.push_back(
+        Paragraph{std::string(data_title(t.data)) + ": " + std::to_string(t.train) +
+                  (t.text ? " training stories, " : " training images, ") + std::to_string(t.test) +
+                  (t.text ? " for validation; " : " for testing; ") + counted(t.epochs, "epoch") + ", " +
+                  counted(t.steps, "step") + "." +
+                  (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
+  section.blocks.push_back(table1(tasks));
+  std::string failed;
+  for (const MeasuredRun& run : m.runs)
+    if (run.failed()) failed += (failed.empty() ? "" : ", ") + run.path;
+  if (!failed.empty())
+    section.blocks.push_back(Paragraph{
+        "Runs whose numbers were no longer finite, and which are missing in every table: " + failed + "."});
+  section.blocks.push_back(
+      Paragraph{"**Better or worse?** The same seed gives all gates the same start, order and noise, so the "
+                "difference is taken seed by seed."});
+  section.blocks.push_back(paired_table(tasks));
+}
+
+void write_figure3(const Measured& m, ReportSection& section) {
+  for (const TaskRuns& task : image_tasks(m)) {
+    const std::string n =
+        counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
+    section.blocks.push_back(figure("figure3-" + task.data + "-loss",
+                                    std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
+                                    loss_figure(task)));
+    section.blocks.push_back(figure(
+        "figure3-" + task.data + "-accuracy",
+        std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n, metric_figure(task)));
+  }
+  if (!image_tasks(m).empty()) section.blocks.push_back(milestone_table(image_tasks(m)));
+}
+
+void write_depth(const Measured& m, ReportSection& section) {
+  if (m.depth.empty()) return;
+  size_t stuck = 0, all = 0;
+  for (const DepthPoint& p : m.depth)
+    for (const double loss : p.loss) {
+      const double guess = std::log(static_cast<double>(p.classes));
+      stuck += std::fabs(loss - guess) < 0.01, all++;
+    }
+  section.blocks.push_back(
+      Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
+                counted(m.depth.front().epochs, "epoch") +
+                ", no residual and no norm, as in the paper's models. A stack of n bilinear layers is a "
+                "polynomial of degree "
+                "2^n in its input, so that with depth its numbers vanish or grow faster and faster. Of " +
+                counted(all, "run") + " " + std::to_string(stuck) +
+                " ended with the loss of a guess: there the signal had vanished, and training did not begin "
+                "in these epochs."});
+  for (const std::string& data : m.images)
+    section.blocks.push_back(figure("depth-" + data,
+                                    std::string(data_title(data)) + ": mean and standard deviation.",
+                                    depth_figure(m.depth, data)));
+  section.blocks.push_back(depth_table(m.depth));
+}
+
+void write_stories(const Measured& m, ReportSection& section) {
+  const TaskRuns* task = m.task(m.stories);
+  if (!task) return;
+  section.blocks.push_back(Paragraph{"Trained on " + std::to_string(task->train) + " stories" +
+                                     (task->data == "tales" ? " of the built-in tales" : "") +
+                                     ", validated on " + std::to_string(task->test) +
+                                     " others; the paper has " + std::to_string(kPaperStories) + "."});
+  section.blocks.push_back(story_table(*task));
+  if (paper_row(task->data, "sqs")) section.blocks.push_back(Paragraph{paper_columns()});
+  section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
+  section.blocks.push_back(
+      figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
+  section.blocks.push_back(Paragraph{"One story of each gate, seed 0, temperature " +
+                                     fixed_text(kSampleTemperature, 1) + ", as it came; the prompt is \"" +
+                                     kSamplePrompt + "\". The paper cleans its samples by hand."});
+  for (const StorySample& sample : m.samples)
+    section.blocks.push_back(Quotation{std::string(gate_title(sample.gate)), sample.text});
+}
+
+}  // namespace glint

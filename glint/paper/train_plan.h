@@ -1,0 +1,19 @@
+// Trains the runs of a plan: finished ones are recognised, interrupted ones go on.
+#pragma once
+
+#include "glint/lab/engine.h"
+#include "glint/paper/hooks.h"
+#include "glint/paper/plan.h"
+
+namespace glint {
+
+// Trains what is not finished: `shard` only its share. When the engine is asked to stop: Error (interrupted).
+// A run whose numbers blow up is kept as failed and does not stop the others.
+void train_plan(const Engine& engine, TrainingData& data, const std::string& out, const Plan& plan,
+                Shard shard, const PaperHooks& hooks);
+
+// Ended in numbers that are not finite.
+bool run_failed(const std::string& directory);
+bool run_finished(const std::string& directory);
+
+}  // namespace glint

@@ -1,0 +1,99 @@
+#include "glint/paper/write.h"
+
+#include <algorithm>
+
+#include "glint/base/version.h"
+#include "glint/lab/run_checks.h"
+#include "glint/paper/experiments.h"
+#include "glint/paper/sections.h"
+#include "glint/paper/verdicts.h"
+
+namespace glint {
+namespace {
+
+void write_table(FileSystem& files, const std::string& stem, const Table& table) {
+  write_atomic(files, stem + ".csv", table.csv());
+  write_atomic(files, stem + ".json", table.json());
+}
+
+void write_files(FileSystem& files, const std::string& folder, const ReportTable& table) {
+  write_table(files, folder + "/tables/" + table.name, table.data);
+}
+
+void write_files(FileSystem& files, const std::string& folder, const ReportFigure& figure) {
+  const std::string stem = folder + "/figures/" + figure.name;
+  write_atomic(files, stem + ".svg", figure.svg);
+  write_atomic(files, stem + ".csv", figure.csv);
+}
+
+void write_files(FileSystem& files, const std::string& folder, const Findings& findings) {
+  write_table(files, folder + "/tables/verdicts", findings_table(findings));
+}
+
+void write_files(FileSystem&, const std::string&, const auto&) {}
+
+}  // namespace
+
+std::string summary(const Measured& measured, const Findings& findings) {
+  const auto count = [&](Verdict v) {
+    return std::to_string(std::count_if(findings.begin(), findings.end(),
+                                        [&](const Finding& f) { return f.in_paper && f.verdict == v; }));
+  };
+  const auto all =
+      std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.in_paper; });
+  std::string out = "Of " + std::to_string(all) + " claims of the paper **" + count(Verdict::holds) +
+                    " hold, " + count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
+                    " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
+  if (count(Verdict::not_tested) == "0") return out;
+  out +=
+      " Each of those says what was missing or too small, and what its numbers would say by themselves "
+      "where there are some.";
+  if (measured.quick)
+    out +=
+        " The quick form decides none: that needs the paper's data, all epochs and at "
+        "least " +
+        std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
+  return out;
+}
+
+Report make_report(const Measured& measured, const Findings& findings) {
+  Report report{
+      .title = "The SQS paper and glint, side by side",
+      .lead =
+          "Preserving Bilinear Weight Spectra with a Signed and Shrunk Quadratic Activation Function: its "
+          "tables, figures and claims, computed again. Every number below comes from runs in this "
+          "folder; every verdict is a rule applied to those numbers."};
+  report.facts = {"glint " + measured.version, measured.cpu, measured.date,
+                  std::to_string(measured.seeds) + (measured.seeds == 1 ? " seed" : " seeds")};
+  if (measured.version != kVersion)
+    report.facts.push_back("judged and written by glint " + std::string(kVersion));
+  report.notices = measured.notices;
+  if (!findings.empty()) {
+    ReportSection verdicts{.id = "verdicts", .title = "Verdicts"};
+    verdicts.blocks.push_back(Paragraph{summary(measured, findings)});
+    verdicts.blocks.push_back(Paragraph{
+        "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
+        "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each."});
+    verdicts.blocks.push_back(findings);
+    report.sections.push_back(std::move(verdicts));
+  }
+  for (const Experiment& e : chosen_experiments(measured.what)) {
+    ReportSection section{.id = e.name, .title = e.title, .nav = e.name};
+    e.write(measured, section);
+    if (!section.blocks.empty()) report.sections.push_back(std::move(section));
+  }
+  report.sections.push_back(provenance(measured));
+  return report;
+}
+
+void write_report(FileSystem& files, const std::string& folder, const Report& report) {
+  make_directory(folder + "/tables");
+  make_directory(folder + "/figures");
+  for (const ReportSection& section : report.sections)
+    for (const Block& block : section.blocks)
+      std::visit([&](const auto& b) { write_files(files, folder, b); }, block);
+  write_atomic(files, folder + "/report.html", report_html(report));
+  write_atomic(files, folder + "/report.md", report_markdown(report));
+}
+
+}  // namespace glint
