@@ -1,8 +1,10 @@
 // Time to decompose the outputs of a layer: eigenpairs alone (what peers are compared with), interaction
-// matrices alone, both, and the matrix-free top of a spectrum.
+// matrices alone, both, and the matrix-free top of a spectrum; and what --linalg eigen costs.
 #include <benchmark/benchmark.h>
+#include <time.h>
 
 #include "glint/base/rng.h"
+#include "glint/base/statistics.h"
 #include "glint/spectra/interaction.h"
 #include "glint/spectra/lanczos.h"
 
@@ -86,11 +88,57 @@ void top_10_matrix_free(benchmark::State& state) {
   }
 }
 
+double cpu_seconds() {
+  timespec t{};
+  ::clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return static_cast<double>(t.tv_sec) + 1e-9 * static_cast<double>(t.tv_nsec);
+}
+
+// Both take turns on the same matrix, on one thread, in CPU time: so that other work on the machine hits them
+// alike. The counters are medians; `ratio` is that of the ratios within a turn.
+template <class Work>
+void eigen_against_openblas(benchmark::State& state, const Work& work) {
+  const LinearAlgebra openblas(LinalgBackend::openblas), eigen(LinalgBackend::eigen);
+  const Matrix<double> m = random_symmetric(static_cast<size_t>(state.range(0)), 1);
+  std::vector<double> first, second, ratios;
+  const auto timed = [&](const LinearAlgebra& linalg) {
+    const double start = cpu_seconds();
+    work(linalg, m);
+    return cpu_seconds() - start;
+  };
+  timed(openblas), timed(eigen);
+  for (auto _ : state) {
+    first.push_back(timed(openblas));
+    second.push_back(timed(eigen));
+    ratios.push_back(second.back() / first.back());
+  }
+  state.counters["openblas_ms"] = 1e3 * quantile(first, 0.5);
+  state.counters["eigen_ms"] = 1e3 * quantile(second, 0.5);
+  state.counters["ratio"] = quantile(ratios, 0.5);
+  state.SetLabel(openblas.description() + ", " + eigen.description());
+}
+
+void linalg_eigenpairs(benchmark::State& state) {
+  eigen_against_openblas(state, [](const LinearAlgebra& linalg, const Matrix<double>& m) {
+    benchmark::DoNotOptimize(eigh(linalg, m).values.front());
+  });
+}
+
+void linalg_product(benchmark::State& state) {
+  eigen_against_openblas(state, [](const LinearAlgebra& linalg, const Matrix<double>& m) {
+    Matrix<double> out(m.rows(), m.cols());
+    linalg.gemm(Op::plain, Op::transposed, 1.0, m, m, 0.0, out);
+    benchmark::DoNotOptimize(out(0, 0));
+  });
+}
+
 constexpr auto kMs = benchmark::kMillisecond;
 BENCHMARK(eigenpairs_10)->ArgsProduct({{256, 512, 784}, {1, 2}})->UseRealTime()->Unit(kMs);
 BENCHMARK(eigenpairs_4096)->Args({128, 1})->Args({128, 2})->UseRealTime()->Unit(kMs)->Iterations(1);
 BENCHMARK(interaction_10)->Arg(256)->Arg(512)->Arg(784)->UseRealTime()->Unit(kMs);
 BENCHMARK(spectra_10)->ArgsProduct({{256, 512, 784}, {1, 2}})->UseRealTime()->Unit(kMs);
+BENCHMARK(linalg_eigenpairs)->Arg(256)->Arg(512)->Arg(784)->Iterations(21)->Unit(kMs);
+BENCHMARK(linalg_product)->Arg(256)->Arg(512)->Arg(784)->Iterations(21)->Unit(kMs);
 BENCHMARK(top_10_matrix_free)->ArgsProduct({{512, 2048}, {1, 2}})->UseRealTime()->Unit(kMs);
 
 }  // namespace

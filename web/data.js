@@ -23,7 +23,7 @@
  *   sample: string, forms: LanguageForm[], run: Record<string, any>, metrics: Record<string, any>[]}} LanguageRun
  * @typedef {{what: string, total: number, height: number, width: number,
  *   pixels: {values: Uint8Array, shape: number[]}, labels: {values: Uint8Array, shape: number[]}}} Images
- * @typedef {{kind: string, version: string, images: Images, runs: Run[]}} PageData
+ * @typedef {{kind: string, version: string, linalg?: string, images: Images, runs: Run[]}} PageData
  */
 
 /** @param {string} text @returns {Uint8Array} */

@@ -11,6 +11,7 @@
 #include <exception>
 #include <fstream>
 #include <mutex>
+#include <new>
 #include <string>
 #include <system_error>
 #include <thread>
@@ -118,8 +119,11 @@ ThreadPool::ThreadPool(size_t threads)
     state_->workers.reserve(threads_);
     for (size_t w = 1; w < threads_; w++)
       state_->workers.emplace_back([s = state_.get(), w] { s->worker_main(w); });
-  } catch (const std::system_error& e) {
+  } catch (const std::bad_alloc&) {
     state_->stop_all();  // a thread that is destroyed before it is joined would end the process
+    throw;
+  } catch (const std::system_error& e) {
+    state_->stop_all();
     throw Error({.what = "cannot start " + std::to_string(threads_) + " threads: " + e.what(),
                  .hint = "fewer threads"});
   }

@@ -5,10 +5,13 @@
 
 #include <algorithm>
 #include <cassert>
+#include <new>
+#include <system_error>
 #include <unordered_map>
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
+#include "glint/base/room.h"
 #include "glint/base/sha256.h"
 #include "glint/data/piece_model.h"
 
@@ -29,18 +32,67 @@ constexpr const char* kEndPiece = "<|endoftext|>";
 constexpr size_t kMaxStretch = size_t{1} << 16;
 constexpr size_t kCachedWords = size_t{1} << 16, kCachedWordBytes = 48;
 
+// SentencePiece trains on threads of its own, where memory that it does not get ends the process. So it is
+// asked for when all text is read and the threads are not there yet. About twice what was measured: the
+// places from which malloc serves two threads, and so many bytes for a byte of text; the unigram trainer also
+// builds a lattice of a whole story.
+constexpr size_t kThreadsRoom = size_t{160} << 20;
+constexpr size_t kBpeRoom = 8, kUnigramRoom = 48, kLatticeRoom = 2048;
+
 bool is_space(char c) { return c == ' ' || (c >= '\t' && c <= '\r'); }
+
+// The BPE trainer of SentencePiece ends the process at a word of 65,536 characters. Normalisation may make a
+// few of one, so longer stretches without a space than this get one.
+constexpr size_t kMaxTrainedWord = size_t{1} << 14;
+
+void split_long_words(std::string& text) {
+  if (text.size() <= kMaxTrainedWord) return;
+  std::string out;
+  size_t word = 0;
+  for (const char c : text) {
+    const bool begins = (static_cast<unsigned char>(c) & 0xc0) != 0x80;  // a character
+    if (is_space(c)) {
+      word = 0;
+    } else if (++word > kMaxTrainedWord && begins) {
+      out += ' ';
+      word = 1;
+    }
+    out += c;
+  }
+  text = std::move(out);
+}
 
 class Sentences : public sp::SentenceIterator {
  public:
-  explicit Sentences(const std::function<bool(std::string&)>& next) : next_(next) { Next(); }
+  Sentences(const std::function<bool(std::string&)>& next, TokenizerKind kind) : next_(next), kind_(kind) {
+    Next();
+  }
   bool done() const override { return done_; }
-  void Next() override { done_ = !next_(value_); }
+  void Next() override {
+    done_ = !next_(value_);
+    if (done_) return check_room();
+    split_long_words(value_);
+    bytes_ += value_.size();
+    longest_ = std::max(longest_, value_.size());
+  }
   const std::string& value() const override { return value_; }
   sp::util::Status status() const override { return {}; }
 
  private:
+  void check_room() const {
+    const size_t room =
+        kThreadsRoom +
+        (kind_ == TokenizerKind::bpe ? kBpeRoom * bytes_ : kUnigramRoom * bytes_ + kLatticeRoom * longest_);
+    if (!room_for(room))
+      throw Error(
+          {.what = "there is no memory to train a tokenizer on " + std::to_string(bytes_) + " bytes of text",
+           .expected = "room for " + std::to_string(room >> 20) + " MB more",
+           .hint = "a smaller sample"});
+  }
+
   const std::function<bool(std::string&)>& next_;
+  TokenizerKind kind_;
+  size_t bytes_ = 0, longest_ = 0;
   std::string value_;
   bool done_ = false;
 };
@@ -123,7 +175,7 @@ static std::string_view first_stretch(std::string_view text, bool one_word) {
 
 Tokenizer Tokenizer::train(const std::function<bool(std::string&)>& next, const TokenizerOptions& options) {
   sp::logging::SetMinLogLevel(kSilent);
-  Sentences sentences(next);
+  Sentences sentences(next, options.kind);
   if (sentences.done())
     throw Error({.code = ErrorCode::bad_file, .what = "there is no text to train a tokenizer on"});
   if (options.vocab > kMaxPieces)
@@ -152,7 +204,11 @@ Tokenizer Tokenizer::train(const std::function<bool(std::string&)>& next, const 
     const sp::util::Status status = sp::SentencePieceTrainer::Train(arguments, &sentences, &model);
     if (!status.ok()) message = status.message();
   } catch (const Error&) {
-    throw;  // of `next`
+    throw;  // of `next`, and for want of room
+  } catch (const std::bad_alloc&) {
+    throw;
+  } catch (const std::system_error& e) {
+    throw Error({.what = std::string("cannot start the threads that train a tokenizer: ") + e.what()});
   } catch (const std::exception& e) {
     message = e.what();
   }

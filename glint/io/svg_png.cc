@@ -2,17 +2,22 @@
 
 #include <dlfcn.h>
 
+#include <atomic>
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <vector>
 
+#include "glint/base/room.h"
 #include "glint/io/png.h"
 
 namespace glint {
 namespace {
 
 constexpr const char* kLibrary = "librsvg-2.so.2";
+// What one drawing may take, the libraries counted. They end the process when they get no memory.
+constexpr size_t kDrawingRoom = size_t{192} << 20;
 constexpr int kRgb24 = 1;  // CAIRO_FORMAT_RGB24: 32-bit words 0x00RRGGBB
 
 struct GError {
@@ -50,7 +55,11 @@ bool Renderer::open(std::string& problem) {
   // NODELETE: GLib registers types and keeps threads; it cannot be unloaded.
   void* library = ::dlopen(kLibrary, RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
   if (!library) {
-    problem = std::string(kLibrary) + " is not installed (Debian: librsvg2-2)";
+    const char* reason = ::dlerror();
+    const std::string text = reason ? reason : "";
+    problem = text.find("No such file") != text.npos
+                  ? kLibrary + std::string(" is not installed (Debian: librsvg2-2)")
+                  : "librsvg cannot be opened: " + text;
     return false;
   }
   bool all = true;
@@ -90,9 +99,32 @@ std::string take_message(const Renderer& r, GError* error, const char* otherwise
 
 SvgPng failed(std::string problem) { return {{}, std::move(problem)}; }
 
+// A drawing that has room beside those that go on at the same time in this process.
+class Drawing {
+ public:
+  Drawing() {
+    static std::mutex asking;  // two that ask at once would be in each other's way
+    const std::lock_guard lock(asking);
+    has_room_ = room_for(kDrawingRoom, ++count());
+  }
+  ~Drawing() { --count(); }
+  Drawing(const Drawing&) = delete;
+  Drawing& operator=(const Drawing&) = delete;
+  bool has_room() const { return has_room_; }
+
+ private:
+  static std::atomic<size_t>& count() {
+    static std::atomic<size_t> drawings{0};
+    return drawings;
+  }
+  bool has_room_ = false;
+};
+
 }  // namespace
 
 SvgPng svg_to_png(std::string_view svg, double scale) {
+  const Drawing drawing;
+  if (!drawing.has_room()) return failed("there is not enough memory to draw it");
   Renderer r;
   if (std::string problem; !r.open(problem)) return failed(problem);
   GError* error = nullptr;

@@ -156,6 +156,7 @@ Attack attack(const Engine& engine, const AttackRequest& request) {
                    .hint = "`strengths=0,1,2,4,8`"});
   OpenedRun run(engine, request.reading);
   Attack result = measure_attack(engine, run, request);
+  result.linalg = engine.linalg().description();
   if (!request.figures) return result;
   result.figures = figures_directory(request.out.empty() ? result.run : request.out);
   write_figures(engine, draw_attack(result, result.figures));

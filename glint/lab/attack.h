@@ -44,6 +44,7 @@ struct AttackResult {
 };
 
 struct Attack {
+  std::string linalg;  // what computed it
   std::string run, data, form;
   size_t terms = 0;
   std::vector<double> strengths;

@@ -180,6 +180,7 @@ void add_control(const Engine& engine, const CompareRequest& options, Runs& runs
 
 Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   Comparison c;
+  c.linalg = engine.linalg().description();
   c.form = options.form, c.space = options.space, c.top = options.top;
   const std::vector<RunPair> pairs = run_pairs(options.runs, c.notes);
   Runs runs(engine, options);

@@ -42,6 +42,7 @@ struct SimilarityClaim {
 };
 
 struct Comparison {
+  std::string linalg;  // what computed it
   std::string form, space;
   size_t top = 0;
   std::vector<ComparedModel> a, b;      // [pairs]

@@ -108,7 +108,7 @@ Comparison compare(const Engine& engine, const CompareRequest& request) {
 }
 
 OrderedJson to_json(const Comparison& c) {
-  OrderedJson j = {{"schema", "glint-compare/1"}};
+  OrderedJson j = {{"schema", "glint-compare/1"}, {"linalg", c.linalg}};
   j["form"] = c.form;
   j["space"] = c.space;
   j["top"] = c.top;

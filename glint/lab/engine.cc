@@ -44,9 +44,11 @@ struct Engine::Shared {
         cpu(detect_cpu()),
         isa(parse_isa(options.isa, cpu)),
         unit(bf16_unit(options.precision, cpu, callbacks)),
-        linalg(options.linalg, cpu),
+        linalg(options.linalg, cpu, options.threads),
         products(make_products(isa, unit)),
-        files(options.files ? *options.files : real_files()) {}
+        files(options.files ? *options.files : real_files()) {
+    if (!linalg.note().empty() && callbacks.note) callbacks.note(linalg.note());
+  }
 
   Callbacks callbacks;
   CpuInfo cpu;

@@ -168,6 +168,7 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   const FormKind form = form_kind(q.form);
   ExplainResult r{.run = run.directory(), .model = model_text(model), .input = {}};
   r.form = q.form;
+  r.linalg = engine.linalg().description();
   r.size = {model.height, model.width};
   r.layers = reading.layers();
   r.class_names = run.class_names();
@@ -257,6 +258,7 @@ ordered_json to_json(const ExplainResult& r) {
   ordered_json j;
   j["schema"] = "glint-explain/1";
   j["run"] = r.run;
+  j["linalg"] = r.linalg;
   j["input"] = r.input;
   if (!r.prepared.empty()) j["prepared"] = r.prepared;
   j["label"] = r.label ? ordered_json(*r.label) : ordered_json();

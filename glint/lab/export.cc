@@ -111,6 +111,7 @@ OrderedJson add_spectra(const Engine& engine, const std::filesystem::path& path,
           {"layer", std::stoul(layer)},
           {"units", OrderedJson(units)},
           {"weights_sha256", said("model_sha256")},
+          {"linalg", said("linalg")},
           {"arrays", names}};
 }
 
@@ -153,7 +154,7 @@ std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest&
       arrays.add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)), about);
       kinds.push_back(name(calibration.kinds[i]));
     }
-    manifest["calibration"] = {{"inputs", calibration.inputs}, {"data", calibration.data}, {"kinds", kinds}};
+    manifest["calibration"] = {{"inputs", calibration.inputs}, {"data", calibration.data}, {"linalg", calibration.linalg}, {"kinds", kinds}};
   }
   manifest["spectra"] = OrderedJson::array();
   for (const std::filesystem::path& path : spectra_files(run.directory))
@@ -219,7 +220,7 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
   const std::unique_ptr<OpenedRun> opened =
       open_with_data(engine, q, "the gains of the gates and the fidelity");
   const LoadedRun run = opened ? opened->run() : load_run(engine, q.reading.run);
-  ExportResult r{.run = run.directory, .npy = q.npy, .hf = q.hf, .arrays = {}, .hf_files = {}};
+  ExportResult r{.run = run.directory, .linalg = engine.linalg().description(), .npy = q.npy, .hf = q.hf, .arrays = {}, .hf_files = {}};
   if (!q.npy.empty()) r.arrays = export_npy(engine, q, run, opened.get());
   if (!q.hf.empty()) r.hf_files = export_hf(engine, q, run, opened.get());
   return r;
@@ -236,7 +237,7 @@ OrderedJson to_json(const ExportResult& r) {
   OrderedJson exports = OrderedJson::array();
   if (!r.npy.empty()) exports.push_back({{"out", r.npy}, {"kind", "npy"}, {"arrays", list_json(r.arrays)}});
   if (!r.hf.empty()) exports.push_back({{"out", r.hf}, {"kind", "hf"}, {"files", r.hf_files}});
-  return {{"schema", "glint-export/1"}, {"run", r.run}, {"exports", exports}};
+  return {{"schema", "glint-export/1"}, {"run", r.run}, {"linalg", r.linalg}, {"exports", exports}};
 }
 
 }  // namespace glint

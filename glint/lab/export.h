@@ -26,6 +26,7 @@ struct ExportedArray {
 
 struct ExportResult {
   std::string run;
+  std::string linalg;                 // that the export was made with
   std::string npy, hf;                // the folders that were made; "": not asked for
   std::vector<ExportedArray> arrays;  // in `npy`
   std::vector<std::string> hf_files;  // in `hf`

@@ -1,10 +1,8 @@
 #include "glint/lab/jobs.h"
 
 #include <algorithm>
-#include <atomic>
 #include <nlohmann/json.hpp>
 #include <sstream>
-#include <thread>
 
 #include "glint/base/error.h"
 #include "glint/lab/memory_need.h"
@@ -91,37 +89,25 @@ void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, s
               const JobHooks& hooks) {
   const size_t threads = engine.pool().size();
   const size_t side_by_side = std::min(jobs.size(), threads);
-  std::atomic<size_t> next{0};
+  // One for each of those side by side; a single job may use the engine itself, whose pool then runs no loop.
+  std::vector<std::unique_ptr<Engine>> engines;
+  for (size_t i = 0; i < side_by_side && jobs.size() > 1; i++)
+    engines.push_back(std::make_unique<Engine>(engine, threads / side_by_side));
   std::mutex mutex;
-  std::exception_ptr error;
-  const auto work = [&](const Engine& own) {
-    for (size_t i; (i = next.fetch_add(1)) < jobs.size() && !engine.stop_asked();) {
-      try {
-        run_job(own, data, setup, jobs[i], hooks, mutex);
-      } catch (const Error& e) {
-        const std::lock_guard lock(mutex);
-        if (hooks.failed && hooks.failed(jobs[i], e)) continue;
-        if (!error) error = std::current_exception();
-        next = jobs.size();
-      } catch (...) {
-        const std::lock_guard lock(mutex);
-        if (!error) error = std::current_exception();
-        next = jobs.size();
-      }
+  const auto one = [&](size_t i, size_t worker) {
+    if (engine.stop_asked()) return;
+    const Engine& own = engines.empty() ? engine : *engines[jobs.size() > threads ? worker : i];
+    try {
+      run_job(own, data, setup, jobs[i], hooks, mutex);
+    } catch (const Error& e) {
+      const std::lock_guard lock(mutex);
+      if (!hooks.failed || !hooks.failed(jobs[i], e)) throw;
     }
   };
-  if (side_by_side <= 1) {
-    work(engine);
-  } else {
-    std::vector<std::unique_ptr<Engine>> engines;
-    for (size_t i = 0; i < side_by_side; i++)
-      engines.push_back(std::make_unique<Engine>(engine, threads / side_by_side));
-    std::vector<std::thread> workers;
-    for (size_t i = 1; i < side_by_side; i++) workers.emplace_back([&, i] { work(*engines[i]); });
-    work(*engines[0]);
-    for (std::thread& t : workers) t.join();
-  }
-  if (error) std::rethrow_exception(error);
+  if (jobs.size() == 1)
+    one(0, 0);
+  else
+    engine.pool().for_tiles(jobs.size(), one);
 }
 
 std::vector<uint64_t> parse_seeds(const std::string& text) {

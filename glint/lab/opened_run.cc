@@ -9,7 +9,7 @@ namespace {
 
 // The calibration stored in a run directory when it is that of the weights, else what `measure` gives. That
 // is stored when `data_checksum` is the data that the run was trained on; otherwise, and when it cannot be
-// written, a note.
+// written, a note; also when other linear algebra than the engine's computed the stored one.
 StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
                                      const std::string& data_checksum, const std::vector<size_t>& hidden,
                                      const std::string& weights_hash,
@@ -18,7 +18,12 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
   if (exists(path)) {
     StoredCalibration stored = load_calibration(path, hidden);
     if (!stored.sealed) engine.note(path + " has no checksum: it was written by an earlier version");
-    if (stored.model == weights_hash) return stored;
+    if (stored.model == weights_hash) {
+      if (!stored.linalg.empty() && stored.linalg != engine.linalg().description())
+        engine.note("the stored calibration was computed with " + printable(stored.linalg) + ", this with " +
+                    engine.linalg().description() + ": last digits differ from a calibration made anew");
+      return stored;
+    }
     engine.note("the calibration belongs to other weights and is measured anew");
   }
   StoredCalibration measured = measure();

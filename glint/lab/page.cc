@@ -146,6 +146,7 @@ PageResult write_image_page(const Engine& engine, const PageRequest& q) {
   const ImageSet& test = first.data().test;
   PageData data;
   data.version = kVersion;
+  data.linalg = engine.linalg().description();
   data.images = page_images(first.data(), q.images);
   const ConstMatrixView<uint8_t> shown = std::as_const(data.images.pixels).view();
   data.runs.push_back(read_run(first, q, engine, test, shown));
@@ -155,6 +156,7 @@ PageResult write_image_page(const Engine& engine, const PageRequest& q) {
   const Page page = make_page(data, q.limit);
   PageResult result{.page = q.out.empty() ? first.run().directory + "/explorer.html" : q.out,
                     .bytes = page.html.size(),
+                    .linalg = data.linalg,
                     .half = page.half,
                     .images = shown.rows(),
                     .runs = {}};
@@ -195,7 +197,7 @@ PageResult write_page(const Engine& engine, const PageRequest& request) {
 
 OrderedJson to_json(const PageResult& r) {
   OrderedJson j = {
-      {"schema", "glint-page/1"}, {"page", r.page}, {"bytes", r.bytes}, {"weights", r.half ? "f16" : "f32"}};
+      {"schema", "glint-page/1"}, {"page", r.page}, {"bytes", r.bytes}, {"linalg", r.linalg}, {"weights", r.half ? "f16" : "f32"}};
   if (r.half) j["logit_deviation"] = r.logit_deviation;
   if (!r.language) j["images"] = r.images;
   j["runs"] = OrderedJson::array();

@@ -39,6 +39,7 @@ struct PageRunResult {
 struct PageResult {
   std::string page;  // the file
   size_t bytes = 0;
+  std::string linalg = {};     // what computed the readings
   bool half = false;           // the weights are f16, because f32 would be over the limit
   double logit_deviation = 0;  // how much a logit changes at most when the weights are f16
   bool language = false;

@@ -106,6 +106,7 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
 
   LanguagePageData data;
   data.version = kVersion;
+  data.linalg = engine.linalg().description();
   data.name = short_run_name(directory);
   data.data = last_name(model.data);
   data.config = model.config;
@@ -131,6 +132,7 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   const Page page = make_language_page(data, q.limit);
   PageResult result{.page = q.out.empty() ? directory + "/explorer.html" : q.out,
                     .bytes = page.html.size(),
+                    .linalg = data.linalg,
                     .half = page.half,
                     .logit_deviation = data.half_deviation,
                     .language = true,

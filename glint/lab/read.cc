@@ -176,6 +176,7 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
 
 void describe(Run& run, ReadResult& r) {
   r.kind = run.kind();
+  r.linalg = run.reading().linalg().description();
   r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
   r.gate = gate_info(run.gate()).text.name;
   // Of a path its last name: folders of this machine are nothing for a figure.

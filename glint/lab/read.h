@@ -78,6 +78,7 @@ struct ReadResult {
   std::string run, model_text;
   Json model;  // the configuration
   std::string gate, trained_on;
+  std::string linalg;  // what computed it
   std::string weights_sha256, data, data_checksum;
   std::string calibration;                    // gain, affine or joint
   size_t calibration_inputs = 0, inputs = 0;  // images or tokens
@@ -124,7 +125,7 @@ struct ScannedToken {
 };
 
 struct ScanResult {
-  std::string run, form;
+  std::string run, linalg, form;
   size_t layer = 0;   // from 0
   Fidelity fidelity;  // over all that the layer adds to the residual stream
   double eigenvectors_r2 = 0, linear_share = 0;

@@ -31,7 +31,8 @@ void write_spectra(const Engine& engine, const GluModel& model, size_t top, cons
                          .names = r.names(),
                          .form = r.form,
                          .layer = r.layer,
-                         .model = r.weights_sha256};
+                         .model = r.weights_sha256,
+                         .linalg = r.linalg};
   for (const ReadDirection& d : r.directions)
     spectra.units.push_back(top ? strongest_terms(d.form, top) : d.form);
   // A language model has as many inputs as tokens: who wants their features multiplies by the embedding.

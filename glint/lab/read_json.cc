@@ -80,6 +80,7 @@ ordered_json to_json(const ReadResult& r) {
   j["run"] = r.run;
   j["model"] = ordered_json(r.model);
   j["weights_sha256"] = r.weights_sha256;
+  j["linalg"] = r.linalg;
   j["data"] = {{"name", r.data}, {"checksum", r.data_checksum}, {samples_word(r), r.inputs}};
   j["calibration"] = {{"kind", r.calibration}, {samples_word(r), r.calibration_inputs}};
   j["layer"] = r.layer + 1;
@@ -120,6 +121,7 @@ ordered_json to_json(const ScanResult& r) {
                       {"linear_share", t.linear_share}});
   return {{"schema", "glint-scan/1"},
           {"run", r.run},
+          {"linalg", r.linalg},
           {"layer", r.layer + 1},
           {"form", r.form},
           {"fidelity",

@@ -90,6 +90,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   const LanguageReading& reading = run.language_reading();
   const Tokenizer& tokenizer = run.language().tokenizer;
   ScanResult r;
+  r.linalg = engine.linalg().description();
   r.run = run.directory(), r.form = q.form, r.layer = asked_layer(reading, q.layer);
   const std::string folder = result_folder(q.out, r.run);
   const GateLine line = run.lines(q.form)[r.layer];

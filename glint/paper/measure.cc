@@ -93,6 +93,7 @@ Measured measure(const Engine& engine, TrainingData& data, const Plan& plan,
   m.measured.command = command;
   m.measured.version = kVersion;
   m.measured.cpu = describe(engine.cpu());
+  m.measured.linalg = engine.linalg().description();
   m.measured.date = today();
   m.measured.notices = setup.notices;
   m.measured.small_spectra = smaller_models(setup);

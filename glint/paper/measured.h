@@ -165,7 +165,7 @@ struct Measured {
   std::vector<std::string> images;   // the data sets, in the order of the report
   std::string stories;               // "tales", or "stories" for a corpus
   std::string out, command;          // the folder, and what made all this
-  std::string version, cpu, date;    // of the measuring
+  std::string version, cpu, linalg, date;  // of the measuring
   std::vector<std::string> notices;  // what the reader must know first
   std::vector<MeasuredRun> runs;     // of the whole plan, in its order
   std::vector<TaskRuns> tasks;

@@ -32,6 +32,7 @@ struct ReproduceRequest {
 
 struct ReproduceResult {
   std::string folder;  // of the report; "" when only a share was trained
+  std::string linalg;  // what computed the numbers
   Findings findings;
   std::string summary;     // of the findings; **strong** and `code` as in Markdown
   size_t decided() const;  // claims of the paper that got a verdict

@@ -63,7 +63,7 @@ Report make_report(const Measured& measured, const Findings& findings) {
           "Preserving Bilinear Weight Spectra with a Signed and Shrunk Quadratic Activation Function: its "
           "tables, figures and claims, computed again. Every number below comes from runs in this "
           "folder; every verdict is a rule applied to those numbers."};
-  report.facts = {"glint " + measured.version, measured.cpu, measured.date,
+  report.facts = {"glint " + measured.version, measured.cpu, measured.linalg, measured.date,
                   std::to_string(measured.seeds) + (measured.seeds == 1 ? " seed" : " seeds")};
   if (measured.version != kVersion)
     report.facts.push_back("judged and written by glint " + std::string(kVersion));

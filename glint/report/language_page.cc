@@ -60,6 +60,7 @@ std::string data_json(const LanguagePageData& data, bool half) {
   ordered_json j;
   j["kind"] = "language";
   j["version"] = data.version;
+  j["linalg"] = data.linalg;
   j["runs"] = ordered_json::array({std::move(run)});
   return j.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
 }

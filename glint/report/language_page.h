@@ -29,6 +29,7 @@ struct LanguagePageForm {
 
 struct LanguagePageData {
   std::string version;
+  std::string linalg;  // what computed the readings
   std::string name;  // what people call the run: the directory
   std::string data;
   TransformerConfig config;

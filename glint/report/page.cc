@@ -81,6 +81,7 @@ std::string data_json(const PageData& data, bool half) {
   ordered_json j;
   j["kind"] = "image";
   j["version"] = data.version;
+  j["linalg"] = data.linalg;
   j["images"] = {
       {"what", images.what},
       {"total", images.total},

@@ -56,6 +56,7 @@ struct PageImages {
 
 struct PageData {
   std::string version;
+  std::string linalg;         // what computed the readings
   std::vector<PageRun> runs;  // one or two, of the same image size and number of classes
   PageImages images;
 };

@@ -158,6 +158,7 @@ void save_calibration(FileSystem& files, const std::string& path, const StoredCa
   std::vector<TensorToWrite> tensors;
   std::map<std::string, std::string> metadata = {
       {"format", kFormat}, {"model", c.model}, {"data", c.data}, {"inputs", std::to_string(c.inputs)}};
+  if (!c.linalg.empty()) metadata["linalg"] = c.linalg;
   for (size_t i = 0; i < c.lines.size(); i++) {
     const std::string layer = "blocks." + std::to_string(i);
     const auto add = [&](const char* what, const std::vector<double>& v) {
@@ -190,6 +191,7 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
   if (text("format") != kFormat) refuse("not a calibration", std::string("format ") + kFormat);
   StoredCalibration c{.model = text("model"), .data = text("data"), .lines = {}, .kinds = {}};
   c.sealed = seal == Seal::good;
+  if (const std::string* linalg = file->find_metadata("linalg")) c.linalg = *linalg;
   const std::string inputs = text("inputs");
   if (inputs.empty() || inputs.size() > 18 || inputs.find_first_not_of("0123456789") != std::string::npos)
     refuse("the number of inputs is \"" + inputs + "\"", "a whole number");

@@ -38,6 +38,8 @@ struct StoredCalibration {
   uint64_t inputs = 0;      // how many samples
   std::vector<GateLine> lines;
   std::vector<Calibration> kinds;
+  std::string linalg =
+      {};              // what computed it, as LinearAlgebra::description; "" in files of earlier versions
   bool sealed = true;  // false: from a file of an earlier version, without a checksum
 };
 

@@ -134,6 +134,7 @@ StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::stri
   const std::vector<uint32_t> rows = evenly_spaced(train.count(), kCalibrationImages);
   StoredCalibration stored{
       .model = weights_hash(), .data = data_checksum, .inputs = rows.size(), .lines = {}, .kinds = {}};
+  stored.linalg = linalg_.description();
   for (size_t i = 0; i < layers(); i++) {
     const Activations pass = run(train, i, rows);
     Calibration kind = calibration;

@@ -140,6 +140,7 @@ Activations LanguageReading::activations(size_t i, const ModelInputs& samples) c
 StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
                                              const std::string& data_checksum) const {
   StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .lines = {}, .kinds = {}};
+  stored.linalg = linalg_.description();
   for (size_t i = 0; i < layers(); i++) {
     const Matrix<float> x = inputs(rows, i, kCalibrationTokens);
     stored.inputs = x.rows();

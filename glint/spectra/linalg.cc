@@ -72,9 +72,15 @@ void check_gemm([[maybe_unused]] Op op_a, [[maybe_unused]] Op op_b, [[maybe_unus
 
 }  // namespace
 
-LinearAlgebra::LinearAlgebra(LinalgBackend backend, const CpuInfo& cpu) {
+LinearAlgebra::LinearAlgebra(LinalgBackend backend, const CpuInfo& cpu, size_t threads) {
   if (backend == LinalgBackend::eigen) return;
-  blas_ = OpenBlas::open(cpu);
+  std::string problem;
+  blas_ = OpenBlas::open(cpu, threads, problem);
+  if (!problem.empty()) note_ = problem + "; computing with Eigen, whose last digits differ";
+  if (!blas_ && backend == LinalgBackend::openblas && !problem.empty())
+    throw Error({.what = problem,
+                 .expected = "a larger limit on memory (ulimit -v), or Eigen",
+                 .hint = "fewer threads"});
   if (!blas_ && backend == LinalgBackend::openblas)
     throw Error({.what = "OpenBLAS could not be opened",
                  .where = std::string(OpenBlas::library()),

@@ -30,11 +30,15 @@ struct EighWorkspace {
 class LinearAlgebra {
  public:
   // `automatic`: OpenBLAS when it can be opened, else Eigen. Forcing `openblas` where it cannot be opened is
-  // an Error (failure). Make the first object before threads read the environment: see openblas.cc.
-  explicit LinearAlgebra(LinalgBackend backend = LinalgBackend::automatic, const CpuInfo& cpu = detect_cpu());
+  // an Error (failure). Make the first object before threads read the environment: see openblas.cc. OpenBLAS
+  // takes memory for the calls of so many threads at once; 0: as many as the process may run on. Where there
+  // is no room for that, `automatic` is Eigen, and note() says so.
+  explicit LinearAlgebra(LinalgBackend backend = LinalgBackend::automatic, const CpuInfo& cpu = detect_cpu(),
+                         size_t threads = 0);
 
   bool uses_openblas() const { return blas_ != nullptr; }
   std::string description() const;  // "OpenBLAS 0.3.21 (Zen)" or "Eigen 3.4.0"
+  const std::string& note() const { return note_; }  // why OpenBLAS is not used although it may be there
 
   // c = alpha op(a) op(b) + beta c, row-major. With beta = 0 what c held does not matter.
   void gemm(Op op_a, Op op_b, double alpha, ConstMatrixView<double> a, ConstMatrixView<double> b, double beta,
@@ -49,6 +53,7 @@ class LinearAlgebra {
 
  private:
   std::shared_ptr<const OpenBlas> blas_;  // null: Eigen
+  std::string note_;
 };
 
 // What OPENBLAS_CORETYPE must be for OpenBLAS not to fall back to its SSE kernels on a processor newer than

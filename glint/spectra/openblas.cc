@@ -6,6 +6,10 @@
 #include <cmath>
 #include <cstdlib>
 #include <mutex>
+#include <vector>
+
+#include "glint/base/room.h"
+#include "glint/base/threads.h"
 
 namespace glint {
 namespace {
@@ -21,6 +25,12 @@ constexpr const char* kLibraries[] = {
     "/usr/lib/aarch64-linux-gnu/openblas-pthread/libopenblas.so.0",
     "/usr/lib/aarch64-linux-gnu/openblas-openmp/libopenblas.so.0",
 };
+
+// A call takes a buffer of this size, which the library keeps for later calls. Where it cannot get one it
+// asks again for ever, so all that will be needed are taken at the beginning, each where there is room for
+// it. Some builds ask for twice the size and give half of it back.
+constexpr size_t kBuffer = size_t{128} << 20;
+constexpr size_t kMostBuffers = 64;  // the library has a table of a fixed size for them
 
 constexpr int kOpenMpBuild = 2;  // openblas_get_parallel()
 constexpr double kSafe = 1e140;  // squares of entries between its inverse and it neither overflow nor vanish
@@ -61,10 +71,44 @@ double largest(int n, const double* a, int lda) {
 
 std::string_view OpenBlas::library() { return kLibraries[0]; }
 
-std::shared_ptr<const OpenBlas> OpenBlas::open(const CpuInfo& cpu) {
-  // The environment belongs to the process, so that two objects made at once must take turns.
+// Waits for one of the buffers. OpenBLAS keeps its thread count in one place; in the OpenMP build that place
+// belongs to the calling thread.
+class OpenBlas::Turn {
+ public:
+  explicit Turn(const OpenBlas& blas) : blas_(blas) {
+    blas.free_.acquire();
+    if (blas.openmp_) blas.set_num_threads_(1);
+  }
+  ~Turn() { blas_.free_.release(); }
+  Turn(const Turn&) = delete;
+  Turn& operator=(const Turn&) = delete;
+
+ private:
+  const OpenBlas& blas_;
+};
+
+std::shared_ptr<const OpenBlas> OpenBlas::open(const CpuInfo& cpu, size_t threads, std::string& problem) {
+  // The environment, the library and its buffers belong to the process: objects made at once take turns.
   static std::mutex mutex;
+  static std::shared_ptr<OpenBlas> opened;
   const std::lock_guard lock(mutex);
+  const size_t processors = available_threads();
+  const size_t buffers = std::min({threads ? threads : processors, processors, kMostBuffers});
+  if (!opened) {
+    // One more for the library itself, and one that is left to the rest of the program.
+    if (!room_for(kBuffer, buffers + 2)) {
+      problem = "there is no room for OpenBLAS, which needs " +
+                std::to_string((buffers + 2) * (kBuffer >> 20)) + " MB of address space for " +
+                std::to_string(buffers) + (buffers == 1 ? " thread" : " threads");
+      return nullptr;
+    }
+    opened = load(cpu);
+  }
+  if (opened) opened->reserve(buffers);
+  return opened;
+}
+
+std::shared_ptr<OpenBlas> OpenBlas::load(const CpuInfo& cpu) {
   const EnvironmentWhileLoading core("OPENBLAS_CORETYPE", openblas_core_type(cpu));
   const EnvironmentWhileLoading threads("OPENBLAS_NUM_THREADS", "1");  // no idle helpers
   for (const char* library : kLibraries)
@@ -84,14 +128,25 @@ bool OpenBlas::resolve(void* handle) {
     return false;
   find(handle, "openblas_get_config", get_config_);
   find(handle, "openblas_get_corename", get_corename_);
+  if (!find(handle, "blas_memory_alloc", memory_alloc_) || !find(handle, "blas_memory_free", memory_free_))
+    memory_alloc_ = nullptr;
   openmp_ = get_parallel_() == kOpenMpBuild;
   set_num_threads_(1);
   return true;
 }
 
-// OpenBLAS keeps its thread count in one place; in the OpenMP build that place belongs to the calling thread.
-void OpenBlas::one_thread() const {
-  if (openmp_) set_num_threads_(1);
+// Has the library take as many buffers as asked for, or as there is room for; never less than before.
+void OpenBlas::reserve(size_t buffers) {
+  if (buffers <= reserved_) return;
+  for (size_t i = 0; i < reserved_; i++) free_.acquire();  // nobody is inside a call
+  std::vector<void*> held;
+  held.reserve(buffers);
+  // A build that does not show these functions gets no such help.
+  while (memory_alloc_ && held.size() < buffers && (held.size() < reserved_ || room_for(2 * kBuffer)))
+    held.push_back(memory_alloc_(1));
+  for (void* buffer : held) memory_free_(buffer);
+  reserved_ = memory_alloc_ ? held.size() : buffers;
+  free_.release(static_cast<std::ptrdiff_t>(reserved_));
 }
 
 std::string OpenBlas::description() const {
@@ -104,18 +159,18 @@ std::string OpenBlas::description() const {
 
 void OpenBlas::gemm(char op_a, char op_b, int m, int n, int k, double alpha, const double* a, int lda,
                     const double* b, int ldb, double beta, double* c, int ldc) const {
-  one_thread();
+  const Turn turn(*this);
   dgemm_(&op_a, &op_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
 }
 
 void OpenBlas::gemm(char op_a, char op_b, int m, int n, int k, float alpha, const float* a, int lda,
                     const float* b, int ldb, float beta, float* c, int ldc) const {
-  one_thread();
+  const Turn turn(*this);
   sgemm_(&op_a, &op_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
 }
 
 bool OpenBlas::eigh(int n, double* a, int lda, double* values, EighWorkspace& workspace) const {
-  one_thread();
+  const Turn turn(*this);
   const auto width = static_cast<size_t>(n);
   // A stride that is a large power of two puts every column on the same few cache lines.
   const int ldz = n % 64 == 0 ? n + 8 : n;

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <semaphore>
 #include <string>
 #include <string_view>
 
@@ -14,8 +15,10 @@ namespace glint {
 
 class OpenBlas {
  public:
-  // Null when no library can be opened. Sets the environment while it loads: see openblas.cc.
-  static std::shared_ptr<const OpenBlas> open(const CpuInfo& cpu);
+  // The one of the process, with memory for calls of so many threads at once (at most as many as there are
+  // processors; further callers wait). Null when no library can be opened, and when there is no room for that
+  // memory: then `problem` says so. Sets the environment while it loads: see openblas.cc.
+  static std::shared_ptr<const OpenBlas> open(const CpuInfo& cpu, size_t threads, std::string& problem);
   // The name of the library that is tried first, for messages.
   static std::string_view library();
 
@@ -48,8 +51,11 @@ class OpenBlas {
                            const double* a, const int* lda, const double* tau, double* c, const int* ldc,
                            double* work, const int* lwork, int* info, size_t, size_t, size_t);
 
+  class Turn;  // of one call
+
+  static std::shared_ptr<OpenBlas> load(const CpuInfo& cpu);
   bool resolve(void* handle);
-  void one_thread() const;
+  void reserve(size_t buffers);
 
   GemmFn<double> dgemm_ = nullptr;
   GemmFn<float> sgemm_ = nullptr;
@@ -60,7 +66,11 @@ class OpenBlas {
   int (*get_parallel_)() = nullptr;
   char* (*get_config_)() = nullptr;
   char* (*get_corename_)() = nullptr;
+  void* (*memory_alloc_)(int) = nullptr;
+  void (*memory_free_)(void*) = nullptr;
   bool openmp_ = false;
+  size_t reserved_ = 0;                        // buffers that the library holds
+  mutable std::counting_semaphore<> free_{0};  // those of them that no call uses
 };
 
 }  // namespace glint

@@ -43,6 +43,7 @@ void save_spectra(FileSystem& files, const std::string& path, const SpectraToWri
                            {{"format", "glint-spectra"},
                             {"form", spectra.form},
                             {"layer", std::to_string(spectra.layer + 1)},
+                            {"linalg", spectra.linalg},
                             {"model_sha256", spectra.model},
                             {"units", Json(spectra.names).dump()}});
 }

@@ -17,6 +17,7 @@ struct SpectraToWrite {
   std::string form;
   size_t layer = 0;   // from 0
   std::string model;  // SHA-256 of the weights
+  std::string linalg = {};  // what computed them, as LinearAlgebra::description
 };
 
 // The same spectra give the same bytes.

@@ -8,12 +8,14 @@
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "glint/base/error.h"
+#include "tests/base/memory_limit.h"
 
 namespace glint {
 namespace {
@@ -247,6 +249,33 @@ TEST(ThreadPoolDeathTest, AThreadThatCannotStartIsAnErrorToo) {
     std::_Exit(0);
   };
   EXPECT_EXIT(try_it(), testing::ExitedWithCode(1), "cannot start 1000 threads");
+#endif
+}
+
+// At every size some allocation is the one that fails: none may end the process.
+TEST(ThreadPoolDeathTest, WithoutMemoryItIsAnErrorAtAnySize) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need the address space";
+#else
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto try_it = [] {
+    // Small allocations succeed from what malloc has, so the heap is used up first.
+    limit_memory(size_t{40} << 20);
+    std::vector<char*> taken;
+    taken.reserve(1 << 20);
+    for (size_t size = size_t{1} << 16; size >= 16; size /= 2)
+      while (char* block = static_cast<char*>(std::malloc(size))) taken.push_back(block);
+    for (size_t freed = 0; freed < taken.size(); freed += 64) {
+      try {
+        ThreadPool pool(8);
+      } catch (const Error&) {
+      } catch (const std::bad_alloc&) {
+      }
+      for (size_t i = 0; i < 64 && !taken.empty(); i++) std::free(taken.back()), taken.pop_back();
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(try_it(), testing::ExitedWithCode(0), "");
 #endif
 }
 

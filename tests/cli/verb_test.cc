@@ -34,6 +34,7 @@ struct Sample {
     verb.share_json();
     verb.share_quiet();
     verb.share_isa();
+    verb.share_linalg();
   }
   Sample& parse(std::vector<std::string> arguments) {
     verb.parse(std::move(arguments));
@@ -67,7 +68,7 @@ TEST(Verb, ReadsEveryKindOfOption) {
 TEST(Verb, ReadsTheSharedOptions) {
   Sample s;
   s.parse({"--seed", "18446744073709551615", "--threads", "2", "--precision", "bf16", "--out", "runs/x",
-           "--json", "--quiet", "--isa", "v3"});
+           "--json", "--quiet", "--isa", "v3", "--linalg", "eigen"});
   const SharedOptions& o = s.verb.shared();
   EXPECT_EQ(o.seed, 18446744073709551615u);
   EXPECT_EQ(o.threads, 2u);
@@ -75,6 +76,7 @@ TEST(Verb, ReadsTheSharedOptions) {
   EXPECT_EQ(o.out, "runs/x");
   EXPECT_TRUE(o.json && o.quiet);
   EXPECT_EQ(o.isa, "v3");
+  EXPECT_EQ(o.linalg, "eigen");
 }
 
 TEST(Verb, NothingGivenLeavesTheDefaults) {
@@ -83,6 +85,8 @@ TEST(Verb, NothingGivenLeavesTheDefaults) {
   EXPECT_EQ(s.name, "a");
   EXPECT_EQ(s.count, 3u);
   EXPECT_EQ(s.verb.shared().precision, "f32");
+  EXPECT_EQ(s.verb.shared().linalg, "auto");
+  EXPECT_EQ(Verb({.name = "other"}).shared().linalg, "") << "a verb that does not share it";
   EXPECT_FALSE(s.fast);
 }
 

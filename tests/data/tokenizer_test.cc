@@ -6,6 +6,7 @@
 #include "glint/base/rng.h"
 #include "glint/base/sha256.h"
 #include "glint/data/piece_model.h"
+#include "tests/base/memory_limit.h"
 #include "text_files.h"
 
 namespace glint {
@@ -86,6 +87,40 @@ TEST(Tokenizer, TooLargeAndTooSmallVocabularies) {
   EXPECT_EQ(train_on(some_tales(5), {.vocab = least}).size(), least);
   EXPECT_EQ(error_parts([] { train_on({}, {}); }).code, ErrorCode::bad_file);
   EXPECT_EQ(error_parts([] { train_on(some_tales(5), {.vocab = 70000}); }).code, ErrorCode::usage);
+}
+
+// SentencePiece ends the process at a word of 65,536 characters; \u3300 is three bytes and becomes four
+// characters.
+TEST(Tokenizer, EndlessWordsAreTrainedOn) {
+  std::string apaato;
+  while (apaato.size() < 66000) apaato += "\xE3\x8C\x80";
+  for (const TokenizerKind kind : {TokenizerKind::bpe, TokenizerKind::unigram}) {
+    std::vector<std::string> stories = some_tales(100);
+    stories.push_back(std::string(70000, 'x') + " end");
+    stories.push_back(apaato);
+    EXPECT_EQ(train_on(stories, {.kind = kind, .vocab = 400}).size(), 400u);
+  }
+}
+
+// SentencePiece would not survive to get no memory on its own threads.
+TEST(TokenizerDeathTest, WithoutMemoryTrainingIsAnError) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need the address space";
+#else
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto try_it = [] {
+    const std::vector<std::string> stories = some_tales(3000);
+    limit_memory(size_t{20} << 20);
+    try {
+      train_on(stories, {.vocab = 512});
+    } catch (const Error& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      std::_Exit(e.exit_code());
+    }
+    std::_Exit(0);
+  };
+  EXPECT_EXIT(try_it(), testing::ExitedWithCode(1), "no memory to train a tokenizer");
+#endif
 }
 
 // Words that are remembered give what SentencePiece gives for the whole text.

@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "fixtures.h"
+#include "tests/base/memory_limit.h"
 
 namespace glint {
 namespace {
@@ -277,6 +278,43 @@ TEST(OpenBlasEnvironment, IsAsBefore) {
   const LinearAlgebra linalg(LinalgBackend::automatic, cpu);
   EXPECT_EQ(value("OPENBLAS_CORETYPE"), core);
   EXPECT_EQ(value("OPENBLAS_NUM_THREADS"), threads);
+}
+
+// More callers than buffers wait for their turn; the bits do not change.
+TEST(OpenBlas, ManyThreadsAtOnce) {
+  const LinearAlgebra linalg(LinalgBackend::openblas, detect_cpu(), 1);
+  const Matrix<double> m = random_symmetric(70, 5);
+  const Spectrum expected = eigh(linalg, m);
+  std::vector<Spectrum> found(12);
+  std::vector<std::thread> threads;
+  for (Spectrum& s : found) threads.emplace_back([&] { s = eigh(linalg, m); });
+  for (std::thread& t : threads) t.join();
+  for (const Spectrum& s : found) EXPECT_EQ(s.values, expected.values);
+}
+
+// OpenBLAS asks again for ever when it gets no memory.
+TEST(OpenBlasDeathTest, WithoutRoomThereIsEigenAndANote) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "sanitizers need the address space";
+#else
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  const auto try_it = [](LinalgBackend backend) {
+    limit_memory(size_t{150} << 20);
+    try {
+      const LinearAlgebra linalg(backend);
+      const Spectrum s = eigh(linalg, random_symmetric(70, 5));
+      std::fprintf(stderr, "%s: %s\n", linalg.description().c_str(), linalg.note().c_str());
+      std::_Exit(linalg.uses_openblas() || s.count() != 70 ? 100 : 0);
+    } catch (const Error& e) {
+      std::fprintf(stderr, "%s\n", e.what());
+      std::_Exit(e.exit_code());
+    }
+  };
+  EXPECT_EXIT(try_it(LinalgBackend::automatic), testing::ExitedWithCode(0),
+              "Eigen.*: .*no room for OpenBLAS");
+  EXPECT_EXIT(try_it(LinalgBackend::openblas), testing::ExitedWithCode(1), "no room for OpenBLAS");
+  EXPECT_EXIT(try_it(LinalgBackend::eigen), testing::ExitedWithCode(0), "Eigen [0-9.]*: $");
+#endif
 }
 
 TEST(OrderByMagnitude, IsStable) {

@@ -6,7 +6,7 @@
 
 #include "glint/base/error.h"
 #include "glint/report/hf_folder.h"
-#include "glint/report/training_figure.h"
+#include "glint/paper/training_figure.h"
 
 namespace glint {
 namespace {
