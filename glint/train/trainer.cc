@@ -358,7 +358,8 @@ class Run {
       return body();
     } catch (const Error& e) {
       if (e.code() != ErrorCode::numeric) throw;
-      fail_numeric(e.parts().what, step);
+      const ErrorParts& p = e.parts();
+      fail_numeric(p.what + (p.where.empty() ? "" : " (" + p.where + ")"), step);
     }
   }
 

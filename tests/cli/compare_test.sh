@@ -81,6 +81,7 @@ refused "different size" compare "$work/sqs/seed-0" "$work/small"
 # NaN in the weights.
 cp -r "$work/sqs/seed-0" "$work/nan"
 printf '\xff\xff\xff\x7f' | dd of="$work/nan/model.safetensors" bs=1 seek=4096 conv=notrunc 2>/dev/null
+rm -r "$work/nan/checkpoints" && python3 "$2/tests/cli/reseal.py" "$work/nan" # no copy, and no damage
 run compare "$work/nan" "$work/sqs/seed-0"
 expect_code 3
 expect_no_out

@@ -18,14 +18,14 @@ listing() { (cd "$1" && find . -type f ! -name .lock -print0 | sort -z | xargs -
 # overflows VERB...: exit code 4, no result, and nothing written.
 overflows() {
   listing bad >before
-  rm -rf out
+  rm -rf made
   run "$@"
   expect_code 4
   expect_no_out
   expect_err "overflow"
   listing bad >after
   cmp -s before after || fail "$command_line: files were written: $(diff before after)"
-  if [ -n "$(find out -name 'manifest.json' -o -name '*.html' -o -name '*.svg' 2>/dev/null)" ]; then fail "$command_line left $(ls out)"; fi
+  if [ -n "$(find made -name 'manifest.json' -o -name '*.html' -o -name '*.svg' 2>/dev/null)" ]; then fail "$command_line left $(ls made)"; fi
 }
 
 # Images.
@@ -38,12 +38,12 @@ for factor in 1e14 1e20 1e38; do
   overflows eval bad
   overflows eval bad --json
   overflows spectrum bad
-  overflows explain bad --index 3 --out out
+  overflows explain bad --index 3 --out made
   overflows compare bad bilinear --no-figures
-  overflows attack bad --no-figures --out out
-  overflows page bad --out out.html
-  [ ! -e out.html ] || fail "page left its file"
-  overflows export bad --npy out
+  overflows attack bad --no-figures --out made
+  overflows page bad --out made.html
+  [ ! -e made.html ] || fail "page left its file"
+  overflows export bad --npy made
 done
 # Large and finite is no error: the number has a short text, and JSON has it whole.
 scaled image 1e8
@@ -65,9 +65,9 @@ run spectrum image --no-figures --quiet
 expect_code 0
 for factor in 1e155 1e300; do
   rm -rf bad && cp -r image bad && python3 "$tests/scale_tensors.py" bad/calibration.safetensors "$factor" gain:1
-  overflows explain bad --index 3 --out out
+  overflows explain bad --index 3 --out made
   overflows spectrum bad --no-figures
-  overflows page bad --out out.html
+  overflows page bad --out made.html
 done
 
 # Language models: the norms would hide it.
@@ -80,7 +80,7 @@ for factor in 1e10 1e20 1e38; do
   overflows generate bad --tokens 5 --json
   overflows spectrum bad --token happy
   overflows spectrum bad --scan --form calibrated
-  overflows page bad --out out.html
+  overflows page bad --out made.html
 done
 scaled text 1e30 transformer.wte
 overflows eval bad

@@ -2,7 +2,12 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+#include <nlohmann/json.hpp>
+#include <sstream>
+
 #include "glint/base/error.h"
+#include "glint/base/file.h"
 #include "glint/base/range.h"
 
 namespace glint::cli {
@@ -130,6 +135,37 @@ TEST(Verb, WhatIsRequiredIsAskedFor) {
     EXPECT_EQ(e.parts().expected, "the folder of the data");
     EXPECT_EQ(e.exit_code(), 2);
   }
+}
+
+// nlohmann-json would write null for it.
+TEST(Context, ResultsInJsonHaveNoNumberThatIsNotFinite) {
+  std::ostringstream out, err;
+  const CpuInfo cpu = detect_cpu();
+  const Context context{.out = out,
+                        .err = err,
+                        .terminal = {},
+                        .files = real_files(),
+                        .cpu = cpu,
+                        .isa = cpu.best,
+                        .shared = {},
+                        .flush_results = {}};
+  nlohmann::ordered_json result;
+  result["rows"] = nlohmann::ordered_json::array({1.5, nullptr});
+  result["rows"].push_back({{"loss", 1e308}});
+  context.print_json(result);
+  EXPECT_NE(out.str().find("null"), std::string::npos);
+  out.str("");
+  for (const double bad : {HUGE_VAL, -HUGE_VAL, std::nan("")}) {
+    result["rows"][2]["loss"] = bad;
+    try {
+      context.print_json(result);
+      ADD_FAILURE() << "accepted: " << bad;
+    } catch (const Error& e) {
+      EXPECT_EQ(e.code(), ErrorCode::numeric);
+      EXPECT_EQ(e.parts().where, "rows[2].loss");
+    }
+  }
+  EXPECT_EQ(out.str(), "");
 }
 
 }  // namespace

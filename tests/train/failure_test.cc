@@ -256,6 +256,32 @@ TEST_F(Failure, TwoTrainersOnOneDirectory) {
   expect_same(lasting_bytes(folder_ / "alone"), lasting_bytes(folder_ / "run"), "undisturbed");
 }
 
+// Data in memory, as a caller of the library has them.
+TEST_F(Failure, DataThatDoesNotFitIsRefused) {
+  const auto code = [&](const Dataset& data) {
+    return error_of([&] { ImageTask task(options_, data, machine_.compute); }).code;
+  };
+  Dataset data = small_data();
+  data.train.labels[7] = 5;
+  EXPECT_EQ(code(data), ErrorCode::usage) << "a label that is no class";
+  data = small_data();
+  data.test.labels[129] = 200;
+  EXPECT_EQ(code(data), ErrorCode::usage) << "a label that is no class";
+  data = small_data();
+  data.train.width = 7;
+  EXPECT_EQ(code(data), ErrorCode::usage) << "pixels that do not fit height and width";
+  ClassifierEngine engine({.inputs = 36, .classes = 5, .d_model = 8, .gate = {}}, machine_.compute, 32, false);
+  Matrix<float> weights(1, engine.params().table.floats());
+  engine.set_weights(weights.span());
+  const Kernels& k = machine_.compute.kernels();
+  EXPECT_NO_THROW(evaluate_set(engine, k, data_.test));
+  ImageSet set = data_.test;
+  set.labels[3] = 5;
+  EXPECT_EQ(error_of([&] { evaluate_set(engine, k, set); }).code, ErrorCode::usage);
+  const ImageSet other = spots(2, 10, 7, 5);
+  EXPECT_EQ(error_of([&] { evaluate_set(engine, k, other); }).code, ErrorCode::usage);
+}
+
 // Numbers that run away: exit code 4, the checkpoints before are kept, and a second try says the same.
 TEST_F(Failure, Divergence) {
   TrainOptions o = options_;
@@ -333,15 +359,16 @@ TEST_F(Failure, OverflowInsideAModelIsADivergence) {
   EXPECT_EQ(read_run_file(folder_ / "run").json["state"], "diverged");
 }
 
-// ReLU turns NaN into 0: the loss stays finite and only the weights tell.
+// Weights that the last batch did not meet: the loss stays finite, and only the weights tell.
 TEST_F(Failure, WeightsThatAreNoNumbersAreNeverSaved) {
   class Poisoned : public ImageTask {
    public:
     using ImageTask::ImageTask;
     StepResult step(uint64_t epoch, uint64_t index, std::span<float> gradients) override {
-      const StepResult r = ImageTask::step(epoch, index, gradients);
+      std::fill(gradients.begin(), gradients.end(), 0.0f);
+      if (epoch == 0 && index < 6) ImageTask::step(epoch, index, gradients);
       if (epoch == 0 && index == 6) gradients[3] = std::numeric_limits<float>::quiet_NaN();
-      return {1.0, r.correct, r.samples};
+      return {1.0, 0, 32};
     }
   };
   Poisoned task(options_, data_, machine_.compute);
