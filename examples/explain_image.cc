@@ -15,8 +15,10 @@ int main(int argc, char** argv) try {
   std::printf("%s: the model %s\n", result.input.c_str(), glint::verdict_text(result).c_str());
   for (const glint::ExplainedClass& c : result.shown) {
     std::printf("class %s, logit %+.2f\n", c.name.c_str(), c.logit);
-    for (const glint::ExplainedTerm& t : c.forward) std::printf("  for      eigenvector %zu: %+.3f\n", t.rank, t.contribution);
-    for (const glint::ExplainedTerm& t : c.against) std::printf("  against  eigenvector %zu: %+.3f\n", t.rank, t.contribution);
+    for (const glint::ExplainedTerm& t : c.forward)
+      std::printf("  for      eigenvector %zu: %+.3f\n", t.rank, t.contribution);
+    for (const glint::ExplainedTerm& t : c.against)
+      std::printf("  against  eigenvector %zu: %+.3f\n", t.rank, t.contribution);
   }
   std::printf("%s\n", glint::trust_text(result).c_str());
 } catch (const glint::Error& e) {

@@ -1,4 +1,5 @@
-// Trains a classifier on arrays in memory. The points of one class lie inside a circle, those of the other outside.
+// Trains a classifier on arrays in memory. The points of one class lie inside a circle, those of the other
+// outside.
 #include <cstdio>
 #include <random>
 
@@ -14,8 +15,7 @@ Points points(size_t count, unsigned seed) {
   std::mt19937 generator(seed);
   std::normal_distribution<float> normal;
   for (float& v : p.x.span()) v = normal(generator);
-  for (size_t i = 0; i < count; i++)
-    p.labels[i] = p.x(i, 0) * p.x(i, 0) + p.x(i, 1) * p.x(i, 1) > 1.4f;
+  for (size_t i = 0; i < count; i++) p.labels[i] = p.x(i, 0) * p.x(i, 0) + p.x(i, 1) * p.x(i, 1) > 1.4f;
   return p;
 }
 
@@ -29,8 +29,7 @@ int main() try {
   options.noise_prob = 0;
   glint::ImageTask task(options, data, engine.compute());
   // Without a directory nothing is written: the weights come back.
-  const glint::TrainResult result =
-      glint::train(options, task, engine.compute(), engine.files(), {}, {});
+  const glint::TrainResult result = glint::train(options, task, engine.compute(), engine.files(), {}, {});
   std::printf("test accuracy %.1f %%, %zu weights\n", 100 * result.last.test_accuracy, result.weights.size());
 } catch (const glint::Error& e) {
   std::fprintf(stderr, "%s\n", e.what());

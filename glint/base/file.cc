@@ -229,7 +229,8 @@ std::string name_of_leftover(const std::string& file) {
   if (dot == stem.npos || dot == 0) return {};
   const std::string random = stem.substr(dot + 1);
   // Versions before 0.1.0 used the number of the process.
-  const bool ours = random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
+  const bool ours =
+      random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
   const bool process = !random.empty() && random.find_first_not_of("0123456789") == random.npos;
   return ours || process ? stem.substr(0, dot) : std::string();
 }
@@ -238,8 +239,9 @@ bool exists(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw Error(
-      {.code = code_of_errno(errno), .what = std::string("cannot read: ") + std::strerror(errno), .where = path});
+  throw Error({.code = code_of_errno(errno),
+               .what = std::string("cannot read: ") + std::strerror(errno),
+               .where = path});
 }
 
 void make_own_folder(const std::string& path) {

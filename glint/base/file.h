@@ -18,8 +18,8 @@ class WritableFile {
   virtual void sync() = 0;
 };
 
-// A directory that was opened: the same one until the end, whatever its path comes to mean. Names are those of
-// files right in it.
+// A directory that was opened: the same one until the end, whatever its path comes to mean. Names are those
+// of files right in it.
 class Directory {
  public:
   virtual ~Directory() = default;
@@ -61,8 +61,8 @@ std::string name_of_leftover(const std::string& file);
 // for links that lead round in a circle.
 bool exists(const std::string& path);
 
-// Makes a folder of glint's own inside another, unless it is there. Error (bad_file) when a link or a file has
-// its name: files written through a link would land elsewhere.
+// Makes a folder of glint's own inside another, unless it is there. Error (bad_file) when a link or a file
+// has its name: files written through a link would land elsewhere.
 void make_own_folder(const std::string& path);
 
 // The whole file; Error (bad_file) when it is missing, not a regular file, or larger than `max_bytes`. What

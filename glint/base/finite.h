@@ -1,5 +1,6 @@
-// Overflow: sums and products that leave what a float or a double holds become infinite or NaN, and a later step can
-// hide that again (a norm divides by infinity, a gate saturates). The places where it cannot be hidden ask here.
+// Overflow: sums and products that leave what a float or a double holds become infinite or NaN, and a later
+// step can hide that again (a norm divides by infinity, a gate saturates). The places where it cannot be
+// hidden ask here.
 #pragma once
 
 #include <span>

@@ -25,7 +25,8 @@ std::string range_text(double low, double high, const std::string& kind) {
   return kind == "a number" ? "a finite number" : kind;
 }
 
-[[noreturn]] static void refuse(const char* parameter, const std::string& value, const std::string& expected) {
+[[noreturn]] static void refuse(const char* parameter, const std::string& value,
+                                const std::string& expected) {
   throw Error({.code = ErrorCode::usage,
                .what = "`" + std::string(parameter) + "` = " + value + " is out of range",
                .where = parameter,

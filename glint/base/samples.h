@@ -6,7 +6,7 @@
 
 namespace glint {
 
-inline constexpr size_t kMaxInputs = size_t{1} << 20;   // numbers per sample
+inline constexpr size_t kMaxInputs = size_t{1} << 20;  // numbers per sample
 inline constexpr size_t kMaxClasses = size_t{1} << 16;
 
 }  // namespace glint

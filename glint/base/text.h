@@ -27,7 +27,8 @@ std::vector<std::string> wrap(std::string_view text, size_t width);
 // The shortest decimal text that reads back as the same double; "nan", "inf", "-inf".
 std::string number_text(double value);
 
-// With so many digits after the point, at most 40, whatever the locale. From 1e15 on as 1.234e+15; "nan", "inf",
+// With so many digits after the point, at most 40, whatever the locale. From 1e15 on as 1.234e+15; "nan",
+// "inf",
 // "-inf".
 std::string fixed_text(double value, int decimals);
 

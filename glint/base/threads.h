@@ -25,8 +25,9 @@ class ThreadPool {
   // Calls body(tile, worker) for every tile in [0, tiles), worker in [0, size()); returns when all are done.
   // The calling thread works too. An exception stops the handing out of tiles; the one of the lowest tile
   // that fails is rethrown, at any number of threads: tiles are handed out in order, and a tile that was
-  // handed out is finished. No allocation. Not re-entrant: a body must not use the same pool. Inside a StopScope
-  // the loop can be stopped between tiles, with Error (interrupted): what it was writing is then half done.
+  // handed out is finished. No allocation. Not re-entrant: a body must not use the same pool. Inside a
+  // StopScope the loop can be stopped between tiles, with Error (interrupted): what it was writing is then
+  // half done.
   template <class Body>
   void for_tiles(size_t tiles, Body&& body) {
     run(tiles, &invoke<std::remove_reference_t<Body>>, const_cast<void*>(static_cast<const void*>(&body)));
@@ -46,10 +47,10 @@ class ThreadPool {
   size_t threads_;
 };
 
-// While it lives every loop of the pool can be stopped: the thread that starts a loop asks `should_stop` at its
-// beginning and before each tile that it takes itself, and true ends the loop. This makes every call that computes on the pool one that
-// can be cancelled. An empty function: the loops inside cannot be stopped, whatever is around them. What was set
-// before comes back at the end.
+// While it lives every loop of the pool can be stopped: the thread that starts a loop asks `should_stop` at
+// its beginning and before each tile that it takes itself, and true ends the loop. This makes every call that
+// computes on the pool one that can be cancelled. An empty function: the loops inside cannot be stopped,
+// whatever is around them. What was set before comes back at the end.
 class StopScope {
  public:
   StopScope(ThreadPool& pool, std::function<bool()> should_stop);

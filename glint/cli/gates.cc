@@ -32,7 +32,7 @@ std::string flag_of(const GateOption& o) { return std::string("--") + o.name; }
 struct Options {
   std::string gate, plot;
   std::vector<double> at;
-  GateParams params;                             // as given
+  GateParams params;                        // as given
   Option* given[std::size(kOptions)] = {};  // to tell "not given" from the default
 };
 
@@ -145,8 +145,9 @@ void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
     j["params"] = gate.text.has_params ? params_json(params) : ordered_json::object();
     j["points"] = ordered_json::array();
     for (const double x : at)
-      j["points"].push_back(
-          {{"x", x}, {"value", gate.value(x, params)}, {"derivative", number_or_null(gate.slope(x, params))}});
+      j["points"].push_back({{"x", x},
+                             {"value", gate.value(x, params)},
+                             {"derivative", number_or_null(gate.slope(x, params))}});
     context.print_json(j);
     return;
   }

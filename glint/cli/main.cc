@@ -17,7 +17,8 @@ namespace {
 // messages would be written into it. stdout is opened such that writing still fails.
 void keep_standard_streams() {
   for (const int fd : {0, 1, 2})
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
+        ::open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
       return;
 }
 

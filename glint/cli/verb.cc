@@ -81,7 +81,8 @@ void check_numbers(const nlohmann::ordered_json& value, const std::string& place
   if (value.is_array())
     for (size_t i = 0; i < value.size(); i++) check_numbers(value[i], place + "[" + std::to_string(i) + "]");
   if (value.is_object())
-    for (const auto& [key, field] : value.items()) check_numbers(field, place.empty() ? key : place + "." + key);
+    for (const auto& [key, field] : value.items())
+      check_numbers(field, place.empty() ? key : place + "." + key);
 }
 
 }  // namespace
@@ -135,7 +136,7 @@ Option* Verb::keep(CLI::Option* option, OptionText text) {
 }
 
 Option* Verb::add(const std::string& flags, std::function<void(const std::string&)> take,
-                       const std::string& description, const std::string& standard, Value value) {
+                  const std::string& description, const std::string& standard, Value value) {
   OptionText o{.flags = split_flags(flags), .value = std::move(value)};
   const std::string where = o.flags.empty() ? o.value.placeholder : o.flags.back();
   const Value& v = o.value;
@@ -159,7 +160,7 @@ Option* Verb::flag(const std::string& flags, bool& target, const std::string& de
 }
 
 Option* Verb::taken(const std::string& flags, std::function<void(const std::string&)> take,
-                         const std::string& description, const std::string& standard, Value value) {
+                    const std::string& description, const std::string& standard, Value value) {
   return add(flags, std::move(take), description, standard, std::move(value));
 }
 
@@ -176,13 +177,13 @@ void Verb::switches(const std::string& name, bool standard, const std::string& d
 }
 
 Option* Verb::text(const std::string& flags, std::string& target, const std::string& description,
-                        Value value) {
+                   Value value) {
   return add(
       flags, [&target](const std::string& word) { target = word; }, description, target, std::move(value));
 }
 
 Option* Verb::choice(const std::string& flags, std::string& target, std::vector<std::string> words,
-                          const std::string& description) {
+                     const std::string& description) {
   std::string all;
   for (const std::string& w : words) all += (all.empty() ? "" : "|") + w;
   return text(flags, target, description,
@@ -198,19 +199,19 @@ Option* Verb::directory(const std::string& flags, std::string& target, const std
 }
 
 Option* Verb::integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
-                           const std::string& description) {
+                      const std::string& description) {
   return add(flags, whole_number<int64_t>(flags, target, low, high), description, std::to_string(target),
              {.placeholder = "N"});
 }
 
 Option* Verb::size(const std::string& flags, size_t& target, size_t low, size_t high,
-                        const std::string& description) {
+                   const std::string& description) {
   return add(flags, whole_number<size_t>(flags, target, low, high), description, std::to_string(target),
              {.placeholder = "N"});
 }
 
 Option* Verb::real(const std::string& flags, double& target, const std::string& description, double low,
-                        double high) {
+                   double high) {
   const auto take = [flags, &target, low, high](const std::string& word) {
     const double value = finite_number(word, flags, range_text(low, high));
     if (value < low || value > high) usage(word + " is outside the range", flags, range_text(low, high));
@@ -219,8 +220,7 @@ Option* Verb::real(const std::string& flags, double& target, const std::string& 
   return add(flags, take, description, number_text(target), {.placeholder = "X"});
 }
 
-Option* Verb::reals(const std::string& flags, std::vector<double>& target,
-                         const std::string& description) {
+Option* Verb::reals(const std::string& flags, std::vector<double>& target, const std::string& description) {
   const auto take = [flags, &target](const std::string& list) {
     target.clear();
     for (size_t at = 0; at <= list.size();) {
@@ -236,19 +236,19 @@ Option* Verb::reals(const std::string& flags, std::vector<double>& target,
 }
 
 Option* Verb::positional(const std::string& name, std::string& target, const std::string& description,
-                              Value value) {
+                         Value value) {
   value.placeholder = name;
   return text(name, target, description, std::move(value));
 }
 
 Option* Verb::positionals(const std::string& name, std::vector<std::string>& target,
-                               const std::string& description, Value value) {
+                          const std::string& description, Value value) {
   value.placeholder = name + "...";
   return texts(name, target, description, std::move(value));
 }
 
 Option* Verb::texts(const std::string& flags, std::vector<std::string>& target,
-                         const std::string& description, Value value) {
+                    const std::string& description, Value value) {
   OptionText o{.flags = split_flags(flags), .value = std::move(value), .repeats = true};
   CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(
       flags, [&target](const std::vector<std::string>& words) { target = words; }, description);

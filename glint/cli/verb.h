@@ -115,35 +115,35 @@ class Verb {
   // option is added is the default that help shows.
   Option* flag(const std::string& flags, bool& target, const std::string& description);
   Option* text(const std::string& flags, std::string& target, const std::string& description,
-                    Value value = {});
+               Value value = {});
   Option* choice(const std::string& flags, std::string& target, std::vector<std::string> words,
-                      const std::string& description);
+                 const std::string& description);
   Option* file(const std::string& flags, std::string& target, const std::string& description);
   Option* directory(const std::string& flags, std::string& target, const std::string& description);
   Option* integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
-                       const std::string& description);
+                  const std::string& description);
   Option* size(const std::string& flags, size_t& target, size_t low, size_t high,
-                    const std::string& description);
+               const std::string& description);
   // Any finite number unless limits are given.
   Option* real(const std::string& flags, double& target, const std::string& description,
-                    double low = std::numeric_limits<double>::lowest(),
-                    double high = std::numeric_limits<double>::max());
+               double low = std::numeric_limits<double>::lowest(),
+               double high = std::numeric_limits<double>::max());
   Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
   // For tables of options kept elsewhere: `take` is given the text, `standard` is the default that help
   // shows.
   Option* taken(const std::string& flags, std::function<void(const std::string&)> take,
-                     const std::string& description, const std::string& standard, Value value);
+                const std::string& description, const std::string& standard, Value value);
   // --name and --no-name; `take` is given "true" or "false".
   void switches(const std::string& name, bool standard, const std::string& description,
                 std::function<void(const std::string&)> take);
   // An argument without a flag: `name` is what help shows.
   Option* positional(const std::string& name, std::string& target, const std::string& description,
-                          Value value = {});
+                     Value value = {});
   // Any number of them; an option `flags` is given once a value.
   Option* positionals(const std::string& name, std::vector<std::string>& target,
-                           const std::string& description, Value value = {});
-  Option* texts(const std::string& flags, std::vector<std::string>& target,
-                     const std::string& description, Value value = {});
+                      const std::string& description, Value value = {});
+  Option* texts(const std::string& flags, std::vector<std::string>& target, const std::string& description,
+                Value value = {});
 
   void share_seed();
   void share_threads();
@@ -168,7 +168,7 @@ class Verb {
  private:
   Option* keep(CLI::Option* option, OptionText text);
   Option* add(const std::string& flags, std::function<void(const std::string&)> take,
-                   const std::string& description, const std::string& standard, Value value);
+              const std::string& description, const std::string& standard, Value value);
   const OptionText* find(std::string_view flag) const;
   std::vector<std::string> all_flags() const;
 

@@ -98,7 +98,8 @@ Dataset dataset_of(const Samples<T>& train, const Samples<T>& test, const ArrayO
 
 }  // namespace
 
-Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test, const ArrayOptions& options) {
+Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test,
+                     const ArrayOptions& options) {
   return dataset_of(train, test, options);
 }
 
@@ -141,9 +142,8 @@ std::string content_checksum(const Dataset& data) {
   for (const std::string& name : data.class_names) head += std::to_string(name.size()) + " " + name + "\n";
   hash.update(as_bytes(head));
   for (const ImageSet* set : {&data.train, &data.test}) {
-    const std::string size = (set->floats() ? "floats " : "bytes ") +
-                             size_text(set->count(), set->inputs()) + " of " +
-                             std::to_string(set->classes) + "\n";
+    const std::string size = (set->floats() ? "floats " : "bytes ") + size_text(set->count(), set->inputs()) +
+                             " of " + std::to_string(set->classes) + "\n";
     hash.update(as_bytes(size));
     hash.update(std::as_bytes(set->pixels.span()));
     hash.update(std::as_bytes(set->values.span()));

@@ -29,12 +29,14 @@ struct ArrayOptions {
 
 // Copies the arrays. A model reads bytes as value / 255, and floats as they are. The checksum is that of the
 // contents. Error (usage) as in check().
-Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test, const ArrayOptions& options);
-Dataset make_dataset(const Samples<float>& train, const Samples<float>& test, const ArrayOptions& options = {});
+Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test,
+                     const ArrayOptions& options);
+Dataset make_dataset(const Samples<float>& train, const Samples<float>& test,
+                     const ArrayOptions& options = {});
 
-// Error (usage) when a model could not be trained on the set or not be loaded again: no samples, another number
-// of labels than of samples, pixels that do not fit height x width, labels outside the classes, floats that are
-// not finite, a test set of another size than the training set.
+// Error (usage) when a model could not be trained on the set or not be loaded again: no samples, another
+// number of labels than of samples, pixels that do not fit height x width, labels outside the classes, floats
+// that are not finite, a test set of another size than the training set.
 void check(const Dataset& data);
 // The same for one of its sets; `part` names it in errors.
 void check(const ImageSet& set, const std::string& part);

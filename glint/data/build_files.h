@@ -15,8 +15,8 @@ namespace glint {
 // True for "-" (stdin), pipes and devices.
 bool reads_once(const std::string& path);
 
-// Error (bad_file, or failure without permission) for a text that cannot be opened and for a device, Error (usage)
-// when stdin is named twice. Pipes are not opened: that would wait for a writer, or take its bytes.
+// Error (bad_file, or failure without permission) for a text that cannot be opened and for a device, Error
+// (usage) when stdin is named twice. Pipes are not opened: that would wait for a writer, or take its bytes.
 void check_readable(const std::vector<std::string>& paths);
 
 // Copies of what can be read once, for a build that reads twice. The copies go away with it.

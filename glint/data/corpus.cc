@@ -54,8 +54,10 @@ void check_story(std::span<const TokenId> ids, uint64_t index, size_t vocab) {
 
 Block64 header_of(size_t vocab, const std::string& tokenizer_hash) {
   if (vocab == 0 || vocab > kMaxVocab)
-    misused("a vocabulary of " + std::to_string(vocab), "vocab", "1 to " + std::to_string(kMaxVocab) + " pieces");
-  if (tokenizer_hash.size() != 2 * kHash || tokenizer_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+    misused("a vocabulary of " + std::to_string(vocab), "vocab",
+            "1 to " + std::to_string(kMaxVocab) + " pieces");
+  if (tokenizer_hash.size() != 2 * kHash ||
+      tokenizer_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
     misused("this is no SHA-256: " + tokenizer_hash, "tokenizer_hash", "64 hexadecimal digits");
   Block64 h{};
   std::memcpy(h.data(), kMagic.data(), kMagic.size());

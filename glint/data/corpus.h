@@ -1,7 +1,8 @@
 // A tokenized corpus: the ids of stories, in one file that is mapped and used in place. Little-endian.
 //
 //   header  64 bytes  "glinttok" | u32 version | u32 vocab | SHA-256 of the tokenizer | 16 zero bytes
-//   ids               u16 each in version 1, u32 each in version 2 (more than 65,536 pieces), story after story
+//   ids               u16 each in version 1, u32 each in version 2 (more than 65,536 pieces), story after
+//   story
 //                     without end marks; zeros up to a multiple of 8 bytes
 //   starts            u64 for every story, the index of its first id, and one more: the number of ids
 //   footer  64 bytes  u64 stories | u64 ids | u64 zero | SHA-256 of all bytes before it | "glintend"
@@ -30,10 +31,12 @@ inline constexpr std::string_view kNoTokenizer =
 // The ids of one story as the file has them.
 class StoredStory {
  public:
-  StoredStory(const std::byte* ids, size_t id_bytes, size_t size) : ids_(ids), id_bytes_(id_bytes), size_(size) {}
+  StoredStory(const std::byte* ids, size_t id_bytes, size_t size)
+      : ids_(ids), id_bytes_(id_bytes), size_(size) {}
   size_t size() const { return size_; }
   TokenId operator[](size_t i) const {
-    return id_bytes_ == 2 ? reinterpret_cast<const uint16_t*>(ids_)[i] : reinterpret_cast<const uint32_t*>(ids_)[i];
+    return id_bytes_ == 2 ? reinterpret_cast<const uint16_t*>(ids_)[i]
+                          : reinterpret_cast<const uint32_t*>(ids_)[i];
   }
   // The first to.size() ids.
   void copy(std::span<TokenId> to) const {
@@ -114,8 +117,8 @@ class CorpusWriter {
   size_t vocab_, id_bytes_;
 };
 
-// The same file in memory. Error (usage) for an empty story, an id that is not below the vocabulary, or a hash that
-// is none.
+// The same file in memory. Error (usage) for an empty story, an id that is not below the vocabulary, or a
+// hash that is none.
 std::vector<std::byte> corpus_bytes(std::span<const std::vector<TokenId>> stories, size_t vocab,
                                     const std::string& tokenizer_hash);
 

@@ -17,9 +17,9 @@ struct Kernels;
 
 // Samples are bytes or floats: one of the two matrices is empty.
 struct ImageSet {
-  Matrix<uint8_t> pixels;  // [count, height * width], 0 = background
-  Matrix<float> values = {};  // [count, inputs]
-  std::vector<uint32_t> labels;  // each below classes
+  Matrix<uint8_t> pixels;                     // [count, height * width], 0 = background
+  Matrix<float> values = {};                  // [count, inputs]
+  std::vector<uint32_t> labels;               // each below classes
   size_t height = 0, width = 0, classes = 0;  // height and width are 0 when the samples are no pictures
   size_t count() const { return labels.size(); }
   size_t inputs() const { return pixels.cols() + values.cols(); }  // numbers per sample
@@ -34,7 +34,8 @@ struct Dataset {
   ImageSet train, test;
   std::vector<std::string> class_names;
   // Of a set from files: SHA-256 of the lines that `sha256sum train-images-idx3-ubyte train-labels-idx1-ubyte
-  // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Of arrays: content_checksum. Hex.
+  // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Of arrays:
+  // content_checksum. Hex.
   std::string checksum;
   std::string origin;  // the folder, "built in" or "memory"
 };

@@ -19,7 +19,8 @@
 
 namespace glint {
 
-// SentencePiece takes about 150 bytes of memory per piece: with more, a small file could take more than it may.
+// SentencePiece takes about 150 bytes of memory per piece: with more, a small file could take more than it
+// may.
 inline constexpr size_t kMaxPieces = size_t{1} << 18;
 inline constexpr size_t kMaxModelBytes = size_t{16} << 20;
 

@@ -49,7 +49,8 @@ TextData make_tales(const TextDataOptions& options) {
   return data;
 }
 
-Corpus corpus_of(TokenStories stories, size_t vocab, const std::string& tokenizer_hash, const std::string& part) {
+Corpus corpus_of(TokenStories stories, size_t vocab, const std::string& tokenizer_hash,
+                 const std::string& part) {
   try {
     if (stories.empty())
       throw Error({.code = ErrorCode::usage, .what = "there are no stories", .expected = "at least one"});
@@ -174,7 +175,8 @@ TextData make_text_data(std::span<const std::string> train, std::span<const std:
                         const Tokenizer& tokenizer, const std::string& name) {
   require(tokenizer);
   TextEncoder encoder(tokenizer);
-  const std::vector<std::vector<TokenId>> train_ids = encoded(train, encoder), valid_ids = encoded(valid, encoder);
+  const std::vector<std::vector<TokenId>> train_ids = encoded(train, encoder),
+                                          valid_ids = encoded(valid, encoder);
   return make_text_data(train_ids, valid_ids, tokenizer, name);
 }
 

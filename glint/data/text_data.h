@@ -43,8 +43,8 @@ inline constexpr const char* kCorpusInfoFile = "corpus.json";
 // command that makes one, and for files that do not belong together.
 TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& options = {});
 
-// From texts, encoded as those of files are: bytes that are not UTF-8 become U+FFFD. Error (usage) when there are
-// none on either side, and for a text without a token.
+// From texts, encoded as those of files are: bytes that are not UTF-8 become U+FFFD. Error (usage) when there
+// are none on either side, and for a text without a token.
 TextData make_text_data(std::span<const std::string> train, std::span<const std::string> valid,
                         const Tokenizer& tokenizer, const std::string& name = "texts");
 
@@ -53,8 +53,8 @@ struct Vocabulary {
   size_t size = 0;
   TokenId end = 0;  // begins and ends every story; not to be part of `train` and `valid`
 };
-// From ids, of a tokenizer or of none: then the run has no tokenizer.model. Error (usage) for empty stories, ids
-// outside the vocabulary, and when there are no stories on either side.
+// From ids, of a tokenizer or of none: then the run has no tokenizer.model. Error (usage) for empty stories,
+// ids outside the vocabulary, and when there are no stories on either side.
 using TokenStories = std::span<const std::vector<TokenId>>;
 TextData make_text_data(TokenStories train, TokenStories valid, const Tokenizer& tokenizer,
                         const std::string& name = "tokens");

@@ -92,9 +92,13 @@ std::vector<FigureFile> draw_attack(const Attack& a, const std::string& folder) 
 }
 
 OrderedJson to_json(const Attack& a) {
-  OrderedJson j = {
-      {"schema", "glint-attack/1"}, {"run", a.run}, {"linalg", a.linalg}, {"data", a.data}, {"form", a.form}, {"terms", a.terms},
-      {"strengths", a.strengths}};
+  OrderedJson j = {{"schema", "glint-attack/1"},
+                   {"run", a.run},
+                   {"linalg", a.linalg},
+                   {"data", a.data},
+                   {"form", a.form},
+                   {"terms", a.terms},
+                   {"strengths", a.strengths}};
   j["fidelity"] = {{"agreement", a.fidelity.agreement}, {"r2", a.fidelity.r2}};
   j["image_length"] = a.image_length;
   for (const AttackGoal goal : kGoals)

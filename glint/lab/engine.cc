@@ -25,7 +25,8 @@ Bf16Unit bf16_unit(const std::string& precision, const CpuInfo& cpu, const Callb
   const Bf16Unit unit = best_bf16(cpu);
   if (unit == Bf16Unit::none && callbacks.note)
     callbacks.note(
-        "this processor has no bf16 instructions; computing in f32 (GLINT_BF16=emulated computes bf16 in portable "
+        "this processor has no bf16 instructions; computing in f32 (GLINT_BF16=emulated computes bf16 in "
+        "portable "
         "code, slowly)");
   return unit;
 }
@@ -90,8 +91,9 @@ const LinearAlgebra& Engine::linalg() const { return shared_->linalg; }
 FileSystem& Engine::files() const { return shared_->files; }
 
 Json Engine::machine() const {
-  return {{"version", kVersion},         {"cpu", describe(cpu())}, {"isa", name(isa())},
-          {"precision", name(precision())}, {"bf16_unit", name(unit())}, {"threads", pool().size()}};
+  return {{"version", kVersion},       {"cpu", describe(cpu())},
+          {"isa", name(isa())},        {"precision", name(precision())},
+          {"bf16_unit", name(unit())}, {"threads", pool().size()}};
 }
 
 void Engine::note(const std::string& text) const {

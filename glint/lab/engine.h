@@ -1,5 +1,5 @@
-// What everything that computes works with: the processor, the kernels, the thread pool and the linear algebra, put
-// together in the right order by one line, and how long work talks to whoever started it.
+// What everything that computes works with: the processor, the kernels, the thread pool and the linear
+// algebra, put together in the right order by one line, and how long work talks to whoever started it.
 //
 //   glint::Engine engine;                     // all processors, the best instructions, f32
 //   glint::Engine engine({.threads = 2});
@@ -35,15 +35,15 @@ struct ProgressReport {
 
 // All may be empty. Any thread may call them, one call at a time.
 struct Callbacks {
-  std::function<void(const std::string&)> note;      // something that the caller may want to know
+  std::function<void(const std::string&)> note;  // something that the caller may want to know
   std::function<void(const ProgressReport&)> progress;
-  std::function<bool()> should_stop;                 // asked often; true ends the work with Error (interrupted)
+  std::function<bool()> should_stop;  // asked often; true ends the work with Error (interrupted)
 };
 
 class Engine {
  public:
-  // Without bf16 instructions the precision bf16 is f32, and a note says so; GLINT_BF16=emulated computes it in
-  // portable code, slowly.
+  // Without bf16 instructions the precision bf16 is f32, and a note says so; GLINT_BF16=emulated computes it
+  // in portable code, slowly.
   explicit Engine(const EngineOptions& options = {}, Callbacks callbacks = {});
   // A second one beside another, with threads of its own: for models side by side.
   Engine(const Engine& other, size_t threads);

@@ -27,7 +27,7 @@ struct ExplainRequest {
 };
 
 struct ExplainResult {
-  std::string linalg = {};             // what computed it
+  std::string linalg = {};           // what computed it
   std::string run, model;            // the directory; "sqs, 1 layer, width 256, ..."
   std::string input;                 // "test image 7 of mnist"
   std::string prepared = {};         // what was done to a picture of one's own

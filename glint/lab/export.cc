@@ -154,7 +154,10 @@ std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest&
       arrays.add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)), about);
       kinds.push_back(name(calibration.kinds[i]));
     }
-    manifest["calibration"] = {{"inputs", calibration.inputs}, {"data", calibration.data}, {"linalg", calibration.linalg}, {"kinds", kinds}};
+    manifest["calibration"] = {{"inputs", calibration.inputs},
+                               {"data", calibration.data},
+                               {"linalg", calibration.linalg},
+                               {"kinds", kinds}};
   }
   manifest["spectra"] = OrderedJson::array();
   for (const std::filesystem::path& path : spectra_files(run.directory))
@@ -220,7 +223,12 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
   const std::unique_ptr<OpenedRun> opened =
       open_with_data(engine, q, "the gains of the gates and the fidelity");
   const LoadedRun run = opened ? opened->run() : load_run(engine, q.reading.run);
-  ExportResult r{.run = run.directory, .linalg = engine.linalg().description(), .npy = q.npy, .hf = q.hf, .arrays = {}, .hf_files = {}};
+  ExportResult r{.run = run.directory,
+                 .linalg = engine.linalg().description(),
+                 .npy = q.npy,
+                 .hf = q.hf,
+                 .arrays = {},
+                 .hf_files = {}};
   if (!q.npy.empty()) r.arrays = export_npy(engine, q, run, opened.get());
   if (!q.hf.empty()) r.hf_files = export_hf(engine, q, run, opened.get());
   return r;

@@ -26,11 +26,11 @@ void write_figure(const Engine& engine, const std::string& stem, const std::stri
   write_one(engine, {stem, svg, csv}, png, png ? svg_to_png(svg) : SvgPng{});
 }
 
-void write_figures(const Engine& engine, const std::vector<FigureFile>& figures,
-                   bool png) {
+void write_figures(const Engine& engine, const std::vector<FigureFile>& figures, bool png) {
   std::vector<SvgPng> pictures(figures.size());
   if (png)
-    engine.pool().for_tiles(figures.size(), [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].svg); });
+    engine.pool().for_tiles(figures.size(),
+                            [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].svg); });
   for (size_t i = 0; i < figures.size(); i++) write_one(engine, figures[i], png, pictures[i]);
 }
 

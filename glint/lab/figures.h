@@ -18,7 +18,6 @@ struct FigureFile {
 void write_figure(const Engine& engine, const std::string& stem, const std::string& svg,
                   const std::string& csv, bool png = true);
 // The same for several, drawn side by side.
-void write_figures(const Engine& engine, const std::vector<FigureFile>& figures,
-                   bool png = true);
+void write_figures(const Engine& engine, const std::vector<FigureFile>& figures, bool png = true);
 
 }  // namespace glint

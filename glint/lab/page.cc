@@ -196,8 +196,11 @@ PageResult write_page(const Engine& engine, const PageRequest& request) {
 }
 
 OrderedJson to_json(const PageResult& r) {
-  OrderedJson j = {
-      {"schema", "glint-page/1"}, {"page", r.page}, {"bytes", r.bytes}, {"linalg", r.linalg}, {"weights", r.half ? "f16" : "f32"}};
+  OrderedJson j = {{"schema", "glint-page/1"},
+                   {"page", r.page},
+                   {"bytes", r.bytes},
+                   {"linalg", r.linalg},
+                   {"weights", r.half ? "f16" : "f32"}};
   if (r.half) j["logit_deviation"] = r.logit_deviation;
   if (!r.language) j["images"] = r.images;
   j["runs"] = OrderedJson::array();

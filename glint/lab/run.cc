@@ -95,7 +95,7 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
   if (!info.sealed)
     engine.note(info.directory +
                 " was written by an earlier version, without checksums: damage is not noticed");
-  const std::string wrong = info.sealed      ? damage(info.directory, info.run, kWeightsFile)
+  const std::string wrong = info.sealed    ? damage(info.directory, info.run, kWeightsFile)
                             : exists(path) ? ""
                                            : "is missing";
   if (wrong.empty()) return load_weights(path, table);
@@ -104,11 +104,12 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
                          info.run.value("steps", uint64_t{0}), table.floats());
   if (!copy ||
       (info.sealed && weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile]))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the file with the weights " + wrong,
-                 .where = path,
-                 .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-                 .hint = resume_command(info) + " trains it again"});
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "the file with the weights " + wrong,
+         .where = path,
+         .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
+         .hint = resume_command(info) + " trains it again"});
   engine.note(path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
               resume_command(info) + " repairs it)");
   return std::move(copy->weights);
@@ -157,8 +158,7 @@ RunInfo open_run(const std::string& directory) {
   run.run = file.json;
   run.sealed = file.sealed;
   const JsonFields f(run.run, info_path);
-  run.precision =
-      f.object("identity").object("options").optional<std::string>("precision", run.precision);
+  run.precision = f.object("identity").object("options").optional<std::string>("precision", run.precision);
   if (f.has("data")) run.data_checksum = f.object("data").optional<std::string>("checksum", "");
   if (!file.finished() && (run.sealed || !exists(weights))) refuse_unfinished(run);
   check_file(run, "config.json");
@@ -168,9 +168,8 @@ RunInfo open_run(const std::string& directory) {
 LoadedRun load_run(const Engine& engine, const std::string& directory) {
   const RunInfo info = open_run(directory);
   check_image_run(info);
-  return {info, load_image_model(info.directory, [&](const ParamTable& table) {
-            return run_weights(engine, info, table);
-          })};
+  return {info, load_image_model(info.directory,
+                                 [&](const ParamTable& table) { return run_weights(engine, info, table); })};
 }
 
 LanguageRun load_language_run(const Engine& engine, const std::string& directory) {

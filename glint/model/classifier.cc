@@ -184,8 +184,10 @@ void ClassifierEngine::weight_gradients(size_t rows, std::span<float> gradients)
   });
 }
 
-void ClassifierEngine::check_batch(size_t rows, const RowSource& source, std::span<const uint32_t> labels) const {
-  if (weights_.empty()) bad_argument("set_weights", "the engine has no weights yet", "set_weights before a batch");
+void ClassifierEngine::check_batch(size_t rows, const RowSource& source,
+                                   std::span<const uint32_t> labels) const {
+  if (weights_.empty())
+    bad_argument("set_weights", "the engine has no weights yet", "set_weights before a batch");
   if (!source) bad_argument("source", "there is no source of rows", "a function that writes a row");
   if (rows > max_batch_)
     bad_argument("rows", "a batch of " + std::to_string(rows) + " rows",
@@ -196,12 +198,13 @@ void ClassifierEngine::check_batch(size_t rows, const RowSource& source, std::sp
   check_labels(labels.first(rows), config_.classes);
 }
 
-// Of a chunk that went forward. The left halves, because a gate that saturates hides what became infinite; what else
-// overflows comes through to the next norm or to the logits.
+// Of a chunk that went forward. The left halves, because a gate that saturates hides what became infinite;
+// what else overflows comes through to the next norm or to the logits.
 void ClassifierEngine::check_numbers(Range rows) const {
   const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
   for (size_t i = 0; i < blocks_.size(); i++)
-    if (!all_finite(cut(z_[i]).col_range(0, config_.hidden()))) throw_overflow("layer " + std::to_string(i + 1));
+    if (!all_finite(cut(z_[i]).col_range(0, config_.hidden())))
+      throw_overflow("layer " + std::to_string(i + 1));
   if (!all_finite(cut(logits_))) throw_overflow("the logits");
 }
 
@@ -235,12 +238,12 @@ BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& sou
   if (rows == 0) bad_argument("rows", "a batch of 0 rows has no gradient", "at least 1");
   params_.table.check_buffer(gradients, "gradients");
   if (!logits.empty() && (logits.rows() != rows || logits.cols() != config_.classes))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " +
-                         std::to_string(logits.cols()),
-                 .where = "logits",
-                 .expected = std::to_string(rows) + " x " + std::to_string(config_.classes) +
-                             ", rows by classes"});
+    throw Error(
+        {.code = ErrorCode::usage,
+         .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " +
+                 std::to_string(logits.cols()),
+         .where = "logits",
+         .expected = std::to_string(rows) + " x " + std::to_string(config_.classes) + ", rows by classes"});
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
@@ -258,7 +261,8 @@ ConstMatrixView<float> ClassifierEngine::state(size_t i) const { return states_[
 
 size_t ClassifierEngine::checked_layer(size_t i) const {
   if (i >= blocks_.size())
-    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(blocks_.size()));
+    bad_argument("layer", "there is no layer " + std::to_string(i),
+                 "below " + std::to_string(blocks_.size()));
   return i;
 }
 

@@ -56,9 +56,9 @@ struct BatchResult {
   size_t correct = 0;
 };
 
-// Computes with one set of weights on batches of up to `max_batch` rows. Allocates in the constructor only. Error
-// (usage) for a configuration outside its domain and for arguments that do not fit it; Error (numeric) when a sum or a
-// product overflows, at any layer.
+// Computes with one set of weights on batches of up to `max_batch` rows. Allocates in the constructor only.
+// Error (usage) for a configuration outside its domain and for arguments that do not fit it; Error (numeric)
+// when a sum or a product overflows, at any layer.
 class ClassifierEngine {
  public:
   // Writes row `row` of the batch (inputs floats).
@@ -74,12 +74,13 @@ class ClassifierEngine {
 
   // Labels are below the number of classes, one for every row or more.
   BatchResult evaluate(size_t rows, const RowSource& source, std::span<const uint32_t> labels);
-  // Gradients of the mean loss over the batch, which has a row or more. Gaps of the buffer are left alone. `logits`
-  // [rows, classes] gets the logits of the batch unless it is empty.
+  // Gradients of the mean loss over the batch, which has a row or more. Gaps of the buffer are left alone.
+  // `logits` [rows, classes] gets the logits of the batch unless it is empty.
   BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
                                std::span<float> gradients, MatrixView<float> logits = {});
 
-  // Of the last batch, first `rows` rows: logits (after evaluate only: the backward pass overwrites them), losses.
+  // Of the last batch, first `rows` rows: logits (after evaluate only: the backward pass overwrites them),
+  // losses.
   ConstMatrixView<float> logits() const { return logits_; }
   std::span<const float> losses() const { return losses_; }
   // Of the last batch: what GLU layer i reads (after its norm), and the state before it.

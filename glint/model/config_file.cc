@@ -38,12 +38,15 @@ ModelKind model_kind(const std::string& directory) {
 Json gate_to_json(const Gate& gate) {
   const GateText& text = gate_info(gate.kind).text;
   Json json = {{"gate", text.name}};
-  if (text.has_params) json.update(Json{{"c", gate.params.c}, {"lambda", gate.params.lambda}, {"p", gate.params.p}});
+  if (text.has_params)
+    json.update(Json{{"c", gate.params.c}, {"lambda", gate.params.lambda}, {"p", gate.params.p}});
   return json;
 }
 
 ConfigFile::ConfigFile(const std::string& directory, ModelKind kind)
-    : path_(directory + "/config.json"), json_(read_config(directory)), fields_(json_, path_),
+    : path_(directory + "/config.json"),
+      json_(read_config(directory)),
+      fields_(json_, path_),
       own_(exists(directory + "/" + kRunFile)) {
   const ModelKind found = kind_of(fields_);
   if (found == kind) return;

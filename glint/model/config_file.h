@@ -30,8 +30,8 @@ class ConfigFile {
   const JsonFields& fields() const { return fields_; }
   size_t number(const char* key, uint64_t low, uint64_t high) const;
   Gate gate() const;
-  // Error for a field that is neither one of these nor "format" or one of the gate's. Only where a run.json says
-  // that glint wrote the file: exports and the folders of other programs may have fields of their own.
+  // Error for a field that is neither one of these nor "format" or one of the gate's. Only where a run.json
+  // says that glint wrote the file: exports and the folders of other programs may have fields of their own.
   void only(std::vector<std::string> known) const;
   bool own() const { return own_; }
   // Runs a check made for the command line; here it is the file that breaks the rule.

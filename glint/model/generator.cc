@@ -93,18 +93,21 @@ float* Generator::values(size_t slot, size_t layer, size_t head) {
 
 size_t Generator::checked(size_t slot) const {
   if (slot >= positions_.size())
-    bad_argument("slot", "there is no slot " + std::to_string(slot), "below " + std::to_string(positions_.size()));
+    bad_argument("slot", "there is no slot " + std::to_string(slot),
+                 "below " + std::to_string(positions_.size()));
   return slot;
 }
 
 void Generator::check_step(std::span<const uint32_t> slots, std::span<const TokenId> tokens) {
-  if (weights_.empty()) bad_argument("set_weights", "the generator has no weights yet", "set_weights before a step");
+  if (weights_.empty())
+    bad_argument("set_weights", "the generator has no weights yet", "set_weights before a step");
   check_argument(slots.size() == tokens.size(), "step", "a token for every slot");
   check_tokens(tokens, config_.vocab);
   steps_++;
   for (const uint32_t slot : slots) {
     if (full(slot))
-      bad_argument("slots", "slot " + std::to_string(slot) + " is full", "at most " + std::to_string(room_) + " tokens");
+      bad_argument("slots", "slot " + std::to_string(slot) + " is full",
+                   "at most " + std::to_string(room_) + " tokens");
     if (std::exchange(step_of_[slot], steps_) == steps_)
       bad_argument("slots", "slot " + std::to_string(slot) + " is given twice", "slots that differ");
   }

@@ -14,8 +14,8 @@
 
 namespace glint {
 
-// Error (usage) for what does not fit: a token that is not in the vocabulary, a slot that is full or not there. Error
-// (numeric) when a sum or a product overflows.
+// Error (usage) for what does not fit: a token that is not in the vocabulary, a slot that is full or not
+// there. Error (numeric) when a sum or a product overflows.
 class Generator {
  public:
   // `room`: the most tokens that a slot takes, at most the context; 0: the context. What is computed does not

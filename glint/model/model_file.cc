@@ -120,8 +120,8 @@ ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view nam
 ImageModel load_image_model(const std::string& directory, const WeightsSource& weights) {
   const ConfigFile config(directory, ModelKind::image);
   const JsonFields& f = config.fields();
-  config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data", "image",
-               "class_names"});
+  config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data",
+               "image", "class_names"});
   ImageModel m;
   m.config.inputs = config.number("inputs", 1, kMaxInputs);
   m.config.classes = config.number("classes", 2, kMaxClasses);

@@ -1,5 +1,6 @@
-// A trained classifier of images or vectors on disk: config.json says what it is, model.safetensors holds the weights under the
-// names that PyTorch code for bilinear models uses. Nothing in either depends on time or machine.
+// A trained classifier of images or vectors on disk: config.json says what it is, model.safetensors holds the
+// weights under the names that PyTorch code for bilinear models uses. Nothing in either depends on time or
+// machine.
 #pragma once
 
 #include <functional>
@@ -14,7 +15,7 @@ namespace glint {
 
 struct ImageModel {
   ClassifierConfig config;
-  std::string data;  // the set it was trained on
+  std::string data;                // the set it was trained on
   size_t height = 28, width = 28;  // of the pictures that it reads; 0: it reads plain vectors
   std::vector<std::string> class_names;
   Matrix<float> weights;  // [1, floats of the table]
@@ -39,7 +40,8 @@ Matrix<float> load_weights(const std::string& path, const ParamTable& table);  /
 
 Json config_to_json(const ClassifierConfig& config);
 
-// A tensor of the model by its name, "blocks.0.weight"; a vector is one row. Error (usage) with the nearest name.
+// A tensor of the model by its name, "blocks.0.weight"; a vector is one row. Error (usage) with the nearest
+// name.
 ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view name);
 
 }  // namespace glint

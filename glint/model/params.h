@@ -35,8 +35,8 @@ class ParamTable {
   MatrixView<T> view(std::span<T> buffer, size_t i) const {
     return {buffer.data() + specs_[i].offset, specs_[i].rows, specs_[i].cols};
   }
-  // The tensor of this name: its shape, and where it lies in a buffer of floats() floats. Error (usage) with the
-  // nearest name, or for a buffer of another size.
+  // The tensor of this name: its shape, and where it lies in a buffer of floats() floats. Error (usage) with
+  // the nearest name, or for a buffer of another size.
   const ParamSpec& find(std::string_view name) const;
   template <class T>
   MatrixView<T> find(std::span<T> buffer, std::string_view name) const {

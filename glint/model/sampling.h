@@ -41,7 +41,7 @@ class Sampler {
 struct Story {
   uint32_t index = 0;
   std::vector<TokenId> ids;  // after the prompt, without the end
-  bool ended = false;         // by the end token; otherwise the room was used up
+  bool ended = false;        // by the end token; otherwise the room was used up
 };
 
 struct StoryPlan {

@@ -128,8 +128,8 @@ void SequencePass::block_forward(size_t i, std::span<std::byte> scratch) {
   }
 }
 
-// The left halves of a layer's GLU: a gate that saturates hides what became infinite. What else overflows comes through
-// to the next norm.
+// The left halves of a layer's GLU: a gate that saturates hides what became infinite. What else overflows
+// comes through to the next norm.
 void SequencePass::check_numbers(size_t i) const {
   if (!all_finite(layer(i).z.row_range(0, tokens_).col_range(0, config_.hidden())))
     throw_overflow("layer " + std::to_string(i + 1));

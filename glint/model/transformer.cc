@@ -201,7 +201,8 @@ void TransformerEngine::sum_gradients(size_t lanes, std::span<float> gradients) 
 void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input) {
   check_row(row, false);
   if (layer >= config_.layers)
-    bad_argument("layer", "there is no layer " + std::to_string(layer), "below " + std::to_string(config_.layers));
+    bad_argument("layer", "there is no layer " + std::to_string(layer),
+                 "below " + std::to_string(config_.layers));
   check_argument(mlp_input.rows() == row.input.size() && mlp_input.cols() == config_.d_model, "trace",
                  "mlp_input [tokens, d_model]");
   passes_[0]->trace(row.input, layer, mlp_input, compute_.scratch[0]);
@@ -209,7 +210,8 @@ void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<floa
 
 void TransformerEngine::logits(const TokenRow& row, MatrixView<float> out) {
   check_row(row, false);
-  check_argument(out.rows() == row.input.size() && out.cols() == config_.vocab, "logits", "out [tokens, vocab]");
+  check_argument(out.rows() == row.input.size() && out.cols() == config_.vocab, "logits",
+                 "out [tokens, vocab]");
   passes_[0]->logits(row.input, out, compute_.scratch[0]);
 }
 

@@ -66,8 +66,8 @@ class SequencePass;         // sequence_pass.h
 struct TransformerWeights;  // sequence_pass.h
 
 // Computes with one set of weights. Allocates in the constructor only; memory grows with max_rows and with
-// the number of threads. Error (usage) for a configuration outside its domain and for rows that do not fit it (1 to
-// context tokens, ids below vocab); Error (numeric) when a sum or a product overflows, at any layer.
+// the number of threads. Error (usage) for a configuration outside its domain and for rows that do not fit it
+// (1 to context tokens, ids below vocab); Error (numeric) when a sum or a product overflows, at any layer.
 class TransformerEngine {
  public:
   // Called with the losses of a row's tokens.

@@ -82,9 +82,11 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
                         std::span<float> scratch) const {
   const Kernels& kn = *kernels_;
   const size_t t = qkv.rows(), d = heads_ * head_dim_, width = columns(t);
-  check_argument(t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && lse.rows() >= heads_ &&
-                     lse.cols() >= t && scratch.size() >= scratch_floats(),
-                 "Attention::forward", "qkv [t, 3 d], y [t, d], lse [heads, context] with t up to the context, and scratch_floats()");
+  check_argument(
+      t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && lse.rows() >= heads_ &&
+          lse.cols() >= t && scratch.size() >= scratch_floats(),
+      "Attention::forward",
+      "qkv [t, 3 d], y [t, d], lse [heads, context] with t up to the context, and scratch_floats()");
   float* packed_k = scratch.data();
   float* inverse = packed_k + columns(context_) * head_dim_;
   const MatrixView<float> strip(inverse + padded_stride(strip_rows_), strip_rows_, width,

@@ -12,8 +12,9 @@ void gate_forward(const Kernels& kernels, const Gate& gate, ConstMatrixView<floa
 
 void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z,
                    ConstMatrixView<float> dy, MatrixView<float> dz) {
-  check_argument(z.rows() == dy.rows() && z.cols() == 2 * dy.cols() && dz.rows() == z.rows() && dz.cols() == z.cols(),
-                 "gate_backward", "z and dz [m, 2h], dy [m, h]");
+  check_argument(
+      z.rows() == dy.rows() && z.cols() == 2 * dy.cols() && dz.rows() == z.rows() && dz.cols() == z.cols(),
+      "gate_backward", "z and dz [m, 2h], dy [m, h]");
   kernels.glu_backward[static_cast<int>(gate.kind)](gate.params, z.rows(), dy.cols(), z.data(), z.stride(),
                                                     dy.data(), dy.stride(), dz.data(), dz.stride());
 }

@@ -72,7 +72,8 @@ void linear_backward(const Products& products, ConstMatrixView<float> dy, const 
                      MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch) {
   check_argument(dy.rows() == dx.rows() && dy.cols() == w.rows() && dx.cols() == w.cols(), "linear_backward",
                  "dy [m, n], dx [m, k] for weights [n, k]");
-  check_argument(!w.backward().empty() || w.rows() * w.cols() == 0, "linear_backward", "weights that were packed for the gradient of the input");
+  check_argument(!w.backward().empty() || w.rows() * w.cols() == 0, "linear_backward",
+                 "weights that were packed for the gradient of the input");
   products.multiply(dy, w.backward(), dx, accumulate, scratch);
 }
 

@@ -14,8 +14,8 @@ namespace glint {
 
 inline constexpr float kNormEps = 1e-8f;
 
-// Rows of a chunk, one thread. x, u [m,d]; inverse [m] is kept for the backward pass. Error (numeric) when the squares
-// of a row overflow: u would be 0, and whatever follows would look sound.
+// Rows of a chunk, one thread. x, u [m,d]; inverse [m] is kept for the backward pass. Error (numeric) when
+// the squares of a row overflow: u would be 0, and whatever follows would look sound.
 inline void norm_forward(const Kernels& kernels, ConstMatrixView<float> x, MatrixView<float> u,
                          std::span<float> inverse) {
   check_argument(x.rows() == u.rows() && x.cols() == u.cols() && inverse.size() >= x.rows(), "norm_forward",
@@ -29,8 +29,8 @@ inline void norm_forward(const Kernels& kernels, ConstMatrixView<float> x, Matri
 // dx may be du.
 inline void norm_backward(const Kernels& kernels, ConstMatrixView<float> u, std::span<const float> inverse,
                           ConstMatrixView<float> du, MatrixView<float> dx) {
-  check_argument(u.rows() == du.rows() && u.cols() == du.cols() && u.rows() == dx.rows() && u.cols() == dx.cols() &&
-                     inverse.size() >= u.rows(),
+  check_argument(u.rows() == du.rows() && u.cols() == du.cols() && u.rows() == dx.rows() &&
+                     u.cols() == dx.cols() && inverse.size() >= u.rows(),
                  "norm_backward", "u, du and dx [m, d], inverse [m]");
   kernels.rmsnorm_backward(u.rows(), u.cols(), u.data(), u.stride(), inverse.data(), du.data(), du.stride(),
                            dx.data(), dx.stride());

@@ -13,7 +13,8 @@ VocabHead::VocabHead(const Products& products, size_t vocab, size_t d, bool trai
 }
 
 void VocabHead::pack(const Products& products, ConstMatrixView<float> h, size_t piece) {
-  check_argument(h.rows() == vocab_ && piece < pieces_, "VocabHead::pack", "h [vocab, d] and a piece below pieces()");
+  check_argument(h.rows() == vocab_ && piece < pieces_, "VocabHead::pack",
+                 "h [vocab, d] and a piece below pieces()");
   const size_t each = blocks_[0].pieces(), i = std::min(piece / each, blocks_.size() - 1);
   blocks_[i].pack(products, h.row_range(first(i), columns(i)), piece - i * each);
 }
@@ -34,12 +35,13 @@ VocabScratch::VocabScratch(Arena& arena, const VocabHead& head) {
 }
 
 void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                        std::span<const TokenId> targets, const VocabScratch& memory,
-                        std::span<float> losses, std::span<uint8_t> hits, std::span<std::byte> scratch) {
+                        std::span<const TokenId> targets, const VocabScratch& memory, std::span<float> losses,
+                        std::span<uint8_t> hits, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
-  check_argument(rows <= VocabHead::kRows && targets.size() == rows && losses.size() == rows && hits.size() == rows,
-                 "vocab_loss_forward", "at most kRows rows, each with a target, a loss and a hit");
+  check_argument(
+      rows <= VocabHead::kRows && targets.size() == rows && losses.size() == rows && hits.size() == rows,
+      "vocab_loss_forward", "at most kRows rows, each with a target, a loss and a hit");
   check_tokens(targets, head.vocab());
   for (size_t b = 0; b < head.blocks(); b++) {
     const size_t first = head.first(b), cols = head.columns(b);
@@ -73,8 +75,9 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
                          MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
-  check_argument(rows <= VocabHead::kRows && targets.size() == rows && du.rows() == rows && dh.rows() == head.vocab(),
-                 "vocab_loss_backward", "the rows of the forward pass, du [rows, d], dh [vocab, d]");
+  check_argument(
+      rows <= VocabHead::kRows && targets.size() == rows && du.rows() == rows && dh.rows() == head.vocab(),
+      "vocab_loss_backward", "the rows of the forward pass, du [rows, d], dh [vocab, d]");
   for (size_t b = 0; b < head.blocks(); b++) {
     const size_t first = head.first(b), cols = head.columns(b);
     const MatrixView<float> exps = memory.exps(b, rows, cols), d = memory.d_logits(rows, cols);
@@ -90,7 +93,8 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
 
 void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                   MatrixView<float> logits, std::span<std::byte> scratch) {
-  check_argument(logits.rows() == u.rows() && logits.cols() == head.vocab(), "vocab_logits", "logits [rows of u, vocab]");
+  check_argument(logits.rows() == u.rows() && logits.cols() == head.vocab(), "vocab_logits",
+                 "logits [rows of u, vocab]");
   for (size_t b = 0; b < head.blocks(); b++)
     linear_forward(products, u, head.block(b), logits.col_range(head.first(b), head.columns(b)), scratch);
 }

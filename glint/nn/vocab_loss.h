@@ -63,8 +63,8 @@ class VocabScratch {
 
 // Rows of a chunk, at most kRows; one thread. hit_i: the first largest logit is the target's.
 void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                        std::span<const TokenId> targets, const VocabScratch& memory,
-                        std::span<float> losses, std::span<uint8_t> hits, std::span<std::byte> scratch);
+                        std::span<const TokenId> targets, const VocabScratch& memory, std::span<float> losses,
+                        std::span<uint8_t> hits, std::span<std::byte> scratch);
 // After the forward pass of the same chunk. du is overwritten, dh is added to.
 void vocab_loss_backward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                          std::span<const TokenId> targets, float scale, const VocabScratch& memory,

@@ -162,12 +162,12 @@ struct Measured {
   std::string what = "all";  // or the name of the one experiment
   bool quick = false;
   size_t seeds = 0;
-  std::vector<std::string> images;   // the data sets, in the order of the report
-  std::string stories;               // "tales", or "stories" for a corpus
-  std::string out, command;          // the folder, and what made all this
+  std::vector<std::string> images;         // the data sets, in the order of the report
+  std::string stories;                     // "tales", or "stories" for a corpus
+  std::string out, command;                // the folder, and what made all this
   std::string version, cpu, linalg, date;  // of the measuring
-  std::vector<std::string> notices;  // what the reader must know first
-  std::vector<MeasuredRun> runs;     // of the whole plan, in its order
+  std::vector<std::string> notices;        // what the reader must know first
+  std::vector<MeasuredRun> runs;           // of the whole plan, in its order
   std::vector<TaskRuns> tasks;
   std::vector<SimilarityCurve> similarity;
   std::vector<SpectrumShare> spectra;

@@ -267,7 +267,8 @@ void describe(A& a, StorySample& v) {
 template <class A>
 void describe(A& a, Measured& v) {
   a("what", v.what), a("quick", v.quick), a("seeds", v.seeds), a("images", v.images), a("stories", v.stories);
-  a("out", v.out), a("command", v.command), a("version", v.version), a("cpu", v.cpu), a("linalg", v.linalg), a("date", v.date);
+  a("out", v.out), a("command", v.command), a("version", v.version), a("cpu", v.cpu), a("linalg", v.linalg),
+      a("date", v.date);
   a("notices", v.notices), a("runs", v.runs), a("tasks", v.tasks), a("similarity", v.similarity);
   a("spectra", v.spectra), a("trust", v.trust), a("times", v.times), a("depth", v.depth);
   a("pictures", v.pictures), a("explained", v.explained), a("samples", v.samples);

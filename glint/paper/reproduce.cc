@@ -92,7 +92,8 @@ std::string command_text(const ReproduceRequest& r, std::string_view precision) 
 }
 
 ReproduceResult judge_and_write(const Engine& engine, const Measured& measured, const std::string& folder) {
-  ReproduceResult result{.folder = folder, .linalg = measured.linalg, .findings = judge(measured), .summary = {}};
+  ReproduceResult result{
+      .folder = folder, .linalg = measured.linalg, .findings = judge(measured), .summary = {}};
   result.summary = summary(measured, result.findings);
   write_report(engine.files(), folder, make_report(measured, result.findings));
   return result;

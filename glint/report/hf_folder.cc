@@ -42,12 +42,11 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   const std::string gate(text.name);
   const bool pictures = model.height > 0;
   // Names come from files: as JSON strings they cannot break the YAML of the header.
-  std::string out =
-      std::string("---\nlibrary_name: pytorch\npipeline_tag: ") + (pictures ? "image" : "tabular") +
-      "-classification\ntags:\n- glint\n- glu\n- " + gate + "\n- interpretability\n";
+  std::string out = std::string("---\nlibrary_name: pytorch\npipeline_tag: ") +
+                    (pictures ? "image" : "tabular") + "-classification\ntags:\n- glint\n- glu\n- " + gate +
+                    "\n- interpretability\n";
   if (!model.data.empty()) out += "datasets:\n- " + Json(model.data).dump() + "\n";
-  out += "---\n\n# " + card.name +
-         "\n\n" + (pictures ? "An image classifier" : "A classifier") +
+  out += "---\n\n# " + card.name + "\n\n" + (pictures ? "An image classifier" : "A classifier") +
          " of gated layers, trained and exported with glint " + card.version +
          ". It is small enough to be read from its weights.\n\n";
   out += "    embed (" + std::to_string(c.inputs) + " to " + std::to_string(c.d_model) + ") -> " +
@@ -63,8 +62,10 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   out +=
       "## Use\n\n```python\nfrom modeling_glint import GlintClassifier\n\n"
       "model = GlintClassifier.from_pretrained(\".\")\n"
-      "logits = model(" + std::string(pictures ? "pixels" : "x") + ")  # float32 [n, " +
-      std::to_string(c.inputs) + "]" + (pictures ? ", 0 (background) to 1" : "") + "\nmatrix = model.interaction(3)  # of class 3, in the input space of the last "
+      "logits = model(" +
+      std::string(pictures ? "pixels" : "x") + ")  # float32 [n, " + std::to_string(c.inputs) + "]" +
+      (pictures ? ", 0 (background) to 1" : "") +
+      "\nmatrix = model.interaction(3)  # of class 3, in the input space of the last "
       "layer\n"
       "```\n\n`blocks.{i}.weight` holds the gated half L first, then the linear half R.\n";
   if (card.result.is_object()) {

@@ -30,7 +30,7 @@ struct LanguagePageForm {
 struct LanguagePageData {
   std::string version;
   std::string linalg;  // what computed the readings
-  std::string name;  // what people call the run: the directory
+  std::string name;    // what people call the run: the directory
   std::string data;
   TransformerConfig config;
   std::vector<float> weights;   // the flat buffer of model/params.h

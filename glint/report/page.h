@@ -29,7 +29,7 @@ struct PageForm {
   Matrix<uint8_t> pictures;
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
-  Fidelity fidelity;  // over the test images
+  Fidelity fidelity;              // over the test images
 };
 
 struct PageRun {
@@ -48,9 +48,9 @@ struct PageRun {
 };
 
 struct PageImages {
-  std::string what;        // "the first 1000 test images of mnist"
-  size_t total = 0;        // images of the set they come from
-  Matrix<uint8_t> pixels;  // [images, height * width]
+  std::string what;              // "the first 1000 test images of mnist"
+  size_t total = 0;              // images of the set they come from
+  Matrix<uint8_t> pixels;        // [images, height * width]
   std::vector<uint32_t> labels;  // below 256
 };
 
@@ -66,8 +66,8 @@ struct Page {
   bool half = false;  // the weights are f16, because f32 would be over the limit
 };
 
-// Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte, and for models
-// that do not read pictures.
+// Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte,
+// and for models that do not read pictures.
 Page make_page(const PageData& data, size_t max_bytes);
 
 // The files of web/, built into the library.

@@ -62,7 +62,8 @@ PackedArray pack_f16(std::span<const float> values, std::vector<size_t> shape) {
   std::vector<uint16_t> half(values.size());
   for (size_t i = 0; i < values.size(); i++) {
     half[i] = to_half(values[i]);
-    if (!std::isfinite(from_half(half[i]))) throw_overflow("weights of the page, stored as f16 to fit its limit");
+    if (!std::isfinite(from_half(half[i])))
+      throw_overflow("weights of the page, stored as f16 to fit its limit");
   }
   return pack("f16", std::as_bytes(std::span<const uint16_t>(half)), std::move(shape));
 }

@@ -26,9 +26,9 @@ class Table {
 
   size_t rows() const { return rows_.size(); }
 
-  // For a terminal of `width` columns: columns aligned two spaces apart, a rule below the headers, no trailing spaces.
-  // A table that is too wide breaks its headers and its left-aligned cells at spaces; what still does not fit
-  // follows below with the first column beside it.
+  // For a terminal of `width` columns: columns aligned two spaces apart, a rule below the headers, no
+  // trailing spaces. A table that is too wide breaks its headers and its left-aligned cells at spaces; what
+  // still does not fit follows below with the first column beside it.
   std::string terminal(size_t width) const;
   std::string terminal() const;  // 80 columns
   // GitHub's pipes, padded so that the source is readable too.
@@ -36,7 +36,8 @@ class Table {
   // RFC 4180, but with line feeds alone, as the tools of this system write it.
   std::string csv() const;
   // An array with one object per row. A cell that is a JSON number is written as that number, digit by digit,
-  // and true and false as such; "nan", "inf" and "-inf" and an empty cell become null (in a `text` column all stay strings).
+  // and true and false as such; "nan", "inf" and "-inf" and an empty cell become null (in a `text` column all
+  // stay strings).
   std::string json() const;
 
  private:

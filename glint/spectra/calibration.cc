@@ -53,7 +53,8 @@ NormalEquations normal_equations(const LinearAlgebra& linalg, ThreadPool& pool, 
   const size_t h = layer.hidden(), tiles = tiles_of(x.rows()), sums = std::min(kSums, tiles);
   std::vector<NormalEquations> parts(sums, NormalEquations(h));
   std::vector<TileMemory> memory(sums);
-  // Tile t goes to sum t % sums. A loop of the pool per round of tiles, so that it can be stopped between them.
+  // Tile t goes to sum t % sums. A loop of the pool per round of tiles, so that it can be stopped between
+  // them.
   for (size_t round = 0; round < tiles; round += sums)
     pool.for_tiles(std::min(sums, tiles - round), [&](size_t s, size_t) {
       const size_t first = (round + s) * kTileRows, rows = std::min(kTileRows, x.rows() - first);

@@ -58,8 +58,8 @@ std::vector<double> contributions(const Spectrum& spectrum, std::span<const doub
 double form_value(const UnitForm& form, std::span<const double> x);
 
 // Outputs [n, units] of the layer itself and of a form of it, for inputs x [n, d]. Pre-activations in float,
-// as the model computes them; sums over hidden units in double. These and all readings: Error (numeric) when a
-// number overflows.
+// as the model computes them; sums over hidden units in double. These and all readings: Error (numeric) when
+// a number overflows.
 Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                              ConstMatrixView<double> weights, ConstMatrixView<float> x,
                              std::span<const float> constants = {});

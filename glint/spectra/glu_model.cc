@@ -122,7 +122,8 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
   const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
   out.eigenvectors = fidelity(own, squared, labels);
   out.linear_share = linear_shares(form, squared);
-  if (!all_finite(out.linear_share)) throw_overflow("the linear part of layer " + std::to_string(d.layer + 1));
+  if (!all_finite(out.linear_share))
+    throw_overflow("the linear part of layer " + std::to_string(d.layer + 1));
   return out;
 }
 

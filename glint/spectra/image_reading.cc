@@ -32,7 +32,8 @@ ImageReading::ImageReading(const ImageModel& model, const Compute& compute, cons
 }
 
 GluLayerView ImageReading::layer(size_t i) const {
-  if (i >= layers()) bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
+  if (i >= layers())
+    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
   const size_t h = model_.config.hidden();
   const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].weight);
   GluLayerView view{.left = w.row_range(0, h),
@@ -105,21 +106,23 @@ Activations ImageReading::activations(size_t layer, const ModelInputs& samples) 
   const auto* pixels = std::get_if<ConstMatrixView<uint8_t>>(&samples);
   if (!pixels || pixels->cols() != model_.config.inputs)
     throw Error({.code = ErrorCode::usage,
-                 .what = pixels ? "images of " + std::to_string(pixels->cols()) + " pixels do not fit the model"
-                                : "an image model reads images, not tokens",
+                 .what = pixels
+                             ? "images of " + std::to_string(pixels->cols()) + " pixels do not fit the model"
+                             : "an image model reads images, not tokens",
                  .where = "samples",
                  .expected = "images of " + std::to_string(model_.config.inputs) + " pixels"});
   return run(*pixels, layer);
 }
 
 Activations ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer,
-                            std::span<const uint32_t> rows) const {
+                              std::span<const uint32_t> rows) const {
   if (pixels.rows() > 0 && pixels.cols() != model_.config.inputs)
     bad_argument("pixels", "images of " + std::to_string(pixels.cols()) + " pixels",
                  std::to_string(model_.config.inputs) + ", the inputs of the model");
   for (const uint32_t row : rows)
     if (row >= pixels.rows())
-      bad_argument("rows", "there is no image " + std::to_string(row), "below " + std::to_string(pixels.rows()));
+      bad_argument("rows", "there is no image " + std::to_string(row),
+                   "below " + std::to_string(pixels.rows()));
   return run(
       rows.empty() ? pixels.rows() : rows.size(),
       [&](size_t row, float* out) {
@@ -160,9 +163,9 @@ Directions ImageReading::classes() const {
 Directions ImageReading::difference(size_t a, size_t b) const {
   const Directions all = classes();
   Directions one{.layer = last(),
-            .names = {all.names[a] + " - " + all.names[b]},
-            .weights = Matrix<double>(1, all.weights.cols()),
-            .constants = {}};
+                 .names = {all.names[a] + " - " + all.names[b]},
+                 .weights = Matrix<double>(1, all.weights.cols()),
+                 .constants = {}};
   for (size_t h = 0; h < all.weights.cols(); h++) one.weights(0, h) = all.weights(a, h) - all.weights(b, h);
   if (!all.constants.empty()) one.constants = {all.constants[a] - all.constants[b]};
   return one;

@@ -131,15 +131,17 @@ void InteractionOperator::apply(std::span<const double> q, ConstMatrixView<doubl
   const size_t blocks = (hidden + kUnits - 1) / kUnits;
   pool_.for_tiles(sums_.size(), [&](size_t part, size_t worker) {
     Memory& m = *memory_[worker];
-    if (m.left.cols() != width) m.left = Matrix<double>(kUnits, width), m.right = Matrix<double>(kUnits, width);
+    if (m.left.cols() != width)
+      m.left = Matrix<double>(kUnits, width), m.right = Matrix<double>(kUnits, width);
     if (m.l.rows() != n) m.l = Matrix<double>(n, kUnits), m.r = Matrix<double>(n, kUnits);
     Matrix<double>& sum = sums_[part];
     if (sum.rows() != n || sum.cols() != width) sum = Matrix<double>(n, width);
     std::fill_n(sum.data(), sum.size(), 0.0);
     for (size_t block = part * blocks / sums_.size(); block < (part + 1) * blocks / sums_.size(); block++) {
       const size_t first = block * kUnits, units = std::min(kUnits, hidden - first);
-      const MatrixView<double> left = m.left.view().row_range(0, units), right = m.right.view().row_range(0, units),
-                               l = m.l.view().col_range(0, units), r = m.r.view().col_range(0, units);
+      const MatrixView<double> left = m.left.view().row_range(0, units),
+                               right = m.right.view().row_range(0, units), l = m.l.view().col_range(0, units),
+                               r = m.r.view().col_range(0, units);
       widen_rows(layer_.left, layer_.bias_left, first, left);
       widen_rows(layer_.right, layer_.bias_right, first, right);
       linalg_.gemm(Op::plain, Op::transposed, 0.5, x, left, 0.0, l);

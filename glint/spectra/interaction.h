@@ -61,8 +61,8 @@ class InteractionBuilder {
 
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q);
 
-// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)). The weights are read as they lie, once per
-// product; only a few rows at a time are widened to double. The order of the sums depends on h alone.
+// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)). The weights are read as they lie, once
+// per product; only a few rows at a time are widened to double. The order of the sums depends on h alone.
 class InteractionOperator {
  public:
   // Keeps references.
@@ -76,7 +76,7 @@ class InteractionOperator {
   const LinearAlgebra& linalg_;
   ThreadPool& pool_;
   const GluLayerView layer_;
-  std::vector<Matrix<double>> sums_;            // one per part of the hidden units
+  std::vector<Matrix<double>> sums_;             // one per part of the hidden units
   std::vector<std::unique_ptr<Memory>> memory_;  // one per worker
 };
 

@@ -77,7 +77,8 @@ LanguageReading::LanguageReading(const LanguageModel& model, const Compute& comp
 }
 
 GluLayerView LanguageReading::layer(size_t i) const {
-  if (i >= layers()) bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
+  if (i >= layers())
+    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
   const size_t h = model_.config.hidden();
   const ConstMatrixView<float> w = params_.table.view(model_.weights.span(), params_.blocks[i].mlp_w);
   return {.left = w.row_range(0, h),
@@ -134,7 +135,8 @@ Activations LanguageReading::activations(size_t i, const ModelInputs& samples) c
                  .what = "a language model reads tokens, not images",
                  .where = "samples",
                  .expected = "rows of tokens"});
-  return {.inputs = inputs(*rows, i, std::numeric_limits<size_t>::max()), .logits = {}, .residual_logits = {}};
+  return {
+      .inputs = inputs(*rows, i, std::numeric_limits<size_t>::max()), .logits = {}, .residual_logits = {}};
 }
 
 StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,

@@ -24,8 +24,8 @@ class LanguageReading : public GluModel {
   size_t layers() const override { return model_.config.layers; }
   GluLayerView layer(size_t i) const override;
   ConstMatrixView<float> projection(size_t i) const override;  // P [d, h]
-  ConstMatrixView<float> unembedding() const;         // [vocab, d]
-  InputMap input_map() const override;                // the token embedding, one row per token
+  ConstMatrixView<float> unembedding() const;                  // [vocab, d]
+  InputMap input_map() const override;                         // the token embedding, one row per token
   std::string weights_hash() const override;
   Activations activations(size_t layer, const ModelInputs& samples) const override;
 
@@ -41,7 +41,8 @@ class LanguageReading : public GluModel {
   StoredCalibration calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const;
   static constexpr size_t kCalibrationTokens = 20000, kFidelityTokens = 20000;
 
-  // Fidelity and shares as in glint::read, over all that a layer adds to the residual stream and along the unembedding of every token.
+  // Fidelity and shares as in glint::read, over all that a layer adds to the residual stream and along the
+  // unembedding of every token.
   struct LayerFidelity {
     Fidelity all;  // units: the directions of the residual stream
     double eigenvectors_r2 = 0, linear_share = 0;

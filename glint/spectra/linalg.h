@@ -37,7 +37,7 @@ class LinearAlgebra {
                          size_t threads = 0);
 
   bool uses_openblas() const { return blas_ != nullptr; }
-  std::string description() const;  // "OpenBLAS 0.3.21 (Zen)" or "Eigen 3.4.0"
+  std::string description() const;                   // "OpenBLAS 0.3.21 (Zen)" or "Eigen 3.4.0"
   const std::string& note() const { return note_; }  // why OpenBLAS is not used although it may be there
 
   // c = alpha op(a) op(b) + beta c, row-major. With beta = 0 what c held does not matter.

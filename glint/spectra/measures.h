@@ -28,8 +28,8 @@ EffectiveRank effective_rank(std::span<const double> values);
 std::vector<double> energy_curve(std::span<const double> values);
 
 // Accuracy when each logit keeps only its k terms of largest |value| (and its linear part and constant), for
-// k = 0 ... d: element k. Inputs x [n, d]; products in float, sums in double. `residual_logits` [n, units], or
-// empty, is what reaches the logits past the layer.
+// k = 0 ... d: element k. Inputs x [n, d]; products in float, sums in double. `residual_logits` [n, units],
+// or empty, is what reaches the logits past the layer.
 struct TruncationCurve {
   std::vector<double> accuracy;   // against the labels; empty without labels
   std::vector<double> agreement;  // with the model's decisions; empty without them

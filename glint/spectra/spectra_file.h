@@ -15,8 +15,8 @@ struct SpectraToWrite {
   Matrix<double> features;      // [units k, inputs]: E' v; empty above the first layer
   std::vector<std::string> names;
   std::string form;
-  size_t layer = 0;   // from 0
-  std::string model;  // SHA-256 of the weights
+  size_t layer = 0;         // from 0
+  std::string model;        // SHA-256 of the weights
   std::string linalg = {};  // what computed them, as LinearAlgebra::description
 };
 

@@ -29,7 +29,8 @@ void with_gate(const Gate& gate, Body&& body) {
   }
 }
 
-// l and r of a tile of inputs, [rows, h] each. Error (numeric) when one is not finite: a gate could hide that.
+// l and r of a tile of inputs, [rows, h] each. Error (numeric) when one is not finite: a gate could hide
+// that.
 struct TileMemory {
   Matrix<float> l, r;
 };

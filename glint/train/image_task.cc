@@ -104,8 +104,7 @@ SetResult evaluate_set(ClassifierEngine& engine, const Kernels& kernels, const I
   for (size_t first = 0; first < set.count(); first += engine.max_batch()) {
     const size_t rows = std::min(engine.max_batch(), set.count() - first);
     const BatchResult r = engine.evaluate(
-        rows,
-        [&](size_t row, float* out) { write_sample(kernels, set, first + row, out); },
+        rows, [&](size_t row, float* out) { write_sample(kernels, set, first + row, out); },
         std::span(set.labels).subspan(first, rows));
     result.loss += r.loss;
     result.correct += r.correct;

@@ -86,7 +86,8 @@ std::vector<std::string> recipe_names(const std::vector<std::string>& folders) {
 Recipe find_recipe(const std::string& name, const std::vector<std::string>& folders) {
   if (is_recipe_file(name)) return read_recipe(name);
   for (const std::string& folder : folders)
-    if (const std::string path = folder + "/" + name + ".toml"; is_recipe_file(path)) return read_recipe(path);
+    if (const std::string path = folder + "/" + name + ".toml"; is_recipe_file(path))
+      return read_recipe(path);
   for (const BuiltInRecipe& r : built_in_recipes())
     if (name == r.name)
       return {.name = name, .where = "recipe " + name + " (built in)", .text = std::string(r.text)};

@@ -11,11 +11,11 @@ namespace glint {
 namespace {
 
 constexpr size_t kMaxText = size_t{1} << 28;
-// A line takes a few hundred bytes. What is kept of one costs about kLineCost in memory, as in io/json.cc; all
-// together may take the slack that a reader of JSON has.
+// A line takes a few hundred bytes. What is kept of one costs about kLineCost in memory, as in io/json.cc;
+// all together may take the slack that a reader of JSON has.
 constexpr size_t kMaxLine = size_t{1} << 16, kLineCost = 1400, kSlack = size_t{48} << 20;
-constexpr const char* kNumbers[] = {"train_loss", "train_accuracy", "test_loss",
-                                    "test_accuracy", "lr", "seconds"};
+constexpr const char* kNumbers[] = {"train_loss", "train_accuracy", "test_loss", "test_accuracy",
+                                    "lr",         "seconds"};
 
 // Of a line of metrics, and of the result in run.json.
 void check_evaluation(const JsonFields& fields) {
@@ -44,8 +44,8 @@ void check_fields(const Json& run, const std::string& where) {
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
 }
 
-// The fields of a line that mean something. `plain` when there are no others: a line without a checksum is one
-// of an earlier version only then, otherwise the name of the checksum is what was damaged.
+// The fields of a line that mean something. `plain` when there are no others: a line without a checksum is
+// one of an earlier version only then, otherwise the name of the checksum is what was damaged.
 Json known_fields(const Json& line, bool& plain) {
   Json known = Json::object();
   for (const char* key : {"step", "epoch", "epoch_end", "test_perplexity"})

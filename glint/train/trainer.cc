@@ -313,9 +313,8 @@ class Run {
   void one_step() {
     const uint64_t spe = task_.steps_per_epoch();
     lr_ = rate_.at(state_.step);
-    const StepResult r = computed(state_.step + 1, [&] {
-      return task_.step(state_.step / spe, state_.step % spe, gradients_.span());
-    });
+    const StepResult r = computed(
+        state_.step + 1, [&] { return task_.step(state_.step / spe, state_.step % spe, gradients_.span()); });
     const double loss = r.loss / static_cast<double>(r.samples);
     check_loss(loss, state_.step + 1);
     optimizer_->step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
@@ -368,16 +367,17 @@ class Run {
     if (loss >= kDiverged) fail_numeric("the loss has diverged to " + std::to_string(loss), step);
   }
   [[noreturn]] void fail_numeric(const std::string& what, uint64_t step) const {
-    throw Error({.code = ErrorCode::numeric,
-                 .what = what,
-                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
-                          (setup_.out.empty() ? "" : ", " + setup_.out),
-                 .expected = "finite losses and weights",
-                 .hint = "a smaller `lr`, `clip=1`, `norm=rms` or fewer `layers`" +
-                         (setup_.out.empty() ? ""
-                          : saved_step_      ? ", in another directory; the checkpoint of step " +
-                                                  std::to_string(saved_step_) + " is kept"
-                                             : std::string(", in another directory; there is no checkpoint yet"))});
+    throw Error(
+        {.code = ErrorCode::numeric,
+         .what = what,
+         .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
+                  (setup_.out.empty() ? "" : ", " + setup_.out),
+         .expected = "finite losses and weights",
+         .hint = "a smaller `lr`, `clip=1`, `norm=rms` or fewer `layers`" +
+                 (setup_.out.empty() ? ""
+                  : saved_step_      ? ", in another directory; the checkpoint of step " +
+                                      std::to_string(saved_step_) + " is kept"
+                                : std::string(", in another directory; there is no checkpoint yet"))});
   }
 
   // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.

@@ -25,7 +25,7 @@ struct TrainHooks {
   std::function<void(uint64_t step, uint64_t total, double loss)> on_step;
   std::function<void(const Evaluation&)> on_evaluation;
   std::function<void(const std::string&)> on_note;  // something the user should know
-  std::function<bool()> should_stop;                // asked after every step; a StopScope around train() is not
+  std::function<bool()> should_stop;  // asked after every step; a StopScope around train() is not
 };
 
 struct TrainSetup {
@@ -42,7 +42,8 @@ struct TrainResult {
   double seconds = 0;  // of this call
   Evaluation last;
   std::vector<Evaluation> evaluations = {};  // of this call, in order
-  Matrix<float> weights = {};  // of a run in memory: [1, floats of the task's params()], also when it was stopped
+  Matrix<float> weights =
+      {};  // of a run in memory: [1, floats of the task's params()], also when it was stopped
 };
 
 // Steps at which the test set is evaluated besides the ends of epochs: `count` of them, spaced evenly in the

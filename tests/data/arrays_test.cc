@@ -160,7 +160,9 @@ TEST(Arrays, EveryChangeOfTheContentsChangesTheChecksum) {
       [](Arrays& a) { a.test_labels[0] = 1; },
       [](Arrays& a) { std::swap(a.options.height, a.options.width); },
       [](Arrays& a) { a.options.classes = 4; },
-      [](Arrays& a) { a.options.class_names = {"0", "1", "3"}; },
+      [](Arrays& a) {
+        a.options.class_names = {"0", "1", "3"};
+      },
   };
   for (const auto& change : changes) {
     Arrays a;

@@ -176,8 +176,7 @@ TEST_F(CorpusFolder, IsTheSameAtAnyNumberOfThreads) {
   EXPECT_EQ(data.train.checksum(), b.train.checksum);
   // Order is kept: stories 49, 99, ... are those of the validation set.
   EXPECT_EQ(data.valid.story(0).size(), data.tokenizer.encode(tale(0, 49)).size());
-  EXPECT_EQ(data.train.story(49).ids(),
-            data.tokenizer.encode(tale(0, 50)));
+  EXPECT_EQ(data.train.story(49).ids(), data.tokenizer.encode(tale(0, 50)));
 }
 
 TEST_F(CorpusFolder, AnotherSeedDrawsAnotherSample) {

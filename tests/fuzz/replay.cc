@@ -1,6 +1,6 @@
-// A fuzz target without a fuzzer, for every compiler: runs it over the seeds of a folder, over every beginning
-// of them (at most 512 cuts a file) and with single bits flipped (at most 2048 a file). The same inputs at
-// every run, however fast the machine is. `make fuzz` looks further.
+// A fuzz target without a fuzzer, for every compiler: runs it over the seeds of a folder, over every
+// beginning of them (at most 512 cuts a file) and with single bits flipped (at most 2048 a file). The same
+// inputs at every run, however fast the machine is. `make fuzz` looks further.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>

@@ -38,7 +38,8 @@ TEST(SimulatedIntrinsics, AddsAProductAsTheLibraryDoes) {
     if (std::fabs(want) == kLeast) continue;  // the library rounds to fewer digits there: see below
     flushes += want == 0 && a != 0 && b != 0;
     infinite += std::isinf(want);
-    ASSERT_EQ(bits_of(got), bits_of(want)) << a << " * " << b << " + " << c << " = " << got << ", not " << want;
+    ASSERT_EQ(bits_of(got), bits_of(want))
+        << a << " * " << b << " + " << c << " = " << got << ", not " << want;
   }
   EXPECT_GT(flushes, 1000u);
   EXPECT_GT(infinite, 1000u);
@@ -46,7 +47,8 @@ TEST(SimulatedIntrinsics, AddsAProductAsTheLibraryDoes) {
 
 TEST(SimulatedIntrinsics, FlushesWhatIsDenormalOnceRounded) {
   const auto fused = [](float a, float b, float c) { return simulated::fused(a, b, c); };
-  // 2^-126 less a quarter of the last place of a denormal rounds up to 2^-126 at 24 bits; less a half does not.
+  // 2^-126 less a quarter of the last place of a denormal rounds up to 2^-126 at 24 bits; less a half does
+  // not.
   EXPECT_EQ(fused(-0x1p-100f, 0x1p-51f, kLeast), kLeast);
   EXPECT_EQ(fused(-0x1p-100f, 0x1p-50f, kLeast), 0.0f);
   EXPECT_EQ(fused(0x1p-60f, 0x1p-66f, 0), kLeast);
@@ -160,7 +162,8 @@ void for_products(const std::function<Matrix<float>(uint32_t, size_t, size_t)>& 
   for (const auto& [m, n, k] : kShapes)
     for (const bool add : {false, true})
       check({make(1, m, k), make(2, k, n), make(3, m, n), add},
-            std::to_string(m) + " x " + std::to_string(n) + ", k " + std::to_string(k) + (add ? ", added" : ""));
+            std::to_string(m) + " x " + std::to_string(n) + ", k " + std::to_string(k) +
+                (add ? ", added" : ""));
 }
 
 // Ordinary numbers, and numbers so small that products and sums are flushed.
@@ -196,7 +199,8 @@ TEST(Bf16Units, GiveThePortableUnitsBytesWhereNothingIsRounded) {
       const Rng rng(21, Stream::test, what);
       for (size_t i = 0; i < x.size(); i++) {
         const auto r = static_cast<uint32_t>(rng.bits(i));
-        x.span()[i] = static_cast<float>(static_cast<int>(r % 129) - 64);  // 1100 products below 2^12: below 2^23
+        x.span()[i] =
+            static_cast<float>(static_cast<int>(r % 129) - 64);  // 1100 products below 2^12: below 2^23
         if (specials && r >> 16 < 100) x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInf : -kInf;
       }
       return x;

@@ -63,7 +63,8 @@ TEST_P(OpTest, MatchesTheReferenceAtAnyThreadCount) {
   }
 }
 
-// A processor that is said to have a level must run it in every operation but the bf16 ones; the log says which.
+// A processor that is said to have a level must run it in every operation but the bf16 ones; the log says
+// which.
 TEST(Ops, RunAtEveryLevelOfThisProcessor) {
   std::vector<std::string> levels;
   for (const Target& target : every_isa()) levels.push_back(target.name);
@@ -83,12 +84,11 @@ TEST(Ops, RunAtEveryLevelOfThisProcessor) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Ops, OpTest, ::testing::ValuesIn(op_table()),
-                         [](const auto& test) {
-                           std::string name = test.param.name;
-                           std::replace(name.begin(), name.end(), '-', '_');
-                           return name;
-                         });
+INSTANTIATE_TEST_SUITE_P(Ops, OpTest, ::testing::ValuesIn(op_table()), [](const auto& test) {
+  std::string name = test.param.name;
+  std::replace(name.begin(), name.end(), '-', '_');
+  return name;
+});
 
 }  // namespace
 void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }

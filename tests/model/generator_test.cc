@@ -143,7 +143,7 @@ const Kernels& best() {
 }
 
 std::map<TokenId, double> shares(const SamplingOptions& options, const std::vector<float>& logits,
-                                  size_t draws) {
+                                 size_t draws) {
   Sampler sampler(options);
   std::map<TokenId, double> counts;
   for (size_t i = 0; i < draws; i++) {
@@ -309,13 +309,12 @@ TEST(Generate, StopsAtTheLimitAndWhenAsked) {
   EXPECT_EQ(tokens, 5u);
   tokens = 0;
   generate(
-      generator, m.compute, {.prompt = prompt, .end = never},
-      [&](uint32_t, TokenId) { return ++tokens > 0; }, [](const Story&) {});
+      generator, m.compute, {.prompt = prompt, .end = never}, [&](uint32_t, TokenId) { return ++tokens > 0; },
+      [](const Story&) {});
   EXPECT_EQ(tokens, config.context - 1);
   tokens = 0;
   generate(
-      generator, m.compute, {.prompt = prompt, .end = never},
-      [&](uint32_t, TokenId) { return ++tokens < 3; },
+      generator, m.compute, {.prompt = prompt, .end = never}, [&](uint32_t, TokenId) { return ++tokens < 3; },
       [](const Story&) { ADD_FAILURE() << "it was stopped"; });
   EXPECT_EQ(tokens, 3u);
 }

@@ -116,7 +116,8 @@ TEST(ModelFile, TensorsAreFoundByName) {
   std::vector<float> gradients(p.table.floats());
   p.table.find(std::span(gradients), "head.bias")(0, 2) = 5;
   EXPECT_EQ(gradients[p.table.find("head.bias").offset + 2], 5);
-  EXPECT_EQ(error_of([&] { p.table.find(std::span(gradients).first(8), "head.bias"); }).code, ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { p.table.find(std::span(gradients).first(8), "head.bias"); }).code,
+            ErrorCode::usage);
 }
 
 TEST(ModelFile, SavedTwiceIsTheSameBytes) {

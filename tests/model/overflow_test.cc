@@ -1,5 +1,5 @@
-// Weights whose sums and products leave what a float holds: every pass says so, also where a norm or a gate that
-// saturates would hide it.
+// Weights whose sums and products leave what a float holds: every pass says so, also where a norm or a gate
+// that saturates would hide it.
 #include <limits>
 
 #include "glint/base/rng.h"
@@ -13,7 +13,8 @@ namespace {
 
 using namespace testing;
 
-constexpr GateKind kGates[] = {GateKind::Sqs, GateKind::Identity, GateKind::Relu, GateKind::Gelu, GateKind::Silu};
+constexpr GateKind kGates[] = {GateKind::Sqs, GateKind::Identity, GateKind::Relu, GateKind::Gelu,
+                               GateKind::Silu};
 
 void scale(std::span<float> x, double factor) {
   constexpr double kMost = std::numeric_limits<float>::max();
@@ -89,7 +90,8 @@ TEST(Overflow, IsNotHiddenByAGateThatSaturates) {
     for (size_t r = 0; r < w.rows() / 2; r++)
       for (float& v : w.row(r)) v = -3e38f;
     // Only inputs that are positive: every left half is minus infinity.
-    const MatrixView<float> embed = c.engine.params().table.view(c.weights.span(), c.engine.params().embed.weight);
+    const MatrixView<float> embed =
+        c.engine.params().table.view(c.weights.span(), c.engine.params().embed.weight);
     for (size_t r = 0; r < embed.rows(); r++)
       for (float& v : embed.row(r)) v = std::fabs(v);
     expect_overflow([&] { c.evaluate(); }, std::string(gate_info(gate).text.name));
@@ -110,14 +112,20 @@ TEST(Overflow, OfALogitThatIsNotTheTarget) {
   Classifier c(classifier(GateKind::Sqs, Norm::none));
   std::fill(c.labels.begin(), c.labels.end(), uint8_t{0});
   scale({c.block(1).data(), 2 * 24 * 24}, 1e4);  // so that the head gets numbers above 1
-  const MatrixView<float> head = c.engine.params().table.view(c.weights.span(), c.engine.params().head.weight);
+  const MatrixView<float> head =
+      c.engine.params().table.view(c.weights.span(), c.engine.params().head.weight);
   for (float& v : head.row(2)) v = v > 0 ? 3e38f : -3e38f;
   expect_overflow([&] { c.evaluate(); }, "evaluate");
 }
 
 struct Language {
   explicit Language(GateKind gate)
-      : config{.vocab = 50, .layers = 2, .d_model = 16, .d_hidden = 12, .heads = 2, .context = 24,
+      : config{.vocab = 50,
+               .layers = 2,
+               .d_model = 16,
+               .d_hidden = 12,
+               .heads = 2,
+               .context = 24,
                .gate = {.kind = gate, .params = {}}},
         engine(config, machine.compute, 2, true),
         generator(config, machine.compute, 2),
@@ -211,9 +219,11 @@ TEST(Overflow, ReachesTheInputsOfALayer) {
 }
 
 TEST(Overflow, ASamplerTakesNoLogitsThatAreNoNumbers) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
+                  kInf = std::numeric_limits<float>::infinity();
   const Kernels& k = kernels(cpu().best);
-  for (const std::vector<float>& logits : {std::vector<float>{1, kNan, 2}, {kNan, 1, 2}, {1, kInf, 2}, {-kInf, -kInf}}) {
+  for (const std::vector<float>& logits :
+       {std::vector<float>{1, kNan, 2}, {kNan, 1, 2}, {1, kInf, 2}, {-kInf, -kInf}}) {
     std::vector<float> x = logits;
     expect_overflow([&] { Sampler({}).choose(k, x, 0.5); }, "choose");
   }

@@ -42,8 +42,10 @@ TEST(Arguments, LabelsThatAreNoClass) {
     EXPECT_EQ(gradient(1, 2), 0);
     labels[1] = 2;
     EXPECT_NO_THROW(softmax_loss_backward(k, logits, labels, 2, gradient, losses, hits));
-    expect_refused([&] { softmax_loss_forward(k, logits, std::span(labels).first(1), losses, hits); }, "too few labels");
-    expect_refused([&] { softmax_loss_backward(k, logits, labels, 0, gradient, losses, hits); }, "an empty batch");
+    expect_refused([&] { softmax_loss_forward(k, logits, std::span(labels).first(1), losses, hits); },
+                   "too few labels");
+    expect_refused([&] { softmax_loss_backward(k, logits, labels, 0, gradient, losses, hits); },
+                   "an empty batch");
   }
 }
 
@@ -91,12 +93,14 @@ TEST(Arguments, ShapesOfLayers) {
 
 TEST(Arguments, ANormThatOverflows) {
   const Kernels& k = kernels(cpu().best);
-  for (const float bad : {1e20f, -3e38f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
+  for (const float bad :
+       {1e20f, -3e38f, std::numeric_limits<float>::infinity(), std::numeric_limits<float>::quiet_NaN()}) {
     Matrix<float> x(3, 4), u(3, 4);
     std::vector<float> inverse(3);
     EXPECT_NO_THROW(norm_forward(k, x, u, inverse));  // zeros are no overflow
     x(1, 2) = bad;
-    expect_code(ErrorCode::numeric, [&] { norm_forward(k, x, u, inverse); }, std::to_string(bad));
+    expect_code(
+        ErrorCode::numeric, [&] { norm_forward(k, x, u, inverse); }, std::to_string(bad));
   }
 }
 

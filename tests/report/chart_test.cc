@@ -242,9 +242,13 @@ TEST(Chart, IsWellFormedAndEscapesEveryText) {
 }
 
 TEST(Chart, NothingToDrawIsStillAChart) {
-  for (const std::vector<Point>& points :
-       {std::vector<Point>{}, {{kNan, kNan}}, {{kInf, -kInf}, {1, kInf}}, {{1, 1}},
-        {{1, 1}, {1e299, 1e299}}, {{1e-300, 1e300}, {1e300, 1e-300}}, {{1e300, -1e300}, {-1e300, 1e300}}}) {
+  for (const std::vector<Point>& points : {std::vector<Point>{},
+                                           {{kNan, kNan}},
+                                           {{kInf, -kInf}, {1, kInf}},
+                                           {{1, 1}},
+                                           {{1, 1}, {1e299, 1e299}},
+                                           {{1e-300, 1e300}, {1e300, 1e-300}},
+                                           {{1e300, -1e300}, {-1e300, 1e300}}}) {
     for (const Scale scale : {Scale::linear, Scale::log, Scale::early}) {
       Chart chart = one_line(points);
       chart.x.scale = chart.y.scale = scale;

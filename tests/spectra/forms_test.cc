@@ -210,7 +210,8 @@ TEST_P(Forms, BitsDoNotDependOnTheNumberOfThreads) {
   }
 }
 
-// A layer wide enough for the solver that does not form Q: the same strongest pairs as from the whole spectrum.
+// A layer wide enough for the solver that does not form Q: the same strongest pairs as from the whole
+// spectrum.
 TEST_P(Forms, FewPairsOfAWideLayerAreTheStrongestOfAll) {
   const Layer layer = random_layer(24, 1100, false, GateKind::Sqs);
   const Matrix<double> w = random_matrix(2, 24, 413);
@@ -222,10 +223,12 @@ TEST_P(Forms, FewPairsOfAWideLayerAreTheStrongestOfAll) {
     ASSERT_EQ(few[u].spectrum.count(), 6u);
     for (size_t k = 0; k < 6; k++) {
       EXPECT_NEAR(few[u].spectrum.values[k] / expected.spectrum.values[k], 1, 1e-10);
-      EXPECT_NEAR(dot(few[u].spectrum.vectors.view().row(k), expected.spectrum.vectors.view().row(k)), 1, 1e-10);
+      EXPECT_NEAR(dot(few[u].spectrum.vectors.view().row(k), expected.spectrum.vectors.view().row(k)), 1,
+                  1e-10);
     }
   }
-  EXPECT_EQ(unit_forms(linalg, pool, layer.view(), line, w, {}, {.strongest = 500})[0].spectrum.count(), 500u);
+  EXPECT_EQ(unit_forms(linalg, pool, layer.view(), line, w, {}, {.strongest = 500})[0].spectrum.count(),
+            500u);
 }
 
 TEST_P(Forms, DataThatAreNotFiniteAreANumericError) {

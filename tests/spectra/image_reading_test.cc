@@ -134,7 +134,8 @@ TEST(ImageReading, FloatsAreReadAsBytesAre) {
     return std::ranges::equal(a.span(), b.span());
   };
   const uint32_t some[] = {7, 3, 299};
-  for (const std::span<const uint32_t> rows : {std::span<const uint32_t>(), std::span<const uint32_t>(some)}) {
+  for (const std::span<const uint32_t> rows :
+       {std::span<const uint32_t>(), std::span<const uint32_t>(some)}) {
     const ImagePass of_bytes = r.reading->run(bytes, 1, rows), of_floats = r.reading->run(floats, 1, rows);
     EXPECT_EQ(of_bytes.inputs.rows(), rows.empty() ? 300u : 3u);
     EXPECT_TRUE(same(of_bytes.inputs, of_floats.inputs) && same(of_bytes.logits, of_floats.logits));

@@ -246,7 +246,8 @@ TEST(Lanczos, AgreesWithTheFullDecomposition) {
       ThreadPool pool(2);
       for (TopBy by : {TopBy::magnitude, TopBy::both_ends})
         for (size_t k : {1u, 2u, 7u, 20u}) {
-          const Spectrum top = top_interaction(backend(kind), pool, layer.view(), w.view().row(0), k, {.by = by});
+          const Spectrum top =
+              top_interaction(backend(kind), pool, layer.view(), w.view().row(0), k, {.by = by});
           ASSERT_EQ(top.count(), k);
           std::vector<uint32_t> expected;
           if (by == TopBy::magnitude) {

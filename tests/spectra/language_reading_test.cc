@@ -50,7 +50,8 @@ struct OneLanguageModel {
   }
 
   // Directions with these hidden weights at inputs x.
-  Reading read(size_t layer, const Matrix<double>& weights, const GateLine& line, const Matrix<float>& x) const {
+  Reading read(size_t layer, const Matrix<double>& weights, const GateLine& line,
+               const Matrix<float>& x) const {
     const Directions directions{.layer = layer,
                                 .names = std::vector<std::string>(weights.rows()),
                                 .weights = weights,
@@ -177,8 +178,8 @@ TEST(LanguageReading, WithoutShiftsTheEigenvectorsAreAll) {
   const OneLanguageModel m(GateKind::Sqs);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
   const std::vector<TokenId> tokens = {7, 31};
-  const auto read = m.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)),
-                                   weights_form(m.reading.layer(1)), x);
+  const auto read =
+      m.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), weights_form(m.reading.layer(1)), x);
   EXPECT_EQ(read.eigenvectors.unit_r2, read.fidelity.unit_r2);
   EXPECT_EQ(read.linear_share, std::vector<double>(2, 0.0));
 }

@@ -31,8 +31,13 @@ TEST(Overflow, OfAnImageModelIsSaidByEveryReading) {
   for (const GateKind gate : {GateKind::Sqs, GateKind::Relu, GateKind::Identity})
     for (const size_t layers : {1u, 2u}) {
       OneImageModel m(3, layers, false, gate);
-      ImageSet images{.pixels = Matrix<uint8_t>(40, 20), .labels = std::vector<uint32_t>(40), .height = 4, .width = 5, .classes = 3};
-      for (size_t i = 0; i < images.pixels.size(); i++) images.pixels.data()[i] = static_cast<uint8_t>(i * 37 % 256);
+      ImageSet images{.pixels = Matrix<uint8_t>(40, 20),
+                      .labels = std::vector<uint32_t>(40),
+                      .height = 4,
+                      .width = 5,
+                      .classes = 3};
+      for (size_t i = 0; i < images.pixels.size(); i++)
+        images.pixels.data()[i] = static_cast<uint8_t>(i * 37 % 256);
       const size_t last = layers - 1;
       const std::vector<uint32_t> rows = {0, 1, 2};
       EXPECT_NO_THROW(m.reading.run(images.pixels, last));
@@ -70,11 +75,14 @@ TEST(Overflow, OfAFormIsSaid) {
   // The outputs are finite, their squares are not.
   expect_overflow([&] { m.reading.read(m.reading.classes(), line(1e160, 0), pass); }, "gain 1e160");
   expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), line(1e160, 0), pass); }, "gain 1e160");
-  expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), line(1e308, 1e308), pass); }, "gain and shift 1e308");
+  expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), line(1e308, 1e308), pass); },
+                  "gain and shift 1e308");
   // Some of the numbers of the largest gains are beyond doubles.
   Activations large = pass;
   scale(large.inputs.span(), 1e10);
-  expect_overflow([&] { explain_classes(m.reading, large, 0, line(1e300, 0), classes, FormKind::calibrated); }, "account");
+  expect_overflow(
+      [&] { explain_classes(m.reading, large, 0, line(1e300, 0), classes, FormKind::calibrated); },
+      "account");
   expect_overflow(
       [&] {
         GateLine l = line(1, 0);
@@ -89,7 +97,8 @@ TEST(Overflow, OfAFormIsSaid) {
 TEST(Overflow, OfSumsAndDecompositions) {
   const LinearAlgebra linalg;
   Matrix<double> model(4, 2), form(4, 2);
-  for (size_t i = 0; i < 8; i++) model.data()[i] = static_cast<double>(i * i % 5), form.data()[i] = 1e100 * model.data()[i];
+  for (size_t i = 0; i < 8; i++)
+    model.data()[i] = static_cast<double>(i * i % 5), form.data()[i] = 1e100 * model.data()[i];
   // Products of sums overflow where the sums do not: the correlation is still 1.
   for (double& v : model.span()) v *= 1e100;
   EXPECT_NEAR(fidelity(model, form).correlation, 1, 1e-12);
@@ -104,7 +113,11 @@ TEST(Overflow, OfSumsAndDecompositions) {
 
 TEST(Overflow, PicturesThatDoNotFitAFloatAreNotStored) {
   const Folder folder;
-  SpectraToWrite s{.units = std::vector<UnitForm>(1), .features = Matrix<double>(1, 2), .names = {"a"}, .form = "weights", .model = "x"};
+  SpectraToWrite s{.units = std::vector<UnitForm>(1),
+                   .features = Matrix<double>(1, 2),
+                   .names = {"a"},
+                   .form = "weights",
+                   .model = "x"};
   s.units[0].spectrum = {.values = {1}, .vectors = Matrix<double>(1, 2), .groups = {0}};
   s.features(0, 1) = 1e38;
   save_spectra(real_files(), folder / "good", s);
@@ -117,7 +130,8 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   const TestMachine machine(2);
   const LinearAlgebra linalg;
   LanguageModel model;
-  model.config = {.vocab = 30, .layers = 2, .d_model = 12, .d_hidden = 10, .heads = 2, .context = 16, .gate = {}};
+  model.config = {
+      .vocab = 30, .layers = 2, .d_model = 12, .d_hidden = 10, .heads = 2, .context = 16, .gate = {}};
   const TransformerParams params = transformer_params(model.config);
   model.weights = Matrix<float>(1, params.table.floats());
   params.table.initialise(model.weights.span(), 7);
@@ -137,7 +151,8 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
 
   // Of rows that a float cannot have the length of, the cosines are the same.
   scale(model.weights.span().subspan(params.table[params.wte].offset, params.table[params.wte].size()), 1e38);
-  EXPECT_NEAR(LanguageReading(model, machine.compute, linalg).near(direction, 1).positive[0].cosine, cosine, 1e-5);
+  EXPECT_NEAR(LanguageReading(model, machine.compute, linalg).near(direction, 1).positive[0].cosine, cosine,
+              1e-5);
 
   scale(model.weights.span(), 1e10);
   const LanguageReading reading(model, machine.compute, linalg);

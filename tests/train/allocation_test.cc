@@ -30,8 +30,8 @@ namespace {
     [](const volatile void*, size_t) { g_allocations++; }, [](const volatile void*) {});
 }
 #if defined(__SANITIZE_THREAD__)
-// The thread sanitizer of g++ 12 does not tell of aligned memory, which is what matrices have: these are counted
-// here, on the way to its own.
+// The thread sanitizer of g++ 12 does not tell of aligned memory, which is what matrices have: these are
+// counted here, on the way to its own.
 namespace {
 template <class F>
 F* next(const char* name) {

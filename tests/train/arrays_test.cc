@@ -28,7 +28,8 @@ Dataset float_data(bool pictures) {
   ArrayOptions options{.name = "spots", .class_names = bytes.class_names};
   if (pictures) options.height = bytes.train.height, options.width = bytes.train.width;
   return make_dataset({ConstMatrixView<float>(train.data(), bytes.train.count(), n), bytes.train.labels},
-                      {ConstMatrixView<float>(test.data(), bytes.test.count(), n), bytes.test.labels}, options);
+                      {ConstMatrixView<float>(test.data(), bytes.test.count(), n), bytes.test.labels},
+                      options);
 }
 
 std::string weights_of(const TrainOptions& options, const Dataset& data) {

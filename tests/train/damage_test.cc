@@ -213,9 +213,9 @@ TEST_F(Damage, LostMetricsGiveNoFalseResult) {
 
 TEST_F(Damage, ForceLeavesNoFilesOfTheOldRun) {
   const std::string run = copy("forced");
-  const std::vector<std::string> ours = {"tokenizer.model", "scan-layer-2.csv", "explorer.html",
-                                         "spectra.safetensors", "spectra-3-5.safetensors",
-                                         "calibration.safetensors", ".run.json.failed"};
+  const std::vector<std::string> ours = {
+      "tokenizer.model",         "scan-layer-2.csv",        "explorer.html",   "spectra.safetensors",
+      "spectra-3-5.safetensors", "calibration.safetensors", ".run.json.failed"};
   for (const std::string& name : ours) put(run + "/" + name, "old");
   fs::create_directory(run + "/figures");
   put(run + "/figures/truncation.svg", "old");
@@ -228,8 +228,8 @@ TEST_F(Damage, ForceLeavesNoFilesOfTheOldRun) {
 }
 
 TEST_F(Damage, ADirectoryNamedLikeACheckpointIsNoObstacle) {
-  for (const char* step : {"step-000000000010.safetensors", "step-000000000099.safetensors",
-                           "step-000000000030.safetensors"}) {
+  for (const char* step :
+       {"step-000000000010.safetensors", "step-000000000099.safetensors", "step-000000000030.safetensors"}) {
     go("stopped", 7);
     const std::string path = folder_ / ("stopped/checkpoints/" + std::string(step));
     fs::create_directories(path + "/inside");
@@ -246,8 +246,8 @@ TEST_F(Damage, ADirectoryNamedLikeACheckpointIsNoObstacle) {
 TEST_F(Damage, LinksLeadNothingOut) {
   const std::string outside = folder_ / "outside";
   fs::create_directory(outside);
-  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors", ".run.json.failed",
-                           "tokenizer.model"}) {
+  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors",
+                           ".run.json.failed", "tokenizer.model"}) {
     const std::string run = copy("hostile"), secret = outside + "/secret";
     fs::remove_all(run + "/checkpoints/step-000000000030.safetensors");
     if (fs::exists(run + "/" + name))
@@ -287,8 +287,8 @@ TEST_F(Damage, LinksLeadNothingOut) {
 
 // Links that go round: an Error with the place, whatever the file.
 TEST_F(Damage, CirclesOfLinksAreErrors) {
-  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors", ".lock", "checkpoints",
-                           "calibration.safetensors"}) {
+  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors", ".lock",
+                           "checkpoints", "calibration.safetensors"}) {
     const std::string run = copy("circle");
     fs::remove_all(run + "/" + name);
     fs::create_symlink(name, run + "/" + name);

@@ -187,9 +187,9 @@ TEST_F(Failure, FieldsOfAnotherType) {
   const auto want = lasting_bytes(folder_ / "whole");
   const std::string good = read_file(folder_ / "run/run.json"),
                     metrics = read_file(folder_ / "run/metrics.jsonl");
-  for (const char* line :
-       {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":11,\"test_loss\":null}\n", "x\n",
-        "{\"step\":11,\"epoch\":\"x\"}\n", "{\"step\":11,\"epoch_end\":1}\n", "{\"step\":11,\"other\":1}\n"}) {
+  for (const char* line : {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":11,\"test_loss\":null}\n", "x\n",
+                           "{\"step\":11,\"epoch\":\"x\"}\n", "{\"step\":11,\"epoch_end\":1}\n",
+                           "{\"step\":11,\"other\":1}\n"}) {
     const std::string name = "damaged";
     fs::copy(folder_ / "run", folder_ / name, fs::copy_options::recursive);
     write_atomic(real_files(), folder_ / name + "/metrics.jsonl", metrics + line);
@@ -202,10 +202,17 @@ TEST_F(Failure, FieldsOfAnotherType) {
     expect_same(want, lasting_bytes(folder_ / name), line);
     fs::remove_all(folder_ / name);
   }
-  for (const auto& [place, value] : std::initializer_list<std::pair<const char*, Json>>{
-           {"/state", 5}, {"/steps", "x"}, {"/seconds", "x"}, {"/identity/options", 3}, {"/machine", 1},
-           {"/data", "x"}, {"/data/checksum", 1}, {"/files", 1}, {"/files/config.json", 1},
-           {"/result", Json{{"step", 1}, {"epoch", "x"}}}}) {
+  for (const auto& [place, value] :
+       std::initializer_list<std::pair<const char*, Json>>{{"/state", 5},
+                                                           {"/steps", "x"},
+                                                           {"/seconds", "x"},
+                                                           {"/identity/options", 3},
+                                                           {"/machine", 1},
+                                                           {"/data", "x"},
+                                                           {"/data/checksum", 1},
+                                                           {"/files", 1},
+                                                           {"/files/config.json", 1},
+                                                           {"/result", Json{{"step", 1}, {"epoch", "x"}}}}) {
     Json run = parse_json(good, "good");
     run[Json::json_pointer(place)] = value;
     write_atomic(real_files(), folder_ / "run/run.json", sealed_text(run));
@@ -270,7 +277,8 @@ TEST_F(Failure, DataThatDoesNotFitIsRefused) {
   data = small_data();
   data.train.width = 7;
   EXPECT_EQ(code(data), ErrorCode::usage) << "pixels that do not fit height and width";
-  ClassifierEngine engine({.inputs = 36, .classes = 5, .d_model = 8, .gate = {}}, machine_.compute, 32, false);
+  ClassifierEngine engine({.inputs = 36, .classes = 5, .d_model = 8, .gate = {}}, machine_.compute, 32,
+                          false);
   Matrix<float> weights(1, engine.params().table.floats());
   engine.set_weights(weights.span());
   const Kernels& k = machine_.compute.kernels();

@@ -1,4 +1,5 @@
-// Training without a directory: the weights and the metrics are those of a run on disk, and no file is touched.
+// Training without a directory: the weights and the metrics are those of a run on disk, and no file is
+// touched.
 #include "glint/train/text_task.h"
 #include "tests/train/train_testing.h"
 

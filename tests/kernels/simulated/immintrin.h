@@ -44,9 +44,9 @@ inline float fused(float a, float b, float c) {
   return static_cast<float>(odd);
 }
 
-// c_i = a_i b_i + c_i for the same a_i, b_i as fused. The product of two bf16 numbers has 16 digits: where it is
-// a normal float it is exact, a plain addition rounds once, and sums below the least normal number are exact
-// as well. Only the other products need fused. In vectors of 16 bytes, which every processor can do or
+// c_i = a_i b_i + c_i for the same a_i, b_i as fused. The product of two bf16 numbers has 16 digits: where it
+// is a normal float it is exact, a plain addition rounds once, and sums below the least normal number are
+// exact as well. Only the other products need fused. In vectors of 16 bytes, which every processor can do or
 // imitate, for the sake of the time of the tests.
 typedef float F4 __attribute__((vector_size(16)));
 typedef int32_t I4 __attribute__((vector_size(16)));
@@ -183,7 +183,7 @@ inline void _tile_dpbf16ps(int to, int left, int right) {
   must(c.rows == a.rows && a.row_bytes / 4 == b.rows && b.row_bytes == c.row_bytes, "#UD: shapes differ");
   // Columns beyond those of a smaller tile are zero in the registers, and stay so.
   constexpr size_t kWords = Tiles::kRowBytes / 2;
-  const auto words = [](const std::byte* row, float (&out)[kWords]) {
+  const auto words = [](const std::byte* row, float(&out)[kWords]) {
     uint16_t bf16[kWords];
     std::memcpy(bf16, row, sizeof bf16);
     for (size_t i = 0; i < kWords; i++) out[i] = widen(uint32_t{bf16[i]} << 16);
