@@ -27,6 +27,7 @@ int main() try {
   options.d_model = 16;
   options.batch = 100;
   options.noise_prob = 0;
+  options.bias = true;  // without it every logit is the same at x and 2 x, but for its scale
   glint::ImageTask task(options, data, engine.compute());
   // Without a directory nothing is written: the weights come back.
   const glint::TrainResult result = glint::train(options, task, engine.compute(), engine.files(), {}, {});

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
@@ -42,7 +43,7 @@ std::string summary_table(const Attack& a) {
       }
     table.add(cells);
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string class_table(const Attack& a) {
@@ -63,7 +64,7 @@ std::string class_table(const Attack& a) {
     }
     table.add(cells);
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string drawn(const Attack& a, const Drawing& drawing) {

@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/bench.h"
 #include "glint/report/table.h"
@@ -71,7 +72,7 @@ bool wants_json(const Context& context, const Options& o) {
 }
 
 std::string in_format(const Table& table, const Options& o) {
-  return o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal();
+  return o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal(result_columns());
 }
 
 void run_gates(Context& context, const Options& o) {

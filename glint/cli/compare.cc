@@ -4,6 +4,7 @@
 
 #include "glint/base/statistics.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/compare.h"
@@ -43,7 +44,7 @@ std::string rank_table(const Comparison& c) {
     }
     table.add(cells);
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 // For each class and sign: the first rank, and the subspace of dimension `top`.
@@ -69,7 +70,7 @@ std::string class_table(const Comparison& c, size_t top) {
     }
     table.add(cells);
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string pair_table(const Comparison& c, size_t top) {
@@ -89,7 +90,7 @@ std::string pair_table(const Comparison& c, size_t top) {
     table.add({c.a[i].directory + " " + c.b[i].directory, with_sd(rank[0]), with_sd(best[0]),
                with_sd(space[std::min(top, space.size()) - 1]), three(lowest)});
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string claim_table(const Comparison& c) {
@@ -106,7 +107,7 @@ std::string claim_table(const Comparison& c) {
                k.floor_holds()                ? "yes"
                : k.lowest_mean >= kClaimFloor ? "means only"
                                               : "no"});
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string pair_words(const Comparison& c) {

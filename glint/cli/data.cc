@@ -4,6 +4,7 @@
 #include "glint/base/error.h"
 #include "glint/base/threads.h"
 #include "glint/cli/data_text.h"
+#include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/lab/sheet.h"
 #include "glint/cli/target.h"
@@ -104,7 +105,7 @@ void list(Context& context, const DataOptions& data) {
   table.add({kTales, "built in", std::to_string(tales.train.stories()), std::to_string(tales.valid.stories()),
              "", "", "", tales.checksum.substr(0, 12)});
   line(kTales, kTalesSummary);
-  context.out << table.terminal() << "\n" << where;
+  context.out << table.terminal(result_columns()) << "\n" << where;
 }
 
 // The first images of every class: [class][k] is an index into the set.
@@ -182,7 +183,7 @@ void show(Context& context, const Options& o, const DataOptions& options) {
     if (named) cells.push_back(data.class_names[c]);
     table.add(cells);
   }
-  context.out << table.terminal();
+  context.out << table.terminal(result_columns());
 
   const Drawing drawing = detect_drawing(detect_terminal(1), o.draw);
   std::vector<Picture> pictures;

@@ -1,4 +1,5 @@
 #include "glint/cli/data_text.h"
+#include "glint/cli/output.h"
 
 #include <filesystem>
 
@@ -31,7 +32,7 @@ void show_stories(Context& context, const DataPaths& paths) {
   context.out << kStories << ": " << kStoriesSummary << "\nin " << stories.origin << "\n\n";
   Table table({{.header = "file"}, {.header = "size", .align = Align::right}});
   for (size_t i = 0; i < stories.bytes.size(); i++) table.add({kStoryFiles[i], bytes_text(stories.bytes[i])});
-  context.out << table.terminal();
+  context.out << table.terminal(result_columns());
 }
 
 // load_text_data has compared the checksums in the .bin files with their content, and their tokenizer. What
@@ -112,7 +113,7 @@ void show_text(Context& context, const std::string& name_or_path, const DataPath
   for (const auto& [part, corpus] : {std::pair("train", &data.train), std::pair("valid", &data.valid)})
     table.add(
         {part, std::to_string(corpus->stories()), std::to_string(corpus->tokens()), mean_length(*corpus)});
-  context.out << table.terminal();
+  context.out << table.terminal(result_columns());
 }
 
 }  // namespace glint::cli

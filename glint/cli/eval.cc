@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/given.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/target.h"
@@ -63,7 +64,7 @@ std::string confusion_text(const ImageEvaluation& r, bool bold) {
     cells.push_back(percent(r.classes[c].precision(), 1));
     table.add(cells);
   }
-  const std::string plain = table.terminal();
+  const std::string plain = table.terminal(result_columns());
   const auto lines = static_cast<size_t>(std::count(plain.begin(), plain.end(), '\n'));
   if (!bold || lines != r.classes.size() + 2) return plain;  // a table that was broken to fit has other lines
   std::string out;
@@ -94,7 +95,7 @@ std::string class_tables(const ImageEvaluation& r) {
     for (size_t d = 0; d < r.classes.size(); d++)
       if (d != c && r.confusion(c, d)) pairs.push_back({r.confusion(c, d), c, d});
   }
-  std::string out = table.terminal();
+  std::string out = table.terminal(result_columns());
   if (pairs.empty()) return out;
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const Pair& a, const Pair& b) { return a.count > b.count; });
@@ -102,7 +103,7 @@ std::string class_tables(const ImageEvaluation& r) {
   for (size_t i = 0; i < std::min<size_t>(10, pairs.size()); i++)
     most.add(
         {r.class_text(pairs[i].label), r.class_text(pairs[i].predicted), std::to_string(pairs[i].count)});
-  return out + "\nThe most frequent confusions:\n" + most.terminal();
+  return out + "\nThe most frequent confusions:\n" + most.terminal(result_columns());
 }
 
 std::string worst_text(const ImageEvaluation& r, const Drawing& drawing) {
@@ -126,7 +127,7 @@ std::string worst_text(const ImageEvaluation& r, const Drawing& drawing) {
   for (const WorstImage& w : r.worst)
     table.add({std::to_string(w.index), r.class_text(w.label), r.class_text(w.predicted),
                fixed_text(w.p_predicted, 4), fixed_text(w.p_true, 4), fixed_text(w.loss, 3)});
-  return out + table.terminal();
+  return out + table.terminal(result_columns());
 }
 
 void report_images(Context& context, const Options& o, const ImageEvaluation& r) {
@@ -170,7 +171,7 @@ void report_text(Context& context, const TextEvaluation& r) {
   for (const LossStretch& s : r.positions)
     table.add({range_text(s), std::to_string(s.tokens), fixed_text(s.mean(), 4),
                fixed_text(std::exp(s.mean()), 2)});
-  context.out << "\n" << table.terminal();
+  context.out << "\n" << table.terminal(result_columns());
 }
 
 void evaluate_language(Context& context, const Options& o) {

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
@@ -49,7 +50,7 @@ std::string logits_text(const ExplainResult& r) {
     table.add({r.class_texts[c], fixed_text(r.logits[c], 3), percent_text(r.probabilities[c], 2),
                bar(r.probabilities[c], 1, 20)});
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string sums_text(const ExplainResult& r) {
@@ -75,7 +76,7 @@ std::string sums_text(const ExplainResult& r) {
     add("calibrated", a.calibrated);
     add("local", a.local);
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
@@ -98,7 +99,7 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
           table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank), typed(t.eigenvalue),
                      fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
                      bar(t.contribution, largest, 20)});
-      out += table.terminal();
+      out += table.terminal(result_columns());
       continue;
     }
     std::vector<Picture> pictures;

@@ -1,4 +1,5 @@
 #include "glint/cli/language_view.h"
+#include "glint/cli/output.h"
 
 #include <algorithm>
 #include <cmath>
@@ -45,7 +46,7 @@ std::string direction_text(const ReadDirection& d) {
       table.add({fixed_text(v.value, 3), token_list(v.near.along), token_list(v.near.against)});
   if (d.has_linear())
     table.add({"linear part", token_list(d.linear_near.along), token_list(d.linear_near.against)});
-  return out + "\n" + table.terminal();
+  return out + "\n" + table.terminal(result_columns());
 }
 
 }  // namespace
@@ -61,7 +62,7 @@ std::string language_text(const ReadResult& r) {
   for (const ReadForm& f : r.forms)
     table.add({f.name, fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
                fixed_text(f.eigenvectors.r2, 4)});
-  out += table.terminal();
+  out += table.terminal(result_columns());
   for (const ReadDirection& d : r.directions) out += direction_text(d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
@@ -93,7 +94,7 @@ std::string scan_text(const ScanResult& r) {
                  fixed_text(t.r2, 3), fixed_text(t.eigenvectors_r2, 3)});
   return "The tokens of layer " + std::to_string(r.layer + 1) + " whose spectrum is most concentrated (" +
          r.form + " form), of " + std::to_string(r.tokens.size()) + " (bytes and marks left out):\n\n" +
-         table.terminal() + "\nThe form over all that the layer adds, at " +
+         table.terminal(result_columns()) + "\nThe form over all that the layer adds, at " +
          std::to_string(r.fidelity.inputs) + " tokens of validation stories: R2 " +
          fixed_text(r.fidelity.r2, 3) + "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) +
          "; the linear part has " + share_text(r.linear_share) +

@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
@@ -104,7 +105,7 @@ void print(Context& context, const ReproduceResult& result) {
   for (const Finding& f : result.findings) table.add({f.quote, std::string(name(f.verdict)), f.why});
   std::string words = result.summary;
   std::erase_if(words, [](char c) { return c == '*' || c == '`'; });
-  context.out << table.terminal() << "\n" << words << "\n" << files;
+  context.out << table.terminal(result_columns()) << "\n" << words << "\n" << files;
 }
 
 void run(Context& context, const Options& o) {

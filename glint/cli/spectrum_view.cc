@@ -1,4 +1,5 @@
 #include "glint/cli/spectrum_view.h"
+#include "glint/cli/output.h"
 
 #include <algorithm>
 #include <cmath>
@@ -47,7 +48,7 @@ std::string fidelity_text(const ReadResult& r) {
   };
   for (const ReadForm& form : r.forms) add(form.name, form.fidelity);
   if (r.whole_model) table.add({"the model", "", "", "", percent_text(r.accuracy_model, 2)});
-  std::string out = table.terminal();
+  std::string out = table.terminal(result_columns());
   out += "local: exact for its one input; largest |value - " +
          std::string(r.whole_model ? "logit" : "output") + "| " +
          signed_text(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
@@ -72,7 +73,7 @@ std::string units_text(const ReadResult& r) {
     cells.push_back(ends_text(values, false));
     table.add(cells);
   }
-  return table.terminal() +
+  return table.terminal(result_columns()) +
          "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
          "their magnitudes\n";
 }
@@ -111,7 +112,7 @@ std::string truncation_text(const ReadResult& r) {
     table.add(cells);
     linear = linear || form.linear_part;
   }
-  return table.terminal() +
+  return table.terminal(result_columns()) +
          (linear ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n"
                  : "");
 }
@@ -142,7 +143,7 @@ std::string shared_text(const ReadResult& r) {
     table.add({std::to_string(k + 1), percent_text(total > 0 ? s.values[k] * s.values[k] / total : 0, 1),
                side(true), side(false)});
   }
-  return table.terminal();
+  return table.terminal(result_columns());
 }
 
 std::string pictures_text(const ReadResult& r, const Drawing& drawing) {

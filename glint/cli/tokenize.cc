@@ -3,6 +3,7 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/piece_model.h"
@@ -53,7 +54,7 @@ void report_text(Context& context, const TokenizeResult& result) {
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)
     row("invalid UTF-8, now spaces", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
-  context.out << table.terminal() << "\nencoded at " << fixed_text(result.stories_per_second(), 0)
+  context.out << table.terminal(result_columns()) << "\nencoded at " << fixed_text(result.stories_per_second(), 0)
               << " stories/s, " << fixed_text(result.bytes_per_second() / 1e6, 1) << " MB/s\n";
 }
 

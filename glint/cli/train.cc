@@ -6,6 +6,7 @@
 
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/train.h"
@@ -102,7 +103,7 @@ void print(Context& context, const TrainingResult& result) {
                                                                       : duration_text(e.seconds));
     table.add(cells);
   }
-  context.out << table.terminal();
+  context.out << table.terminal(result_columns());
   if (result.runs.size() == 1) return;
   context.out << "\nmean of " << result.runs.size() << " seeds: " << (result.text ? "validation" : "test")
               << " loss " << fixed_text(result.test_loss.mean, 4) << " ± "

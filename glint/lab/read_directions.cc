@@ -161,7 +161,7 @@ Directions language_directions(const Run& run, size_t layer, const ReadRequest& 
         {.code = ErrorCode::usage,
          .what = "a language model has as many outputs as tokens: say which",
          .where = "token",
-         .expected = "a token, a direction such as \"happy - sad\", a hidden unit, or a scan of all tokens"});
+         .expected = "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, or `scan`"});
   return all;
 }
 

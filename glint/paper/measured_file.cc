@@ -129,7 +129,10 @@ class Reader {
     } else if constexpr (IsVector<T>::value) {
       if (!json.is_array()) refuse(path, "a list");
       v.clear();
-      for (const Json& e : json) read(e, path + "[" + std::to_string(v.size()) + "]", v.emplace_back());
+      for (const Json& e : json) {
+        const std::string place = path + "[" + std::to_string(v.size()) + "]";  // before it grows
+        read(e, place, v.emplace_back());
+      }
     } else if constexpr (IsArray<T>::value) {
       if (!json.is_array() || json.size() != v.size()) refuse(path, "a list of " + std::to_string(v.size()));
       for (size_t i = 0; i < v.size(); i++) read(json[i], path + "[" + std::to_string(i) + "]", v[i]);

@@ -1,6 +1,7 @@
 # Shared by the command-line tests: `source` it with the program's path in $glint.
 # Each check says what it saw; the script ends with `finish`.
 failures=0
+export COLUMNS=160  # rows of tables stay whole; report/Table tests how they break
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 

@@ -27,7 +27,7 @@ completes "glint ga" gates
 completes "glint --ver" --version
 completes "glint gates --ga" --gate
 completes "glint gates --gate sq" sqs
-completes "glint gates --gate = ge" gelu
+completes "glint gates --gate = ge" "gelu gelu-tanh"
 completes "glint gates --gate relu --js" --json
 completes "glint completion " bash zsh fish --help
 completes "glint help ga" gates

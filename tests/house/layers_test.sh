@@ -18,6 +18,7 @@ allowed() {
     lab) echo base kernels nn io model data train spectra report ;;
     paper) echo base kernels nn io model data train spectra report lab ;;
     cli) echo base kernels nn io model data train spectra report lab paper ;;
+    glint.h) echo base kernels nn io model data train spectra report lab paper ;; # all of the library
     *) return 1 ;;
   esac
 }

@@ -33,7 +33,7 @@ TEST(Arguments, AClassifierRefusesANonsensicalConfiguration) {
   expect_refused(make([](ClassifierConfig& c) { c.layers = 0; }), "layers 0");
   expect_refused(make([](ClassifierConfig& c) { c.inputs = 0; }), "inputs 0");
   expect_refused(make([](ClassifierConfig& c) { c.classes = 1; }), "one class");
-  expect_refused(make([](ClassifierConfig& c) { c.classes = 257; }), "more classes than labels can name");
+  expect_refused(make([](ClassifierConfig& c) { c.classes = 65537; }), "more classes than there may be");
   expect_refused(make([](ClassifierConfig& c) { c.d_model = 0; }), "d_model 0");
   expect_refused(make([](ClassifierConfig& c) { c.gate.params.p = -1; }), "p = -1");
   expect_refused(make([](ClassifierConfig& c) { c.residual = true, c.d_hidden = 5; }),
