@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "glint/cli/terminal.h"
+#include "glint/report/signed_picture.h"
 
 namespace glint::cli {
 namespace {
@@ -41,6 +42,13 @@ size_t result_columns() {
   }
   const Terminal terminal = detect_terminal(1);
   return terminal.interactive ? terminal.width() : 80;
+}
+
+std::string typed_number(double value) {
+  constexpr std::string_view kMinus = "\u2212";
+  std::string text = signed_text(value);
+  if (text.starts_with(kMinus)) text.replace(0, kMinus.size(), "-");
+  return text;
 }
 
 bool wants_ascii(bool unset) {

@@ -30,7 +30,7 @@ std::string ends_text(const std::vector<double>& values, bool positive) {
   std::vector<std::string> words;
   for (size_t i = 0; i < std::min(kListed, values.size()); i++) {
     const double v = positive ? values[i] : values[values.size() - 1 - i];
-    if (positive ? v > 0 : v < 0) words.push_back(signed_text(v));
+    if (positive ? v > 0 : v < 0) words.push_back(typed_number(v));
   }
   return joined(words);
 }
@@ -51,7 +51,7 @@ std::string fidelity_text(const ReadResult& r) {
   std::string out = table.terminal(result_columns());
   out += "local: exact for its one input; largest |value - " +
          std::string(r.whole_model ? "logit" : "output") + "| " +
-         signed_text(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
+         typed_number(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
          " images (values up to " + fixed_text(r.local.scale, 1) + ")\n";
   return out;
 }
@@ -89,7 +89,7 @@ std::string groups_text(const ReadResult& r) {
       for (end = i + 1; end < s.count() && s.groups[end] == s.groups[i];) end++;
       if (end - i > 1 && std::fabs(s.values[i]) > floor)
         out += printable(d.name) + ": eigenvalues " + std::to_string(i + 1) + " to " + std::to_string(end) +
-               " are near-equal (" + signed_text(s.values[i]) + "): only their subspace counts\n";
+               " are near-equal (" + typed_number(s.values[i]) + "): only their subspace counts\n";
     }
   }
   return out;
@@ -136,7 +136,7 @@ std::string shared_text(const ReadResult& r) {
         const size_t u = positive ? order[i] : order[order.size() - 1 - i];
         const double share = s.signed_share(u, k);
         if (positive ? share > 0 : share < 0)
-          words.push_back(printable(r.directions[u].name) + " " + signed_text(share));
+          words.push_back(printable(r.directions[u].name) + " " + typed_number(share));
       }
       return joined(words, ", ");
     };
@@ -156,7 +156,7 @@ std::string pictures_text(const ReadResult& r, const Drawing& drawing) {
       Matrix<float> values(r.size.height, r.size.width);
       std::transform(side[k].pixels.begin(), side[k].pixels.end(), values.data(),
                      [](double v) { return static_cast<float>(v); });
-      pictures.push_back(signed_picture(values, {name, signed_text(side[k].value)}));
+      pictures.push_back(signed_picture(values, {name, typed_number(side[k].value)}));
     }
   };
   for (const ReadDirection& d : r.directions) {

@@ -70,5 +70,10 @@ TEST_F(Environment, ColumnsMayBeSet) {
   EXPECT_GT(result_columns(), 0u);
 }
 
+TEST(TypedNumber, HasTheMinusThatProgramsRead) {
+  EXPECT_EQ(typed_number(-0.0692), "-0.0692");
+  EXPECT_EQ(typed_number(0.118), "+0.118");
+}
+
 }  // namespace
 }  // namespace glint::cli
