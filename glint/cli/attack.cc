@@ -116,6 +116,7 @@ void run_attack(Context& context, const Options& o) {
   request.figures = !o.no_figures;
   request.out = context.shared.out;
   const Attack a = attack(engine_of(context), request);
+  context.next = {"glint spectrum " + a.run, "glint page " + a.run};
   context.shared.json ? context.print_json(to_json(a)) : report_text(context, o, a);
 }
 

@@ -154,6 +154,7 @@ void compare_models(Context& context, const Options& o) {
   request.figures = !o.no_figures;
   request.out = context.shared.out;
   const Comparison c = compare(engine_of(context), request);
+  if (c.a.size() == 1) context.next = {"glint page " + c.a[0].directory + " " + c.b[0].directory};
   context.shared.json ? context.print_json(to_json(c)) : report_text(context, o, c);
 }
 

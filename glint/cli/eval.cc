@@ -181,6 +181,7 @@ void evaluate_language(Context& context, const Options& o) {
                  "--text, or the stories of a corpus");
   const TextEvaluation r =
       evaluate_text(engine_of(context), {.run = o.run, .data = o.data, .split = o.split, .text = o.text});
+  context.next = {"glint generate " + r.run, "glint spectrum " + r.run + " --token WORD"};
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 
@@ -196,6 +197,8 @@ void evaluate(Context& context, const Options& o) {
   if (!o.sheet.empty()) check_target(o.sheet, ".png", "--sheet", "the sheet");
   if (!o.logits.empty()) check_target(o.logits, ".npy", "--logits", "the array of logits");
   const ImageEvaluation r = evaluate_images(engine_of(context), o);
+  const std::string index = r.worst.empty() ? "0" : std::to_string(r.worst[0].index);
+  context.next = {"glint explain " + r.run + " --index " + index, "glint spectrum " + r.run};
   context.shared.json ? context.print_json(to_json(r)) : report_images(context, o, r);
 }
 

@@ -142,6 +142,7 @@ void run_explain(Context& context, const Options& o) {
   if (o.index_given->given()) request.index = o.index;
   const Engine engine = engine_of(context);
   const ExplainResult result = explain(engine, request);
+  context.next = {"glint page " + result.run};
   if (context.shared.json)
     context.print_json(to_json(result));
   else

@@ -58,6 +58,8 @@ void spectrum(Context& context, const Options& o) {
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
   request.out = context.shared.out, request.figures = !o.no_figures;
   const ReadResult result = read(engine, request);
+  if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
+  context.next.push_back("glint page " + result.run);
   if (context.shared.json) return context.print_json(to_json(result));
   context.out << (language ? language_text(result)
                            : spectrum_text(result, detect_drawing(detect_terminal(1), o.draw)));

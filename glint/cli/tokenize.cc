@@ -75,6 +75,7 @@ void run(Context& context, const Options& o) {
   build.training.vocab = o.vocab;
   const StopOnSignal guard;
   const TokenizeResult r = tokenize(engine_of(context), build);
+  context.next = {"glint train tinystories-small --data " + r.out + " --out runs/stories"};
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 

@@ -85,6 +85,9 @@ class Display {
 };
 
 void print(Context& context, const TrainingResult& result) {
+  const std::string& run = result.runs.front().out;
+  context.next = result.text ? std::vector{"glint generate " + run, "glint spectrum " + run + " --token WORD"}
+                             : std::vector{"glint eval " + run, "glint spectrum " + run};
   if (context.shared.json) return context.print_json(to_json(result));
   std::vector<Column> columns = {{.header = "run"}, {.header = "seed", .align = Align::right}};
   for (const char* header : result.text ? std::vector{"train loss", "validation loss", "perplexity", "time"}

@@ -62,6 +62,7 @@ struct Context {
   Isa isa;  // from --isa, else GLINT_ISA, else the best of this processor
   SharedOptions shared;
   std::function<void()> flush_results;  // for verbs that give results bit by bit: sends what is in `out`
+  std::vector<std::string> next = {};   // commands that make sense now: a person at a terminal is told
 
   void say(std::string_view message) const;  // a line on stderr; nothing with --quiet
   void print_json(const nlohmann::ordered_json& value) const;
