@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
+#include "glint/io/json_number.h"
 #include "glint/base/error.h"
 #include "glint/lab/run.h"
 #include "glint/lab/text_sources.h"
@@ -178,7 +179,7 @@ OrderedJson to_json(const TrainingResult& result) {
                          {"steps", run.steps},
                          {"test_loss", run.last.test_loss},
                          {"test_accuracy", run.last.test_accuracy},
-                         {"train_loss", run.last.train_loss},
+                         {"train_loss", number_or_null(run.last.train_loss)},
                          {"seconds", run.last.seconds}});
   if (result.runs.size() > 1)
     j["mean"] = {{"n", result.runs.size()},

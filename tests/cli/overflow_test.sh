@@ -60,6 +60,19 @@ expect_code 0
 run page bad --out small.html --limit 200000
 [ "$code" -ne 0 ] && [ ! -e small.html ] || fail "a page with infinite weights"
 
+# A training loss that nobody knows any more is null in JSON, as the documents say.
+rm -rf bad && cp -r image bad && : >bad/metrics.jsonl
+python3 - <<'PYTHON'
+import json
+run = json.load(open("bad/run.json"))
+del run["result"]
+json.dump(run, open("bad/run.json", "w"))
+PYTHON
+python3 "$tests/reseal.py" bad
+run train --data data --d-model 12 --batch 32 --epochs 2 --out bad --json
+expect_code 0
+expect_out '"train_loss": null'
+
 # A calibration with gains beyond all sense.
 run spectrum image --no-figures --quiet
 expect_code 0
