@@ -16,7 +16,7 @@ namespace glint::cli {
 namespace {
 
 struct Options {
-  ReadingOptions reading;
+  RunSource reading;
   ExplainRequest request;
   std::string draw = "auto";
   size_t index = 0;
@@ -63,7 +63,8 @@ std::string sums_text(const ExplainResult& r) {
       const bool tiny = std::fabs(off) < 5e-4;
       table.add({r.shown[i].name, form, fixed_text(f.positive, 3), fixed_text(f.negative, 3),
                  fixed_text(f.linear, 3), fixed_text(f.constant + f.residual_logit, 3),
-                 fixed_text(f.total(), 3), fixed_text(a.logit, 3), tiny ? typed_number(off) : fixed_text(off, 3)});
+                 fixed_text(f.total(), 3), fixed_text(a.logit, 3),
+                 tiny ? typed_number(off) : fixed_text(off, 3)});
     };
     add("weights", a.weights);
     add("calibrated", a.calibrated);
@@ -89,8 +90,8 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
                    {.header = ""}});
       for (const auto* side : {&c.forward, &c.against})
         for (const ExplainedTerm& t : *side)
-          table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank), typed_number(t.eigenvalue),
-                     fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
+          table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank),
+                     typed_number(t.eigenvalue), fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
                      bar(t.contribution, largest, 20)});
       out += table.terminal(result_columns());
       continue;
@@ -106,8 +107,9 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
                 ? std::string(static_cast<size_t>(std::lround(14 * std::fabs(t.contribution) / largest)), '=')
                 : bar(t.contribution, largest, 14);
         pictures.push_back(signed_picture(
-            values, {b, (t.contribution > 0 ? "for " : "against ") + typed_number(t.contribution),
-                     "eigen " + typed_number(t.eigenvalue), "v.x " + fixed_text(std::fabs(t.projection), 2)}));
+            values,
+            {b, (t.contribution > 0 ? "for " : "against ") + typed_number(t.contribution),
+             "eigen " + typed_number(t.eigenvalue), "v.x " + fixed_text(std::fabs(t.projection), 2)}));
       }
     out += draw(pictures, drawing);
   }

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "glint/lab/opened_run.h"
 #include "glint/lab/read.h"
+#include "glint/lab/run.h"
 
 namespace glint::cli {
 

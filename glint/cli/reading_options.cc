@@ -2,7 +2,7 @@
 
 namespace glint::cli {
 
-void add_reading_options(Verb& verb, ReadingOptions& options) {
+void add_reading_options(Verb& verb, RunSource& options) {
   verb.positional("RUN", options.run, "the run directory",
                   {.placeholder = "DIR", .kind = Value::Kind::directory})
       ->required();

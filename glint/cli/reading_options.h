@@ -2,10 +2,10 @@
 #pragma once
 
 #include "glint/cli/verb.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 
 namespace glint::cli {
 
-void add_reading_options(Verb& verb, ReadingOptions& options);
+void add_reading_options(Verb& verb, RunSource& options);
 
 }  // namespace glint::cli

@@ -15,7 +15,7 @@ namespace glint::cli {
 namespace {
 
 struct Options {
-  ReadingOptions reading;
+  RunSource reading;
   ReadRequest request;
   std::string draw = "auto";
   bool scan = false, no_figures = false;

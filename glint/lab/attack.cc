@@ -7,6 +7,7 @@
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/lab/attack_report.h"
+#include "glint/lab/figures.h"
 #include "glint/lab/run_pairs.h"
 
 namespace glint {
@@ -66,13 +67,13 @@ AttackExample find_example(const ImageReading& reading, const ImageSet& test, st
           .masked_pixels = example_pixels(test, rows[at], mask, strength)};
 }
 
-Attack measure_attack(const Engine& engine, OpenedRun& run, const AttackRequest& options) {
-  const ImageReading& reading = run.reading();
-  const ImageSet &train = run.data().train, &test = run.data().test;
+Attack measure_attack(const Engine& engine, Run& run, const AttackRequest& options) {
+  const ImageReading& reading = run.image_reading();
+  const ImageSet &train = run.images().train, &test = run.images().test;
   const std::vector<GateLine> lines = run.lines(options.form);
-  const Units classes = reading.classes();
+  const Directions classes = reading.classes();
   Attack attack;
-  attack.run = run.run().directory, attack.data = run.data().name;
+  attack.run = run.directory(), attack.data = run.images().name;
   attack.form = options.form, attack.terms = options.terms, attack.strengths = options.strengths;
   attack.height = test.height, attack.width = test.width;
   attack.units = parse_class_list(options.unit, classes.names);
@@ -154,7 +155,7 @@ Attack attack(const Engine& engine, const AttackRequest& request) {
                    .where = "strengths",
                    .expected = "numbers from 0 to 1000",
                    .hint = "`strengths=0,1,2,4,8`"});
-  OpenedRun run(engine, request.reading);
+  Run run(engine, request.reading);
   Attack result = measure_attack(engine, run, request);
   result.linalg = engine.linalg().description();
   if (!request.figures) return result;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "glint/io/json_fwd.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 #include "glint/spectra/attack.h"
 
 namespace glint {
@@ -19,7 +19,7 @@ std::string_view name(MaskKind kind);
 std::string_view name(AttackGoal goal);
 
 struct AttackRequest {
-  ReadingOptions reading;
+  RunSource reading;
   std::string unit = "all";                               // classes: 3, 3..5, or 0,2,7..9
   std::string form = "calibrated";                        // or "weights"
   size_t terms = 3;                                       // eigenvectors in a mask

@@ -4,7 +4,7 @@
 #include <map>
 
 #include "glint/base/error.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 #include "glint/lab/run_pairs.h"
 
 namespace glint {
@@ -16,7 +16,7 @@ constexpr size_t kRandomControls = 10;
 
 struct Entry {
   ComparedModel model;
-  std::unique_ptr<OpenedRun> run;
+  std::unique_ptr<Run> run;
   std::vector<GateLine> lines;
   ModelVectors vectors;
 };
@@ -29,11 +29,10 @@ class Runs {
   Entry& open(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     Entry entry;
-    entry.run = std::make_unique<OpenedRun>(
-        engine_, ReadingOptions{.run = directory, .data = options_.data, .data_dir = options_.data_dir},
-        data_);
-    data_ = entry.run->share_data();
-    const ImageModel& m = entry.run->model();
+    entry.run = std::make_unique<Run>(
+        engine_, RunSource{.run = directory, .data = options_.data, .data_dir = options_.data_dir}, data_);
+    data_ = entry.run->share_images();
+    const ImageModel& m = entry.run->image().model;
     entry.model = {.directory = directory,
                    .gate = std::string(gate_info(m.config.gate.kind).text.name),
                    .data = m.data,
@@ -45,18 +44,18 @@ class Runs {
     } else {
       fits(entry);
     }
-    const ImageReading& reading = entry.run->reading();
+    const ImageReading& reading = entry.run->image_reading();
     entry.lines = entry.run->lines(options_.form);
-    const Units all = reading.classes();
-    const ImageSet& test = entry.run->data().test;
-    const FormReading form = reading.read(all, entry.lines[reading.last()],
-                                          reading.run(test.pixels, reading.last()), labels_of(test));
+    const Directions all = reading.classes();
+    const ImageSet& test = entry.run->images().test;
+    const Reading form = reading.read(all, entry.lines[reading.last()],
+                                      reading.run(test.pixels, reading.last()), labels_of(test));
     entry.model.agreement = form.fidelity.agreement;
     entry.model.r2 = form.fidelity.r2;
-    Units chosen{.layer = all.layer,
-                 .names = {},
-                 .weights = Matrix<double>(units_.size(), all.weights.cols()),
-                 .constants = {}};
+    Directions chosen{.layer = all.layer,
+                      .names = {},
+                      .weights = Matrix<double>(units_.size(), all.weights.cols()),
+                      .constants = {}};
     for (size_t u = 0; u < units_.size(); u++) {
       chosen.names.push_back(all.names[units_[u]]);
       std::ranges::copy(all.weights.view().row(units_[u]), chosen.weights.view().row_ptr(u));
@@ -75,7 +74,7 @@ class Runs {
 
  private:
   void fits(const Entry& entry) const {
-    const ImageModel &one = first_->run->model(), &other = entry.run->model();
+    const ImageModel &one = first_->run->image().model, &other = entry.run->image().model;
     const auto refuse = [&](const std::string& what, const std::string& expected,
                             const std::string& hint = {}) {
       throw Error({.code = ErrorCode::usage,
@@ -94,8 +93,8 @@ class Runs {
       refuse("the models know " + std::to_string(one.config.classes) + " and " +
                  std::to_string(other.config.classes) + " classes",
              "models of the same classes");
-    const size_t width = first_->run->reading().layer(first_->run->reading().last()).width(),
-                 other_width = entry.run->reading().layer(entry.run->reading().last()).width();
+    const size_t width = first_->run->image_reading().layer(first_->run->image_reading().last()).width(),
+                 other_width = entry.run->image_reading().layer(entry.run->image_reading().last()).width();
     if (space() == CompareSpace::input && width != other_width)
       refuse("the inputs of the last layers have different widths, " + std::to_string(width) + " and " +
                  std::to_string(other_width),
@@ -140,8 +139,8 @@ void add_random_control(const Engine& engine, const CompareRequest& options, con
   for (uint64_t i = 0; i < kRandomControls; i++)
     c.control.push_back(compare_models(
         engine.linalg(), engine.pool(),
-        random_vectors(a.run->reading(), units, a.lines, space, options.top, 2 * i),
-        random_vectors(b.run->reading(), units, b.lines, space, options.top, 2 * i + 1), options.top));
+        random_vectors(a.run->image_reading(), units, a.lines, space, options.top, 2 * i),
+        random_vectors(b.run->image_reading(), units, b.lines, space, options.top, 2 * i + 1), options.top));
   c.random_control = true;
   c.control_text = "random orthonormal directions in the place of the eigenvectors, " +
                    std::to_string(kRandomControls) + " draws";

@@ -4,7 +4,7 @@
 
 #include "glint/lab/compare.h"
 #include "glint/lab/figures.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 #include "glint/report/comparison_figure.h"
 #include "glint/report/panels.h"
 

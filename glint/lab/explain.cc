@@ -10,7 +10,7 @@
 #include "glint/data/prepare_image.h"
 #include "glint/io/png.h"
 #include "glint/lab/figures.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/lab/unit_words.h"
 #include "glint/nn/softmax.h"

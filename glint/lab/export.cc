@@ -16,10 +16,11 @@ namespace glint {
 namespace {
 
 // The run with its data; null, with a note, when the data are not at hand: the weights can go without.
-std::unique_ptr<OpenedRun> open_with_data(const Engine& engine, const ExportRequest& q,
-                                          const std::string& lost) {
+std::unique_ptr<Run> open_with_data(const Engine& engine, const ExportRequest& q, const std::string& lost) {
   try {
-    return std::make_unique<OpenedRun>(engine, q.reading);
+    auto run = std::make_unique<Run>(engine, q.reading);
+    run->images();
+    return run;
   } catch (const Error& e) {
     if (!q.reading.data.empty()) throw;
     engine.note("without " + lost + ", since the data are not at hand: " + e.parts().what);
@@ -132,7 +133,7 @@ std::vector<std::filesystem::path> spectra_files(const std::string& directory) {
 }
 
 std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest& q, const LoadedRun& run,
-                                      OpenedRun* opened) {
+                                      Run* opened) {
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   Arrays arrays(engine.files(), folder);
   const ClassifierParams params = classifier_params(run.model.config);
@@ -168,7 +169,7 @@ std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest&
   return arrays.list();
 }
 
-ModelCard model_card(const LoadedRun& run, OpenedRun* opened) {
+ModelCard model_card(const LoadedRun& run, Run* opened) {
   const std::filesystem::path path = run.directory;
   ModelCard card{.name = printable(path.filename().string()),
                  .version = kVersion,
@@ -180,9 +181,9 @@ ModelCard model_card(const LoadedRun& run, OpenedRun* opened) {
     if (run.run.contains("result")) card.result = run.run["result"];
   }
   if (!opened) return card;
-  const ImageReading& reading = opened->reading();
-  const ImageSet& test = opened->data().test;
-  const ImagePass pass = reading.run(test.pixels, reading.last());
+  const ImageReading& reading = opened->image_reading();
+  const ImageSet& test = opened->images().test;
+  const Activations pass = reading.run(test.pixels, reading.last());
   for (const char* form : {"weights", "calibrated"}) {
     const Fidelity f =
         reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test)).fidelity;
@@ -192,7 +193,7 @@ ModelCard model_card(const LoadedRun& run, OpenedRun* opened) {
 }
 
 std::vector<std::string> export_hf(const Engine& engine, const ExportRequest& q, const LoadedRun& run,
-                                   OpenedRun* opened) {
+                                   Run* opened) {
   ExportFolder folder(engine.files(), q.hf, "modeling_glint.py", q.force);
   save_weights(engine.files(), folder.file("model.safetensors"), classifier_params(run.model.config).table,
                run.model.weights.span());
@@ -220,9 +221,8 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
                  .what = "no kind of export is given",
                  .where = info.directory,
                  .expected = "`npy=DIR`, `hf=DIR`, or both"});
-  const std::unique_ptr<OpenedRun> opened =
-      open_with_data(engine, q, "the gains of the gates and the fidelity");
-  const LoadedRun run = opened ? opened->run() : load_run(engine, q.reading.run);
+  const std::unique_ptr<Run> opened = open_with_data(engine, q, "the gains of the gates and the fidelity");
+  const LoadedRun run = opened ? opened->image() : load_run(engine, q.reading.run);
   ExportResult r{.run = run.directory,
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,

@@ -7,12 +7,12 @@
 #include "glint/io/json.h"
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 
 namespace glint {
 
 struct ExportRequest {
-  ReadingOptions reading;
+  RunSource reading;
   std::string npy, hf;  // folders to make: one or both
   bool force = false;   // replace earlier exports
 };

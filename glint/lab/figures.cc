@@ -34,4 +34,11 @@ void write_figures(const Engine& engine, const std::vector<FigureFile>& figures,
   for (size_t i = 0; i < figures.size(); i++) write_one(engine, figures[i], png, pictures[i]);
 }
 
+std::string figures_directory(const std::string& directory) {
+  const std::string path = directory + "/figures";
+  make_directory(directory);
+  make_own_folder(path);
+  return path;
+}
+
 }  // namespace glint

@@ -20,4 +20,7 @@ void write_figure(const Engine& engine, const std::string& stem, const std::stri
 // The same for several, drawn side by side.
 void write_figures(const Engine& engine, const std::vector<FigureFile>& figures, bool png = true);
 
+// DIR/figures, made when it is not there.
+std::string figures_directory(const std::string& directory);
+
 }  // namespace glint

@@ -28,11 +28,11 @@ Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
   return out;
 }
 
-PageForm read_form(OpenedRun& run, const std::string& name, const ImagePass& pass,
+PageForm read_form(Run& run, const std::string& name, const Activations& pass,
                    std::span<const uint32_t> labels, size_t strongest) {
   const std::vector<GateLine> lines = run.lines(name);
-  const ImageReading& reading = run.reading();
-  const FormReading read = reading.read(reading.classes(), lines.back(), pass, labels);
+  const ImageReading& reading = run.image_reading();
+  const Reading read = reading.read(reading.classes(), lines.back(), pass, labels);
   const TruncationCurve curve = reading.truncation(read, pass, labels);
 
   PageForm form;
@@ -70,7 +70,7 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
   ImageModel rounded = model;
   for (float& w : rounded.weights.span()) w = from_half(to_half(w));
   if (!all_finite(rounded.weights)) return INFINITY;  // f16 cannot hold them
-  const ImagePass pass =
+  const Activations pass =
       ImageReading(rounded, engine.compute(), engine.linalg()).run(pixels, model.config.layers - 1);
   double most = 0;
   for (size_t i = 0; i < pass.logits.rows(); i++)
@@ -79,11 +79,11 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
   return most;
 }
 
-PageRun read_run(OpenedRun& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
+PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
                  ConstMatrixView<uint8_t> shown) {
-  const ImageModel& model = run.model();
+  const ImageModel& model = run.image().model;
   PageRun page;
-  page.name = short_run_name(run.run().directory);
+  page.name = short_run_name(run.directory());
   page.config = model.config;
   page.data = model.data;
   page.height = model.height;
@@ -91,8 +91,8 @@ PageRun read_run(OpenedRun& run, const PageRequest& q, const Engine& engine, con
   page.class_names = model.class_names;
   page.weights.assign(model.weights.span().begin(), model.weights.span().end());
 
-  const ImageReading& reading = run.reading();
-  const ImagePass pass = reading.run(test.pixels, reading.last());
+  const ImageReading& reading = run.image_reading();
+  const Activations pass = reading.run(test.pixels, reading.last());
   const std::vector<uint32_t> labels = labels_of(test);
   page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
   page.forms.push_back(read_form(run, "weights", pass, labels, page.strongest));
@@ -104,8 +104,8 @@ PageRun read_run(OpenedRun& run, const PageRequest& q, const Engine& engine, con
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
   page.half_deviation = half_deviation(model, engine, shown, page.logits);
 
-  page.run = page_run_info(run.run().directory);
-  page.metrics = read_metrics(run.run().directory);
+  page.run = page_run_info(run.directory());
+  page.metrics = read_metrics(run.directory());
   return page;
 }
 
@@ -135,26 +135,26 @@ PageImages page_images(const Dataset& data, size_t most) {
 }
 
 PageResult write_image_page(const Engine& engine, const PageRequest& q) {
-  OpenedRun first(engine, q.first);
-  std::unique_ptr<OpenedRun> second;
+  Run first(engine, q.first);
+  std::unique_ptr<Run> second;
   if (!q.second.empty()) {
-    ReadingOptions other = q.first;
+    RunSource other = q.first;
     other.run = q.second;
-    second = std::make_unique<OpenedRun>(engine, other, first.share_data());
-    check_pair(first.model(), second->model(), q.second);
+    second = std::make_unique<Run>(engine, other, first.share_images());
+    check_pair(first.image().model, second->image().model, q.second);
   }
-  const ImageSet& test = first.data().test;
+  const ImageSet& test = first.images().test;
   PageData data;
   data.version = kVersion;
   data.linalg = engine.linalg().description();
-  data.images = page_images(first.data(), q.images);
+  data.images = page_images(first.images(), q.images);
   const ConstMatrixView<uint8_t> shown = std::as_const(data.images.pixels).view();
   data.runs.push_back(read_run(first, q, engine, test, shown));
   engine.check_stop();
   if (second) data.runs.push_back(read_run(*second, q, engine, test, shown));
 
   const Page page = make_page(data, q.limit);
-  PageResult result{.page = q.out.empty() ? first.run().directory + "/explorer.html" : q.out,
+  PageResult result{.page = q.out.empty() ? first.directory() + "/explorer.html" : q.out,
                     .bytes = page.html.size(),
                     .linalg = data.linalg,
                     .half = page.half,

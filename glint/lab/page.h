@@ -7,12 +7,12 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 
 namespace glint {
 
 struct PageRequest {
-  ReadingOptions first;
+  RunSource first;
   std::string second;      // another image run; "": none
   std::string out;         // "": explorer.html in the run
   size_t images = 1000;    // test images that the page of an image run holds

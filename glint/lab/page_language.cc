@@ -31,8 +31,8 @@ LanguagePageLine page_line(const GateLine& line, const LanguageReading::LayerFid
 }
 
 // The rows of the first stories that the page's f16 weights are tried on.
-double half_deviation(const OpenedLanguageRun& run, const Engine& engine) {
-  const LanguageModel& model = run.run().model;
+double half_deviation(Run& run, const Engine& engine) {
+  const LanguageModel& model = run.language().model;
   std::vector<float> rounded(model.weights.span().begin(), model.weights.span().end());
   for (float& w : rounded) w = from_half(to_half(w));
   if (!all_finite(rounded)) return INFINITY;  // f16 cannot hold them
@@ -41,9 +41,9 @@ double half_deviation(const OpenedLanguageRun& run, const Engine& engine) {
   exact.set_weights(model.weights.span());
   half.set_weights(rounded);
   double most = 0;
-  for (size_t i = 0; i < std::min(kDeviationStories, run.data().valid.stories()); i++) {
-    const std::vector<TokenId> story = run.data().valid.story(i).ids();
-    std::vector<TokenId> ids(1, run.run().tokenizer.end());
+  for (size_t i = 0; i < std::min(kDeviationStories, run.stories().valid.stories()); i++) {
+    const std::vector<TokenId> story = run.stories().valid.story(i).ids();
+    std::vector<TokenId> ids(1, run.language().tokenizer.end());
     ids.insert(ids.end(), story.begin(), story.end());
     ids.resize(std::min(ids.size(), model.config.context));
     Matrix<float> a(ids.size(), model.config.vocab), b(ids.size(), model.config.vocab);
@@ -56,11 +56,11 @@ double half_deviation(const OpenedLanguageRun& run, const Engine& engine) {
 }
 
 // The first words of a story: up to its first full stop when that comes soon.
-std::string sample(const OpenedLanguageRun& run) {
-  if (run.data().valid.stories() == 0) return "";
-  std::vector<TokenId> story = run.data().valid.story(0).ids();
+std::string sample(Run& run) {
+  if (run.stories().valid.stories() == 0) return "";
+  std::vector<TokenId> story = run.stories().valid.story(0).ids();
   story.resize(std::min(story.size(), kSampleTokens));
-  std::string text = run.run().tokenizer.decode(story);
+  std::string text = run.language().tokenizer.decode(story);
   const size_t stop = text.rfind('.');
   if (stop != text.npos && stop > 20) text.resize(stop + 1);
   return text;
@@ -100,9 +100,9 @@ Json page_run_info(const std::string& directory) {
 }
 
 PageResult write_language_page(const Engine& engine, const PageRequest& q) {
-  OpenedLanguageRun run(engine, q.first.run, q.first.data);
-  const LanguageModel& model = run.run().model;
-  const std::string& directory = run.run().directory;
+  Run run(engine, {.run = q.first.run, .data = q.first.data});
+  const LanguageModel& model = run.language().model;
+  const std::string& directory = run.directory();
 
   LanguagePageData data;
   data.version = kVersion;
@@ -111,18 +111,18 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   data.data = last_name(model.data);
   data.config = model.config;
   data.weights.assign(model.weights.span().begin(), model.weights.span().end());
-  data.tokenizer_model = run.run().tokenizer.model();
+  data.tokenizer_model = run.language().tokenizer.model();
   data.sample = sample(run);
   data.forms.push_back({"weights", {}});
   // A line through the identity is the identity.
   if (model.config.gate.kind != GateKind::Identity) data.forms.push_back({"calibrated", {}});
 
-  for (size_t i = 0; i < run.reading().layers(); i++) {
+  for (size_t i = 0; i < run.language_reading().layers(); i++) {
     engine.check_stop();
     const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
     for (LanguagePageForm& form : data.forms) {
       const GateLine line = run.lines(form.name)[i];
-      form.lines.push_back(page_line(line, run.reading().layer_fidelity(i, line, x)));
+      form.lines.push_back(page_line(line, run.language_reading().layer_fidelity(i, line, x)));
     }
   }
   data.half_deviation = half_deviation(run, engine);

@@ -167,7 +167,7 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
                     .linear_share = reading.linear_share[u],
                     .form = std::move(reading.units[u])};
     if (all_known(d.form.spectrum)) {
-      d.rank = effective_rank(d.form.spectrum.values);
+      d.rank = spectrum_rank(d.form.spectrum.values);
       d.energy = energy_curve(d.form.spectrum.values);
     }
     r.directions.push_back(std::move(d));

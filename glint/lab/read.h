@@ -58,7 +58,7 @@ struct ReadDirection {
   std::string name;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
   UnitForm form;
-  std::optional<EffectiveRank> rank = {};                 // none where not all eigenvalues are known
+  std::optional<SpectrumRank> rank = {};                 // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
   std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
   NearTokens linear_near = {};                            // language models: of the linear part
@@ -119,7 +119,7 @@ struct ScannedToken {
   TokenId id = 0;
   std::string piece, text;
   bool is_text = true;  // not a byte or a mark
-  EffectiveRank rank = {};
+  SpectrumRank rank = {};
   double energy = 0, largest = 0, smallest = 0;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
 };

@@ -54,7 +54,7 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
                     {"eigenvectors_r2", d.eigenvectors_r2},
                     {"linear_share", d.linear_share}};
   if (d.rank) {
-    j["effective_rank"] = {{"entropy", d.rank->entropy}, {"participation", d.rank->participation}};
+    j["entropy_rank"] = d.rank->entropy, j["participation_rank"] = d.rank->participation;
     j["energy"] = d.energy;
   }
   j["eigenvalues"] = d.form.spectrum.values;

@@ -1,294 +1,168 @@
 #include "glint/lab/run.h"
 
-#include <algorithm>
-#include <filesystem>
-
 #include "glint/base/error.h"
-#include "glint/base/sha256.h"
 #include "glint/lab/run_checks.h"
-#include "glint/data/story_reader.h"
-#include "glint/io/json.h"
-#include "glint/train/checkpoint.h"
-#include "glint/train/options.h"
-#include "glint/train/run_file.h"
+#include "glint/train/text_task.h"
 
 namespace glint {
 namespace {
 
-namespace fs = std::filesystem;
-
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:,+=@%").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
-
-// A recipe is nothing but options, so those of run.json that are not the defaults make the same run.
-std::string resume_command(const std::string& directory, const Json& options) {
-  TrainOptions standard;
-  standard.text = options.contains("context");
-  const Json defaults = options_to_json(standard);
-  std::string command = "glint train";
-  for (const auto& [key, value] : options.items()) {
-    if (key != "data" && defaults.contains(key) && defaults[key] == value) continue;
-    if (value.is_boolean())
-      command += (value.get<bool>() ? " --" : " --no-") + key;
-    else
-      command += " --" + key + " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
+// The calibration stored in a run directory when it is that of the weights, else what `measure` gives. That
+// is stored when `data_checksum` is the data that the run was trained on; otherwise, and when it cannot be
+// written, a note; also when other linear algebra than the engine's computed the stored one.
+StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
+                                     const std::string& data_checksum, const std::vector<size_t>& hidden,
+                                     const std::string& weights_hash,
+                                     const std::function<StoredCalibration()>& measure) {
+  const std::string path = run.directory + "/calibration.safetensors";
+  if (exists(path)) {
+    StoredCalibration stored = load_calibration(path, hidden);
+    if (!stored.sealed) engine.note(path + " has no checksum: it was written by an earlier version");
+    if (stored.model == weights_hash) {
+      if (!stored.linalg.empty() && stored.linalg != engine.linalg().description())
+        engine.note("the stored calibration was computed with " + printable(stored.linalg) + ", this with " +
+                    engine.linalg().description() + ": last digits differ from a calibration made anew");
+      return stored;
+    }
+    engine.note("the calibration belongs to other weights and is measured anew");
   }
-  return command + " --out " + shell_word(directory);
-}
-
-// A run inside `directory`, as several seeds make them; "" when there is none.
-std::string run_inside(const std::string& directory) {
-  std::error_code ignored;
-  std::string first;
-  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
-    if (fs::exists(e.path() / "run.json", ignored) && (first.empty() || e.path().string() < first))
-      first = e.path().string();
-  return first;
-}
-
-std::string size_text(size_t height, size_t width) {
-  return std::to_string(height) + " x " + std::to_string(width);
-}
-
-std::string resume_command(const RunInfo& run) {
-  return resume_command(run.directory, run.run["identity"]["options"]);
-}
-
-[[noreturn]] void refuse_unfinished(const RunInfo& run) {
-  if (run.run["state"] == "diverged")
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the training diverged: there are no weights",
-                 .where = run.directory,
-                 .expected = "a finished run",
-                 .hint = "train again with a smaller `lr`, in another directory"});
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the run is not finished: it has no weights yet",
-               .where = run.directory,
-               .expected = "model.safetensors, which the last step writes",
-               .hint = resume_command(run)});
-}
-
-// Error when the file is not what run.json says.
-void check_file(const RunInfo& run, const std::string& name) {
-  if (!run.run.is_object()) return;
-  if (const std::string wrong = damage(run.directory, run.run, name); !wrong.empty())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "a file of the run " + wrong,
-                 .where = run.directory + "/" + name,
-                 .expected = "the file as it was when the run finished",
-                 .hint = resume_command(run) + " writes it anew"});
-}
-
-// model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
-// written.
-Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const ParamTable& table) {
-  const std::string path = info.directory + "/" + kWeightsFile;
-  if (!info.run.is_object()) return load_weights(path, table);
-  if (!info.sealed)
-    engine.note(info.directory +
-                " was written by an earlier version, without checksums: damage is not noticed");
-  const std::string wrong = info.sealed    ? damage(info.directory, info.run, kWeightsFile)
-                            : exists(path) ? ""
-                                           : "is missing";
-  if (wrong.empty()) return load_weights(path, table);
-  std::optional<CheckpointWeights> copy =
-      checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
-                         info.run.value("steps", uint64_t{0}), table.floats());
-  if (!copy ||
-      (info.sealed && weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile]))
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the file with the weights " + wrong,
-         .where = path,
-         .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-         .hint = resume_command(info) + " trains it again"});
-  engine.note(path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
-              resume_command(info) + " repairs it)");
-  return std::move(copy->weights);
-}
-
-// run.json, with what to do when it is damaged.
-RunFile read_run(const std::string& directory) {
+  StoredCalibration measured = measure();
+  if (!run.data_checksum.empty() && run.data_checksum != data_checksum) {
+    engine.note("the calibration is measured on other data than the run's and is not stored");
+    return measured;
+  }
   try {
-    return read_run_file(directory);
+    save_calibration(engine.files(), path, measured);
   } catch (const Error& e) {
-    ErrorParts parts = e.parts();
-    if (parts.code == ErrorCode::bad_file && parts.hint.empty())
-      parts.hint = "the command that trained the run repairs it where a checkpoint is left";
-    throw Error(parts);
+    engine.note(std::string("the calibration could not be stored: ") + e.what());
   }
+  return measured;
 }
 
 }  // namespace
 
-RunInfo open_run(const std::string& directory) {
-  RunInfo run;
-  run.directory = directory;
-  while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();
-  const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
-                    weights = run.directory + "/model.safetensors";
-  std::error_code ignored;
-  if (!exists(run.directory) || !fs::is_directory(run.directory, ignored) ||
-      (!exists(config) && !exists(info_path))) {
-    const std::string inside = run_inside(run.directory);
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = exists(run.directory) ? "not a run directory" : "no such run directory",
-         .where = run.directory,
-         .expected = "a directory that `train()` made, with config.json and model.safetensors",
-         .hint = inside.empty() ? "`train(quick, out=DIR)` makes one" : "there is a run in " + inside});
+Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data)
+    : engine_(engine), source_(source) {
+  if (model_kind(open_run(source.run).directory) == ModelKind::language) {
+    language_ = std::make_unique<LanguageRun>(load_language_run(engine, source.run));
+    reading_ = std::make_unique<LanguageReading>(language_->model, engine.compute(), engine.linalg());
+    return;
   }
-  if (!exists(info_path)) {  // a model of another program, or an export: there is nothing to check it with
-    if (!exists(weights))
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "there are no weights",
-                   .where = run.directory,
-                   .expected = "model.safetensors"});
-    return run;
-  }
-  const RunFile file = read_run(run.directory);
-  run.run = file.json;
-  run.sealed = file.sealed;
-  const JsonFields f(run.run, info_path);
-  run.precision = f.object("identity").object("options").optional<std::string>("precision", run.precision);
-  if (f.has("data")) run.data_checksum = f.object("data").optional<std::string>("checksum", "");
-  if (!file.finished() && (run.sealed || !exists(weights))) refuse_unfinished(run);
-  check_file(run, "config.json");
-  return run;
+  image_ = std::make_unique<LoadedRun>(load_run(engine, source.run));
+  reading_ = std::make_unique<ImageReading>(image_->model, engine.compute(), engine.linalg());
+  if (data && (source.data.empty() ? image_->model.data : source.data) == data->name)
+    images_ = std::move(data);
 }
 
-LoadedRun load_run(const Engine& engine, const std::string& directory) {
-  const RunInfo info = open_run(directory);
-  check_image_run(info);
-  return {info, load_image_model(info.directory,
-                                 [&](const ParamTable& table) { return run_weights(engine, info, table); })};
+const RunInfo& Run::info() const { return image_ ? static_cast<const RunInfo&>(*image_) : *language_; }
+
+std::string Run::text() const { return image_ ? model_text(image_->model) : model_text(language_->model); }
+
+Json Run::config() const {
+  return image_ ? config_to_json(image_->model.config) : config_to_json(language_->model.config);
 }
 
-LanguageRun load_language_run(const Engine& engine, const std::string& directory) {
-  const RunInfo info = open_run(directory);
-  check_file(info, kTokenizerFile);
-  LanguageRun run{
-      info,
-      load_language_model(info.directory,
-                          [&](const ParamTable& table) { return run_weights(engine, info, table); }),
-      Tokenizer::read(info.directory + "/" + kTokenizerFile)};
-  const bool fits = run.tokenizer.size() == run.model.config.vocab &&
-                    (run.model.tokenizer_hash.empty() || run.model.tokenizer_hash == run.tokenizer.sha256());
-  if (!fits)
+GateKind Run::gate() const {
+  return image_ ? image_->model.config.gate.kind : language_->model.config.gate.kind;
+}
+
+const std::string& Run::trained_on() const { return image_ ? image_->model.data : language_->model.data; }
+
+const LoadedRun& Run::image() const {
+  if (!image_) check_image_run(info());  // throws
+  return *image_;
+}
+
+const LanguageRun& Run::language() const {
+  if (!language_)
     throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer is not the one that the model was trained with",
-                 .where = info.directory + "/" + kTokenizerFile,
-                 .expected = "SHA-256 " + run.model.tokenizer_hash + ", " +
-                             std::to_string(run.model.config.vocab) + " pieces",
-                 .hint = "copy tokenizer.model from the corpus of the run"});
-  return run;
+                 .what = "this is an image model, not a language model",
+                 .where = directory(),
+                 .expected = "a run that was trained on stories"});
+  return *language_;
 }
 
-TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::string& name_or_dir) {
-  const bool own = name_or_dir.empty();
-  TextData data;
-  try {
-    data = load_text_data(own ? run.model.data : name_or_dir);
-  } catch (const Error& e) {
-    if (!own) throw;
-    ErrorParts parts = e.parts();
-    parts.what += " (the run was trained on it)";
-    if (parts.where == "data") {  // nobody gave that
-      parts.code = ErrorCode::bad_file;
-      parts.where = run.directory + "/config.json";
-    }
-    parts.hint = "`data=DIR`, where the corpus is now" + (parts.hint.empty() ? "" : ", or " + parts.hint);
-    throw Error(parts);
+const ImageReading& Run::image_reading() const {
+  image();
+  return static_cast<const ImageReading&>(*reading_);
+}
+
+const LanguageReading& Run::language_reading() const {
+  language();
+  return static_cast<const LanguageReading&>(*reading_);
+}
+
+std::shared_ptr<const Dataset> Run::share_images() {
+  const LoadedRun& run = image();
+  if (!images_) {
+    DataOptions options;
+    options.paths = data_paths_from_environment(source_.data_dir);
+    options.pool = &engine_.pool();
+    images_ = std::make_shared<Dataset>(load_run_data(engine_, run, source_.data, options));
   }
-  if (data.tokenizer.sha256() != run.tokenizer.sha256())
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the corpus was made with another tokenizer than the model's",
-         .where = data.origin,
-         .expected = "ids of " + run.directory + "/" + kTokenizerFile,
-         .hint = "`tokenize(TEXT, tokenizer=" + run.directory + "/" + kTokenizerFile + ", out=DIR)`"});
-  if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
-    engine.note(data.name + " is not what it was when the run was trained (other checksum)");
-  return data;
+  return images_;
 }
 
-Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::string& name_or_dir,
-                      const DataOptions& options) {
-  const ImageModel& model = run.model;
-  const bool own = name_or_dir.empty();
-  if (own && model.data.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the run does not say what data it was trained on",
-                 .where = run.directory + "/config.json",
-                 .expected = "`data` with a data set or a folder"});
-  Dataset data;
-  try {
-    data = load_dataset(own ? model.data : name_or_dir, options);
-  } catch (const Error& e) {
-    if (!own) throw;
-    ErrorParts parts = e.parts();
-    parts.what += " (the run was trained on it)";
-    parts.hint += (parts.hint.empty() ? "" : ", or ") + std::string("`data` with a data set or a folder");
-    throw Error(parts);
-  }
-  if (data.train.height != model.height || data.train.width != model.width)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the images of " + data.name + " do not fit the model: they are " +
-                         size_text(data.train.height, data.train.width),
-                 .where = data.origin,
-                 .expected = size_text(model.height, model.width) + ", as in " + run.directory});
-  if (data.train.classes > model.config.classes)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = data.name + " has " + std::to_string(data.train.classes) + " classes, more than the model",
-         .where = data.origin,
-         .expected =
-             "labels from 0 to " + std::to_string(model.config.classes - 1) + ", as in " + run.directory});
-  if (data.train.classes < model.config.classes)
-    engine.note(data.name + " has " + std::to_string(data.train.classes) + " classes, the model " +
-                std::to_string(model.config.classes));
-  if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
-    engine.note(data.name + " is not what it was when the run was trained (other checksum)");
-  return data;
+const Dataset& Run::images() { return *share_images(); }
+
+const TextData& Run::stories() {
+  const LanguageRun& run = language();
+  if (!stories_) stories_ = std::make_unique<TextData>(load_run_text(engine_, run, source_.data));
+  return *stories_;
 }
 
-std::string model_text(const ImageModel& m) {
-  const ClassifierConfig& c = m.config;
-  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
-                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
-  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
-  if (c.bias) text += ", bias";
-  if (c.residual) text += ", residual";
-  if (c.norm == Norm::rms) text += ", norm rms";
-  return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
+const std::string& Run::data_name() { return image_ ? images().name : stories().name; }
+
+const std::string& Run::data_checksum() { return image_ ? images().checksum : stories().checksum; }
+
+Activations Run::measured(size_t layer) {
+  if (image_) return reading_->activations(layer, images().test.pixels.view());
+  Activations a;
+  a.inputs = inputs(layer, LanguageReading::kFidelityTokens);
+  return a;
 }
 
-std::string model_text(const LanguageModel& m) {
-  const TransformerConfig& c = m.config;
-  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
-                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
-  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
-  return text + ", " + std::to_string(c.vocab) + " tokens, " +
-         std::to_string(transformer_params(c).table.parameters()) + " parameters";
+const StoredCalibration& Run::calibration() {
+  if (calibration_) return *calibration_;
+  std::vector<size_t> hidden;
+  for (size_t i = 0; i < reading_->layers(); i++) hidden.push_back(reading_->layer(i).hidden());
+  const std::string& checksum = data_checksum();
+  const auto measure = [&] {
+    if (image_) return image_reading().calibrate(images().train, checksum);
+    TextRows rows(language_->tokenizer.end(), language_->model.config.context);
+    return language_reading().calibrate(rows.fill_first(stories().train, LanguageReading::kCalibrationTokens),
+                                        checksum);
+  };
+  calibration_ = std::make_unique<StoredCalibration>(
+      stored_or_measured(engine_, info(), checksum, hidden, reading_->weights_hash(), measure));
+  return *calibration_;
 }
 
-std::string printable(std::string text) {
-  repair_utf8(text);
-  for (size_t i = 0; i < text.size(); i++) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    if (byte < 0x20 || byte == 0x7f) text[i] = '?';
-    // U+0080 to U+009F are control characters too.
-    if (byte == 0xc2 && static_cast<unsigned char>(text[i + 1]) < 0xa0) text.replace(i, 2, "?");
-  }
-  return text;
+std::vector<GateLine> Run::lines(const std::string& form) {
+  return form == "weights" ? weights_lines(*reading_) : calibration().lines;
+}
+
+std::vector<std::string> Run::class_names() const {
+  std::vector<std::string> names = image().model.class_names;
+  for (std::string& n : names) n = printable(n);
+  return names;
+}
+
+std::string Run::class_text(size_t c) const {
+  const std::string number = std::to_string(c), name = printable(image().model.class_names[c]);
+  return name == number ? number : number + " " + name;
+}
+
+std::string Run::piece(TokenId token) const {
+  std::string text = language().tokenizer.piece(token);
+  constexpr std::string_view kSpace = "\u2581";
+  if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());
+  return printable(text);
+}
+
+Matrix<float> Run::inputs(size_t layer, size_t tokens) {
+  TextRows rows(language().tokenizer.end(), language().model.config.context);
+  return language_reading().inputs(rows.fill_first(stories().valid, tokens), layer, tokens);
 }
 
 }  // namespace glint

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kShown = 3;  // pictures of each sign
 
 // The strongest eigenvectors of each sign as pictures.
-void add_pictures(OpenedRun& run, const Spectrum& spectrum, const std::vector<GateLine>& lines,
+void add_pictures(Run& run, const Spectrum& spectrum, const std::vector<GateLine>& lines,
                   ClassSpectrum& out) {
   std::vector<size_t> rows;
   for (size_t k = 0; k < std::min(kShown, spectrum.count()) && spectrum.values[k] > 0; k++) rows.push_back(k);
@@ -21,7 +21,7 @@ void add_pictures(OpenedRun& run, const Spectrum& spectrum, const std::vector<Ga
   Matrix<double> vectors(rows.size(), spectrum.width());
   for (size_t i = 0; i < rows.size(); i++)
     std::ranges::copy(spectrum.vectors.view().row(rows[i]), vectors.view().row_ptr(i));
-  const ImageReading& reading = run.reading();
+  const ImageReading& reading = run.image_reading();
   const Matrix<double> pixels = reading.pictures(reading.last(), vectors, lines);
   for (size_t i = 0; i < rows.size(); i++) {
     const std::span<const double> row = pixels.view().row(i);
@@ -32,19 +32,19 @@ void add_pictures(OpenedRun& run, const Spectrum& spectrum, const std::vector<Ga
 
 // Adds the classes from `first` on, `last` excluded, of the SQS model of the first seed.
 void add_classes(Measuring& m, const std::string& data, size_t first, size_t last) {
-  const std::unique_ptr<OpenedRun> run = open_first_sqs(m, data);
+  const std::unique_ptr<Run> run = open_first_sqs(m, data);
   if (!run) return;
   m.check_stop("reading the models");
   const std::vector<GateLine> lines = run->lines("weights");
-  const ImageReading& reading = run->reading();
+  const ImageReading& reading = run->image_reading();
   const auto form =
       reading.read(reading.classes(), lines[reading.last()],
-                   reading.run(run->data().test.pixels, reading.last()), labels_of(run->data().test));
+                   reading.run(run->images().test.pixels, reading.last()), labels_of(run->images().test));
   std::vector<ModelPictures>& all = m.measured.pictures;
   auto found = std::ranges::find(all, data, &ModelPictures::data);
   if (found == all.end())
     found = all.insert(all.end(), {.data = data,
-                                   .size = {run->model().height, run->model().width},
+                                   .size = {run->image().model.height, run->image().model.width},
                                    .r2 = form.fidelity.r2,
                                    .agreement = form.fidelity.agreement});
   for (size_t c = first; c < std::min(last, form.units.size()); c++) {
@@ -130,15 +130,15 @@ void measure_similarity(Measuring& m) {
 
 void measure_explanation(Measuring& m) {
   const std::string& data = m.plan.setup.images.front();
-  const std::unique_ptr<OpenedRun> run = open_first_sqs(m, data);
+  const std::unique_ptr<Run> run = open_first_sqs(m, data);
   if (!run) return;
   m.check_stop("explaining a decision");
   const size_t index = clear_image(*run, "calibrated");
   ExplainRequest request;
-  request.run = run->run().directory, request.index = index, request.figure = false;
+  request.run = run->directory(), request.index = index, request.figure = false;
   const ExplainResult result = explain(m.engine, *run, request);
   m.measured.explained = {.data = data,
-                          .run = run->run().directory,
+                          .run = run->directory(),
                           .index = index,
                           .constant = std::ranges::any_of(
                               result.classes, [](const auto& c) { return c.calibrated.constant != 0; }),

@@ -19,10 +19,10 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   m.check_stop("reading the models");
   m.hooks.tell(
       {.label = "read models", .done = m.readings.size(), .unit = "models", .detail = planned.path()});
-  const std::unique_ptr<OpenedRun> run = open_run_of(m, planned, data);
-  const ImageReading& reading = run->reading();
-  const std::vector<uint32_t> labels = labels_of(run->data().test);
-  const auto pass = reading.run(run->data().test.pixels, reading.last());
+  const std::unique_ptr<Run> run = open_run_of(m, planned, data);
+  const ImageReading& reading = run->image_reading();
+  const std::vector<uint32_t> labels = labels_of(run->images().test);
+  const auto pass = reading.run(run->images().test.pixels, reading.last());
   const auto classes = reading.classes();
   auto result = std::make_shared<ModelReading>();
   const auto read = [&](const char* form, Fidelity& fidelity, TruncationCurve& cut, bool energy) {
@@ -74,12 +74,12 @@ FormTrust trust_of(const Models& models, const std::string& data, std::string_vi
 
 }  // namespace
 
-std::unique_ptr<OpenedRun> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data) {
-  return std::make_unique<OpenedRun>(
-      m.engine, ReadingOptions{.run = m.directory(run), .data = {}, .data_dir = {}}, m.data.images(data));
+std::unique_ptr<Run> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data) {
+  return std::make_unique<Run>(m.engine, RunSource{.run = m.directory(run), .data = {}, .data_dir = {}},
+                               m.data.images(data));
 }
 
-std::unique_ptr<OpenedRun> open_first_sqs(const Measuring& m, const std::string& data) {
+std::unique_ptr<Run> open_first_sqs(const Measuring& m, const std::string& data) {
   const std::vector<const PlannedRun*> runs = m.finished(group_41(data), "sqs");
   return runs.empty() ? nullptr : open_run_of(m, *runs.front(), data);
 }

@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 #include "glint/paper/measuring.h"
 
 namespace glint {
@@ -16,8 +16,8 @@ struct ModelReading {
 };
 
 // On the heap: its parts refer to each other, so it cannot move.
-std::unique_ptr<OpenedRun> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data);
+std::unique_ptr<Run> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data);
 // The first finished SQS run, for pictures. Null when there is none.
-std::unique_ptr<OpenedRun> open_first_sqs(const Measuring& m, const std::string& data);
+std::unique_ptr<Run> open_first_sqs(const Measuring& m, const std::string& data);
 
 }  // namespace glint

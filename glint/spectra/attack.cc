@@ -71,7 +71,7 @@ std::vector<float> class_mask(const ImageReading& reading, std::span<const doubl
 std::vector<uint32_t> decisions(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,
                                 std::span<const uint32_t> rows, std::span<const float> mask, float strength) {
   if (rows.empty()) return {};
-  const ImagePass pass = reading.run(
+  const Activations pass = reading.run(
       rows.size(),
       [&](size_t row, float* out) {
         const std::span<const uint8_t> image = pixels.row(rows[row]);

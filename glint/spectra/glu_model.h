@@ -23,7 +23,6 @@ struct Directions {
   bool decisions = false;        // they are all classes: the largest is what the model decides
   size_t count() const { return names.size(); }
 };
-using Units = Directions;
 
 // Puts the directions of `more`, of the same layer, behind those of `all`.
 void append(Directions& all, const Directions& more);
@@ -36,7 +35,6 @@ struct Activations {
   Matrix<double> residual_logits;  // [n, classes]: what reaches the logits past the last layer; empty without
                                    // a residual
 };
-using ImagePass = Activations;
 
 // Images [n, pixels], or rows of tokens.
 using ModelInputs = std::variant<ConstMatrixView<uint8_t>, std::span<const TokenRow>>;
@@ -78,7 +76,6 @@ struct Reading {
   Fidelity eigenvectors;  // of the form without its linear part
   std::vector<double> linear_share;  // [directions]
 };
-using FormReading = Reading;
 
 // `activations` must be of the directions' layer; labels, for decisions, may be empty.
 Reading read(const GluModel& model, const Directions& directions, const GateLine& line,

@@ -171,7 +171,7 @@ Directions ImageReading::difference(size_t a, size_t b) const {
   return one;
 }
 
-TruncationCurve ImageReading::truncation(const Reading& reading, const ImagePass& pass,
+TruncationCurve ImageReading::truncation(const Reading& reading, const Activations& pass,
                                          std::span<const uint32_t> labels) const {
   Matrix<double> logits(pass.logits.rows(), pass.logits.cols());
   std::copy_n(pass.logits.data(), pass.logits.size(), logits.data());

@@ -245,7 +245,7 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
     linalg_.eigh_in_place(w.q, w.values, w.workspace);
     const std::vector<uint32_t> order = order_by_magnitude(w.values);
     out[t] = {.token = tokens[t],
-              .rank = effective_rank(w.values),
+              .rank = spectrum_rank(w.values),
               .top = w.values.back(),
               .bottom = w.values.front(),
               .energy = energy_curve(w.values).front(),

@@ -69,7 +69,7 @@ class LanguageReading : public GluModel {
   // token a tile; `progress` is told how many are done, from any thread, one call at a time.
   struct Scanned {
     TokenId token = 0;
-    EffectiveRank rank;
+    SpectrumRank rank;
     double top = 0, bottom = 0;  // the largest and the smallest eigenvalue
     double energy = 0;           // share of the strongest eigenvalue in the sum of squares
     size_t strongest = 0;        // its index

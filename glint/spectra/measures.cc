@@ -71,7 +71,7 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
   return out;
 }
 
-EffectiveRank effective_rank(std::span<const double> values) {
+SpectrumRank spectrum_rank(std::span<const double> values) {
   double largest = 0;
   for (double v : values) largest = std::max(largest, std::fabs(v));
   if (largest == 0) return {};

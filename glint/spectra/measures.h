@@ -19,10 +19,10 @@ std::vector<uint32_t> argmax_rows(ConstMatrixView<double> m);
 // How many eigenvectors matter. 0 for a zero matrix.
 //   entropy        exp(-sum p ln p), p = |value| / sum |value|
 //   participation  (sum value^2)^2 / sum value^4
-struct EffectiveRank {
+struct SpectrumRank {
   double entropy = 0, participation = 0;
 };
-EffectiveRank effective_rank(std::span<const double> values);
+SpectrumRank spectrum_rank(std::span<const double> values);
 
 // energy[k - 1]: share of sum value^2 in the k values of largest magnitude. All 1 for a zero matrix.
 std::vector<double> energy_curve(std::span<const double> values);

@@ -64,8 +64,8 @@ const std::vector<double>& values_of(const SideComparison& side, Measure measure
 
 }  // namespace
 
-ModelVectors model_vectors(const ImageReading& reading, const Units& units, std::span<const GateLine> lines,
-                           CompareSpace space, size_t k) {
+ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
+                           std::span<const GateLine> lines, CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
   const std::vector<UnitForm> forms = unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
                                                  lines[units.layer], units.weights);

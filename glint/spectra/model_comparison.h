@@ -24,8 +24,8 @@ struct ModelVectors {
 };
 
 // `lines`: the forms of all layers. k is cut to what there is.
-ModelVectors model_vectors(const ImageReading& reading, const Units& units, std::span<const GateLine> lines,
-                           CompareSpace space, size_t k);
+ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
+                           std::span<const GateLine> lines, CompareSpace space, size_t k);
 
 // The control that is always at hand: random orthonormal directions at the input of the last layer in the
 // place of eigenvectors, seen through the model's own embedding.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "glint/base/error.h"
-#include "glint/lab/opened_run.h"
+#include "glint/lab/run.h"
 #include "saved_model.h"
 
 namespace glint {
@@ -34,7 +34,7 @@ TEST(Run, AnotherKindOfModelIsAnError) {
   EXPECT_THROW(run.language(), Error);
   EXPECT_THROW(run.stories(), Error);
   EXPECT_THROW(run.piece(0), Error);
-  EXPECT_THROW(OpenedLanguageRun(saved.engine, saved.folder.path(), ""), Error);
+  EXPECT_THROW(Run(saved.engine, {.run = saved.folder.path()}).language(), Error);
   EXPECT_THROW(glint::Run(saved.engine, {.run = saved.folder.path("nothing")}), Error);
 }
 

@@ -39,7 +39,7 @@ TEST(ClassMask, OfOneLayerIsTheEigenMask) {
     std::vector<double> mean(20);
     for (size_t r = 0; r < kImages; r++)
       for (size_t i = 0; i < 20; i++) mean[i] += images(r, i) / 255.0 / kImages;
-    const Units units = m.reading.classes();
+    const Directions units = m.reading.classes();
     const std::vector<GateLine> lines = weights_lines(m.reading);
     const std::vector<std::vector<double>> means = layer_means(m.reading, images, all_rows());
     const std::vector<Spectrum> spectra =
@@ -62,7 +62,7 @@ TEST(ClassMask, OfTwoLayersIsTheGradient) {
   Matrix<uint8_t> images(1, 20);
   for (size_t i = 0; i < 20; i++) images(0, i) = static_cast<uint8_t>(10 * i + 20);
   const std::vector<uint32_t> row = {0};
-  const Units units = m.reading.classes();
+  const Directions units = m.reading.classes();
   const std::vector<GateLine> lines = weights_lines(m.reading);
   const std::vector<std::vector<double>> means = layer_means(m.reading, images, row);
   const auto logit = [&](std::span<const double> p) {  // in double, from the weights

@@ -117,7 +117,7 @@ TEST(ImageReading, LocalFormIsTheLogitOfEveryGateAndVariant) {
     for (int kind = 0; kind < kGateCount; kind++) {
       const Reader r(v, static_cast<GateKind>(kind));
       const ImageSet images = random_images(60);
-      const ImagePass pass = r.reading->run(images.pixels, r.reading->last());
+      const Activations pass = r.reading->run(images.pixels, r.reading->last());
       const LocalError e = local_error(*r.reading, r.reading->classes(), pass, 60);
       EXPECT_EQ(e.inputs, 60u);
       EXPECT_GT(e.scale, 0);
@@ -136,14 +136,14 @@ TEST(ImageReading, FloatsAreReadAsBytesAre) {
   const uint32_t some[] = {7, 3, 299};
   for (const std::span<const uint32_t> rows :
        {std::span<const uint32_t>(), std::span<const uint32_t>(some)}) {
-    const ImagePass of_bytes = r.reading->run(bytes, 1, rows), of_floats = r.reading->run(floats, 1, rows);
+    const Activations of_bytes = r.reading->run(bytes, 1, rows), of_floats = r.reading->run(floats, 1, rows);
     EXPECT_EQ(of_bytes.inputs.rows(), rows.empty() ? 300u : 3u);
     EXPECT_TRUE(same(of_bytes.inputs, of_floats.inputs) && same(of_bytes.logits, of_floats.logits));
   }
   const StoredCalibration a = r.reading->calibrate(bytes, "data"), b = r.reading->calibrate(floats, "data");
   EXPECT_EQ(a.lines[1].gain, b.lines[1].gain);
   EXPECT_EQ(a.lines[1].shift, b.lines[1].shift);
-  const FormReading reading = r.reading->read(r.reading->classes(), b.lines[1], r.reading->run(floats, 1));
+  const Reading reading = r.reading->read(r.reading->classes(), b.lines[1], r.reading->run(floats, 1));
   EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.lines).cols(), kSide * kSide);
 }
 
@@ -153,9 +153,9 @@ TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {
     const ImageSet images = random_images(300);
     const StoredCalibration c = r.reading->calibrate(images, "data");
     ASSERT_EQ(c.lines.size(), v.layers);
-    const ImagePass pass = r.reading->run(images.pixels, r.reading->last());
+    const Activations pass = r.reading->run(images.pixels, r.reading->last());
     for (const GateLine& line : {weights_lines(*r.reading).back(), c.lines.back()}) {
-      const FormReading reading = r.reading->read(r.reading->classes(), line, pass, labels_of(images));
+      const Reading reading = r.reading->read(r.reading->classes(), line, pass, labels_of(images));
       EXPECT_GT(reading.fidelity.r2, 1 - 1e-9) << v.name;
       EXPECT_GT(reading.fidelity.correlation, 1 - 1e-9) << v.name;
       EXPECT_EQ(reading.fidelity.agreement, 1) << v.name;
@@ -170,7 +170,7 @@ TEST(ImageReading, CalibrationIsCloserToTheModelThanTheWeights) {
   const Reader r({"plain"}, GateKind::Sqs);
   const ImageSet images = random_images(2000);
   const StoredCalibration c = r.reading->calibrate(images, "data");
-  const ImagePass pass = r.reading->run(images.pixels, 0);
+  const Activations pass = r.reading->run(images.pixels, 0);
   const auto r2 = [&](const GateLine& line) {
     return form_fidelity(*r.reading, r.reading->classes(), line, pass).r2;
   };
@@ -207,7 +207,7 @@ TEST(Explanation, AccountsAddUpAndTheLocalOneIsTheLogit) {
     const Reader r(v, GateKind::Relu);
     const ImageSet images = random_images(40);
     const StoredCalibration c = r.reading->calibrate(images, "data");
-    const ImagePass pass = r.reading->run(images.pixels, r.reading->last());
+    const Activations pass = r.reading->run(images.pixels, r.reading->last());
     const size_t classes[] = {4, 1};
     for (const FormKind kind : {FormKind::weights, FormKind::calibrated, FormKind::local}) {
       const std::vector<ClassExplanation> accounts =

@@ -238,7 +238,7 @@ TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
     EXPECT_EQ(all[token].token, token);
     EXPECT_NEAR(all[token].top, values.front(), 1e-9);
     EXPECT_NEAR(all[token].bottom, values.back(), 1e-9);
-    EXPECT_NEAR(all[token].rank.participation, effective_rank(values).participation, 1e-6);
+    EXPECT_NEAR(all[token].rank.participation, spectrum_rank(values).participation, 1e-6);
   }
 }
 

@@ -92,7 +92,7 @@ TEST_P(Measures, TruncationIsTheSameAtAnyNumberOfThreads) {
 
 TEST_P(Measures, RankAndEnergyAgreeWithNumpy) {
   const std::vector<double> values = plain_forms()[0].spectrum.values;
-  const EffectiveRank rank = effective_rank(values);
+  const SpectrumRank rank = spectrum_rank(values);
   EXPECT_NEAR(rank.entropy, g["entropy_rank"].get<double>(), 1e-10);
   EXPECT_NEAR(rank.participation, g["participation"].get<double>(), 1e-10);
   const std::vector<double> energy = energy_curve(values);
@@ -138,15 +138,15 @@ TEST(Fidelity, OfEqualShiftedAndConstantLogits) {
   EXPECT_EQ(fidelity(Matrix<double>(0, 3), Matrix<double>(0, 3)).inputs, 0u);
 }
 
-TEST(EffectiveRank, CountsEqualValues) {
+TEST(SpectrumRank, CountsEqualValues) {
   const std::vector<double> four = {3, 3, -3, -3, 0, 0};
-  EXPECT_NEAR(effective_rank(four).entropy, 4, 1e-12);
-  EXPECT_NEAR(effective_rank(four).participation, 4, 1e-12);
+  EXPECT_NEAR(spectrum_rank(four).entropy, 4, 1e-12);
+  EXPECT_NEAR(spectrum_rank(four).participation, 4, 1e-12);
   const std::vector<double> zero = {0, 0};
-  EXPECT_EQ(effective_rank(zero).entropy, 0);
-  EXPECT_EQ(effective_rank({}).participation, 0);
+  EXPECT_EQ(spectrum_rank(zero).entropy, 0);
+  EXPECT_EQ(spectrum_rank({}).participation, 0);
   const std::vector<double> huge = {1e200, 1e200};
-  EXPECT_NEAR(effective_rank(huge).participation, 2, 1e-12);
+  EXPECT_NEAR(spectrum_rank(huge).participation, 2, 1e-12);
   EXPECT_EQ(energy_curve(zero), (std::vector<double>{1, 1}));
   EXPECT_EQ(energy_curve(std::vector<double>{2, 0, -2, 0}), (std::vector<double>{0.5, 1, 1, 1}));
 }

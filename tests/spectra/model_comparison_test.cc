@@ -30,7 +30,7 @@ TEST_F(ModelComparison, AModelIsLikeItself) {
 }
 
 TEST_F(ModelComparison, KeepsTheStrongestOfEachSign) {
-  const Units units = one.reading.classes();
+  const Directions units = one.reading.classes();
   const ModelVectors v =
       model_vectors(one.reading, units, weights_lines(one.reading), CompareSpace::input, 2);
   const std::vector<Spectrum> all =
