@@ -13,7 +13,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options : AttackRequest {
+struct AttackFlags : AttackRequest {
   std::string draw = "auto";
   bool no_figures = false;
 };
@@ -91,7 +91,7 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
          number_text(a.shown_strength()) + ".\n\n" + draw(examples, drawing);
 }
 
-void report_text(Context& context, const Options& o, const Attack& a) {
+void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   std::ostream& out = context.out;
   out << "run:      " << a.run << ", " << a.data << ", form " << o.form << ", " << o.terms
       << (o.terms == 1 ? " term" : " terms") << "\n"
@@ -110,7 +110,7 @@ void report_text(Context& context, const Options& o, const Attack& a) {
         << "/attack-curve.svg, attack-masks.svg, attack-examples.svg (.png, .csv)\n";
 }
 
-void run_attack(Context& context, const Options& o) {
+void run_attack(Context& context, const AttackFlags& o) {
   AttackRequest request = o;
   request.seed = context.shared.seed;
   request.figures = !o.no_figures;
@@ -140,7 +140,7 @@ void add_attack(Program& program) {
            {"glint attack runs/first --unit 3 --terms 1 --strengths 0,1,2,4,8 --draw blocks",
             "one class, one eigenvector, drawn in the terminal"},
            {"glint attack runs/first --form weights --json --no-figures", "numbers for a program"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<AttackFlags>();
   add_reading_options(verb, o->reading);
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
   verb.size("--terms", o->terms, 1, 64, "Eigenvectors in a mask");

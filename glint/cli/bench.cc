@@ -12,7 +12,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct BenchFlags {
   std::string what = "gates", shapes, gates, format = "text";
   size_t repeats = 0, rows = 32, micro_batch = 8;
   bool unfused = false;
@@ -56,7 +56,7 @@ std::vector<Gate> parse_gates(const std::string& text) {
   return gates;
 }
 
-std::vector<Gate> all_gates() {
+std::vector<Gate> gates_of_the_table() {
   std::vector<Gate> gates;
   for (int i = 0; i < kGateCount; i++) gates.push_back({static_cast<GateKind>(i), {}});
   return gates;
@@ -67,18 +67,18 @@ std::string quartiles(const TimeSpread& t, int decimals) {
   return fixed_text(t.low_ms, decimals) + " .. " + fixed_text(t.high_ms, decimals);
 }
 
-bool wants_json(const Context& context, const Options& o) {
+bool wants_json(const Context& context, const BenchFlags& o) {
   return o.format == "json" || context.shared.json;
 }
 
-std::string in_format(const Table& table, const Options& o) {
+std::string in_format(const Table& table, const BenchFlags& o) {
   return o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal(result_columns());
 }
 
-void run_gates(Context& context, const Options& o) {
+void run_gates(Context& context, const BenchFlags& o) {
   const GateBench b =
       bench_gates(engine_of(context), {.shapes = parse_shapes(o.shapes),
-                                       .gates = o.gates.empty() ? all_gates() : parse_gates(o.gates),
+                                       .gates = o.gates.empty() ? gates_of_the_table() : parse_gates(o.gates),
                                        .repeats = o.repeats,
                                        .unfused = o.unfused});
   if (wants_json(context, o)) return context.print_json(to_json(b));
@@ -118,7 +118,7 @@ void run_gates(Context& context, const Options& o) {
               << in_format(means, o);
 }
 
-void run_step(Context& context, const Options& o) {
+void run_step(Context& context, const BenchFlags& o) {
   StepBenchRequest request;
   if (!o.gates.empty()) request.gates = parse_gates(o.gates);
   if (o.repeats) request.repeats = o.repeats;
@@ -139,7 +139,7 @@ void run_step(Context& context, const Options& o) {
   context.out << in_format(table, o);
 }
 
-void run_lm(Context& context, const Options& o) {
+void run_lm(Context& context, const BenchFlags& o) {
   LanguageBenchRequest request{.rows = o.rows, .micro_batch = o.micro_batch};
   if (!o.gates.empty()) request.gates = parse_gates(o.gates);
   if (o.repeats) request.repeats = o.repeats;
@@ -162,7 +162,7 @@ void run_lm(Context& context, const Options& o) {
   context.out << in_format(table, o);
 }
 
-void run_generate(Context& context, const Options& o) {
+void run_generate(Context& context, const BenchFlags& o) {
   GenerateBenchRequest request;
   if (!o.gates.empty()) request.gate.kind = parse_gate(o.gates);
   if (o.repeats) request.repeats = o.repeats;
@@ -199,7 +199,7 @@ void add_bench(Program& program) {
                     {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
                     {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},
                     {"glint bench lm --threads 1 --repeats 5", "tokens per second of the language model"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<BenchFlags>();
   verb.positional("WHAT", o->what, "What to time: gates (the default), step, lm or generate",
                   {.placeholder = "WHAT", .words = {"gates", "step", "lm", "generate"}, .only_words = true});
   verb.text("--shapes", o->shapes,

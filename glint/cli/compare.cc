@@ -13,7 +13,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options : CompareRequest {
+struct CompareFlags : CompareRequest {
   bool pairs = false, no_figures = false;
 };
 
@@ -124,7 +124,7 @@ std::string pair_words(const Comparison& c) {
   return same ? text + " of the same seed:" + seeds : text;
 }
 
-void report_text(Context& context, const Options& o, const Comparison& c) {
+void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
   std::ostream& out = context.out;
   const size_t top = std::min<size_t>(5, o.top), n = c.results.size();
   out << "models:   " << pair_words(c) << "\n"
@@ -149,7 +149,7 @@ void report_text(Context& context, const Options& o, const Comparison& c) {
     out << "\nfigures:  " << c.figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
 }
 
-void compare_models(Context& context, const Options& o) {
+void compare_models(Context& context, const CompareFlags& o) {
   CompareRequest request = o;
   request.figures = !o.no_figures;
   request.out = context.shared.out;
@@ -181,7 +181,7 @@ void add_compare(Program& program) {
                      "all seeds, the gates calibrated, every pair listed"},
                     {"glint compare runs/a runs/b --unit 3..5 --space input --json",
                      "three classes, at the input of the layer, for a program"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<CompareFlags>();
   verb.positionals("RUN", o->runs, "Run directories, or folders with one run a seed; at least two",
                    {.kind = Value::Kind::directory});
   verb.text("--control", o->control,

@@ -17,7 +17,7 @@ namespace {
 
 using nlohmann::ordered_json;
 
-struct Options {
+struct DataFlags {
   std::string name, data_dir, sheet, draw = "auto";
   size_t per_class = 10;
 };
@@ -116,7 +116,7 @@ std::vector<std::vector<size_t>> first_of_classes(const ImageSet& set, size_t mo
   return first;
 }
 
-void write_class_sheet(Context& context, const Options& o, const ImageSet& set) {
+void write_class_sheet(Context& context, const DataFlags& o, const ImageSet& set) {
   Sheet sheet{.height = set.height, .width = set.width};
   const auto first = first_of_classes(set, o.per_class);
   for (size_t c = 0; c < first.size(); c++) {
@@ -127,7 +127,7 @@ void write_class_sheet(Context& context, const Options& o, const ImageSet& set) 
   write_sheet(context.files, o.sheet, sheet);
 }
 
-void show(Context& context, const Options& o, const DataOptions& options) {
+void show(Context& context, const DataFlags& o, const DataOptions& options) {
   const DataKind kind = data_kind(o.name);
   if (kind == DataKind::corpus || kind == DataKind::plain_text) {
     if (!o.sheet.empty())
@@ -197,7 +197,7 @@ void show(Context& context, const Options& o, const DataOptions& options) {
   if (!o.sheet.empty()) context.out << "\nsheet: " << o.sheet << "\n";
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const DataFlags& o) {
   if (o.name.empty() && !o.sheet.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "--sheet needs a data set",
@@ -227,7 +227,7 @@ void add_data(Program& program) {
                     {"glint data glyphs --sheet glyphs.png", "the built-in digits, and a picture of them"},
                     {"glint data corpus", "what glint tokenize put into that folder"},
                     {"glint data --json --data-dir ~/data", "the list for a program, with another folder"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<DataFlags>();
   verb.positional("NAME", o->name, "A data set, or a folder: with IDX files or made by glint tokenize",
                   {.words = data_words(), .kind = Value::Kind::directory});
   verb.directory("--data-dir", o->data_dir, "Look for the data here first");

@@ -15,9 +15,9 @@ LinalgBackend backend(const std::string& word) {
 
 // What the engine tells, on stderr: a bar for its progress, which goes away when the work is done or other
 // work begins, and a line for every note. The engine calls it from one thread at a time.
-class Display {
+class EngineDisplay {
  public:
-  explicit Display(const Context& context) : context_(context) {}
+  explicit EngineDisplay(const Context& context) : context_(context) {}
 
   void note(const std::string& text) {
     const std::string line = "note: " + text;
@@ -45,7 +45,7 @@ class Display {
 
 Engine engine_of(const Context& context) {
   const SharedOptions& o = context.shared;
-  const auto display = std::make_shared<Display>(context);
+  const auto display = std::make_shared<EngineDisplay>(context);
   return Engine({.threads = o.threads,
                  .isa = std::string(name(context.isa)),
                  .precision = o.precision,

@@ -18,7 +18,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options : ImageEvaluationRequest {
+struct EvalFlags : ImageEvaluationRequest {
   std::string precision, draw = "auto", text;
   std::vector<GivenOption> for_images, for_corpus;
 };
@@ -130,7 +130,7 @@ std::string worst_text(const ImageEvaluation& r, const Drawing& drawing) {
   return out + table.terminal(result_columns());
 }
 
-void report_images(Context& context, const Options& o, const ImageEvaluation& r) {
+void report_images(Context& context, const EvalFlags& o, const ImageEvaluation& r) {
   const Terminal terminal = detect_terminal(1);
   const Drawing drawing = detect_drawing(terminal, o.draw);
   std::ostream& out = context.out;
@@ -174,7 +174,7 @@ void report_text(Context& context, const TextEvaluation& r) {
   context.out << "\n" << table.terminal(result_columns());
 }
 
-void evaluate_language(Context& context, const Options& o) {
+void evaluate_language(Context& context, const EvalFlags& o) {
   refuse_given(o.for_images, "is for image models", o.run, "an image run");
   if (!o.text.empty())
     refuse_given(o.for_corpus, "has no effect beside --text", "--text " + o.text,
@@ -185,7 +185,7 @@ void evaluate_language(Context& context, const Options& o) {
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 
-void evaluate(Context& context, const Options& o) {
+void evaluate(Context& context, const EvalFlags& o) {
   const RunInfo info = open_run(o.run);
   context.shared.precision = o.precision.empty() ? info.precision : o.precision;
   if (model_kind(info.directory) == ModelKind::language) return evaluate_language(context, o);
@@ -223,7 +223,7 @@ void add_eval(Program& program) {
                     {"glint eval runs/stories --text letter.txt", "a language model on any text"},
                     {"glint eval runs/sqs --worst 50 --sheet worst.png --logits logits.npy",
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<EvalFlags>();
   verb.positional("RUN", o->run, "A run directory", {.kind = Value::Kind::directory})->required();
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto corpus = [&](const char* flag, Option* option) { o->for_corpus.push_back({flag, option}); };

@@ -15,7 +15,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct ExplainFlags {
   RunSource reading;
   ExplainRequest request;
   std::string draw = "auto";
@@ -137,7 +137,7 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
   if (!r.figure.empty()) out << "\nfigure: " << r.figure << " (.png, .csv)\n";
 }
 
-void run_explain(Context& context, const Options& o) {
+void run_explain(Context& context, const ExplainFlags& o) {
   ExplainRequest request = o.request;
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
   request.out = context.shared.out, request.figure = !o.no_figures;
@@ -170,7 +170,7 @@ void add_explain(Program& program) {
            {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
            {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},
            {"glint explain runs/sqs --index 8 --class trouser,coat --json", "two classes, for a program"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ExplainFlags>();
   add_reading_options(verb, o->reading);
   o->index_given = verb.size("--index", o->index, 0, 100000000, "Which image of the data set, from 0 on");
   verb.file("--image", o->request.image, "A PNG picture instead");

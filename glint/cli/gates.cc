@@ -29,7 +29,7 @@ constexpr GateOption kOptions[] = {{"c", &GateParams::c, "shift; SQS jumps by -2
 
 std::string flag_of(const GateOption& o) { return std::string("--") + o.name; }
 
-struct Options {
+struct GatesFlags {
   std::string gate, plot;
   std::vector<double> at;
   GateParams params;                        // as given
@@ -81,7 +81,7 @@ const GateInfo& find_gate(const std::string& name) {
 }
 
 // What was given on top of `standard`, inside its domain.
-GateParams chosen_params(const Options& o, GateParams standard) {
+GateParams chosen_params(const GatesFlags& o, GateParams standard) {
   for (size_t i = 0; i < std::size(kOptions); i++)
     if (o.given[i]->given()) standard.*kOptions[i].member = o.params.*kOptions[i].member;
   check(standard);
@@ -173,7 +173,7 @@ void plot(Context& context, const std::string& file, const GateParams& params) {
     context.out << "figure: " << svg.string() << "\ndata:   " << csv.string() << "\n";
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const GatesFlags& o) {
   const GateOption* first_given = nullptr;
   for (size_t i = std::size(kOptions); i-- > 0;)
     if (o.given[i]->given()) first_given = &kOptions[i];
@@ -220,7 +220,7 @@ void add_gates(Program& program) {
            {"glint gates", "the table of gates"},
            {"glint gates --gate sqs --at -1,0,0.5 --json", "value and derivative at three points"},
            {"glint gates --plot figure1.svg --c 0.25", "figure 1 with another shift, and figure1.csv"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<GatesFlags>();
   verb.text("--gate", o->gate, "Show this gate alone; aliases: bilinear, swiglu, swish",
             {.placeholder = "NAME", .words = all_names()});
   verb.reals("--at", o->at, "Points at which to evaluate the gate, with commas between them");

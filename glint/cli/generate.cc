@@ -13,7 +13,7 @@ namespace {
 
 constexpr size_t kMaxPromptBytes = size_t{1} << 20;
 
-struct Options {
+struct GenerateFlags {
   std::string run;
   GenerateRequest request;
 };
@@ -40,7 +40,7 @@ std::string summary(const GenerateResult& r) {
 
 // Text goes to stdout as it comes: of one story word by word, of several each when it is complete, with a
 // line between two as in a file of stories.
-void run(Context& context, const Options& o) {
+void run(Context& context, const GenerateFlags& o) {
   const Engine engine = engine_of(context);
   GenerateRequest q = o.request;
   if (q.prompt == "-") q.prompt = from_stdin();
@@ -79,7 +79,7 @@ void add_generate(Program& program) {
             "how the model goes on"},
            {"glint generate runs/tales --count 1000 --top-p 0.95 > new.txt", "many, for a file"},
            {"glint generate runs/tales --temperature 0 --json", "the likeliest words, for a program"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<GenerateFlags>();
   verb.positional("RUN", o->run, "A run directory of a language model", {.kind = Value::Kind::directory})
       ->required();
   verb.text("--prompt", o->request.prompt, "How the story begins; - reads it from stdin")->value_optional();

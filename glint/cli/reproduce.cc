@@ -16,7 +16,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct ReproduceFlags {
   ReproduceRequest request;
   std::string data, shard;
 };
@@ -56,9 +56,9 @@ Shard parse_shard(const std::string& text) {
 }
 
 // One bar for each kind of work.
-class Display {
+class PaperDisplay {
  public:
-  explicit Display(Context& context) : context_(context) {}
+  explicit PaperDisplay(Context& context) : context_(context) {}
 
   PaperHooks hooks() {
     return {.progress = [this](const PaperProgress& p) { update(p); },
@@ -108,7 +108,7 @@ void print(Context& context, const ReproduceResult& result) {
   context.out << table.terminal(result_columns()) << "\n" << words << "\n" << files;
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const ReproduceFlags& o) {
   ReproduceRequest request = o.request;
   request.data = split(o.data);
   request.shard = parse_shard(o.shard);
@@ -120,7 +120,7 @@ void run(Context& context, const Options& o) {
                  .expected = "a share trains and makes no report"});
   const Engine engine = engine_of(context);
   const StopOnSignal guard;
-  Display display(context);
+  PaperDisplay display(context);
   const ReproduceResult result = reproduce(engine, request, display.hooks());
   display.finish();
   if (!result.folder.empty()) return print(context, result);
@@ -155,7 +155,7 @@ void add_reproduce(Program& program) {
            {"glint reproduce table1 --seeds 3 --out paper", "one table, three seeds"},
            {"glint reproduce all --stories corpus --out paper", "everything: some hours on two cores"},
            {"glint reproduce all --shard 2/4 --out paper", "the second of four machines trains its share"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<ReproduceFlags>();
   std::vector<std::string> words = {"all"};
   for (const Experiment& e : experiments()) words.push_back(e.name);
   verb.positional("WHAT", o->request.what,

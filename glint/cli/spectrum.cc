@@ -14,7 +14,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct SpectrumFlags {
   RunSource reading;
   ReadRequest request;
   std::string draw = "auto";
@@ -22,8 +22,8 @@ struct Options {
   std::vector<GivenOption> for_images, for_language, for_spectra;  // the last: not with --scan
 };
 
-// Options of the other kind of model, and beside --scan, are refused rather than ignored.
-void check_options(const Options& o, bool language) {
+// SpectrumFlags of the other kind of model, and beside --scan, are refused rather than ignored.
+void check_options(const SpectrumFlags& o, bool language) {
   if (!language) {
     refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
     return;
@@ -40,7 +40,7 @@ void check_options(const Options& o, bool language) {
                  "--scan alone, with --layer, --form and --out");
 }
 
-void spectrum(Context& context, const Options& o) {
+void spectrum(Context& context, const SpectrumFlags& o) {
   const bool language = model_kind(open_run(o.reading.run).directory) == ModelKind::language;
   check_options(o, language);
   const Engine engine = engine_of(context);
@@ -96,7 +96,7 @@ void add_spectrum(Program& program) {
             "a language model: eigenvectors as their nearest tokens"},
            {"glint spectrum runs/stories --direction \"happy - sad\"",
             "what makes its last layer say happy rather than sad"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto language = [&](const char* flag, Option* option) {

@@ -14,7 +14,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct TokenizeFlags {
   CorpusBuild build;
   std::string kind = "bpe";
   size_t vocab = 4096;
@@ -22,7 +22,7 @@ struct Options {
   Option* valid_share = nullptr;
 };
 
-std::string percent(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
+std::string share_text(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
 
 void report_text(Context& context, const TokenizeResult& result) {
   const CorpusBuildResult& r = result.build;
@@ -44,12 +44,12 @@ void report_text(Context& context, const TokenizeResult& result) {
   row("tokens", [&](const CorpusPart& p) { return whole(p.tokens); });
   row("tokens per story, median", [&](const CorpusPart& p) { return whole(p.median); });
   row("tokens per story, 95 %", [&](const CorpusPart& p) { return whole(p.p95); });
-  row("stories cut at 256", [&](const CorpusPart& p) { return percent(share_of(p.cut, p.stories)); });
+  row("stories cut at 256", [&](const CorpusPart& p) { return share_text(share_of(p.cut, p.stories)); });
   row("bytes per token",
       [&](const CorpusPart& p) { return fixed_text(share_of(p.counts.bytes, p.tokens), 2); });
-  row("unknown tokens", [&](const CorpusPart& p) { return percent(share_of(p.unknown, p.tokens)); });
+  row("unknown tokens", [&](const CorpusPart& p) { return share_text(share_of(p.unknown, p.tokens)); });
   if (t.byte_fallback())
-    row("byte tokens", [&](const CorpusPart& p) { return percent(share_of(p.byte_pieces, p.tokens)); });
+    row("byte tokens", [&](const CorpusPart& p) { return share_text(share_of(p.byte_pieces, p.tokens)); });
   if (r.train.counts.empty + r.valid.counts.empty > 0)
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)
@@ -62,7 +62,7 @@ void report_text(Context& context, const TokenizeResult& result) {
   throw Error({.code = ErrorCode::usage, .what = flag + " has no effect: " + why, .where = flag});
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const TokenizeFlags& o) {
   CorpusBuild build = o.build;
   for (const auto& [flag, option] : o.training)
     if (!build.tokenizer.empty() && option->given())
@@ -99,7 +99,7 @@ void add_tokenize(Program& program) {
             "other text for a model that is there"},
            {"glint tokenize --tales 2000 --vocab 512 --out my-tales",
             "from the built-in tales, no files needed"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<TokenizeFlags>();
   CorpusBuild& b = o->build;
   verb.positionals("TEXT", b.texts, "Text files; - reads from stdin", {.kind = Value::Kind::file});
   verb.texts("--valid", b.valid_texts, "A text file for validation; may be given again",

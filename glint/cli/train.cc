@@ -15,7 +15,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct TrainFlags {
   TrainRequest request;
   std::string seeds;
 };
@@ -26,9 +26,9 @@ std::string metric_text(const Evaluation& e, bool text) {
 }
 
 // The display of one or several runs.
-class Display {
+class TrainDisplay {
  public:
-  Display(Context& context, size_t jobs, const TrainOptions& options)
+  TrainDisplay(Context& context, size_t jobs, const TrainOptions& options)
       : context_(context),
         jobs_(jobs),
         samples_(options.batch),
@@ -117,14 +117,14 @@ void print(Context& context, const TrainingResult& result) {
   context.out << "\n";
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const TrainFlags& o) {
   TrainRequest request = o.request;
   request.out = context.shared.out;
   if (!o.seeds.empty()) request.seeds = parse_seeds(o.seeds);
   const TrainOptions options = training_options(request.recipe, request.changes, request.data_dir).options;
   context.shared.precision = options.precision;
   const Engine engine = engine_of(context);
-  Display display(context, std::max<size_t>(1, request.seeds.size()), options);
+  TrainDisplay display(context, std::max<size_t>(1, request.seeds.size()), options);
   const TrainingResult result = [&] {
     const StopOnSignal guard;
     return train(engine, request, display.hooks());
@@ -164,7 +164,7 @@ void add_train(Program& program) {
            {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
            {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"},
            {"glint train tinystories-small --data corpus --out runs/stories", "a language model"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<TrainFlags>();
   verb.positional("RECIPE", o->request.recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
   static TrainOptions defaults;  // the table points into it; only for the defaults in help
@@ -175,7 +175,7 @@ void add_train(Program& program) {
     if (std::holds_alternative<bool*>(spec.value)) {
       verb.switches(spec.name, *std::get<bool*>(spec.value), spec.help, take);
     } else {
-      // Options that images do not have are null in the defaults of an image run.
+      // TrainFlags that images do not have are null in the defaults of an image run.
       defaults.text = spec.kind == OptionSpec::For::text;
       const Json value = options_to_json(defaults)[spec.name];
       const std::string standard = value.is_string() ? value.get<std::string>() : value.dump();

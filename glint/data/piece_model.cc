@@ -9,7 +9,6 @@
 namespace glint {
 namespace {
 
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";  // U+2581 stands for a space
 constexpr size_t kMaxPieceBytes = 1024;
 // Types of pieces.
 constexpr uint64_t kNormal = 1, kUnknown = 2, kControl = 3, kUserDefined = 4, kUnused = 5, kByte = 6;
@@ -183,7 +182,7 @@ uint64_t check_piece(const Field& field, const std::string& where, bool& crosses
   if (type < kNormal || type > kByte)
     refuse(where, field.byte, "a piece of the unknown type " + std::to_string(type), "types 1 to 6");
   if (type == kNormal || type == kUserDefined || type == kUnused)
-    crosses = text.find(kSpaceMark, 1) != text.npos || text.find(' ') != text.npos;
+    crosses = text.find(kPieceSpace, 1) != text.npos || text.find(' ') != text.npos;
   return type;
 }
 

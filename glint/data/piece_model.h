@@ -19,6 +19,8 @@
 
 namespace glint {
 
+inline constexpr std::string_view kPieceSpace = "\xE2\x96\x81";  // U+2581 stands for a space
+
 // SentencePiece takes about 150 bytes of memory per piece: with more, a small file could take more than it
 // may.
 inline constexpr size_t kMaxPieces = size_t{1} << 18;

@@ -17,13 +17,13 @@
 #include "glint/base/refuse.h"
 
 namespace glint {
+enum class Packing { none, gzip, xz };
+
 namespace {
 
 constexpr size_t kChunk = size_t{1} << 18;
 // What liblzma may ask for: enough for the 64 MB window of xz -9, of which only what is unpacked is touched.
 constexpr uint64_t kXzMemory = uint64_t{68} << 20;
-
-enum class Packing { none, gzip, xz };
 
 Packing packing_of(std::span<const unsigned char> start) {
   constexpr unsigned char kXz[] = {0xfd, '7', 'z', 'X', 'Z', 0};

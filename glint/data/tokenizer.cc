@@ -26,7 +26,6 @@ namespace {
 namespace sp = sentencepiece;
 
 constexpr int kSilent = 4;  // above fatal: the library must not print
-constexpr std::string_view kSpaceMark = "\xE2\x96\x81";
 constexpr const char* kEndPiece = "<|endoftext|>";
 // Longer stretches are encoded in parts: SentencePiece takes about a hundred bytes of memory a byte of text.
 constexpr size_t kMaxStretch = size_t{1} << 16;
@@ -269,7 +268,7 @@ const std::string& Tokenizer::piece(TokenId id) const {
 }
 
 std::optional<TokenId> Tokenizer::find(std::string_view word) const {
-  for (const std::string& spelled : {std::string(kSpaceMark) + std::string(word), std::string(word)}) {
+  for (const std::string& spelled : {std::string(kPieceSpace) + std::string(word), std::string(word)}) {
     const int id = impl_->processor.PieceToId(spelled);
     if (id >= 0 && static_cast<TokenId>(id) != impl_->unknown) return static_cast<TokenId>(id);
   }

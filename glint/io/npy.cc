@@ -11,7 +11,7 @@ namespace glint {
 namespace {
 
 constexpr std::string_view kMagic = "\x93NUMPY";
-constexpr size_t kMaxHeader = 65535;  // what version 1.0 can say; ours take a few hundred bytes
+constexpr size_t kNpyMaxHeader = 65535;  // what version 1.0 can say; ours take a few hundred bytes
 
 struct DescrRow {
   Dtype dtype;
@@ -132,9 +132,9 @@ NpyView parse_npy(std::span<const std::byte> file, const std::string& where) {
   if (text.size() < header_at) refuse(where, text.size(), "file ends in the header", "the header length");
   uint32_t length = 0;
   std::memcpy(&length, file.data() + length_at, length_bytes);
-  if (length > kMaxHeader || length > text.size() - header_at)
+  if (length > kNpyMaxHeader || length > text.size() - header_at)
     refuse(where, length_at, "header length " + std::to_string(length) + " is too large",
-           "at most " + std::to_string(std::min(kMaxHeader, text.size() - header_at)));
+           "at most " + std::to_string(std::min(kNpyMaxHeader, text.size() - header_at)));
 
   NpyView view;
   DictParser(text.substr(header_at, length), where, header_at).parse(view);

@@ -14,7 +14,7 @@ namespace glint {
 namespace {
 
 constexpr size_t kLengthBytes = 8;
-constexpr size_t kMaxHeader = 100'000'000;  // the bound of the reference implementation
+constexpr size_t kTensorsMaxHeader = 100'000'000;  // the bound of the reference implementation
 constexpr size_t kMaxTensors = size_t{1} << 17, kMaxMetadata = size_t{1} << 16;
 
 // The header entry of one tensor, with offsets not yet checked against the data.
@@ -178,9 +178,9 @@ SafetensorsView parse_safetensors(std::span<const std::byte> file, const std::st
            "8 bytes of header length first");
   uint64_t length = 0;
   std::memcpy(&length, file.data(), sizeof(length));
-  if (length > kMaxHeader)
+  if (length > kTensorsMaxHeader)
     refuse(where, 0, "header length " + std::to_string(length) + " is too large",
-           "at most " + std::to_string(kMaxHeader) + " bytes; is this a safetensors file?");
+           "at most " + std::to_string(kTensorsMaxHeader) + " bytes; is this a safetensors file?");
   if (length > file.size() - kLengthBytes)
     refuse(where, 0, "header length " + std::to_string(length) + " is beyond the end of the file",
            "at most " + std::to_string(file.size() - kLengthBytes) + " bytes");

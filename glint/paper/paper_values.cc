@@ -67,14 +67,14 @@ double PaperTiming::ms(std::string_view gate) const {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-std::string_view data_title(std::string_view data) {
+std::string data_title(std::string_view data) {
   if (data == "mnist") return "MNIST";
   if (data == "fashion-mnist") return "Fashion-MNIST";
   if (data == "stories") return "TinyStories";
   return data;
 }
 
-std::string_view gate_title(std::string_view gate) {
+std::string gate_title(std::string_view gate) {
   for (int i = 0; i < kGateCount; i++)
     if (const GateText& text = gate_info(static_cast<GateKind>(i)).text; text.name == gate) return text.title;
   return gate;

@@ -39,9 +39,9 @@ std::span<const PaperTiming> paper_timing();
 inline constexpr size_t kPaperStories = 2120000;
 
 // "MNIST", "Fashion-MNIST", "TinyStories"; the name itself for other sets.
-std::string_view data_title(std::string_view data);
+std::string data_title(std::string_view data);
 // "SQS", "Bilinear", "SwiGLU": as the paper calls the gates.
-std::string_view gate_title(std::string_view gate);
+std::string gate_title(std::string_view gate);
 // The five gates in the paper's order, the rivals of SQS first.
 inline constexpr std::array<std::string_view, 5> kPaperGates = {"relu", "gelu", "silu", "identity", "sqs"};
 

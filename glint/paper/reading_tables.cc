@@ -9,8 +9,6 @@
 namespace glint {
 namespace {
 
-std::string title(std::string_view data) { return std::string(data_title(data)); }
-std::string gate_text(std::string_view gate) { return std::string(gate_title(gate)); }
 std::string spread(const std::vector<double>& v, double scale, int decimals) {
   const MeanAndSd m = mean_and_sd(v);
   return fixed_text(scale * m.mean, decimals) +
@@ -57,8 +55,8 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
   for (const FormTrust& f : trust) {
     const bool new_data = f.data != data, new_gate = new_data || f.gate != gate;
     const size_t n = f.agreement.size();
-    t.rows.push_back({{{new_data ? title(f.data) : ""},
-                       {new_gate ? gate_text(f.gate) : ""},
+    t.rows.push_back({{{new_data ? data_title(f.data) : ""},
+                       {new_gate ? gate_title(f.gate) : ""},
                        {f.form},
                        {std::to_string(n)},
                        {spread(f.agreement, 100, 2)},
@@ -119,8 +117,8 @@ ReportTable energy_table(std::span<const SpectrumShare> spectra) {
     std::vector<double> over_classes;  // [seed]
     for (const std::vector<double>& seed : s.energy_by_seed) over_classes.push_back(mean_and_sd(seed).mean);
     const auto [low, high] = std::minmax_element(s.energy.begin(), s.energy.end());
-    t.rows.push_back({{{s.data != data ? title(s.data) : ""},
-                       {gate_text(s.gate)},
+    t.rows.push_back({{{s.data != data ? data_title(s.data) : ""},
+                       {gate_title(s.gate)},
                        {std::to_string(s.seeds)},
                        {std::to_string(s.few) + " of " + std::to_string(s.width)},
                        {spread(of_class(static_cast<size_t>(low - s.energy.begin())), 100, 1)},
@@ -187,7 +185,7 @@ ReportTable similarity_table(std::span<const SimilarityCurve> curves) {
       return fixed_text(mean[i], 3) + (n > 1 && i < sd.size() ? " \xc2\xb1 " + fixed_text(sd[i], 3) : "");
     };
     const auto least = static_cast<size_t>(std::min_element(s.mean.begin(), s.mean.end()) - s.mean.begin());
-    t.rows.push_back({{{s.data != data ? title(s.data) : ""},
+    t.rows.push_back({{{s.data != data ? data_title(s.data) : ""},
                        {s.form},
                        {s.space},
                        {s.measure},
@@ -272,7 +270,7 @@ ReportTable timing_table(std::span<const TimedGate> times) {
                      {.header = "paper_ms"}})};
   t.heads = {{.text = "batch"}, {.text = "width"}, {.text = "repeats"}, {.text = "products"}};
   t.keys = 2;
-  for (const std::string_view gate : kPaperGates) t.heads.push_back({.text = gate_text(gate)});
+  for (const std::string_view gate : kPaperGates) t.heads.push_back({.text = gate_title(gate)});
   t.heads.push_back({.text = "SQS / bilinear"});
   const auto cell = [&](const TimedGate* g) {
     if (!g) return Cell{"\xe2\x80\x93"};

@@ -12,8 +12,6 @@ std::string signed_text(double v, int decimals) { return (v < 0 ? "" : "+") + fi
 std::string plus_minus(const MeanAndSd& m, size_t n, int decimals) {
   return fixed_text(m.mean, decimals) + (n > 1 ? " \xc2\xb1 " + fixed_text(m.sd, decimals) : "");
 }
-std::string title(std::string_view data) { return std::string(data_title(data)); }
-std::string gate_text(std::string_view gate) { return std::string(gate_title(gate)); }
 std::string percent_name(size_t checkpoint) {
   return fixed_text(100 * kCheckpointShares[checkpoint], 0) + " %";
 }
@@ -68,9 +66,9 @@ std::string grids_text(std::span<const TaskRuns> tasks) {
     const std::string steps = grid_text(task);
     const auto same = std::ranges::find(grids, steps, &std::pair<std::string, std::string>::second);
     if (same != grids.end())
-      same->first += " and " + title(task.data);
+      same->first += " and " + data_title(task.data);
     else
-      grids.emplace_back(title(task.data), steps);
+      grids.emplace_back(data_title(task.data), steps);
   }
   std::string text;
   for (const auto& [names, steps] : grids) text += (text.empty() ? "" : "; ") + names + " " + steps;
@@ -106,7 +104,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
       if (g.runs.empty()) continue;
       const std::optional<PaperRow> paper = paper_row(task.data, g.gate);
       const size_t n = g.runs.size();
-      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(g.gate)}, {std::to_string(n)}},
+      ReportTable::Row row{{{first ? data_title(task.data) : ""}, {gate_title(g.gate)}, {std::to_string(n)}},
                            first};
       first = false;
       for (size_t c = 0; c < kCheckpoints; c++)
@@ -156,7 +154,7 @@ ReportTable story_table(const TaskRuns& task) {
   for (const GateRuns& g : task.gates)
     for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
       const size_t n = g.runs.size();
-      ReportTable::Row row{{{c == 0 ? gate_text(g.gate) : ""}, {percent_name(c)}, {std::to_string(n)}},
+      ReportTable::Row row{{{c == 0 ? gate_title(g.gate) : ""}, {percent_name(c)}, {std::to_string(n)}},
                            c == 0};
       for (size_t i = 0; i < columns.size(); i++) {
         const MeanAndSd m = mean_and_sd(values(g, i, c));
@@ -200,7 +198,7 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
     bool first = true;
     for (const std::string_view rival : kPaperGates) {
       if (rival == "sqs" || !task.find(rival) || !task.find("sqs")) continue;
-      ReportTable::Row row{{{first ? title(task.data) : ""}, {gate_text(rival)}}, first};
+      ReportTable::Row row{{{first ? data_title(task.data) : ""}, {gate_title(rival)}}, first};
       first = false;
       for (const Quantity q : {Quantity::loss, Quantity::metric}) {
         const PairedDifference d = paired_at(task, "sqs", rival, q, kCheckpoints - 1);
@@ -265,7 +263,7 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
       ReportTable::Row row{
-          {{first ? title(task.data) : ""}, {gate_text(g.gate)}, {std::to_string(g.runs.size())}}, first};
+          {{first ? data_title(task.data) : ""}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}}, first};
       first = false;
       for (size_t i = 0; i < kMilestones.size(); i++) {
         const std::vector<double> v = steps(g, i);
@@ -318,8 +316,8 @@ ReportTable depth_table(std::span<const DepthPoint> points) {
                           " %"
                     : "\xe2\x80\x93"};
     if (p.failed) accuracy.note = std::to_string(p.failed) + " runs ended in numbers that are not finite";
-    t.rows.push_back({{{new_data ? title(p.data) : ""},
-                       {new_gate ? gate_text(p.gate) : ""},
+    t.rows.push_back({{{new_data ? data_title(p.data) : ""},
+                       {new_gate ? gate_title(p.gate) : ""},
                        {std::to_string(p.layers)},
                        {std::to_string(n)},
                        accuracy,

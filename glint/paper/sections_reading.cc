@@ -12,7 +12,6 @@
 namespace glint {
 namespace {
 
-std::string title(std::string_view data) { return std::string(data_title(data)); }
 
 std::string trust_words(double r2, double agreement) {
   return "R\xc2\xb2 with the logits " + fixed_text(r2, 3) + ", same decision on " +
@@ -30,7 +29,7 @@ ReportFigure report_figure(const std::string& name, const std::string& caption, 
 
 // Figure 2A shows classes 1 to 5, appendix B classes 5 to 9.
 void write_features(const ModelPictures& model, ReportSection& section) {
-  FeatureGrid grid{.title = title(model.data) + ": eigenvectors of the SQS model",
+  FeatureGrid grid{.title = data_title(model.data) + ": eigenvectors of the SQS model",
                    .note = trust_words(model.r2, model.agreement),
                    .size = model.size,
                    .rows = {}};
@@ -39,7 +38,7 @@ void write_features(const ModelPictures& model, ReportSection& section) {
       grid.rows.push_back({c.name, "R\xc2\xb2 " + fixed_text(c.r2, 2), c.positive, c.negative});
   section.blocks.push_back(report_figure(
       "figure2a-" + model.data,
-      title(model.data) + ", seed 0: strongest eigenvectors for (left) and against (right) five classes, "
+      data_title(model.data) + ", seed 0: strongest eigenvectors for (left) and against (right) five classes, "
                           "weights form, each on its own scale; the sign of a picture is free.",
       feature_grid(grid)));
 }
@@ -52,18 +51,18 @@ void write_similarity(const Measured& m, const SimilarityCurve& first, ReportSec
       lines.push_back({c.measure, c.mean, c.sd, c.control});
   section.blocks.push_back(report_figure(
       "figure2b-" + first.data + "-" + first.form + "-" + first.space,
-      title(first.data) + ", " + std::to_string(first.pairs) + (first.pairs == 1 ? " pair" : " pairs") +
+      data_title(first.data) + ", " + std::to_string(first.pairs) + (first.pairs == 1 ? " pair" : " pairs") +
           " of the same seed, SQS in its " + first.form + " form, compared " +
           (first.space == "pixels" ? "as pictures" : "at the input of the layer") +
           ": mean and standard deviation over classes, both signs and pairs. Dashed: " + first.control_text +
           ".",
-      similarity_figure(title(first.data) + ": SQS (" + first.form + ") and bilinear", lines)));
+      similarity_figure(data_title(first.data) + ": SQS (" + first.form + ") and bilinear", lines)));
 }
 
 // Accuracy with k terms for every gate, in one form. That of a bilinear model is its weights form, always.
 Chart truncation_chart(const Measured& m, const std::string& data, const std::string& form) {
   Chart chart;
-  chart.title = title(data) + ": accuracy with k terms a class, " + form + " form";
+  chart.title = data_title(data) + ": accuracy with k terms a class, " + form + " form";
   chart.x = {.label = "eigenvectors kept, k", .scale = Scale::early};
   chart.y = {.label = "test accuracy of the form"};
   for (const std::string_view gate : kPaperGates)
@@ -101,7 +100,7 @@ void write_spectra(const Measured& m, ReportSection& section) {
       if (c.index < 5) continue;
       section.blocks.push_back(report_figure(
           "spectrum-" + model->data + "-" + std::to_string(c.index),
-          title(model->data) + ", SQS, seed 0: eigenvalues of logit " + c.name + ", weights form.",
+          data_title(model->data) + ", SQS, seed 0: eigenvalues of logit " + c.name + ", weights form.",
           spectrum_figure({.title = "Logit " + c.name,
                            .note = "R\xc2\xb2 of this logit " + fixed_text(c.r2, 3),
                            .values = c.values,
@@ -117,7 +116,7 @@ void write_explanation(const Measured& m, ReportSection& section) {
   if (!m.explained) return;
   const ExplainedImage& image = *m.explained;
   Explanation e = image.explanation;
-  e.title = "Test image " + std::to_string(image.index) + " of " + title(image.data);
+  e.title = "Test image " + std::to_string(image.index) + " of " + data_title(image.data);
   e.note = "Calibrated form: " + trust_words(image.r2, image.agreement);
   section.blocks.push_back(report_figure(
       "explanation",
@@ -145,7 +144,7 @@ void write_fidelity(const Measured& m, ReportSection& section) {
     for (const std::string form : {"weights", "calibrated"})
       section.blocks.push_back(report_figure(
           "truncation-" + data + "-" + form,
-          title(data) + ": each class keeps its k strongest eigenvectors of the " + form + " form" +
+          data_title(data) + ": each class keeps its k strongest eigenvectors of the " + form + " form" +
               (form == "calibrated" ? ", whose linear part is always kept: k = 0 is that part alone" : "") +
               "; means over seeds.",
           truncation_chart(m, data, form)));

@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-constexpr double kEdge = 18, kTop = 46, kInput = 168, kTile = 84, kGap = 8, kMiddle = 20;
+constexpr double kExplainEdge = 18, kExplainTop = 46, kInput = 168, kExplainTile = 84, kExplainGap = 8, kExplainMiddle = 20;
 constexpr double kLogitRow = 19, kBar = 9, kLogitBars = 76, kColumnGap = 9, kNumberFont = 11;
 
 std::string to_csv(const Explanation& e) {
@@ -91,23 +91,23 @@ Figure explain_figure(const Explanation& e) {
   }
   const double ratio =
       e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
-  const double tile_h = kTile * ratio, step = kTile + kGap, row_h = 24 + tile_h + kBar + 54;
+  const double tile_h = kExplainTile * ratio, step = kExplainTile + kExplainGap, row_h = 24 + tile_h + kBar + 54;
   const double column = std::max(kInput, logit_columns(e).around_bars() + kLogitBars),
-               left = kEdge + column + 34;
-  const double right_side = left + static_cast<double>(forward) * step + kMiddle;
-  const double width = std::max(right_side + static_cast<double>(against) * step + kEdge,
-                                svg::text_width(e.title, svg::kTitleFont) + 2 * kEdge);
+               left = kExplainEdge + column + 34;
+  const double right_side = left + static_cast<double>(forward) * step + kExplainMiddle;
+  const double width = std::max(right_side + static_cast<double>(against) * step + kExplainEdge,
+                                svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge);
   const double logits_end =
-      kTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
-  const double body = std::max(logits_end, kTop + row_h * static_cast<double>(e.classes.size()));
+      kExplainTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
+  const double body = std::max(logits_end, kExplainTop + row_h * static_cast<double>(e.classes.size()));
   const double height = body + kBarHeight + 18;
 
   std::string out = svg::open(width, height, e.title);
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-  out += svg::text(kEdge, 27, svg::kTitleFont, "start", e.title, " font-weight=\"bold\"");
-  out += gray_image(kEdge, kTop, kInput, kInput * ratio, e.input, e.size);
-  out += logit_bars(e, kEdge, kTop + kInput * ratio + 24, column);
-  double y = kTop;
+  out += svg::text(kExplainEdge, 27, svg::kTitleFont, "start", e.title, " font-weight=\"bold\"");
+  out += gray_image(kExplainEdge, kExplainTop, kInput, kInput * ratio, e.input, e.size);
+  out += logit_bars(e, kExplainEdge, kExplainTop + kInput * ratio + 24, column);
+  double y = kExplainTop;
   for (const ExplainedClass& c : e.classes) {
     out += svg::text(left, y + 12, svg::kSmallFont + 1, "start",
                      c.name + ": logit " + signed_text(c.logit) + "; all for " + signed_text(c.positive) +
@@ -117,8 +117,8 @@ Figure explain_figure(const Explanation& e) {
     const auto side = [&](double x, const std::vector<ExplainedTerm>& terms, double t) {
       const std::string color = hex_color(diverging_color(t));
       for (const ExplainedTerm& term : terms) {
-        out += signed_image(x, y + 22, kTile, tile_h, term.pixels, e.size);
-        const double length = strongest > 0 ? std::fabs(term.contribution) / strongest * kTile : 0;
+        out += signed_image(x, y + 22, kExplainTile, tile_h, term.pixels, e.size);
+        const double length = strongest > 0 ? std::fabs(term.contribution) / strongest * kExplainTile : 0;
         out += svg::rect(x, y + 22 + tile_h + 3, length, kBar, "fill=\"" + color + "\"");
         out += svg::text(x, y + 22 + tile_h + kBar + 16, svg::kSmallFont, "start",
                          signed_text(term.contribution), " font-weight=\"bold\" fill=\"" + color + "\"");
@@ -133,8 +133,8 @@ Figure explain_figure(const Explanation& e) {
     side(right_side, c.against, -1);
     y += row_h;
   }
-  out += color_bar(kEdge + 20, body + 8, 110);
-  if (!e.note.empty()) out += svg::text(kEdge + 172, body + 18, 11, "start", e.note, faint());
+  out += color_bar(kExplainEdge + 20, body + 8, 110);
+  if (!e.note.empty()) out += svg::text(kExplainEdge + 172, body + 18, 11, "start", e.note, faint());
   return {out + svg::kClose, to_csv(e)};
 }
 

@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-constexpr double kTile = 84, kGap = 8, kMiddle = 26, kCaption = 17, kEdge = 18, kTop = 70;
+constexpr double kGridTile = 84, kGridGap = 8, kGridMiddle = 26, kCaption = 17, kGridEdge = 18, kGridTop = 70;
 
 std::string to_csv(const FeatureGrid& grid) {
   std::string out = "unit,sign,rank,eigenvalue";
@@ -40,24 +40,24 @@ Figure feature_grid(const FeatureGrid& grid) {
     names = std::max({names, svg::text_width(row.name, svg::kLabelFont), svg::text_width(row.note, 11)});
   }
   const double tile_h =
-      grid.size.width ? kTile * static_cast<double>(grid.size.height) / static_cast<double>(grid.size.width)
-                      : kTile;
-  const double step = kTile + kGap, row_h = tile_h + kCaption + kGap;
-  const double left = kEdge + names + 14;
-  const double right_side = left + static_cast<double>(positive) * step + kMiddle;
+      grid.size.width ? kGridTile * static_cast<double>(grid.size.height) / static_cast<double>(grid.size.width)
+                      : kGridTile;
+  const double step = kGridTile + kGridGap, row_h = tile_h + kCaption + kGridGap;
+  const double left = kGridEdge + names + 14;
+  const double right_side = left + static_cast<double>(positive) * step + kGridMiddle;
   const double pictures_end = right_side + static_cast<double>(negative) * step;
-  const double text_end = 2 * kEdge + std::max(svg::text_width(grid.title, svg::kTitleFont),
+  const double text_end = 2 * kGridEdge + std::max(svg::text_width(grid.title, svg::kTitleFont),
                                                0.95 * svg::text_width(grid.note, 11) + 172);
-  const double width = std::max({pictures_end + kEdge, text_end, 320.0});
-  const double bottom = kTop + row_h * static_cast<double>(grid.rows.size());
+  const double width = std::max({pictures_end + kGridEdge, text_end, 320.0});
+  const double bottom = kGridTop + row_h * static_cast<double>(grid.rows.size());
   const double height = bottom + kBarHeight + 18;
 
   std::string out = svg::open(width, height, grid.title);
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
-  out += svg::text(kEdge, 27, svg::kTitleFont, "start", grid.title, " font-weight=\"bold\"");
+  out += svg::text(kGridEdge, 27, svg::kTitleFont, "start", grid.title, " font-weight=\"bold\"");
   const auto heading = [&](double x, size_t count, const char* words, double t) {
     if (count == 0) return;
-    const double w = static_cast<double>(count) * step - kGap;
+    const double w = static_cast<double>(count) * step - kGridGap;
     const std::string color = hex_color(diverging_color(t));
     out += svg::text(x, 52, svg::kSmallFont, "start", words, " fill=\"" + color + "\" font-weight=\"bold\"");
     out += svg::line(x, 59, x + w, 59, "stroke=\"" + color + "\" stroke-width=\"1.5\"");
@@ -65,16 +65,16 @@ Figure feature_grid(const FeatureGrid& grid) {
   heading(left, positive, positive > 1 ? "positive: for the unit" : "for", 1);
   heading(right_side, negative, negative > 1 ? "negative: against it" : "against", -1);
 
-  double y = kTop;
+  double y = kGridTop;
   for (const FeatureRow& row : grid.rows) {
-    out += svg::text(kEdge, y + tile_h / 2 + 5, svg::kLabelFont, "start", row.name, " font-weight=\"bold\"");
+    out += svg::text(kGridEdge, y + tile_h / 2 + 5, svg::kLabelFont, "start", row.name, " font-weight=\"bold\"");
     if (!row.note.empty())
-      out += svg::text(kEdge, y + tile_h / 2 + 21, 11, "start", row.note,
+      out += svg::text(kGridEdge, y + tile_h / 2 + 21, 11, "start", row.note,
                        std::string(" fill=\"") + svg::kFaint + "\"");
     const auto side = [&](double x, const std::vector<SignedPicture>& pictures) {
       for (const SignedPicture& p : pictures) {
-        out += signed_image(x, y, kTile, tile_h, p.pixels, grid.size);
-        out += svg::text(x + kTile / 2, y + tile_h + 13, 11, "middle", signed_text(p.value));
+        out += signed_image(x, y, kGridTile, tile_h, p.pixels, grid.size);
+        out += svg::text(x + kGridTile / 2, y + tile_h + 13, 11, "middle", signed_text(p.value));
         x += step;
       }
     };
@@ -82,9 +82,9 @@ Figure feature_grid(const FeatureGrid& grid) {
     side(right_side, row.negative);
     y += row_h;
   }
-  out += color_bar(kEdge + 20, bottom + 8, 110);
+  out += color_bar(kGridEdge + 20, bottom + 8, 110);
   if (!grid.note.empty())
-    out += svg::text(kEdge + 172, bottom + 18, 11, "start", grid.note,
+    out += svg::text(kGridEdge + 172, bottom + 18, 11, "start", grid.note,
                      std::string(" fill=\"") + svg::kFaint + "\"");
   return {out + svg::kClose, to_csv(grid)};
 }

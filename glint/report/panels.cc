@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-constexpr double kGap = 14, kMargin = 16, kNoteFont = svg::kSmallFont, kCaptionFont = 11;
+constexpr double kPanelGap = 14, kMargin = 16, kNoteFont = svg::kSmallFont, kCaptionFont = 11;
 constexpr double kNavy[] = {8, 40, 110};
 
 // White to dark blue.
@@ -54,8 +54,8 @@ std::string to_svg(const PanelGrid& grid) {
   if (!grid.panels.empty() && grid.panels[0].values.size() > 0)
     h = w * static_cast<double>(grid.panels[0].values.rows()) /
         static_cast<double>(grid.panels[0].values.cols());
-  const double row_height = h + static_cast<double>(caption_lines) * (kCaptionFont + 3) + kGap;
-  double content = std::max(static_cast<double>(columns) * (w + kGap) - kGap,
+  const double row_height = h + static_cast<double>(caption_lines) * (kCaptionFont + 3) + kPanelGap;
+  double content = std::max(static_cast<double>(columns) * (w + kPanelGap) - kPanelGap,
                             svg::text_width(grid.title, svg::kTitleFont));
   for (const std::string& n : grid.notes) content = std::max(content, svg::text_width(n, kNoteFont));
   const double top =
@@ -71,7 +71,7 @@ std::string to_svg(const PanelGrid& grid) {
                      kNoteFont, "start", grid.notes[i]);
   for (size_t i = 0; i < grid.panels.size(); i++) {
     const Panel& p = grid.panels[i];
-    const double x = kMargin + static_cast<double>(i % columns) * (w + kGap);
+    const double x = kMargin + static_cast<double>(i % columns) * (w + kPanelGap);
     const double y = top + static_cast<double>(i / columns) * row_height;
     if (p.values.size() > 0) out += image_of(p, x, y, w, h);
     for (size_t l = 0; l < p.caption.size(); l++)

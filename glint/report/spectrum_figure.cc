@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-constexpr double kPlotWidth = 470, kPlotHeight = 330, kTile = 96, kGap = 10, kTop = 34;
+constexpr double kPlotWidth = 470, kPlotHeight = 330, kSpectrumTile = 96, kSpectrumGap = 10, kSpectrumTop = 34;
 
 std::vector<size_t> group_sizes(const std::vector<uint32_t>& groups) {
   std::vector<size_t> sizes(groups.size(), 1);
@@ -69,28 +69,28 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   const std::vector<size_t> sizes = group_sizes(plot.groups);
   const size_t columns = std::max<size_t>({plot.positive.size(), plot.negative.size(), 1});
   const double tile_h =
-      plot.size.width ? kTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
-                      : kTile;
-  const double width = std::max(kPlotWidth + 24 + static_cast<double>(columns) * (kTile + kGap) + 10,
+      plot.size.width ? kSpectrumTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
+                      : kSpectrumTile;
+  const double width = std::max(kPlotWidth + 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10,
                                 svg::text_width(plot.title, svg::kTitleFont) + 36);
   const double row_h = tile_h + 48;
-  const double height = kTop + std::max(kPlotHeight, 2 * row_h) + 44;
+  const double height = kSpectrumTop + std::max(kPlotHeight, 2 * row_h) + 44;
   std::string out = svg::open(width, height, plot.title);
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   out += svg::text(18, 27, svg::kTitleFont, "start", plot.title, " font-weight=\"bold\"");
-  out += svg::nested(to_svg(eigenvalue_chart(plot, sizes)), 0, kTop);
+  out += svg::nested(to_svg(eigenvalue_chart(plot, sizes)), 0, kSpectrumTop);
   const auto side = [&](double y, const std::vector<SignedPicture>& pictures, const char* words, double t) {
     double x = kPlotWidth + 18;
     out += svg::text(x, y + 12, svg::kSmallFont, "start", words,
                      " font-weight=\"bold\" fill=\"" + hex_color(diverging_color(t)) + "\"");
     for (const SignedPicture& p : pictures) {
-      out += signed_image(x, y + 20, kTile, tile_h, p.pixels, plot.size);
-      out += svg::text(x + kTile / 2, y + 34 + tile_h, 11, "middle", signed_text(p.value));
-      x += kTile + kGap;
+      out += signed_image(x, y + 20, kSpectrumTile, tile_h, p.pixels, plot.size);
+      out += svg::text(x + kSpectrumTile / 2, y + 34 + tile_h, 11, "middle", signed_text(p.value));
+      x += kSpectrumTile + kSpectrumGap;
     }
   };
-  if (!plot.positive.empty()) side(kTop + 8, plot.positive, "positive: for", 1);
-  if (!plot.negative.empty()) side(kTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (!plot.positive.empty()) side(kSpectrumTop + 8, plot.positive, "positive: for", 1);
+  if (!plot.negative.empty()) side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
   if (!plot.note.empty())
     out += svg::text(18, height - 16, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
   out += color_bar(kPlotWidth + 38, height - 34, 110);

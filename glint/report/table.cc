@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-constexpr size_t kGap = 2;  // spaces between columns
+constexpr size_t kTableGap = 2;  // spaces between columns
 constexpr size_t kAnyWidth = static_cast<size_t>(-1);
 
 // Grammar of a number in JSON: -? (0 | [1-9][0-9]*) (. [0-9]+)? ([eE] [+-]? [0-9]+)?
@@ -102,13 +102,13 @@ std::string Table::terminal(size_t width) const {
   std::vector<size_t> shown;
   size_t used = 0;
   for (size_t j = 0; j < n; j++) {
-    const size_t more = least[j] + (shown.empty() ? 0 : kGap);
+    const size_t more = least[j] + (shown.empty() ? 0 : kTableGap);
     if (shown.size() > 1 && used + more > width) {
       out += block(shown, least, width) + "\n";
       shown = {0};
       used = least[0];
     }
-    used += least[j] + (shown.empty() ? 0 : kGap);
+    used += least[j] + (shown.empty() ? 0 : kTableGap);
     shown.push_back(j);
   }
   return out + block(shown, least, width);
@@ -122,7 +122,7 @@ std::string Table::block(const std::vector<size_t>& shown, const std::vector<siz
   const size_t n = shown.size();
   // From the widest that the cells ask for, the widest column that can is made narrower until all fit.
   std::vector<size_t> limits(n);
-  size_t total = n ? kGap * (n - 1) : 0;
+  size_t total = n ? kTableGap * (n - 1) : 0;
   for (size_t k = 0; k < n; k++) {
     const Column& column = columns_[shown[k]];
     const auto natural = [&](const std::string& cell) {
@@ -164,13 +164,13 @@ std::string Table::block(const std::vector<size_t>& shown, const std::vector<siz
     for (size_t line = 0; line < height; line++) {
       for (size_t k = 0; k < n; k++) {
         const std::vector<std::string>& cell = lines[i][k];
-        if (k) out.append(kGap, ' ');
+        if (k) out.append(kTableGap, ' ');
         out += pad(line < cell.size() ? cell[line] : "", widths[k], columns_[shown[k]].align);
       }
       end_line(out);
     }
     if (i > 0) continue;
-    for (size_t k = 0; k < n; k++) out += (k ? std::string(kGap, ' ') : "") + std::string(widths[k], '-');
+    for (size_t k = 0; k < n; k++) out += (k ? std::string(kTableGap, ' ') : "") + std::string(widths[k], '-');
     end_line(out);
   }
   return out;

@@ -46,12 +46,12 @@ Matrix<double> rows_of(ConstMatrixView<double> m, size_t count, bool from_the_en
   return out;
 }
 
+}  // namespace
+
 size_t count_sign(std::span<const double> values, int sign) {
   return static_cast<size_t>(
       std::count_if(values.begin(), values.end(), [sign](double v) { return sign * v > 0; }));
 }
-
-}  // namespace
 
 Matrix<double> similarity(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b) {
   assert(a.cols() == b.cols());

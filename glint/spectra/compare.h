@@ -11,6 +11,9 @@
 
 namespace glint {
 
+// How many values are above 0 (sign 1) or below (sign -1).
+size_t count_sign(std::span<const double> values, int sign);
+
 // |cos| between the rows of a [n, d] and of b [m, d]: [n, m]. A zero row has similarity 0 to everything.
 Matrix<double> similarity(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b);
 

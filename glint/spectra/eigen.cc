@@ -34,13 +34,13 @@ double sign_of(std::span<const double> v) {
 }
 
 // One worker's memory, kept from matrix to matrix.
-struct Scratch {
+struct EigenScratch {
   Matrix<double> matrix;
   std::vector<double> values;
   EighWorkspace workspace;
 };
 
-Spectrum decompose(const LinearAlgebra& linalg, Scratch& s, size_t index, double gap) {
+Spectrum decompose(const LinearAlgebra& linalg, EigenScratch& s, size_t index, double gap) {
   require_finite(s.matrix, index);
   s.values.resize(s.matrix.rows());
   linalg.eigh_in_place(s.matrix, s.values, s.workspace);
@@ -77,7 +77,7 @@ Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vecto
 
 Spectrum eigh(const LinearAlgebra& linalg, ConstMatrixView<double> matrix, double gap) {
   assert(matrix.rows() == matrix.cols());
-  Scratch s;
+  EigenScratch s;
   s.matrix = Matrix<double>(matrix.rows(), matrix.cols());
   for (size_t r = 0; r < matrix.rows(); r++)
     std::copy_n(matrix.row_ptr(r), matrix.cols(), s.matrix.view().row_ptr(r));
@@ -87,9 +87,9 @@ Spectrum eigh(const LinearAlgebra& linalg, ConstMatrixView<double> matrix, doubl
 std::vector<Spectrum> eigh_many(const LinearAlgebra& linalg, ThreadPool& pool, size_t count, size_t width,
                                 const FillMatrix& fill, double gap) {
   std::vector<Spectrum> spectra(count);
-  std::vector<Scratch> scratch(pool.size());
+  std::vector<EigenScratch> scratch(pool.size());
   pool.for_tiles(count, [&](size_t i, size_t worker) {
-    Scratch& s = scratch[worker];
+    EigenScratch& s = scratch[worker];
     if (s.matrix.rows() != width) s.matrix = Matrix<double>(width, width);
     fill(i, worker, s.matrix);
     spectra[i] = decompose(linalg, s, i, gap);

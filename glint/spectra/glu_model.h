@@ -64,6 +64,9 @@ class GluModel {
   Directions hidden_unit(size_t layer, size_t unit) const;
 };
 
+// A form without its linear part: its eigenvectors alone.
+GateLine without_shift(const GateLine& line);
+
 // gain 1, shift 0 for every layer.
 std::vector<GateLine> weights_lines(const GluModel& model);
 

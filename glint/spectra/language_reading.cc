@@ -21,9 +21,6 @@ std::vector<TokenId> all_tokens(size_t vocab) {
   return tokens;
 }
 
-// The eigenvectors of a form without its linear part.
-GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
-
 void subtract(Matrix<double>& a, const Matrix<double>& b) {
   for (size_t i = 0; i < a.size(); i++) a.data()[i] -= b.data()[i];
 }

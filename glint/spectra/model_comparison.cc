@@ -11,11 +11,6 @@ namespace {
 
 constexpr uint32_t kControlStream = 0x636d7000u;  // sub-streams of Stream::sample, one a unit
 
-size_t count_sign(std::span<const double> values, int sign) {
-  return static_cast<size_t>(
-      std::count_if(values.begin(), values.end(), [sign](double v) { return sign * v > 0; }));
-}
-
 // All units' vectors stacked become pictures in one call: deeper models walk down many vectors at once.
 void to_pixels(const ImageReading& reading, std::span<const GateLine> lines, ModelVectors& model) {
   size_t rows = 0, at = 0;

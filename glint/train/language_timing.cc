@@ -9,9 +9,9 @@ namespace {
 
 // What no step can do without: the three products of every linear layer, in chunks of rows as the model has
 // them, and nothing between.
-class BareProducts {
+class BareLanguageProducts {
  public:
-  BareProducts(const Compute& compute, const TransformerConfig& c) : compute_(compute) {
+  BareLanguageProducts(const Compute& compute, const TransformerConfig& c) : compute_(compute) {
     const size_t d = c.d_model, h = c.hidden();
     for (size_t i = 0; i < c.layers; i++)
       for (const auto& [n, k] : {std::pair(3 * d, d), std::pair(d, d), std::pair(2 * h, d), std::pair(d, h)})
@@ -93,7 +93,7 @@ LanguageTiming time_language_step(const Compute& compute, const LanguageTimingOp
     engine.set_weights(params.span());
   };
   one_step();
-  BareProducts products(compute, o.model);
+  BareLanguageProducts products(compute, o.model);
   products.run(t.tokens);
   std::vector<double> times, bare;
   for (size_t r = 0; r < o.repeats; r++) {

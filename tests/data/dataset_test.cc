@@ -15,7 +15,7 @@
 namespace glint {
 namespace {
 
-ErrorParts error_of(const std::function<void()>& body) {
+ErrorParts dataset_error(const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
@@ -106,7 +106,7 @@ TEST(Dataset, FilesMustFitEachOther) {
     auto files = small_set();
     files[c.file] = c.content;
     write_set(folder, "", files);
-    const ErrorParts parts = error_of([&] { load_dataset(folder.path(), {}); });
+    const ErrorParts parts = dataset_error([&] { load_dataset(folder.path(), {}); });
     EXPECT_EQ(parts.code, ErrorCode::bad_file);
     EXPECT_EQ(parts.what, c.what);
     EXPECT_EQ(parts.where.find(folder.path(c.file) + ", byte "), 0u) << parts.where;
@@ -118,14 +118,14 @@ TEST(Dataset, FolderThatIsNoSet) {
   auto files = small_set();
   files.erase("t10k-labels-idx1-ubyte");
   write_set(folder, "", files);
-  const ErrorParts parts = error_of([&] { load_dataset(folder.path(), {}); });
+  const ErrorParts parts = dataset_error([&] { load_dataset(folder.path(), {}); });
   EXPECT_EQ(parts.code, ErrorCode::bad_file);
   EXPECT_EQ(parts.where, folder.path() + " (no t10k-labels-idx1-ubyte)");
-  EXPECT_EQ(error_of([&] { load_dataset(folder.path("none"), {}); }).what, "no such folder");
+  EXPECT_EQ(dataset_error([&] { load_dataset(folder.path("none"), {}); }).what, "no such folder");
 }
 
 TEST(Dataset, UnknownNameGetsASuggestion) {
-  const ErrorParts parts = error_of([] { load_dataset("minst", {}); });
+  const ErrorParts parts = dataset_error([] { load_dataset("minst", {}); });
   EXPECT_EQ(parts.code, ErrorCode::usage);
   EXPECT_EQ(parts.hint, "did you mean mnist?");
 }
@@ -138,7 +138,7 @@ TEST(Dataset, MissingSetSaysWhereItLookedAndWhatToRun) {
   options.paths.data_home = folder.path("c");
   options.paths.system = folder.path("d");
   folder.write("b/mnist/t10k-labels-idx1-ubyte.gz", "x");
-  const ErrorParts parts = error_of([&] { load_dataset("mnist", options); });
+  const ErrorParts parts = dataset_error([&] { load_dataset("mnist", options); });
   EXPECT_EQ(parts.code, ErrorCode::bad_file);
   EXPECT_EQ(parts.hint, "scripts/fetch-data mnist");
   size_t at = 0;  // the folders are named in the order of the search
@@ -171,7 +171,7 @@ TEST(Dataset, FirstFolderOfTheSearchWins) {
 TEST(Dataset, KnownNameNeedsTheKnownChecksum) {
   const TempFolder folder;
   write_set(folder, "mnist/", small_set());
-  const ErrorParts parts = error_of([&] { load_dataset("mnist", only(folder.path())); });
+  const ErrorParts parts = dataset_error([&] { load_dataset("mnist", only(folder.path())); });
   EXPECT_EQ(parts.code, ErrorCode::bad_file);
   EXPECT_EQ(parts.where, folder.path("mnist/train-images-idx3-ubyte"));
   EXPECT_NE(parts.what.find(sha256_hex(as_bytes(small_set()["train-images-idx3-ubyte"]))), std::string::npos);
@@ -219,7 +219,7 @@ TEST(Dataset, GlyphsEqualTheirFiles) {
   options.glyph_seed = 1;
   EXPECT_NE(load_dataset("glyphs", options).checksum, glyphs.checksum);
   options.glyph_train = 0;
-  EXPECT_EQ(error_of([&] { load_dataset("glyphs", options); }).code, ErrorCode::usage);
+  EXPECT_EQ(dataset_error([&] { load_dataset("glyphs", options); }).code, ErrorCode::usage);
 }
 
 TEST(Dataset, PathsComeFromTheEnvironment) {

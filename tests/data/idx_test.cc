@@ -13,7 +13,7 @@ namespace glint {
 namespace {
 
 // The parts of the Error that `body` throws.
-ErrorParts error_of(const std::function<void()>& body) {
+ErrorParts idx_error(const std::function<void()>& body) {
   try {
     body();
   } catch (const Error& error) {
@@ -24,10 +24,10 @@ ErrorParts error_of(const std::function<void()>& body) {
 }
 
 ErrorParts image_error(const std::string& file) {
-  return error_of([&] { parse_idx_images(as_bytes(file), "f"); });
+  return idx_error([&] { parse_idx_images(as_bytes(file), "f"); });
 }
 ErrorParts label_error(const std::string& file, size_t classes = 256) {
-  return error_of([&] { parse_idx_labels(as_bytes(file), "f", classes); });
+  return idx_error([&] { parse_idx_labels(as_bytes(file), "f", classes); });
 }
 
 void put_be(std::string& file, size_t at, uint32_t value) {
@@ -182,11 +182,11 @@ TEST(Idx, LabelsOutOfRangeAreRefused) {
 
 TEST(Idx, FilesAreNamedInErrors) {
   const TempFolder folder;
-  EXPECT_EQ(error_of([&] { read_idx_images(folder.path("none")); }).where, folder.path("none"));
+  EXPECT_EQ(idx_error([&] { read_idx_images(folder.path("none")); }).where, folder.path("none"));
   folder.write("short", "ab");
-  EXPECT_EQ(error_of([&] { read_idx_labels(folder.path("short")); }).where,
+  EXPECT_EQ(idx_error([&] { read_idx_labels(folder.path("short")); }).where,
             folder.path("short") + ", byte 2");
-  EXPECT_EQ(error_of([&] { read_idx_images(folder.path()); }).what, "not a regular file");
+  EXPECT_EQ(idx_error([&] { read_idx_images(folder.path()); }).what, "not a regular file");
 }
 
 }  // namespace

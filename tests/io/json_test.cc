@@ -6,7 +6,7 @@
 namespace glint {
 namespace {
 
-std::string refusal(const std::string& text) {
+std::string json_refusal(const std::string& text) {
   return complaint([&] { parse_json(text, "r.json"); });
 }
 
@@ -34,50 +34,50 @@ TEST(Json, AgreesWithItsOwnOutput) {
 }
 
 TEST(Json, RefusesWhatIsNotJson) {
-  EXPECT_EQ(refusal(""), "JSON ends too early @ r.json, byte 0 ! a value");
-  EXPECT_EQ(refusal("{\"a\":1,\"b\":2,\"a\":3}"), "duplicate key 'a' @ r.json, byte 13 ! each key once");
-  EXPECT_EQ(refusal("[{\"a\":1,\"\\u0061\":3}]"), "duplicate key 'a' @ r.json, byte 8 ! each key once");
-  EXPECT_EQ(refusal("{\"a\":1} x"), "unexpected 'x' in JSON @ r.json, byte 8 ! the end of the JSON text");
-  EXPECT_EQ(refusal("{a:1}"), "unexpected 'a' in JSON @ r.json, byte 1 ! a key in quotes");
-  EXPECT_EQ(refusal("{\"a\" 1}"), "unexpected '1' in JSON @ r.json, byte 5 ! ':' after a key");
-  EXPECT_EQ(refusal("{\"a\":1,}"), "unexpected '}' in JSON @ r.json, byte 7 ! a key in quotes");
-  EXPECT_EQ(refusal("[1 2]"), "unexpected '2' in JSON @ r.json, byte 3 ! ',' or ']'");
-  EXPECT_EQ(refusal("[1,]"), "unexpected ']' in JSON @ r.json, byte 3 ! a value");
-  EXPECT_EQ(refusal("[1"), "JSON ends too early @ r.json, byte 2 ! ',' or ']'");
-  EXPECT_EQ(refusal("01"), "unexpected '1' in JSON @ r.json, byte 1 ! a number without leading zeros");
-  EXPECT_EQ(refusal("1."), "JSON ends too early @ r.json, byte 2 ! a digit");
-  EXPECT_EQ(refusal("-"), "JSON ends too early @ r.json, byte 1 ! a digit");
-  EXPECT_EQ(refusal("+1"), "unexpected '+' in JSON @ r.json, byte 0 ! a value");
-  EXPECT_EQ(refusal("NaN"), "unexpected 'N' in JSON @ r.json, byte 0 ! a value");
-  EXPECT_EQ(refusal("tru"), "unexpected 't' in JSON @ r.json, byte 0 ! true");
-  EXPECT_EQ(refusal("1e999"),
+  EXPECT_EQ(json_refusal(""), "JSON ends too early @ r.json, byte 0 ! a value");
+  EXPECT_EQ(json_refusal("{\"a\":1,\"b\":2,\"a\":3}"), "duplicate key 'a' @ r.json, byte 13 ! each key once");
+  EXPECT_EQ(json_refusal("[{\"a\":1,\"\\u0061\":3}]"), "duplicate key 'a' @ r.json, byte 8 ! each key once");
+  EXPECT_EQ(json_refusal("{\"a\":1} x"), "unexpected 'x' in JSON @ r.json, byte 8 ! the end of the JSON text");
+  EXPECT_EQ(json_refusal("{a:1}"), "unexpected 'a' in JSON @ r.json, byte 1 ! a key in quotes");
+  EXPECT_EQ(json_refusal("{\"a\" 1}"), "unexpected '1' in JSON @ r.json, byte 5 ! ':' after a key");
+  EXPECT_EQ(json_refusal("{\"a\":1,}"), "unexpected '}' in JSON @ r.json, byte 7 ! a key in quotes");
+  EXPECT_EQ(json_refusal("[1 2]"), "unexpected '2' in JSON @ r.json, byte 3 ! ',' or ']'");
+  EXPECT_EQ(json_refusal("[1,]"), "unexpected ']' in JSON @ r.json, byte 3 ! a value");
+  EXPECT_EQ(json_refusal("[1"), "JSON ends too early @ r.json, byte 2 ! ',' or ']'");
+  EXPECT_EQ(json_refusal("01"), "unexpected '1' in JSON @ r.json, byte 1 ! a number without leading zeros");
+  EXPECT_EQ(json_refusal("1."), "JSON ends too early @ r.json, byte 2 ! a digit");
+  EXPECT_EQ(json_refusal("-"), "JSON ends too early @ r.json, byte 1 ! a digit");
+  EXPECT_EQ(json_refusal("+1"), "unexpected '+' in JSON @ r.json, byte 0 ! a value");
+  EXPECT_EQ(json_refusal("NaN"), "unexpected 'N' in JSON @ r.json, byte 0 ! a value");
+  EXPECT_EQ(json_refusal("tru"), "unexpected 't' in JSON @ r.json, byte 0 ! true");
+  EXPECT_EQ(json_refusal("1e999"),
             "'1e999' is outside the range of a double @ r.json, byte 0 ! a number that a double can hold");
-  EXPECT_EQ(refusal("\"a"), "string without an end @ r.json, byte 0 ! a closing quote");
-  EXPECT_EQ(refusal("\"a\\"), "string without an end @ r.json, byte 0 ! a closing quote");
-  EXPECT_EQ(refusal("\"a\nb\""), "control byte in a string @ r.json, byte 2 ! an escape such as \\n");
-  EXPECT_EQ(refusal("\"\\x\""),
+  EXPECT_EQ(json_refusal("\"a"), "string without an end @ r.json, byte 0 ! a closing quote");
+  EXPECT_EQ(json_refusal("\"a\\"), "string without an end @ r.json, byte 0 ! a closing quote");
+  EXPECT_EQ(json_refusal("\"a\nb\""), "control byte in a string @ r.json, byte 2 ! an escape such as \\n");
+  EXPECT_EQ(json_refusal("\"\\x\""),
             "unexpected 'x' in JSON @ r.json, byte 2 ! one of \" \\ / b f n r t u after a backslash");
-  EXPECT_EQ(refusal("\"\\u12g4\""),
+  EXPECT_EQ(json_refusal("\"\\u12g4\""),
             "unexpected 'g' in JSON @ r.json, byte 5 ! four hexadecimal digits after \\u");
-  EXPECT_EQ(refusal("\"\\ud800\""),
+  EXPECT_EQ(json_refusal("\"\\ud800\""),
             "half of a surrogate pair in a string @ r.json, byte 1 ! \\uDC00 to \\uDFFF next");
-  EXPECT_EQ(refusal("\"\\ud800\\u0041\""),
+  EXPECT_EQ(json_refusal("\"\\ud800\\u0041\""),
             "half of a surrogate pair in a string @ r.json, byte 1 ! \\uDC00 to \\uDFFF next");
-  EXPECT_EQ(refusal("\"\\udc00\""),
+  EXPECT_EQ(json_refusal("\"\\udc00\""),
             "half of a surrogate pair in a string @ r.json, byte 1 ! \\uD800 to \\uDBFF before it");
   for (const char* bad : {"\"\x80\"", "\"\xc0\xaf\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"",
                           "\"\xf4\x90\x80\x80\"", "\"\xf0\x80\x80\x80\"", "\"\xe2\x82\""})
-    EXPECT_EQ(refusal(bad), "text is not UTF-8 @ r.json, byte 1 ! UTF-8");
+    EXPECT_EQ(json_refusal(bad), "text is not UTF-8 @ r.json, byte 1 ! UTF-8");
 }
 
 TEST(Json, BoundsDepthAndMemory) {
-  EXPECT_EQ(refusal(std::string(64, '[') + std::string(64, ']')), "(no complaint)");
-  EXPECT_EQ(refusal(std::string(65, '[') + std::string(65, ']')),
+  EXPECT_EQ(json_refusal(std::string(64, '[') + std::string(64, ']')), "(no complaint)");
+  EXPECT_EQ(json_refusal(std::string(65, '[') + std::string(65, ']')),
             "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
-  EXPECT_EQ(refusal(std::string(1000000, '[')), "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
+  EXPECT_EQ(json_refusal(std::string(1000000, '[')), "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
   std::string many = "[{}";
   for (size_t i = 0; i < 1000000; i++) many += ",{}";
-  EXPECT_EQ(refusal(many + "]").substr(0, 26), "JSON needs too much memory");
+  EXPECT_EQ(json_refusal(many + "]").substr(0, 26), "JSON needs too much memory");
 }
 
 TEST(Json, FieldsAreTyped) {

@@ -11,7 +11,7 @@ std::string file_of(const std::string& dict, const std::string& data = "") {
   file += static_cast<char>((dict.size() + 1) >> 8);
   return file + dict + "\n" + data;
 }
-std::string refusal(const std::string& file) {
+std::string npy_refusal(const std::string& file) {
   return complaint([&] { parse_npy(as_bytes(file), "a.npy"); });
 }
 
@@ -68,21 +68,21 @@ TEST(Npy, RoundTripsEveryShape) {
 
 TEST(Npy, RefusesEveryOtherFile) {
   const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
-  EXPECT_EQ(refusal(file_of(good, "ab")), "(no complaint)");
-  EXPECT_EQ(refusal(file_of("{\"shape\":(2,),'fortran_order':False,'descr':'|u1'}   ", "ab")),
+  EXPECT_EQ(npy_refusal(file_of(good, "ab")), "(no complaint)");
+  EXPECT_EQ(npy_refusal(file_of("{\"shape\":(2,),'fortran_order':False,'descr':'|u1'}   ", "ab")),
             "(no complaint)");
-  EXPECT_EQ(refusal(""), "not a .npy file @ a.npy, byte 0 ! \\x93NUMPY");
-  EXPECT_EQ(refusal("\x93NUMPY"), "unknown version of the .npy format @ a.npy, byte 6 ! 1.0 or 2.0");
-  EXPECT_EQ(refusal(std::string("\x93NUMPY\3\0\0\0\0\0", 12)),
+  EXPECT_EQ(npy_refusal(""), "not a .npy file @ a.npy, byte 0 ! \\x93NUMPY");
+  EXPECT_EQ(npy_refusal("\x93NUMPY"), "unknown version of the .npy format @ a.npy, byte 6 ! 1.0 or 2.0");
+  EXPECT_EQ(npy_refusal(std::string("\x93NUMPY\3\0\0\0\0\0", 12)),
             "unknown version of the .npy format @ a.npy, byte 6 ! 1.0 or 2.0");
-  EXPECT_EQ(refusal(std::string("\x93NUMPY\2\0\0\0", 10)),
+  EXPECT_EQ(npy_refusal(std::string("\x93NUMPY\2\0\0\0", 10)),
             "file ends in the header @ a.npy, byte 10 ! the header length");
-  EXPECT_EQ(refusal(std::string("\x93NUMPY\2\0\xff\xff\xff\xff", 12)),
+  EXPECT_EQ(npy_refusal(std::string("\x93NUMPY\2\0\xff\xff\xff\xff", 12)),
             "header length 4294967295 is too large @ a.npy, byte 8 ! at most 0");
-  EXPECT_EQ(refusal(file_of(good, "abc")), "3 bytes of data @ a.npy, byte 68 ! 2 bytes for shape [2]");
-  EXPECT_EQ(refusal(file_of(good, "a")), "1 bytes of data @ a.npy, byte 68 ! 2 bytes for shape [2]");
+  EXPECT_EQ(npy_refusal(file_of(good, "abc")), "3 bytes of data @ a.npy, byte 68 ! 2 bytes for shape [2]");
+  EXPECT_EQ(npy_refusal(file_of(good, "a")), "1 bytes of data @ a.npy, byte 68 ! 2 bytes for shape [2]");
 
-  const auto dict = [](const std::string& text) { return refusal(file_of(text, "ab")); };
+  const auto dict = [](const std::string& text) { return npy_refusal(file_of(text, "ab")); };
   EXPECT_EQ(dict(""), "bad header @ a.npy, byte 10 ! a dictionary");
   EXPECT_EQ(dict("{}"), "header lacks a key @ a.npy, byte 10 ! descr, fortran_order and shape");
   EXPECT_EQ(dict("{'descr': '|u1', 'shape': (2,)}"),

@@ -24,7 +24,7 @@ std::string header(uint32_t width, uint32_t height, char bits = 8, char type = 0
   return "\x89PNG\r\n\x1a\n" +
          chunk("IHDR", big_endian(width) + big_endian(height) + std::string{bits, type, 0, 0, 0});
 }
-std::string refusal(const std::string& file) {
+std::string png_refusal(const std::string& file) {
   return complaint([&] { decode_png(as_bytes(file), "p.png"); });
 }
 
@@ -75,39 +75,39 @@ TEST(Png, EveryCutAndEveryFlippedByteIsSafe) {
   for (const char* name : {"rgba_interlaced.png", "palette.png", "gray16.png"}) {
     const std::string good = read_file(golden(name));
     for (size_t n = 0; n < good.size(); n++)
-      EXPECT_NE(refusal(good.substr(0, n)), "(no complaint)") << name << " cut at " << n;
+      EXPECT_NE(png_refusal(good.substr(0, n)), "(no complaint)") << name << " cut at " << n;
     for (size_t i = 0; i < good.size(); i++) {
       std::string bad = good;
       bad[i] = static_cast<char>(bad[i] ^ 0x41);
       // An Error or a picture, never anything else: libpng forgives damage to chunks that it can do without.
-      refusal(bad);
+      png_refusal(bad);
     }
   }
 }
 
 TEST(Png, RefusesBadFiles) {
-  EXPECT_EQ(refusal(""), "not a PNG file @ p.png, byte 0 ! the PNG signature");
-  EXPECT_EQ(refusal("GIF89a..."), "not a PNG file @ p.png, byte 0 ! the PNG signature");
+  EXPECT_EQ(png_refusal(""), "not a PNG file @ p.png, byte 0 ! the PNG signature");
+  EXPECT_EQ(png_refusal("GIF89a..."), "not a PNG file @ p.png, byte 0 ! the PNG signature");
   const std::string good = read_file(golden("gray8.png"));
-  EXPECT_EQ(refusal(good.substr(0, 20)),
+  EXPECT_EQ(png_refusal(good.substr(0, 20)),
             "bad PNG: file ends too early @ p.png, byte 16 ! a PNG of at most 8192 x 8192");
   std::string bad_sum = good;
   bad_sum[29] = static_cast<char>(bad_sum[29] ^ 1);
-  EXPECT_EQ(refusal(bad_sum), "bad PNG: IHDR: CRC error @ p.png, byte 33 ! a PNG of at most 8192 x 8192");
+  EXPECT_EQ(png_refusal(bad_sum), "bad PNG: IHDR: CRC error @ p.png, byte 33 ! a PNG of at most 8192 x 8192");
   std::string cut = good;
   cut.resize(cut.size() - 14);
-  EXPECT_EQ(refusal(cut).substr(0, 29), "bad PNG: file ends too early ");
+  EXPECT_EQ(png_refusal(cut).substr(0, 29), "bad PNG: file ends too early ");
   const std::string no_palette = header(1, 1, 8, 3) + chunk("IDAT", "x") + chunk("IEND", "");
-  EXPECT_EQ(refusal(no_palette).substr(0, 27), "bad PNG: IDAT: Missing PLTE");
+  EXPECT_EQ(png_refusal(no_palette).substr(0, 27), "bad PNG: IDAT: Missing PLTE");
 }
 
 TEST(Png, RefusesPicturesThatAreTooLarge) {
   const std::string data = chunk("IDAT", std::string(100000, 'x')) + chunk("IEND", "");
-  EXPECT_EQ(refusal(header(8193, 1) + data).substr(0, 27), "bad PNG: Invalid IHDR data ");
-  EXPECT_EQ(refusal(header(0x7fffffff, 0x7fffffff) + data).substr(0, 27), "bad PNG: Invalid IHDR data ");
-  EXPECT_EQ(refusal(header(8192, 8192) + data),
+  EXPECT_EQ(png_refusal(header(8193, 1) + data).substr(0, 27), "bad PNG: Invalid IHDR data ");
+  EXPECT_EQ(png_refusal(header(0x7fffffff, 0x7fffffff) + data).substr(0, 27), "bad PNG: Invalid IHDR data ");
+  EXPECT_EQ(png_refusal(header(8192, 8192) + data),
             "picture of 8192 x 8192 @ p.png, byte 16 ! at most 50331648 pixels");
-  EXPECT_EQ(refusal(header(8000, 6000, 16, 6) + data).substr(0, 39),
+  EXPECT_EQ(png_refusal(header(8000, 6000, 16, 6) + data).substr(0, 39),
             "picture of 8000 x 6000 in a file of 100");
 }
 

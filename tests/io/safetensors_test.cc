@@ -16,11 +16,11 @@ std::string file_of(const std::string& header, size_t data_bytes = 0) {
   return std::string(reinterpret_cast<const char*>(&n), 8) + header + std::string(data_bytes, '\1');
 }
 
-std::string refusal(const std::string& file) {
+std::string tensors_refusal(const std::string& file) {
   return complaint([&] { parse_safetensors(as_bytes(file), "m.st"); });
 }
 std::string header_refusal(const std::string& header, size_t data_bytes = 0) {
-  return refusal(file_of(header, data_bytes));
+  return tensors_refusal(file_of(header, data_bytes));
 }
 
 template <class T>
@@ -167,16 +167,16 @@ TEST(Safetensors, EveryHalfIsExact) {
 }
 
 TEST(Safetensors, RefusesBadLengths) {
-  EXPECT_EQ(refusal(""), "file of 0 bytes is too short @ m.st, byte 0 ! 8 bytes of header length first");
-  EXPECT_EQ(refusal("1234567"),
+  EXPECT_EQ(tensors_refusal(""), "file of 0 bytes is too short @ m.st, byte 0 ! 8 bytes of header length first");
+  EXPECT_EQ(tensors_refusal("1234567"),
             "file of 7 bytes is too short @ m.st, byte 7 ! 8 bytes of header length first");
   EXPECT_EQ(
-      refusal(std::string(8, '\xff') + "{}"),
+      tensors_refusal(std::string(8, '\xff') + "{}"),
       "header length 18446744073709551615 is too large @ m.st, byte 0 ! at most 100000000 bytes; is this a "
       "safetensors file?");
   std::string beyond = file_of("{}");
   beyond[0] = 3;
-  EXPECT_EQ(refusal(beyond),
+  EXPECT_EQ(tensors_refusal(beyond),
             "header length 3 is beyond the end of the file @ m.st, byte 0 ! at most 2 bytes");
   EXPECT_EQ(header_refusal(""), "header does not begin with '{' @ m.st, byte 8 ! a JSON object");
   EXPECT_EQ(header_refusal(" {}"), "header does not begin with '{' @ m.st, byte 8 ! a JSON object");

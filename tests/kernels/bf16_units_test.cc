@@ -11,7 +11,7 @@
 namespace glint::testing {
 namespace {
 
-constexpr float kInf = std::numeric_limits<float>::infinity();
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
 constexpr float kLeast = std::numeric_limits<float>::min();
 
 uint32_t bits_of(float f) { return static_cast<uint32_t>(vmath::float_to_bits(f)); }
@@ -57,7 +57,7 @@ TEST(SimulatedIntrinsics, FlushesWhatIsDenormalOnceRounded) {
   EXPECT_EQ(fused(1, 1, std::numeric_limits<float>::denorm_min()), 1.0f);
   // A product beyond the floats, whose sum is not.
   EXPECT_EQ(fused(-0x1p100f, 0x1p28f, std::numeric_limits<float>::max()), -0x1p104f);
-  EXPECT_EQ(fused(0x1p100f, 0x1p28f, 0), kInf);
+  EXPECT_EQ(fused(0x1p100f, 0x1p28f, 0), kInfinity);
 }
 
 TEST(SimulatedIntrinsics, TilesAreUsedAsTheProcessorDemands) {
@@ -201,7 +201,7 @@ TEST(Bf16Units, GiveThePortableUnitsBytesWhereNothingIsRounded) {
         const auto r = static_cast<uint32_t>(rng.bits(i));
         x.span()[i] =
             static_cast<float>(static_cast<int>(r % 129) - 64);  // 1100 products below 2^12: below 2^23
-        if (specials && r >> 16 < 100) x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInf : -kInf;
+        if (specials && r >> 16 < 100) x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInfinity : -kInfinity;
       }
       return x;
     };

@@ -4,7 +4,7 @@
 namespace glint::testing {
 namespace {
 
-constexpr size_t kTileRows = 5;
+constexpr size_t kGateRows = 5;
 
 struct GateInput {
   Gate gate;  // options as floats hold them
@@ -27,7 +27,7 @@ Case forward_case(const Gate& gate, const Shape& shape) {
   Case test;
   test.run = [in](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> y(in->shape.rows, in->shape.cols, in->shape.pad);
-    for_row_tiles(pool, in->shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
+    for_row_tiles(pool, in->shape.rows, kGateRows, [&](size_t first, size_t count, size_t) {
       target.kernels().glu_forward[static_cast<int>(in->gate.kind)](
           in->gate.params, count, in->shape.cols, in->z.view().row_ptr(first), in->z.view().stride(),
           y.view().row_ptr(first), y.view().stride());
@@ -54,7 +54,7 @@ Case backward_case(const Gate& gate, const Shape& shape, bool in_place) {
         in_place ? in->z : Guarded<float>(in->shape.rows, 2 * in->shape.cols, in->shape.pad + 2);
     const ConstMatrixView<float> z =
         in_place ? ConstMatrixView<float>(dz.view()) : std::as_const(in->z).view();
-    for_row_tiles(pool, in->shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
+    for_row_tiles(pool, in->shape.rows, kGateRows, [&](size_t first, size_t count, size_t) {
       target.kernels().glu_backward[static_cast<int>(in->gate.kind)](
           in->gate.params, count, in->shape.cols, z.row_ptr(first), z.stride(), in->dy.view().row_ptr(first),
           in->dy.view().stride(), dz.view().row_ptr(first), dz.view().stride());

@@ -5,7 +5,7 @@
 namespace glint::testing {
 namespace {
 
-constexpr size_t kTileRows = 5;
+constexpr size_t kRowTile = 5;
 
 struct RowInput {
   Shape shape;
@@ -44,7 +44,7 @@ Case xent_case(const Shape& shape, double spread, float scale, Gradient gradient
     Guarded<uint8_t> hit(shape.rows, 1, 0);
     const ConstMatrixView<float> x =
         in_place ? ConstMatrixView<float>(d.view()) : std::as_const(in->a).view();
-    for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
+    for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
       target.kernels().softmax_xent(count, shape.cols, x.row_ptr(first), x.stride(),
                                     in->labels.data() + first, scale,
                                     gradient == Gradient::none ? nullptr : d.view().row_ptr(first),
@@ -87,7 +87,7 @@ Case norm_forward_case(const Shape& shape) {
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> y(shape.rows, shape.cols, shape.pad + 2), inverse(shape.rows, 1, 0);
     const ConstMatrixView<float> x = std::as_const(in->a).view();
-    for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
+    for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
       target.kernels().rmsnorm_forward(count, shape.cols, x.row_ptr(first), x.stride(), eps,
                                        y.view().row_ptr(first), y.view().stride(),
                                        inverse.view().row_ptr(first));
@@ -112,7 +112,7 @@ Case norm_backward_case(const Shape& shape) {
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> dx(shape.rows, shape.cols, shape.pad + 2);
     const ConstMatrixView<float> y = std::as_const(in->a).view(), dy = std::as_const(in->b).view();
-    for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
+    for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
       target.kernels().rmsnorm_backward(count, shape.cols, y.row_ptr(first), y.stride(),
                                         inverse->data() + first, dy.row_ptr(first), dy.stride(),
                                         dx.view().row_ptr(first), dx.view().stride());
@@ -142,7 +142,7 @@ Case add_case(const Shape& shape, bool bias) {
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> y = in->b;
     const ConstMatrixView<float> x = std::as_const(in->a).view();
-    for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
+    for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
       if (bias)
         target.kernels().add_bias(count, shape.cols, vector->data(), y.view().row_ptr(first),
                                   y.view().stride());

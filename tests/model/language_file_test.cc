@@ -11,7 +11,7 @@ namespace {
 using testing::error_of;
 using testing::Folder;
 
-LanguageModel sample() {
+LanguageModel language_sample() {
   LanguageModel m;
   m.config.vocab = 11;
   m.config.layers = 2;
@@ -36,7 +36,7 @@ void save(const Folder& folder, const LanguageModel& m) {
 
 TEST(LanguageFile, RoundTrip) {
   const Folder folder;
-  const LanguageModel m = sample();
+  const LanguageModel m = language_sample();
   save(folder, m);
   EXPECT_EQ(model_kind(folder.path()), ModelKind::language);
   const LanguageModel back = load_language_model(folder.path());
@@ -48,7 +48,7 @@ TEST(LanguageFile, RoundTrip) {
 }
 
 TEST(LanguageFile, TensorsAreFoundByName) {
-  const LanguageModel m = sample();
+  const LanguageModel m = language_sample();
   const ConstMatrixView<float> head = find_tensor(m, "lm_head.weight");
   EXPECT_EQ(head.rows(), 11u);
   EXPECT_EQ(head.cols(), 8u);
@@ -59,7 +59,7 @@ TEST(LanguageFile, TensorsAreFoundByName) {
 
 TEST(LanguageFile, KindsAreNotMixedUp) {
   const Folder folder;
-  save(folder, sample());
+  save(folder, language_sample());
   const ErrorParts image = error_of([&] { load_image_model(folder.path()); });
   EXPECT_EQ(image.code, ErrorCode::bad_file);
   EXPECT_EQ(image.what, "this is a language model, not an image model");
@@ -76,7 +76,7 @@ TEST(LanguageFile, KindsAreNotMixedUp) {
 
 TEST(LanguageFile, UnknownFieldsOfARunAreRefused) {
   const Folder folder;
-  save(folder, sample());
+  save(folder, language_sample());
   Json json = read_json(folder / "config.json");
   json["contxt"] = 4;
   write_atomic(real_files(), folder / "config.json", json.dump());
@@ -89,7 +89,7 @@ TEST(LanguageFile, UnknownFieldsOfARunAreRefused) {
 
 TEST(LanguageFile, WrongConfigurationsAreRefused) {
   const Folder folder;
-  const LanguageModel m = sample();
+  const LanguageModel m = language_sample();
   save(folder, m);
   const auto refused = [&](const std::string& key, const Json& value) {
     Json json = config_to_json(m.config);

@@ -11,9 +11,9 @@ namespace {
 
 using namespace testing;
 
-constexpr double kTolerance = 1e-4;  // relative to the largest magnitude of the tensor
+constexpr double kTransformerTolerance = 1e-4;  // relative to the largest magnitude of the tensor
 
-TransformerConfig config_from(const Json& k) {
+TransformerConfig transformer_from(const Json& k) {
   TransformerConfig c;
   c.vocab = k["vocab"];
   c.layers = k["layers"];
@@ -39,10 +39,10 @@ struct Rows {
   }
 };
 
-void check_case(const Golden& golden, const Json& c, const TestMachine& machine, const std::string& target) {
+void check_transformer(const Golden& golden, const Json& c, const TestMachine& machine, const std::string& target) {
   const std::string name = c["name"], label = name + " on " + target + ": ";
   const auto get = [&](const char* key) { return golden.get(name + "/" + key); };
-  const TransformerConfig config = config_from(c["config"]);
+  const TransformerConfig config = transformer_from(c["config"]);
   const Rows text(flat(get("tokens")), golden.json["lengths"]);
 
   TransformerEngine engine(config, machine.compute, 3, true);
@@ -58,19 +58,19 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
     Matrix<float> out(row.input.size(), config.vocab);
     engine.logits(row, out);
     const ConstMatrixView<float> want = logits.view.row_range(at, row.input.size());
-    expect_close<float>(out.span(), {want.data(), out.size()}, kTolerance, label + "logits");
+    expect_close<float>(out.span(), {want.data(), out.size()}, kTransformerTolerance, label + "logits");
     at += row.input.size();
   }
   at = 0;
   const TextResult seen = engine.evaluate(text.rows, [&](size_t row, std::span<const float> got) {
     ASSERT_EQ(got.size(), text.rows[row].input.size());
-    expect_close<float>(got, flat(losses).subspan(at, got.size()), kTolerance, label + "losses");
+    expect_close<float>(got, flat(losses).subspan(at, got.size()), kTransformerTolerance, label + "losses");
     at += got.size();
   });
   EXPECT_EQ(at, losses.view.rows() * losses.view.cols());
   EXPECT_EQ(seen.tokens, at);
   for (const float v : flat(losses)) total += v;
-  EXPECT_NEAR(seen.loss, total, kTolerance * total) << label;
+  EXPECT_NEAR(seen.loss, total, kTransformerTolerance * total) << label;
 
   const Json& o = golden.json["optimizer"];
   Adamw adamw(table, {o["beta1"], o["beta2"], o["eps"], o["weight_decay"], o["clip"]});
@@ -80,16 +80,16 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
       EXPECT_NEAR(r.loss, seen.loss, 1e-12 * total) << label;  // the same losses, added in another order
       EXPECT_EQ(r.correct, seen.correct) << label;
       EXPECT_EQ(r.tokens, seen.tokens) << label;
-      expect_tensors(table, gradients.span(), flat(get("gradients")), kTolerance, label + "gradient of");
+      expect_tensors(table, gradients.span(), flat(get("gradients")), kTransformerTolerance, label + "gradient of");
     }
     const double norm = adamw.step(machine.compute, step, o["lr"], gradients.span(), weights.span());
     const double want = get("norm").view(0, 0);
     engine.set_weights(weights.span());
     if (step > 1) continue;
-    EXPECT_NEAR(norm, want, kTolerance * want) << label;
-    expect_tensors(table, weights.span(), flat(get("after1")), kTolerance, label + "after one step");
+    EXPECT_NEAR(norm, want, kTransformerTolerance * want) << label;
+    expect_tensors(table, weights.span(), flat(get("after1")), kTransformerTolerance, label + "after one step");
   }
-  expect_tensors(table, weights.span(), flat(get("after3")), kTolerance, label + "after three steps");
+  expect_tensors(table, weights.span(), flat(get("after3")), kTransformerTolerance, label + "after three steps");
 }
 
 TEST(TransformerParity, EveryCaseOnEveryLevel) {
@@ -97,7 +97,7 @@ TEST(TransformerParity, EveryCaseOnEveryLevel) {
   ASSERT_EQ(golden.json["cases"].size(), 7u);
   for (const Isa isa : runnable_isas(cpu())) {
     const TestMachine machine(2, isa);
-    for (const Json& c : golden.json["cases"]) check_case(golden, c, machine, std::string(name(isa)));
+    for (const Json& c : golden.json["cases"]) check_transformer(golden, c, machine, std::string(name(isa)));
   }
 }
 

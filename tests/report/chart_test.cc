@@ -14,7 +14,7 @@ namespace {
 constexpr double kNan = std::numeric_limits<double>::quiet_NaN();
 constexpr double kInf = std::numeric_limits<double>::infinity();
 
-size_t count(const std::string& text, const std::string& part) {
+size_t count_in_chart(const std::string& text, const std::string& part) {
   size_t n = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) n++;
   return n;
@@ -194,16 +194,16 @@ TEST(Chart, LabelsOfALogAxisKeepOffEachOther) {
 
 TEST(Chart, ValuesThatAreNotFiniteBreakTheLine) {
   const std::string whole = curve(to_svg(one_line({{0, 0}, {1, 1}, {2, 2}, {3, 3}})));
-  EXPECT_EQ(count(whole, "M"), 1u);
-  EXPECT_EQ(count(whole, "L"), 3u);
+  EXPECT_EQ(count_in_chart(whole, "M"), 1u);
+  EXPECT_EQ(count_in_chart(whole, "L"), 3u);
   for (const double bad : {kNan, kInf, -kInf}) {
     const std::string broken = curve(to_svg(one_line({{0, 0}, {1, 1}, {1.5, bad}, {2, 2}, {3, 3}})));
-    EXPECT_EQ(count(broken, "M"), 2u);
-    EXPECT_EQ(count(broken, "L"), 2u);
+    EXPECT_EQ(count_in_chart(broken, "M"), 2u);
+    EXPECT_EQ(count_in_chart(broken, "L"), 2u);
   }
   Chart log = one_line({{0, 1}, {1, 2}, {2, 0}, {3, 3}, {4, 1}});
   log.y.scale = Scale::log;
-  EXPECT_EQ(count(curve(to_svg(log)), "M"), 2u);  // zero has no place on a log axis
+  EXPECT_EQ(count_in_chart(curve(to_svg(log)), "M"), 2u);  // zero has no place on a log axis
 }
 
 TEST(Chart, PointsLieWhereTheAxisSays) {
@@ -237,7 +237,7 @@ TEST(Chart, IsWellFormedAndEscapesEveryText) {
   EXPECT_NE(svg.find("viewBox=\"0 0 640 440\""), svg.npos);
   EXPECT_EQ(svg.find("nan"), svg.npos);
   EXPECT_EQ(svg.find(" id="), svg.npos);
-  EXPECT_EQ(count(svg, "fill-opacity=\"0.18\""), 2u);  // the band breaks with the gap
+  EXPECT_EQ(count_in_chart(svg, "fill-opacity=\"0.18\""), 2u);  // the band breaks with the gap
   expect_balanced(svg);
 }
 

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-size_t count(const std::string& text, const std::string& part) {
+size_t count_in_figure(const std::string& text, const std::string& part) {
   size_t n = 0;
   for (size_t at = text.find(part); at != text.npos; at = text.find(part, at + 1)) n++;
   return n;
@@ -25,8 +25,8 @@ const PictureSize kSize{2, 3};
 void expect_document(const std::string& svg) {
   EXPECT_TRUE(svg.starts_with("<svg "));
   EXPECT_TRUE(svg.ends_with("</svg>\n"));
-  EXPECT_EQ(count(svg, "<svg"), count(svg, "</svg>"));
-  EXPECT_EQ(count(svg, "<text"), count(svg, "</text>"));
+  EXPECT_EQ(count_in_figure(svg, "<svg"), count_in_figure(svg, "</svg>"));
+  EXPECT_EQ(count_in_figure(svg, "<text"), count_in_figure(svg, "</text>"));
   EXPECT_EQ(svg.find("nan"), std::string::npos);
 }
 
@@ -75,10 +75,10 @@ TEST(FeatureGrid, DrawsEveryPictureAndListsItsPixels) {
       .rows = {{"3, \"x\"", "note", {picture(2), picture(1)}, {picture(-3)}}, {"5", "", {}, {}}}};
   const Figure f = feature_grid(grid);
   expect_document(f.svg);
-  EXPECT_EQ(count(f.svg, "<image"), 3u + 1);  // and the legend
+  EXPECT_EQ(count_in_figure(f.svg, "<image"), 3u + 1);  // and the legend
   EXPECT_NE(f.svg.find("T &lt; U"), std::string::npos);
   EXPECT_NE(f.svg.find("\u22123.00"), std::string::npos);
-  EXPECT_EQ(count(f.csv, "\n"), 4u);
+  EXPECT_EQ(count_in_figure(f.csv, "\n"), 4u);
   EXPECT_NE(f.csv.find("\"3, \"\"x\"\"\",negative,1,-3,-1,0.5,0,0.25,1,-0.5\n"), std::string::npos) << f.csv;
 }
 
@@ -86,7 +86,7 @@ TEST(FeatureGrid, DrawsEveryPictureAndListsItsPixels) {
 TEST(FeatureGrid, DrawsNoPicturesWithoutASize) {
   const Figure f = feature_grid({.title = "", .size = {}, .rows = {{"3", "", {picture(2)}, {picture(-3)}}}});
   expect_document(f.svg);
-  EXPECT_EQ(count(f.svg, "<image"), 1u);  // the legend
+  EXPECT_EQ(count_in_figure(f.svg, "<image"), 1u);  // the legend
 }
 
 TEST(FeatureGrid, WithoutRowsIsStillADocument) {
@@ -147,7 +147,7 @@ TEST(ExplainFigure, HasTheInputTheLogitsAndTheTerms) {
                       .classes = {{"cat", 4, 12, -9, 1, {term}, {}}}};
   const Figure f = explain_figure(e);
   expect_document(f.svg);
-  EXPECT_EQ(count(f.svg, "<image"), 1u + 1 + 1);
+  EXPECT_EQ(count_in_figure(f.svg, "<image"), 1u + 1 + 1);
   EXPECT_NE(f.svg.find("+12.0"), std::string::npos);
   EXPECT_NE(f.csv.find("cat,for,2,3,-2,12\n"), std::string::npos);
   EXPECT_NE(f.csv.find("cat,rest,,,,1\n"), std::string::npos);
