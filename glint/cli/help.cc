@@ -141,7 +141,7 @@ std::string page_text(std::string_view name, size_t columns) {
     }
   }
   flush();
-  out.pop_back();  // the empty line behind the last part
+  if (!out.empty()) out.pop_back();  // the empty line behind the last part
   return out;
 }
 
