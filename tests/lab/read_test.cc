@@ -127,7 +127,7 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   for (const double v : d.form.spectrum.values)
     EXPECT_TRUE(std::ranges::any_of(values, [&](double w) { return std::fabs(v - w) < 1e-6 * std::fabs(w); }))
         << v;
-  Run run(saved.engine, {.run = saved.folder.path()});
+  glint::Run run(saved.engine, {.run = saved.folder.path()});
   const GluLayerView layer = run.reading().layer(0);
   double trace = 0, scale = 0, sum = 0;
   for (size_t h = 0; h < kHidden; h++)

@@ -150,13 +150,13 @@ TEST(Vectors, OfAnotherSizeDoNotFit) {
   const auto wider = std::make_shared<Dataset>(
       make_dataset(Samples<float>{x, labels}, Samples<float>{x, labels}, {.name = "wider"}));
   try {
-    Run run(v.engine, {.run = v.run(0), .images = wider});
+    glint::Run run(v.engine, {.run = v.run(0), .images = wider});
     ADD_FAILURE() << "not refused";
   } catch (const Error& e) {
     EXPECT_NE(e.parts().what.find("vectors of 21 numbers"), std::string::npos) << e.what();
     EXPECT_NE(e.parts().expected.find("vectors of 20 numbers"), std::string::npos) << e.what();
   }
-  EXPECT_THROW(Run(v.engine, {.run = v.run(0), .data = "glyphs"}).images(), Error);
+  EXPECT_THROW(glint::Run(v.engine, {.run = v.run(0), .data = "glyphs"}).images(), Error);
 }
 
 }  // namespace
