@@ -1,9 +1,9 @@
-# Builds the files of web/ and recipes/ into the library, and the glossary of docs/ into the program: one generated
+# Builds the files of web/ and recipes/ into the library, and the pages of docs/ that `glint help` shows into the program: one generated
 # source per folder, with one array of bytes per file. Run as a script (cmake -DKIND=web|recipes|docs -DOUTPUT=...
 # -DFOLDER=... -P embed.cmake) it writes that source; included, it adds the rules.
 set(GLINT_EMBED_web *.js *.css *.html)
 set(GLINT_EMBED_recipes *.toml)
-set(GLINT_EMBED_docs glossary.md)
+set(GLINT_EMBED_docs glossary.md reading.md)
 
 if(CMAKE_SCRIPT_MODE_FILE)
   list(TRANSFORM GLINT_EMBED_${KIND} PREPEND ${FOLDER}/ OUTPUT_VARIABLE patterns)

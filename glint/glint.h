@@ -15,6 +15,7 @@
 #include "glint/kernels/gates.h"
 #include "glint/lab/attack.h"
 #include "glint/lab/compare.h"
+#include "glint/lab/data.h"
 #include "glint/lab/engine.h"
 #include "glint/lab/evaluate.h"
 #include "glint/lab/explain.h"

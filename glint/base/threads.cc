@@ -163,7 +163,7 @@ size_t available_threads() {
   size_t n = std::max(1u, std::thread::hardware_concurrency());
   cpu_set_t set;
   if (sched_getaffinity(0, sizeof set, &set) == 0) n = std::max(1, CPU_COUNT(&set));
-  // A container's quota: "max 100000" or "150000 100000" (microseconds a period).
+  // A container's quota: "max 100000" or "150000 100000" (microseconds per period).
   std::ifstream quota("/sys/fs/cgroup/cpu.max");
   std::string limit;
   double period = 0;

@@ -182,7 +182,7 @@ void add_compare(Program& program) {
                     {"glint compare runs/a runs/b --unit 3..5 --space input --json",
                      "three classes, at the input of the layer, for a program"}}});
   const auto o = std::make_shared<CompareFlags>();
-  verb.positionals("RUN", o->runs, "Run directories, or folders with one run a seed; at least two",
+  verb.positionals("RUN", o->runs, "Run directories, or folders with one run per seed; at least two",
                    {.kind = Value::Kind::directory});
   verb.text("--control", o->control,
             "Runs to compare with each other as control, with commas between, or a folder of seeds",

@@ -58,7 +58,7 @@ _glint() {
   else
     case $verb in
       help) words=)" +
-                    quoted(join(verb_names(program), " ")) + R"( ;;
+                    quoted(join(verb_names(program), " ") + " words reading") + R"( ;;
 )";
   for (const auto& verb : program.verbs()) {
     out += "      " + verb->description().name + ")\n        case $prev in\n";

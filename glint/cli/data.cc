@@ -1,62 +1,38 @@
 // glint data: which data sets there are, where they were found, and what is in one.
+#include <memory>
 #include <nlohmann/json.hpp>
 
-#include "glint/base/error.h"
-#include "glint/base/threads.h"
-#include "glint/cli/data_text.h"
+#include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
-#include "glint/lab/sheet.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
-#include "glint/data/dataset.h"
+#include "glint/lab/data.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
 namespace {
 
-using nlohmann::ordered_json;
-
 struct DataFlags {
-  std::string name, data_dir, sheet, draw = "auto";
-  size_t per_class = 10;
+  DataRequest request;
+  std::string draw = "auto";
 };
+
+std::string bytes_text(size_t bytes) {
+  constexpr const char* kUnits[] = {"kB", "MB", "GB", "TB"};
+  double value = static_cast<double>(bytes) / 1e3;
+  size_t unit = 0;
+  for (; value >= 999.5 && unit + 1 < std::size(kUnits); unit++) value /= 1e3;
+  return fixed_text(value, value < 99.95 ? 1 : 0) + " " + kUnits[unit];
+}
 
 std::string size_text(size_t height, size_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
 
-void list_json(Context& context, const std::vector<DatasetStatus>& images, const StoryFiles& stories,
-               const TextData& tales) {
-  ordered_json j;
-  j["datasets"] = ordered_json::array();
-  for (const DatasetStatus& s : images)
-    j["datasets"].push_back({{"name", s.name},
-                             {"kind", "images"},
-                             {"summary", s.summary},
-                             {"state", name(s.state)},
-                             {"origin", s.origin},
-                             {"looked", s.looked},
-                             {"train", s.train},
-                             {"test", s.test},
-                             {"height", s.height},
-                             {"width", s.width},
-                             {"classes", s.classes},
-                             {"bytes", s.bytes},
-                             {"checksum", s.checksum},
-                             {"problem", s.problem},
-                             {"command", s.command}});
-  j["datasets"].push_back(stories_json(stories));
-  j["datasets"].push_back(corpus_json(tales));
-  j["datasets"].back()["summary"] = kTalesSummary;
-  context.print_json(j);
-}
-
-void list(Context& context, const DataOptions& data) {
-  const std::vector<DatasetStatus> images = list_datasets(data);
-  const StoryFiles stories = find_stories(data.paths);
-  const TextData tales = load_text_data(kTales);
-  if (context.shared.json) return list_json(context, images, stories, tales);
+void print_list(Context& context, const DataResult& r) {
+  const StoryFiles& stories = *r.stories;
+  const TextData& tales = r.corpus->set;
   Table table({{.header = "set"},
                {.header = "state"},
                {.header = "train", .align = Align::right},
@@ -68,14 +44,14 @@ void list(Context& context, const DataOptions& data) {
   std::string where;
   size_t widest = std::string(kStories).size(), story_bytes = 0;
   for (const size_t bytes : stories.bytes) story_bytes += bytes;
-  for (const DatasetStatus& s : images) widest = std::max(widest, s.name.size());
+  for (const DatasetStatus& s : r.known) widest = std::max(widest, s.name.size());
   const auto line = [&](const std::string& left, const std::string& text) {
     where += pad(left, widest, Align::left) + "  " + text + "\n";
   };
   const auto looked = [&](const std::vector<std::string>& folders) {
     for (size_t i = 0; i < folders.size(); i++) line("", (i ? "          " : "looked in ") + folders[i]);
   };
-  for (const DatasetStatus& s : images) {
+  for (const DatasetStatus& s : r.known) {
     const bool known = !s.checksum.empty();
     const auto count = [&](size_t n) { return known ? std::to_string(n) : ""; };
     table.add({s.name, std::string(name(s.state)), count(s.train), count(s.test),
@@ -104,73 +80,43 @@ void list(Context& context, const DataOptions& data) {
   }
   table.add({kTales, "built in", std::to_string(tales.train.stories()), std::to_string(tales.valid.stories()),
              "", "", "", tales.checksum.substr(0, 12)});
-  line(kTales, kTalesSummary);
+  line(kTales, r.corpus->summary);
   context.out << table.terminal(result_columns()) << "\n" << where;
 }
 
-// The first images of every class: [class][k] is an index into the set.
-std::vector<std::vector<size_t>> first_of_classes(const ImageSet& set, size_t most) {
-  std::vector<std::vector<size_t>> first(set.classes);
-  for (size_t i = 0; i < set.count(); i++)
-    if (first[set.labels[i]].size() < most) first[set.labels[i]].push_back(i);
-  return first;
+void print_stories(Context& context, const StoryFiles& stories) {
+  context.out << kStories << ": " << kStoriesSummary << "\nin " << stories.origin << "\n\n";
+  Table table({{.header = "file"}, {.header = "size", .align = Align::right}});
+  for (size_t i = 0; i < stories.bytes.size(); i++) table.add({kStoryFiles[i], bytes_text(stories.bytes[i])});
+  context.out << table.terminal(result_columns());
 }
 
-void write_class_sheet(Context& context, const DataFlags& o, const ImageSet& set) {
-  Sheet sheet{.height = set.height, .width = set.width};
-  const auto first = first_of_classes(set, o.per_class);
-  for (size_t c = 0; c < first.size(); c++) {
-    sheet.rows.emplace_back();
-    sheet.headings.push_back(std::to_string(c));
-    for (const size_t i : first[c]) sheet.rows.back().push_back({.pixels = set.pixels.view().row(i)});
-  }
-  write_sheet(context.files, o.sheet, sheet);
+void print_corpus(Context& context, const CorpusData& corpus) {
+  const TextData& data = corpus.set;
+  context.out << data.name << ": " << data.train.stories() << " train and " << data.valid.stories()
+              << " validation stories, vocabulary of " << data.tokenizer.size() << " pieces ("
+              << name(data.tokenizer.kind()) << ")\n";
+  if (data.name != data.origin) context.out << "where:     " << data.origin << "\n";
+  context.out << "state:     " << corpus.state << "\ntokenizer: " << data.tokenizer.sha256()
+              << "\nchecksum:  " << data.checksum << "\n\n";
+  Table table({{.header = ""},
+               {.header = "stories", .align = Align::right},
+               {.header = "tokens", .align = Align::right},
+               {.header = "tokens per story", .align = Align::right}});
+  for (const auto& [part, c] : {std::pair("train", &data.train), std::pair("valid", &data.valid)})
+    table.add({part, std::to_string(c->stories()), std::to_string(c->tokens()),
+               fixed_text(static_cast<double>(c->tokens()) / static_cast<double>(c->stories()), 1)});
+  context.out << table.terminal(result_columns());
 }
 
-void show(Context& context, const DataFlags& o, const DataOptions& options) {
-  const DataKind kind = data_kind(o.name);
-  if (kind == DataKind::corpus || kind == DataKind::plain_text) {
-    if (!o.sheet.empty())
-      throw Error({.code = ErrorCode::usage,
-                   .what = o.name + " is text: there are no images for a sheet",
-                   .where = "--sheet"});
-    return show_text(context, o.name, options.paths);
-  }
-  check_data_word(o.name, "glint data NAME");
-  const Dataset data = load_dataset(o.name, options);
-  std::vector<size_t> train(data.train.classes), test(data.train.classes);
-  for (const uint32_t label : data.train.labels) train[label]++;
-  for (const uint32_t label : data.test.labels) test[label]++;
-  if (!o.sheet.empty()) write_class_sheet(context, o, data.train);
-
-  // load_dataset has compared the sets that have a published checksum.
-  std::string state = "no published checksum to compare with";
-  if (data.origin.starts_with("built in"))
-    state = name(DataState::built_in);
-  else if (data.name != data.origin)
-    state = name(DataState::verified);
-  if (context.shared.json) {
-    ordered_json j = {{"name", data.name},
-                      {"kind", "images"},
-                      {"state", state},
-                      {"origin", data.origin},
-                      {"train", data.train.count()},
-                      {"test", data.test.count()},
-                      {"height", data.train.height},
-                      {"width", data.train.width},
-                      {"bytes", unpacked_bytes(data)},
-                      {"checksum", data.checksum}};
-    j["classes"] = ordered_json::array();
-    for (size_t c = 0; c < train.size(); c++)
-      j["classes"].push_back({{"name", data.class_names[c]}, {"train", train[c]}, {"test", test[c]}});
-    if (!o.sheet.empty()) j["sheet"] = o.sheet;
-    return context.print_json(j);
-  }
+void print_images(Context& context, const std::string& draw_word, const DataResult& r) {
+  const Dataset& data = r.images->set;
+  const std::vector<size_t>&train = r.images->train, &test = r.images->test;
   context.out << data.name << ": " << data.train.count() << " train and " << data.test.count()
               << " test images of " << size_text(data.train.height, data.train.width) << " pixels, "
               << bytes_text(unpacked_bytes(data)) << "\n";
   if (data.name != data.origin) context.out << "where:    " << data.origin << "\n";
-  context.out << "state:    " << state << "\nchecksum: " << data.checksum << "\n\n";
+  context.out << "state:    " << r.images->state << "\nchecksum: " << data.checksum << "\n\n";
 
   std::vector<Column> columns = {{.header = "class", .align = Align::right},
                                  {.header = "train", .align = Align::right},
@@ -185,7 +131,7 @@ void show(Context& context, const DataFlags& o, const DataOptions& options) {
   }
   context.out << table.terminal(result_columns());
 
-  const Drawing drawing = detect_drawing(detect_terminal(1), o.draw);
+  const Drawing drawing = detect_drawing(detect_terminal(1), draw_word);
   std::vector<Picture> pictures;
   if (drawing.form != Drawing::Form::none)
     for (const auto& images : first_of_classes(data.train, 1))
@@ -194,21 +140,22 @@ void show(Context& context, const DataFlags& o, const DataOptions& options) {
                                         {data.class_names[data.train.labels[i]]}));
   if (!pictures.empty())
     context.out << "\nThe first train image of each class:\n\n" << draw(pictures, drawing);
-  if (!o.sheet.empty()) context.out << "\nsheet: " << o.sheet << "\n";
+  if (!r.sheet.empty()) context.out << "\nsheet: " << r.sheet << "\n";
 }
 
 void run(Context& context, const DataFlags& o) {
-  if (o.name.empty() && !o.sheet.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--sheet needs a data set",
-                 .where = "--sheet " + o.sheet,
-                 .expected = "glint data NAME --sheet " + o.sheet});
-  if (!o.sheet.empty()) check_target(o.sheet, ".png", "--sheet", "the sheet");
-  ThreadPool pool(context.shared.threads);
-  DataOptions options;
-  options.paths = data_paths_from_environment(o.data_dir);
-  options.pool = &pool;
-  o.name.empty() ? list(context, options) : show(context, o, options);
+  if (!o.request.name.empty() && !o.request.sheet.empty())
+    check_target(o.request.sheet, ".png", "--sheet", "the sheet");
+  const DataResult r = describe_data(engine_of(context), o.request);
+  if (context.shared.json) return context.print_json(to_json(r));
+  if (r.list)
+    print_list(context, r);
+  else if (r.stories)
+    print_stories(context, *r.stories);
+  else if (r.corpus)
+    print_corpus(context, *r.corpus);
+  else
+    print_images(context, o.draw, r);
 }
 
 }  // namespace
@@ -228,12 +175,13 @@ void add_data(Program& program) {
                     {"glint data corpus", "what glint tokenize put into that folder"},
                     {"glint data --json --data-dir ~/data", "the list for a program, with another folder"}}});
   const auto o = std::make_shared<DataFlags>();
-  verb.positional("NAME", o->name, "A data set, or a folder: with IDX files or made by glint tokenize",
+  verb.positional("NAME", o->request.name,
+                  "A data set, or a folder: with IDX files or made by glint tokenize",
                   {.words = data_words(), .kind = Value::Kind::directory});
-  verb.directory("--data-dir", o->data_dir, "Look for the data here first");
-  verb.file("--sheet", o->sheet,
-            "Write a .png picture with the first train images of each class, a row each");
-  verb.size("--per-class", o->per_class, 1, 1000, "Images of a class in the sheet");
+  verb.directory("--data-dir", o->request.data_dir, "Look for the data here first");
+  verb.file("--sheet", o->request.sheet,
+            "Write a .png picture with the first train images of each class, one row per class");
+  verb.size("--per-class", o->request.per_class, 1, 1000, "Images of a class in the sheet");
   verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
   verb.share_threads();
   verb.share_json();

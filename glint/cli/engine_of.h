@@ -1,6 +1,9 @@
 // The Engine of a verb, made from what it was given. Every verb that computes gets it here.
 #pragma once
 
+#include <memory>
+
+#include "glint/cli/display.h"
 #include "glint/cli/verb.h"
 #include "glint/lab/engine.h"
 
@@ -10,5 +13,7 @@ namespace glint::cli {
 // is a bar there. `context` is kept. A verb without --linalg has no use for it: its engine opens no library
 // for linear algebra.
 Engine engine_of(const Context& context);
+// The same with a display that the verb tells of other work too.
+Engine engine_of(const Context& context, const std::shared_ptr<Display>& display);
 
 }  // namespace glint::cli

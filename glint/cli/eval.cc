@@ -108,7 +108,7 @@ std::string class_tables(const ImageEvaluation& r) {
 
 std::string worst_text(const ImageEvaluation& r, const Drawing& drawing) {
   std::string out = "\nThe " + std::to_string(r.worst.size()) + " images with the highest loss:\n";
-  if (drawing.form != Drawing::Form::none) {
+  if (drawing.form != Drawing::Form::none && r.height > 0) {
     std::vector<Picture> pictures;
     for (const WorstImage& w : r.worst)
       pictures.push_back(

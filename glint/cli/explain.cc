@@ -117,7 +117,8 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
 }
 
 void report_text(Context& context, const std::string& draw_word, const ExplainResult& r) {
-  const Drawing drawing = detect_drawing(detect_terminal(1), draw_word);
+  Drawing drawing = detect_drawing(detect_terminal(1), draw_word);
+  if (r.pixels.empty()) drawing.form = Drawing::Form::none;  // a vector
   std::ostream& out = context.out;
   out << "run:   " << r.run << " (" << r.model << ")\n";
   out << "input: " << r.input << "\n";
@@ -144,7 +145,7 @@ void run_explain(Context& context, const ExplainFlags& o) {
   if (o.index_given->given()) request.index = o.index;
   const Engine engine = engine_of(context);
   const ExplainResult result = explain(engine, request);
-  context.next = {"glint page " + result.run};
+  context.next = {"glint page " + result.run, kHelpReading};
   if (context.shared.json)
     context.print_json(to_json(result));
   else

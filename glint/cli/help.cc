@@ -89,7 +89,8 @@ std::string overview_text(const Program& program, size_t columns) {
   }
   out += "\n" + paragraph(
                     "glint VERB --help shows the options of a verb, with examples. glint help words explains "
-                    "the words that glint uses. glint --version shows the version and what it found of this "
+                    "the words that glint uses, glint help reading what its tables and pictures show. "
+                    "glint --version shows the version and what it found of this "
                     "processor.",
                     columns);
   return out;
@@ -116,23 +117,32 @@ std::string verb_help(const Verb& verb, size_t columns) {
   return out;
 }
 
-std::string glossary_text(size_t columns) {
+std::string page_text(std::string_view name, size_t columns) {
   std::string out;
   Entries entries;
+  const auto flush = [&] {
+    if (!entries.empty()) out += two_columns(entries, columns) + "\n";
+    entries.clear();
+  };
   for (const BuiltInPage& page : built_in_pages()) {
-    if (page.name != "glossary") continue;
+    if (page.name != name) continue;
     for (size_t at = 0; at < page.text.size();) {
       const size_t end = std::min(page.text.find('\n', at), page.text.size());
       const std::string line(page.text.substr(at, end - at));
       at = end + 1;
       const size_t mark = line.find("**: ");
-      if (line.starts_with("- **") && mark != line.npos)
+      if (line.starts_with("- **") && mark != line.npos) {
         entries.emplace_back(line.substr(4, mark - 4), without_marks(line.substr(mark + 4)));
-      else if (!line.empty() && !line.starts_with("#"))
-        out += paragraph(without_marks(line), columns) + "\n";
+      } else if (!line.empty() && !line.starts_with("# ")) {
+        flush();
+        out += line.starts_with("## ") ? without_marks(line.substr(3)) + "\n"
+                                       : paragraph(without_marks(line), columns) + "\n";
+      }
     }
   }
-  return out + two_columns(entries, columns);
+  flush();
+  if (!out.empty()) out.pop_back();  // the empty line behind the last part
+  return out;
 }
 
 std::string version_text(const CpuInfo& cpu, Isa isa) {

@@ -1,4 +1,4 @@
-// The texts of --help, of `glint help words` and of --version.
+// The texts of --help, of `glint help words` and `glint help reading`, and of --version.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ size_t help_width(const Terminal& terminal);
 
 std::string overview_text(const Program& program, size_t columns);
 std::string verb_help(const Verb& verb, size_t columns);
-// docs/glossary.md as text: links and marks are gone.
-std::string glossary_text(size_t columns);
+// A page of docs/ as text, "glossary" or "reading": links and marks are gone.
+std::string page_text(std::string_view name, size_t columns);
 std::string version_text(const CpuInfo& cpu, Isa isa);
 
 // Pages of docs/ that are built in: cmake/embed.cmake.

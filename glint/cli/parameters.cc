@@ -23,6 +23,15 @@ std::optional<std::string> option(const std::string& text, const CommandWords& w
   return flag(name) + " " + value;
 }
 
+// Where the argument that begins at `at` ends: at the next ", " outside single quotes.
+size_t argument_end(const std::string& text, size_t at) {
+  for (bool quoted = false; at < text.size(); at++) {
+    if (text[at] == '\'') quoted = !quoted;
+    if (!quoted && text.compare(at, 2, ", ") == 0) break;
+  }
+  return at;
+}
+
 // "verb(ARGUMENT, name=value)"; nothing when there is no such verb.
 std::optional<std::string> command(const std::string& text, const CommandWords& words) {
   const size_t open = text.find('(');
@@ -30,7 +39,7 @@ std::optional<std::string> command(const std::string& text, const CommandWords& 
   std::string out = "glint " + text.substr(0, open);
   const std::string inside = text.substr(open + 1, text.size() - open - 2);
   for (size_t at = 0; at < inside.size();) {
-    const size_t comma = std::min(inside.find(", ", at), inside.size());
+    const size_t comma = argument_end(inside, at);
     const std::string argument = inside.substr(at, comma - at);
     const bool named = argument.find('=') != argument.npos;
     out += " " + (named ? option(argument, words).value_or(argument) : argument);

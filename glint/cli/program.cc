@@ -74,8 +74,8 @@ Verb& Program::add(VerbText text) {
 void Program::dispatch(const std::vector<std::string>& arguments, std::ostringstream& out) {
   const size_t columns = help_width(detect_terminal(1));
   std::vector<std::string> rest = arguments;
-  if (rest.size() == 2 && rest[0] == "help" && rest[1] == "words") {
-    out << glossary_text(columns);
+  if (rest.size() == 2 && rest[0] == "help" && (rest[1] == "words" || rest[1] == "reading")) {
+    out << page_text(rest[1] == "words" ? "glossary" : "reading", columns);
     return;
   }
   if (!rest.empty() && rest[0] == "help") {  // "help VERB" is "VERB --help"

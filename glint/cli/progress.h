@@ -34,7 +34,7 @@ class Progress {
   void set_total(uint64_t total) { setup_.total = total; }
   // What was done before this run; counts for the bar, not for the rate.
   void set_start(uint64_t start) { setup_.start = start; }
-  // Units a second so far, as text.
+  // Units per second so far, as text.
   std::string rate() const;
   // A line for logs, once an epoch or so: shown where there is no terminal.
   void line(std::string_view text);

@@ -1,7 +1,6 @@
 // glint reproduce: the experiments of the paper, and a report that puts the paper and glint side by side.
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
@@ -55,44 +54,6 @@ Shard parse_shard(const std::string& text) {
   return {index - 1, of};
 }
 
-// One bar for each kind of work.
-class PaperDisplay {
- public:
-  explicit PaperDisplay(Context& context) : context_(context) {}
-
-  PaperHooks hooks() {
-    return {.progress = [this](const PaperProgress& p) { update(p); },
-            .line =
-                [this](const std::string& text) {
-                  if (bar_) bar_->line(text);
-                },
-            .note =
-                [this](const std::string& text) {
-                  bar_ ? bar_->message("note: " + text) : context_.say("note: " + text);
-                }};
-  }
-  void finish() {
-    if (bar_) bar_->finish();
-  }
-
- private:
-  void update(const PaperProgress& p) {
-    if (!bar_ || label_ != p.label) {
-      finish();
-      bar_.emplace(context_.err, context_.terminal, context_.shared.quiet,
-                   ProgressSetup{.label = p.label, .total = p.total, .unit = p.unit, .start = p.start});
-      label_ = p.label;
-    }
-    bar_->set_start(p.start);
-    bar_->set_total(p.total);
-    bar_->update(p.done, p.detail);
-  }
-
-  Context& context_;
-  std::optional<Progress> bar_;
-  std::string label_;
-};
-
 void print(Context& context, const ReproduceResult& result) {
   if (context.shared.json) return context.print_json(to_json(result));
   const std::string files = "report: " + result.folder + "/report.html, report.md, tables/, figures/\n";
@@ -118,11 +79,15 @@ void run(Context& context, const ReproduceFlags& o) {
                  .what = "--judge-only and --shard exclude each other",
                  .where = "--shard " + o.shard,
                  .expected = "a share trains and makes no report"});
-  const Engine engine = engine_of(context);
+  const auto display = std::make_shared<PaperDisplay>(context);
+  const Engine engine = engine_of(context, display);
   const StopOnSignal guard;
-  PaperDisplay display(context);
-  const ReproduceResult result = reproduce(engine, request, display.hooks());
-  display.finish();
+  const ReproduceResult result =
+      reproduce(engine, request,
+                {.progress = [&](const ProgressReport& p) { display->progress(p); },
+                 .line = [&](const std::string& text) { display->line(text); },
+                 .note = [&](const std::string& text) { display->note(text); }});
+  display->finish();
   if (!result.folder.empty()) return print(context, result);
   context.out
       << "Share " << request.shard.index + 1 << " of " << request.shard.of << " is trained. Copy "

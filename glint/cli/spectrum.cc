@@ -60,6 +60,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
   const ReadResult result = read(engine, request);
   if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
   context.next.push_back("glint page " + result.run);
+  context.next.push_back(kHelpReading);
   if (context.shared.json) return context.print_json(to_json(result));
   context.out << (language ? language_text(result)
                            : spectrum_text(result, detect_drawing(detect_terminal(1), o.draw)));

@@ -13,7 +13,7 @@ namespace {
 constexpr size_t kEnergies[] = {1, 5, 10, 20};
 constexpr size_t kListed = 3;        // eigenvalues of a sign in the table
 constexpr size_t kSharedListed = 8;  // shared directions in the table
-constexpr size_t kSharedNamed = 3;   // units a side in a line of it
+constexpr size_t kSharedNamed = 3;   // units per side in a line of it
 constexpr size_t kManyUnits = 3;     // beyond this only the strongest pictures are drawn on a terminal
 
 std::string energy_text(const std::vector<double>& curve, size_t k) {
@@ -147,6 +147,7 @@ std::string shared_text(const ReadResult& r) {
 }
 
 std::string pictures_text(const ReadResult& r, const Drawing& drawing) {
+  if (r.size.height == 0) return {};  // vectors
   const bool many = r.directions.size() > kManyUnits;
   const size_t most = many ? 1 : std::max<size_t>(1, (drawing.columns + 2) / 32);
   std::string out;

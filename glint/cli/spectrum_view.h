@@ -8,6 +8,9 @@
 
 namespace glint::cli {
 
+// The last of the commands that make sense after a reading.
+inline constexpr const char* kHelpReading = "glint help reading  # what the tables and pictures show";
+
 // For an image model; with pictures where the terminal shows them.
 std::string spectrum_text(const ReadResult& result, const Drawing& drawing);
 

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
@@ -25,11 +24,11 @@ std::string metric_text(const Evaluation& e, bool text) {
               : "  test accuracy " + fixed_text(100 * e.test_accuracy, 2) + " %";
 }
 
-// The display of one or several runs.
-class TrainDisplay {
+// What one or several runs tell the display.
+class Telling {
  public:
-  TrainDisplay(Context& context, size_t jobs, const TrainOptions& options)
-      : context_(context),
+  Telling(TrainDisplay& display, size_t jobs, const TrainOptions& options)
+      : display_(display),
         jobs_(jobs),
         samples_(options.batch),
         text_(options.text),
@@ -40,28 +39,25 @@ class TrainDisplay {
             .resumed = [this](const TrainJob& job, uint64_t step) { resumed(job, step); },
             .step = [this](const TrainJob&, double loss) { step(loss); },
             .evaluation = [this](const TrainJob& job, const Evaluation& e) { evaluation(job, e); },
-            .note = [this](const TrainJob&, const std::string& text) { progress_->message("note: " + text); },
+            .note = [this](const TrainJob&, const std::string& text) { display_.note(text); },
             .end = {}};
-  }
-  void finish() {
-    if (progress_) progress_->finish();
   }
 
  private:
   // The total is known when the first task is made.
   void begin(uint64_t steps) {
-    if (!progress_)
-      progress_.emplace(context_.err, context_.terminal, context_.shared.quiet,
-                        ProgressSetup{.label = "train", .total = jobs_ * steps * samples_, .unit = unit_});
+    if (total_ > 0) return;
+    total_ = jobs_ * steps * samples_;
+    show({});
   }
   void resumed(const TrainJob& job, uint64_t step) {
     steps_ += step;
-    progress_->set_start(steps_ * samples_);
-    if (step > 0) progress_->message("note: " + job.out + " goes on after step " + std::to_string(step));
+    start_ = steps_ * samples_;
+    if (step > 0) display_.note(job.out + " goes on after step " + std::to_string(step));
   }
   void step(double loss) {
     steps_++;
-    progress_->update(steps_ * samples_, "loss " + fixed_text(loss, 4) + note_);
+    show("loss " + fixed_text(loss, 4) + note_);
   }
   void evaluation(const TrainJob& job, const Evaluation& e) {
     note_ = text_ ? ", validation " + fixed_text(e.test_loss, 4)
@@ -70,17 +66,24 @@ class TrainDisplay {
     std::string text = jobs_ > 1 ? "seed " + std::to_string(job.options.seed) + "  " : "";
     text += "epoch " + std::to_string(e.epoch) + "/" + std::to_string(job.options.epochs) + "  train loss " +
             fixed_text(e.train_loss, 4) + (text_ ? "  validation loss " : "  test loss ") +
-            fixed_text(e.test_loss, 4) + metric_text(e, text_) + "  " + progress_->rate() + " " + unit_ +
+            fixed_text(e.test_loss, 4) + metric_text(e, text_) + "  " + display_.rate() + " " + unit_ +
             "/s  " + duration_text(e.seconds);
-    progress_->line(text);
+    display_.line(text);
+  }
+  void show(const std::string& detail) {
+    display_.progress({.label = "train",
+                       .done = steps_ * samples_,
+                       .total = total_,
+                       .start = start_,
+                       .unit = unit_,
+                       .detail = detail});
   }
 
-  Context& context_;
+  TrainDisplay& display_;
   const uint64_t jobs_, samples_;
   const bool text_;
   const std::string unit_;
-  std::optional<Progress> progress_;
-  uint64_t steps_ = 0;
+  uint64_t steps_ = 0, start_ = 0, total_ = 0;
   std::string note_;
 };
 
@@ -123,13 +126,14 @@ void run(Context& context, const TrainFlags& o) {
   if (!o.seeds.empty()) request.seeds = parse_seeds(o.seeds);
   const TrainOptions options = training_options(request.recipe, request.changes, request.data_dir).options;
   context.shared.precision = options.precision;
-  const Engine engine = engine_of(context);
-  TrainDisplay display(context, std::max<size_t>(1, request.seeds.size()), options);
+  const auto display = std::make_shared<TrainDisplay>(context);
+  const Engine engine = engine_of(context, display);
+  Telling telling(*display, std::max<size_t>(1, request.seeds.size()), options);
   const TrainingResult result = [&] {
     const StopOnSignal guard;
-    return train(engine, request, display.hooks());
+    return train(engine, request, telling.hooks());
   }();
-  display.finish();
+  display->finish();
   result.check_done();
   print(context, result);
 }

@@ -1,4 +1,4 @@
-// Which samples a training step sees: a shuffle an epoch, cut into batches of equal size.
+// Which samples a training step sees: one shuffle per epoch, cut into batches of equal size.
 #pragma once
 
 #include <cstddef>

@@ -40,7 +40,7 @@ struct CorpusPart {
   StoryCounts counts;
   uint64_t stories = 0, tokens = 0, unknown = 0, byte_pieces = 0;
   uint64_t cut = 0;            // stories whose row is cut at a context of kSummaryContext
-  size_t median = 0, p95 = 0;  // tokens a story
+  size_t median = 0, p95 = 0;  // tokens per story
   std::string checksum = {};
 };
 inline constexpr size_t kSummaryContext = 256;

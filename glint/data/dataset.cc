@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdlib>
 #include <filesystem>
 #include <optional>
@@ -282,11 +283,31 @@ std::vector<std::string> data_folders(const DataPaths& paths, const std::string&
   return folders;
 }
 
+void write_sample(const Kernels& kernels, std::span<const uint8_t> pixels, float* out) {
+  kernels.noisy_pixels({}, 0, pixels.size(), pixels.data(), out);
+}
+
+void write_sample(const Kernels&, std::span<const float> values, float* out) {
+  std::ranges::copy(values, out);
+}
+
 void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* out) {
   if (set.floats())
-    std::ranges::copy(set.values.view().row(i), out);
+    write_sample(kernels, set.values.view().row(i), out);
   else
-    kernels.noisy_pixels({}, 0, set.pixels.cols(), set.pixels.view().row_ptr(i), out);
+    write_sample(kernels, set.pixels.view().row(i), out);
+}
+
+std::vector<uint8_t> picture_bytes(const ImageSet& set, size_t i) {
+  std::vector<uint8_t> bytes;
+  if (!set.pictures()) return bytes;
+  if (!set.floats()) {
+    const std::span<const uint8_t> row = set.pixels.view().row(i);
+    return {row.begin(), row.end()};
+  }
+  for (const float v : set.values.view().row(i))
+    bytes.push_back(static_cast<uint8_t>(std::lround(255 * std::clamp(v, 0.0f, 1.0f))));
+  return bytes;
 }
 
 size_t unpacked_bytes(const Dataset& data) {
@@ -372,6 +393,7 @@ std::vector<DatasetStatus> list_datasets(const DataOptions& options) {
         describe(read_folder(found.folder, found.files, &known, options.pool), status);
         status.state = DataState::verified;
       } catch (const Error& error) {
+        if (error.code() == ErrorCode::interrupted) throw;
         status.state = DataState::damaged;
         status.problem = error.what();
       }

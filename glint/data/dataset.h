@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,17 @@ struct ImageSet {
   size_t count() const { return labels.size(); }
   size_t inputs() const { return pixels.cols() + values.cols(); }  // numbers per sample
   bool floats() const { return values.size() > 0; }
+  bool pictures() const { return height > 0; }
 };
 
-// Sample `i` as a model reads it: pixels / 255, or the floats as they are.
+// A sample as a model reads it: pixels / 255, or the floats as they are.
+void write_sample(const Kernels& kernels, std::span<const uint8_t> pixels, float* out);
+void write_sample(const Kernels& kernels, std::span<const float> values, float* out);
 void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* out);
+
+// Picture `i` for people to look at: of floats 0 is black and 1 white. Empty when the samples are no
+// pictures.
+std::vector<uint8_t> picture_bytes(const ImageSet& set, size_t i);
 
 struct Dataset {
   std::string name;

@@ -1,4 +1,4 @@
-// Rows that a language model is trained on: a story a row, begun and ended by the end piece, cut at
+// Rows that a language model is trained on: one story per row, begun and ended by the end piece, cut at
 // `context`.
 //
 //   input  = [end, t0, t1, ..., tn]      target = [t0, t1, ..., tn, end]

@@ -8,6 +8,7 @@
 #include "glint/base/text.h"
 #include "glint/lab/attack_report.h"
 #include "glint/lab/figures.h"
+#include "glint/lab/run_checks.h"
 #include "glint/lab/run_pairs.h"
 
 namespace glint {
@@ -79,7 +80,7 @@ Attack measure_attack(const Engine& engine, Run& run, const AttackRequest& optio
   attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);
   attack.fidelity =
-      reading.read(classes, lines[reading.last()], reading.run(test.pixels, reading.last()), labels_of(test))
+      reading.read(classes, lines[reading.last()], reading.run(test, reading.last()), labels_of(test))
           .fidelity;
   std::vector<uint32_t> all(test.count());
   for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<uint32_t>(i);
@@ -156,6 +157,7 @@ Attack attack(const Engine& engine, const AttackRequest& request) {
                    .expected = "numbers from 0 to 1000",
                    .hint = "`strengths=0,1,2,4,8`"});
   Run run(engine, request.reading);
+  check_pictures(run.images(), "an attack");
   Attack result = measure_attack(engine, run, request);
   result.linalg = engine.linalg().description();
   if (!request.figures) return result;

@@ -29,8 +29,12 @@ class Runs {
   Entry& open(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     Entry entry;
-    entry.run = std::make_unique<Run>(
-        engine_, RunSource{.run = directory, .data = options_.data, .data_dir = options_.data_dir}, data_);
+    entry.run = std::make_unique<Run>(engine_,
+                                      RunSource{.run = directory,
+                                                .data = options_.data,
+                                                .data_dir = options_.data_dir,
+                                                .images = options_.images},
+                                      data_);
     data_ = entry.run->share_images();
     const ImageModel& m = entry.run->image().model;
     entry.model = {.directory = directory,
@@ -48,8 +52,8 @@ class Runs {
     entry.lines = entry.run->lines(options_.form);
     const Directions all = reading.classes();
     const ImageSet& test = entry.run->images().test;
-    const Reading form = reading.read(all, entry.lines[reading.last()],
-                                      reading.run(test.pixels, reading.last()), labels_of(test));
+    const Reading form =
+        reading.read(all, entry.lines[reading.last()], reading.run(test, reading.last()), labels_of(test));
     entry.model.agreement = form.fidelity.agreement;
     entry.model.r2 = form.fidelity.r2;
     Directions chosen{.layer = all.layer,
@@ -84,10 +88,13 @@ class Runs {
                    .hint = hint});
     };
     const auto size = [](const ImageModel& m) {
-      return std::to_string(m.height) + " x " + std::to_string(m.width);
+      return m.height > 0 ? std::to_string(m.height) + " x " + std::to_string(m.width)
+                          : std::to_string(m.config.inputs);
     };
-    if (one.height != other.height || one.width != other.width)
-      refuse("the models read pictures of different size, " + size(one) + " and " + size(other),
+    if (one.height != other.height || one.width != other.width || one.config.inputs != other.config.inputs)
+      refuse((one.height > 0 && other.height > 0 ? "the models read pictures of different size, "
+                                                 : "the models read samples of different size, ") +
+                 size(one) + " and " + size(other),
              "models of one picture size");
     if (one.config.classes != other.config.classes)
       refuse("the models know " + std::to_string(one.config.classes) + " and " +

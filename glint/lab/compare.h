@@ -1,6 +1,7 @@
 // How alike the eigenvectors of models are, beside a control; the paper's figure 2B.
 #pragma once
 
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,7 +19,8 @@ struct CompareRequest {
   std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
   std::string form = "weights";  // or "calibrated"
   std::string space = "pixels";  // or "input": that of the last layer
-  std::string data, data_dir;
+  std::string data, data_dir;    // as in RunSource
+  std::shared_ptr<const Dataset> images = {};
   size_t top = 10;       // eigenvectors of each sign
   bool figures = false;  // write compare.svg and compare-matrix.svg into OUT/figures
   std::string out = {};  // "": the first run

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "glint/base/error.h"
+#include "glint/base/threads.h"
 #include "glint/base/version.h"
 #include "glint/io/json.h"
 
@@ -44,6 +45,7 @@ struct Engine::Shared {
       : callbacks(std::move(hooks)),
         cpu(detect_cpu()),
         isa(parse_isa(options.isa, cpu)),
+        asked(parse_precision(options.precision)),
         unit(bf16_unit(options.precision, cpu, callbacks)),
         linalg(options.linalg, cpu, options.threads),
         products(make_products(isa, unit)),
@@ -54,37 +56,50 @@ struct Engine::Shared {
   Callbacks callbacks;
   CpuInfo cpu;
   Isa isa;
+  Precision asked;
   Bf16Unit unit;
   LinearAlgebra linalg;
   Products products;
   FileSystem& files;
   mutable std::mutex calling;  // callbacks are called one at a time
+
+  bool stop_asked() const {
+    if (!callbacks.should_stop) return false;
+    const std::lock_guard lock(calling);
+    return callbacks.should_stop();
+  }
 };
 
 struct Engine::Own {
-  Own(const Products& products, size_t threads)
-      : pool(threads), scratch(pool.size()), compute{products, pool, scratch} {}
+  Own(const Shared& shared, size_t threads)
+      : pool(threads),
+        stoppable(pool, shared.callbacks.should_stop ? [&shared] { return shared.stop_asked(); }
+                                                     : std::function<bool()>()),
+        scratch(pool.size()),
+        compute{shared.products, pool, scratch} {}
   ThreadPool pool;
+  StopScope stoppable;  // every loop of the pool, and with it all that computes
   Scratch scratch;
   Compute compute;
 };
 
 Engine::Engine(const EngineOptions& options, Callbacks callbacks)
     : shared_(std::make_shared<Shared>(options, std::move(callbacks))),
-      own_(std::make_unique<Own>(shared_->products, options.threads)) {
+      own_(std::make_unique<Own>(*shared_, options.threads)) {
   if (const size_t cores = available_threads(); options.threads > cores)
     note(std::to_string(options.threads) + " threads on " + std::to_string(cores) +
          (cores == 1 ? " core" : " cores") + ": more threads than cores are slower, not faster");
 }
 
 Engine::Engine(const Engine& other, size_t threads)
-    : shared_(other.shared_), own_(std::make_unique<Own>(shared_->products, threads)) {}
+    : shared_(other.shared_), own_(std::make_unique<Own>(*shared_, threads)) {}
 
 Engine::~Engine() = default;
 
 const CpuInfo& Engine::cpu() const { return shared_->cpu; }
 Isa Engine::isa() const { return shared_->isa; }
 Precision Engine::precision() const { return shared_->products.precision(); }
+Precision Engine::asked_precision() const { return shared_->asked; }
 Bf16Unit Engine::unit() const { return shared_->unit; }
 const Compute& Engine::compute() const { return own_->compute; }
 const LinearAlgebra& Engine::linalg() const { return shared_->linalg; }
@@ -106,11 +121,7 @@ void Engine::progress(const ProgressReport& report) const {
   if (shared_->callbacks.progress) shared_->callbacks.progress(report);
 }
 
-bool Engine::stop_asked() const {
-  if (!shared_->callbacks.should_stop) return false;
-  const std::lock_guard lock(shared_->calling);
-  return shared_->callbacks.should_stop();
-}
+bool Engine::stop_asked() const { return shared_->stop_asked(); }
 
 void Engine::check_stop() const {
   if (stop_asked()) throw Error({.code = ErrorCode::interrupted, .what = "interrupted"});

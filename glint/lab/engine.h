@@ -29,6 +29,7 @@ struct EngineOptions {
 struct ProgressReport {
   std::string label;  // "scan"
   uint64_t done = 0, total = 0;
+  uint64_t start = 0;       // of `done`, what was done before this call
   std::string unit;         // plural: "tokens"
   std::string detail = {};  // what it is at: "section 4.1"
 };
@@ -37,7 +38,11 @@ struct ProgressReport {
 struct Callbacks {
   std::function<void(const std::string&)> note;  // something that the caller may want to know
   std::function<void(const ProgressReport&)> progress;
-  std::function<bool()> should_stop;  // asked often; true ends the work with Error (interrupted)
+  // True ends the work with Error (interrupted). It is asked at every loop over the engine's threads and
+  // between the parts of that loop, so that all work can be stopped: loading, calibration, reading. What one
+  // thread does in one go is not cut: a single eigendecomposition (seconds at a width of some thousands) is
+  // finished first. Training stops between two steps and saves the run.
+  std::function<bool()> should_stop;
 };
 
 class Engine {
@@ -54,6 +59,7 @@ class Engine {
   const CpuInfo& cpu() const;
   Isa isa() const;
   Precision precision() const;
+  Precision asked_precision() const;  // bf16 also where there are no instructions for it and f32 computes
   Bf16Unit unit() const;
   const Compute& compute() const;
   ThreadPool& pool() const { return compute().pool; }

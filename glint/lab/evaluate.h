@@ -2,10 +2,12 @@
 // wrong; a language model on the stories of a corpus or on any text.
 #pragma once
 
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "glint/base/matrix.h"
+#include "glint/data/dataset.h"
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
 #include "glint/model/classifier.h"
@@ -16,9 +18,10 @@ namespace glint {
 struct ImageEvaluationRequest {
   std::string run;
   std::string data, data_dir;  // "": what the run was trained on; where to look for it first
+  std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
   std::string split = "test";  // or "train"
   size_t worst = 10;           // images with the highest loss to tell of
-  std::string logits, sheet;   // files to write: .npy with all logits, .png with the worst images
+  std::string logits = {}, sheet = {};  // files to write: .npy with all logits, .png with the worst images
 };
 
 struct ClassEvaluation {
@@ -32,7 +35,7 @@ struct ClassEvaluation {
 struct WorstImage {
   size_t index = 0, label = 0, predicted = 0;
   double loss = 0, p_predicted = 0, p_true = 0;
-  std::vector<uint8_t> pixels = {};
+  std::vector<uint8_t> pixels = {};  // empty where the samples are no pictures
 };
 
 struct ImageEvaluation {
@@ -40,7 +43,7 @@ struct ImageEvaluation {
   ClassifierConfig model;
   std::string model_text;  // "sqs, 1 layer, width 256, 334336 parameters"
   std::string data, data_origin, data_checksum, split, trained_on, precision;
-  size_t height = 0, width = 0;  // of an image
+  size_t height = 0, width = 0;  // of an image; 0: the samples are vectors
   size_t images = 0, correct = 0;
   double loss = 0, accuracy = 0, standard_error = 0;
   Matrix<uint32_t> confusion;  // [true, predicted]

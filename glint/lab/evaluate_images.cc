@@ -8,6 +8,7 @@
 #include "glint/io/npy.h"
 #include "glint/lab/evaluate.h"
 #include "glint/lab/run.h"
+#include "glint/lab/run_checks.h"
 #include "glint/lab/sheet.h"
 #include "glint/nn/softmax.h"
 #include "glint/train/image_task.h"
@@ -44,14 +45,13 @@ void find_worst(const ImageSet& images, const std::vector<size_t>& predicted, st
   for (size_t k = 0; k < worst; k++) {
     const size_t i = order[k], label = images.labels[i];
     const std::vector<double> p = softmax(std::as_const(r.logits).view().row(i));
-    const std::span<const uint8_t> pixels = images.pixels.view().row(i);
     r.worst.push_back({.index = i,
                        .label = label,
                        .predicted = predicted[i],
                        .loss = losses[i],
                        .p_predicted = p[predicted[i]],
                        .p_true = p[label],
-                       .pixels = {pixels.begin(), pixels.end()}});
+                       .pixels = picture_bytes(images, i)});
   }
 }
 
@@ -103,11 +103,11 @@ ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationReque
                  .what = "the sheet has nothing to show",
                  .where = "worst",
                  .expected = "1 or more"});
-  const LoadedRun run = load_run(engine, q.run);
-  DataOptions options;
-  options.paths = data_paths_from_environment(q.data_dir);
-  options.pool = &engine.pool();
-  const Dataset data = load_run_data(engine, run, q.data, options);
+  check_image_run(open_run(q.run));
+  Run opened(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images});
+  const LoadedRun& run = opened.image();
+  const Dataset& data = opened.images();
+  if (!q.sheet.empty() && !data.train.pictures()) check_pictures(data, "a sheet");  // throws
   const ImageSet& images = q.split == "train" ? data.train : data.test;
 
   // The labels are those of the data; where the data have fewer classes the model names the rest.

@@ -38,9 +38,12 @@ void check_input(const ExplainRequest& q) {
                  .expected = "index, the number of an image of the data, or image, a PNG file"});
 }
 
-// The pixels, and what is known about them; returns the stem of the figure's name.
-std::string load_input(Run& run, const ExplainRequest& q, ExplainResult& r) {
+// The sample as the model reads it goes into `sample`, and what is known about it into `r`; returns the stem
+// of the figure's name.
+std::string load_input(const Kernels& kernels, Run& run, const ExplainRequest& q, std::vector<float>& sample,
+                       ExplainResult& r) {
   check_input(q);
+  sample.resize(run.image().model.config.inputs);
   if (q.image.empty()) {
     if (q.split != "test" && q.split != "train")
       throw Error({.code = ErrorCode::usage,
@@ -54,12 +57,14 @@ std::string load_input(Run& run, const ExplainRequest& q, ExplainResult& r) {
                    .what = "there is no " + q.split + " image " + number,
                    .where = "index",
                    .expected = "from 0 to " + std::to_string(set.count() - 1)});
-    const std::span<const uint8_t> row = set.pixels.view().row(*q.index);
-    r.pixels.assign(row.begin(), row.end());
+    write_sample(kernels, set, *q.index, sample.data());
+    r.pixels = picture_bytes(set, *q.index);
     r.label = set.labels[*q.index];
-    r.input = q.split + " image " + number + " of " + printable(run.images().name);
+    r.input =
+        q.split + (set.pictures() ? " image " : " sample ") + number + " of " + printable(run.images().name);
     return "explain-" + std::string(q.split == "train" ? "train-" : "") + number;
   }
+  check_pictures(run.images(), "`image`");
   const Matrix<uint8_t> picture = read_png(q.image);
   PreparedImage prepared;
   if (q.as_is) {
@@ -69,6 +74,7 @@ std::string load_input(Run& run, const ExplainRequest& q, ExplainResult& r) {
     prepared = prepare_image(picture, measure_style(run.images().train), q.image);
   }
   r.pixels.assign(prepared.pixels.data(), prepared.pixels.data() + prepared.pixels.size());
+  write_sample(kernels, r.pixels, sample.data());
   r.prepared = prepared.done;
   std::string name = q.image.substr(q.image.find_last_of('/') + 1);
   if (name.size() > 4 && name.ends_with(".png")) name.resize(name.size() - 4);
@@ -158,7 +164,8 @@ ordered_json sums_json(const FormSums& f, double logit) {
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
   check_image_run(open_run(request.run));
   check_input(request);  // before the data are loaded
-  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  Run run(engine,
+          {.run = request.run, .data = request.data, .data_dir = request.data_dir, .images = request.images});
   return explain(engine, run, request);
 }
 
@@ -173,10 +180,11 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   r.layers = reading.layers();
   r.class_names = run.class_names();
   for (size_t c = 0; c < r.class_names.size(); c++) r.class_texts.push_back(run.class_text(c));
-  const std::string stem = load_input(run, q, r);
+  std::vector<float> sample;
+  const std::string stem = load_input(engine.compute().kernels(), run, q, sample, r);
 
   const Activations one =
-      reading.activations(reading.last(), ConstMatrixView<uint8_t>(r.pixels.data(), 1, r.pixels.size()));
+      reading.activations(reading.last(), ConstMatrixView<float>(sample.data(), 1, sample.size()));
   for (const float l : one.logits.span()) r.logits.push_back(l);
   for (const double l : r.logits)
     if (!std::isfinite(l))
@@ -196,11 +204,10 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   for (const ClassExplanation& e : r.classes)
     r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], form, q.top, lines));
   engine.check_stop();
-  r.fidelity =
-      form_fidelity(reading, reading.classes(), calibrated,
-                    reading.run(run.images().test.pixels, reading.last()), labels_of(run.images().test));
+  r.fidelity = form_fidelity(reading, reading.classes(), calibrated,
+                             reading.run(run.images().test, reading.last()), labels_of(run.images().test));
 
-  if (q.figure) {
+  if (q.figure && !r.pixels.empty()) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
     const Figure figure = explain_figure(explanation_figure(r));
     write_figure(engine, path, figure.svg, figure.csv);
@@ -213,7 +220,7 @@ size_t clear_image(Run& run, const std::string& form) {
   const ImageReading& reading = run.image_reading();
   const Directions classes = reading.classes();
   const GateLine line = run.lines(form)[reading.last()];
-  const Activations a = reading.run(run.images().test.pixels, reading.last());
+  const Activations a = reading.run(run.images().test, reading.last());
   Matrix<double> values = form_outputs(reading.linalg(), reading.pool(), reading.layer(reading.last()), line,
                                        classes.weights, a.inputs, classes.constants);
   for (size_t i = 0; i < a.residual_logits.size(); i++) values.data()[i] += a.residual_logits.data()[i];

@@ -1,6 +1,7 @@
 // One image explained: what the model makes of it, and which eigenvectors speak for and against each class.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
@@ -15,6 +16,7 @@ namespace glint {
 
 struct ExplainRequest {
   std::string run, data, data_dir;   // as everywhere: "" takes the data of the run
+  std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
   std::optional<size_t> index = {};  // an image of the data, from 0 on; this or `image`
   std::string image = {};            // a PNG file
   std::string split = "test";        // or train: which images `index` counts
@@ -22,7 +24,7 @@ struct ExplainRequest {
   std::string form = "calibrated";   // whose eigenvectors are shown: weights, calibrated, local
   size_t top = 4;                    // eigenvectors for and against
   bool as_is = false;                // only resize a picture: neither invert nor centre it
-  bool figure = true;                // write OUT/figures/explain-*.svg, .png, .csv
+  bool figure = true;                // of a picture: write OUT/figures/explain-*.svg, .png, .csv
   std::string out = {};              // "": the run itself
 };
 
@@ -32,7 +34,7 @@ struct ExplainResult {
   std::string input;                 // "test image 7 of mnist"
   std::string prepared = {};         // what was done to a picture of one's own
   std::optional<size_t> label = {};  // the true class, where it is known
-  std::vector<uint8_t> pixels = {};
+  std::vector<uint8_t> pixels = {};  // to look at; empty where the samples are no pictures
   PictureSize size = {};
   size_t layers = 1;
   std::vector<std::string> class_names = {};  // printable

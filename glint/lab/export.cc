@@ -22,7 +22,7 @@ std::unique_ptr<Run> open_with_data(const Engine& engine, const ExportRequest& q
     run->images();
     return run;
   } catch (const Error& e) {
-    if (!q.reading.data.empty()) throw;
+    if (!q.reading.data.empty() || q.reading.images || e.code() == ErrorCode::interrupted) throw;
     engine.note("without " + lost + ", since the data are not at hand: " + e.parts().what);
     return nullptr;
   }
@@ -183,7 +183,7 @@ ModelCard model_card(const LoadedRun& run, Run* opened) {
   if (!opened) return card;
   const ImageReading& reading = opened->image_reading();
   const ImageSet& test = opened->images().test;
-  const Activations pass = reading.run(test.pixels, reading.last());
+  const Activations pass = reading.run(test, reading.last());
   for (const char* form : {"weights", "calibrated"}) {
     const Fidelity f =
         reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test)).fidelity;

@@ -5,6 +5,7 @@
 #include <sstream>
 
 #include "glint/base/error.h"
+#include "glint/base/threads.h"
 #include "glint/lab/memory_need.h"
 #include "glint/train/image_task.h"
 #include "glint/train/text_task.h"
@@ -35,6 +36,7 @@ auto once(List& list, std::mutex& mutex, const std::string& name, const Load& lo
 
 void run_job(const Engine& engine, TrainingData& data, const JobSetup& job_setup, TrainJob& job,
              const JobHooks& h, std::mutex& mutex) {
+  const StopScope whole_steps(engine.pool(), {});  // the trainer asks between two of them, and saves
   const std::unique_ptr<Task> task = data.task(job.options, engine.compute());
   const auto tell = [&](const auto& hook, const auto&... arguments) {
     const std::lock_guard lock(mutex);
@@ -81,7 +83,7 @@ std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Comp
     return std::make_unique<OwningTask<TextTask, TextData>>(options, stories, compute);
   }
   const std::shared_ptr<const Dataset> set = images(options.data);
-  check_memory(training_bytes(options, set->train.pixels.cols(), set->train.classes), memory_of_process());
+  check_memory(training_bytes(options, set->train.inputs(), set->train.classes), memory_of_process());
   return std::make_unique<OwningTask<ImageTask, Dataset>>(options, set, compute);
 }
 
@@ -104,10 +106,12 @@ void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, s
       if (!hooks.failed || !hooks.failed(jobs[i], e)) throw;
     }
   };
-  if (jobs.size() == 1)
+  if (jobs.size() == 1) {
     one(0, 0);
-  else
+  } else {
+    const StopScope every_job(engine.pool(), {});  // `one` asks: a job that never began is no error
     engine.pool().for_tiles(jobs.size(), one);
+  }
 }
 
 std::vector<uint64_t> parse_seeds(const std::string& text) {

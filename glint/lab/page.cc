@@ -9,6 +9,7 @@
 #include "glint/base/version.h"
 #include "glint/io/half.h"
 #include "glint/lab/page_run.h"
+#include "glint/lab/run_checks.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
 #include "glint/train/run_dir.h"
@@ -92,7 +93,7 @@ PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const Ima
   page.weights.assign(model.weights.span().begin(), model.weights.span().end());
 
   const ImageReading& reading = run.image_reading();
-  const Activations pass = reading.run(test.pixels, reading.last());
+  const Activations pass = reading.run(test, reading.last());
   const std::vector<uint32_t> labels = labels_of(test);
   page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
   page.forms.push_back(read_form(run, "weights", pass, labels, page.strongest));
@@ -136,6 +137,7 @@ PageImages page_images(const Dataset& data, size_t most) {
 
 PageResult write_image_page(const Engine& engine, const PageRequest& q) {
   Run first(engine, q.first);
+  check_pictures(first.images(), "the explorer page");
   std::unique_ptr<Run> second;
   if (!q.second.empty()) {
     RunSource other = q.first;

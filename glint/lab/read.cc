@@ -229,7 +229,8 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
 
 ReadResult read(const Engine& engine, const ReadRequest& request) {
   check_form(request.form);
-  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  Run run(engine,
+          {.run = request.run, .data = request.data, .data_dir = request.data_dir, .images = request.images});
   const bool language = run.kind() == ModelKind::language;
   return language ? read_language(engine, run, request) : read_images(engine, run, request);
 }

@@ -2,11 +2,13 @@
 // apart into eigenvectors, and how far to trust what they say. The capability behind `glint spectrum`.
 #pragma once
 
+#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>
 #include <vector>
 
+#include "glint/data/dataset.h"
 #include "glint/io/json.h"
 #include "glint/lab/engine.h"
 #include "glint/model/config_file.h"
@@ -18,6 +20,7 @@ namespace glint {
 
 struct ReadRequest {
   std::string run, data, data_dir;  // as everywhere: "" takes the data of the run
+  std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
   size_t layer = 0;                 // from 1 on; 0: the last
   std::string form = "calibrated";  // whose eigenvectors are given: weights, calibrated
   // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
@@ -50,7 +53,7 @@ struct NearTokens {
 
 struct ShownVector {
   double value = 0;
-  std::vector<double> pixels = {};  // image models
+  std::vector<double> pixels = {};  // image models: a number per input
   NearTokens near = {};             // language models
 };
 
@@ -92,7 +95,7 @@ struct ReadResult {
   // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
   SharedDirections shared;
   std::vector<SignedPicture> shared_pictures;  // of the first
-  PictureSize size;
+  PictureSize size;                            // of the pixels; 0 x 0: the samples are vectors
   // What file names say: the directions asked for; empty for all classes of the last layer.
   std::string asked;
   std::string spectra;               // the file that was written

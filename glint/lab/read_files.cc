@@ -70,6 +70,7 @@ std::string trust_text(const ReadResult& r) {
 }
 
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
+  const bool pictures = r.size.height > 0;
   return spectrum_figure(
       {.title = printable(d.name) + ": " + what_text(r),
        .note = "R\u00b2 of this output " + fixed_text(d.r2, 3) +
@@ -77,8 +78,8 @@ Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
        .values = d.form.spectrum.values,
        .groups = d.form.spectrum.groups,
        .size = r.size,
-       .positive = pictures_of(d.positive),
-       .negative = pictures_of(d.negative)});
+       .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
+       .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>()});
 }
 
 Figure grid_of(const ReadResult& r) {
@@ -132,9 +133,10 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
     add("spectrum-" + file_word(d.name) + "-" + r.form + place(r), spectrum_of(d, r));
   // The pictures of all classes of the last layer have short names.
   const std::string tag = r.asked.empty() ? "-" + r.form : file_tag(r);
-  if (r.kind == ModelKind::image) add("features" + tag, grid_of(r));
+  const bool pictures = r.size.height > 0;
+  if (pictures) add("features" + tag, grid_of(r));
   if (r.whole_model) add("truncation", truncation_of(r));
-  if (!r.shared_pictures.empty()) add("shared" + tag, shared_of(r));
+  if (pictures && !r.shared_pictures.empty()) add("shared" + tag, shared_of(r));
   write_figures(engine, files);
   for (const FigureFile& f : files) r.figures.push_back(f.stem + ".svg");
 }

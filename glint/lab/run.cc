@@ -1,6 +1,7 @@
 #include "glint/lab/run.h"
 
 #include "glint/base/error.h"
+#include "glint/data/arrays.h"
 #include "glint/lab/run_checks.h"
 #include "glint/train/text_task.h"
 
@@ -50,8 +51,13 @@ Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Da
   }
   image_ = std::make_unique<LoadedRun>(load_run(engine, source.run));
   reading_ = std::make_unique<ImageReading>(image_->model, engine.compute(), engine.linalg());
-  if (data && (source.data.empty() ? image_->model.data : source.data) == data->name)
+  if (source.images) {
+    check(*source.images);
+    check_run_data(engine, *image_, *source.images, source.images->name == image_->model.data);
+    images_ = source.images;
+  } else if (data && (source.data.empty() ? image_->model.data : source.data) == data->name) {
     images_ = std::move(data);
+  }
 }
 
 const RunInfo& Run::info() const { return image_ ? static_cast<const RunInfo&>(*image_) : *language_; }
@@ -116,7 +122,7 @@ const std::string& Run::data_name() { return image_ ? images().name : stories().
 const std::string& Run::data_checksum() { return image_ ? images().checksum : stories().checksum; }
 
 Activations Run::measured(size_t layer) {
-  if (image_) return reading_->activations(layer, images().test.pixels.view());
+  if (image_) return image_reading().run(images().test, layer);
   Activations a;
   a.inputs = inputs(layer, LanguageReading::kFidelityTokens);
   return a;

@@ -29,7 +29,7 @@ struct RunInfo {
   bool sealed = true;             // false: run.json of an earlier version, without checksums
 };
 // Error (bad_file) for what is no run directory or is damaged, and for a run that is not finished, with the
-// command that resumes it. The weights are looked at when they are loaded.
+// call that resumes it. The weights are looked at when they are loaded.
 RunInfo open_run(const std::string& directory);
 
 // Says what the user should know of the run: that it has no checksums, that its weights are damaged and those
@@ -47,10 +47,12 @@ struct LanguageRun : RunInfo {
 };
 LanguageRun load_language_run(const Engine& engine, const std::string& directory);
 
-// `name_or_dir`, or when it is empty the data that the run was trained on; a note when those have changed
-// since. Error when the pictures have another size than the model's, or a label that it does not know.
+// `name_or_dir`, or when it is empty the data that the run was trained on; checked as below.
 Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::string& name_or_dir,
                       const DataOptions& options);
+// Error when the samples have another size than the model's, or a label that it does not know; a note when
+// they are the run's `own` and have changed since.
+void check_run_data(const Engine& engine, const LoadedRun& run, const Dataset& data, bool own);
 
 // The same for stories: `name_or_dir`, or the corpus of the run. Error when another tokenizer made it.
 TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::string& name_or_dir);
@@ -62,9 +64,11 @@ std::string model_text(const LanguageModel& model);
 // Text from a file, for the terminal: without control characters.
 std::string printable(std::string text);
 
-// What to open, and the data to measure on: "" takes those that it was trained on.
+// What to open, and the data to measure on: "" takes those that it was trained on. A program that has them in
+// memory (data/arrays.h) gives them as `images`, and `data` is not looked at.
 struct RunSource {
   std::string run, data = {}, data_dir = {};
+  std::shared_ptr<const Dataset> images = {};
 };
 
 class Run {

@@ -16,6 +16,15 @@ void check_image_run(const RunInfo& info) {
          .hint = "`spectrum(" + info.directory + ", token=WORD)`, or `page(" + info.directory + ")`"});
 }
 
+void check_pictures(const Dataset& data, const std::string& needs) {
+  if (data.train.pictures() && !data.train.floats()) return;
+  throw Error({.code = ErrorCode::usage,
+               .what = needs + " needs pictures: the samples of " + data.name + " are " +
+                       (data.train.pictures() ? "pictures of floats" : "vectors"),
+               .where = data.origin,
+               .expected = "data of images whose pixels are bytes"});
+}
+
 void make_directory(const std::string& path) {
   std::error_code failed;
   std::filesystem::create_directories(path, failed);

@@ -10,6 +10,10 @@ namespace glint {
 // Error (bad_file) for a language model, with the verbs that read those.
 void check_image_run(const RunInfo& run);
 
+// Error (usage) unless the samples are pictures of bytes: what `needs` them, "the explorer page", shows
+// pixels or moves them within their range.
+void check_pictures(const Dataset& data, const std::string& needs);
+
 // A folder for results, with those above it. Error (failure) when it cannot be made, or a file has its name.
 void make_directory(const std::string& path);
 

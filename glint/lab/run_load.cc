@@ -28,20 +28,20 @@ std::string shell_word(const std::string& text) {
   return out + "'";
 }
 
-// A recipe is nothing but options, so those of run.json that are not the defaults make the same run.
-std::string resume_command(const std::string& directory, const Json& options) {
+// A recipe is nothing but options, so those of run.json that are not the defaults make the same run. The call
+// is in code marks, as the program shows it as a command: values are quoted for a shell.
+std::string resume_call(const std::string& directory, const Json& options) {
   TrainOptions standard;
   standard.text = options.contains("context");
   const Json defaults = options_to_json(standard);
-  std::string command = "glint train";
+  std::string call = "`train(";
   for (const auto& [key, value] : options.items()) {
     if (key != "data" && defaults.contains(key) && defaults[key] == value) continue;
-    if (value.is_boolean())
-      command += (value.get<bool>() ? " --" : " --no-") + key;
-    else
-      command += " --" + key + " " + shell_word(value.is_string() ? value.get<std::string>() : value.dump());
+    std::string parameter = key;
+    std::ranges::replace(parameter, '-', '_');
+    call += parameter + "=" + shell_word(value.is_string() ? value.get<std::string>() : value.dump()) + ", ";
   }
-  return command + " --out " + shell_word(directory);
+  return call + "out=" + shell_word(directory) + ")`";
 }
 
 // A run inside `directory`, as several seeds make them; "" when there is none.
@@ -54,12 +54,14 @@ std::string run_inside(const std::string& directory) {
   return first;
 }
 
-std::string size_text(size_t height, size_t width) {
-  return std::to_string(height) + " x " + std::to_string(width);
+// "28 x 28", or "vectors of 20 numbers".
+std::string size_text(size_t height, size_t width, size_t inputs) {
+  return height > 0 ? std::to_string(height) + " x " + std::to_string(width)
+                    : "vectors of " + std::to_string(inputs) + " numbers";
 }
 
-std::string resume_command(const RunInfo& run) {
-  return resume_command(run.directory, run.run["identity"]["options"]);
+std::string resume_call(const RunInfo& run) {
+  return resume_call(run.directory, run.run["identity"]["options"]);
 }
 
 [[noreturn]] void refuse_unfinished(const RunInfo& run) {
@@ -73,7 +75,7 @@ std::string resume_command(const RunInfo& run) {
                .what = "the run is not finished: it has no weights yet",
                .where = run.directory,
                .expected = "model.safetensors, which the last step writes",
-               .hint = resume_command(run)});
+               .hint = resume_call(run)});
 }
 
 // Error when the file is not what run.json says.
@@ -84,7 +86,7 @@ void check_file(const RunInfo& run, const std::string& name) {
                  .what = "a file of the run " + wrong,
                  .where = run.directory + "/" + name,
                  .expected = "the file as it was when the run finished",
-                 .hint = resume_command(run) + " writes it anew"});
+                 .hint = resume_call(run) + " writes it anew"});
 }
 
 // model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
@@ -109,9 +111,9 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
          .what = "the file with the weights " + wrong,
          .where = path,
          .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-         .hint = resume_command(info) + " trains it again"});
-  engine.note(path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
-              resume_command(info) + " repairs it)");
+         .hint = resume_call(info) + " trains it again"});
+  engine.note(path + " " + wrong + "; the same weights are read from " + copy->path +
+              " (the command that trained the run repairs it)");
   return std::move(copy->weights);
 }
 
@@ -233,18 +235,26 @@ Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::str
   try {
     data = load_dataset(own ? model.data : name_or_dir, options);
   } catch (const Error& e) {
-    if (!own) throw;
+    if (!own || e.code() == ErrorCode::interrupted) throw;
     ErrorParts parts = e.parts();
     parts.what += " (the run was trained on it)";
     parts.hint += (parts.hint.empty() ? "" : ", or ") + std::string("`data` with a data set or a folder");
     throw Error(parts);
   }
-  if (data.train.height != model.height || data.train.width != model.width)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the images of " + data.name + " do not fit the model: they are " +
-                         size_text(data.train.height, data.train.width),
-                 .where = data.origin,
-                 .expected = size_text(model.height, model.width) + ", as in " + run.directory});
+  check_run_data(engine, run, data, own);
+  return data;
+}
+
+void check_run_data(const Engine& engine, const LoadedRun& run, const Dataset& data, bool own) {
+  const ImageModel& model = run.model;
+  const ImageSet& set = data.train;
+  if (set.height != model.height || set.width != model.width || set.inputs() != model.config.inputs)
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "the images of " + data.name + " do not fit the model: they are " +
+                 size_text(set.height, set.width, set.inputs()),
+         .where = data.origin,
+         .expected = size_text(model.height, model.width, model.config.inputs) + ", as in " + run.directory});
   if (data.train.classes > model.config.classes)
     throw Error(
         {.code = ErrorCode::bad_file,
@@ -257,7 +267,6 @@ Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::str
                 std::to_string(model.config.classes));
   if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
     engine.note(data.name + " is not what it was when the run was trained (other checksum)");
-  return data;
 }
 
 std::string model_text(const ImageModel& m) {

@@ -132,7 +132,7 @@ std::vector<std::string> listed_runs(const std::string& text) {
     throw Error({.code = ErrorCode::usage,
                  .what = "a control needs two runs",
                  .where = "control",
-                 .expected = "two runs with a comma between them, or a folder with one run a seed"});
+                 .expected = "two runs with a comma between them, or a folder with one run per seed"});
   return runs;
 }
 

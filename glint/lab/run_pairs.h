@@ -1,5 +1,5 @@
-// Which runs a comparison is about: two run directories are a pair; two folders with one run a seed, as
-// glint train --seeds makes them, are a pair for every seed that both have.
+// Which runs a comparison is about: two run directories are a pair; two folders with one run per seed, as
+// training with several seeds makes them, are a pair for every seed that both have.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,7 @@ struct RunPair {
 // neither a run nor a folder of runs. `notes` gets a sentence for seeds that only one of two folders has.
 std::vector<RunPair> run_pairs(const std::vector<std::string>& runs, std::vector<std::string>& notes);
 
-// "A,B,C,...": runs, or one folder with one run a seed.
+// "A,B,C,...": runs, or one folder with one run per seed.
 std::vector<std::string> listed_runs(const std::string& text);
 
 // From run.json; nothing when the run does not say.

@@ -139,6 +139,12 @@ TrainingResult train(const Engine& engine, const TrainRequest& request, const Jo
     throw Error(
         {.code = ErrorCode::usage, .what = "`seed` and `seeds` exclude each other", .where = "seeds"});
   TrainingOptions resolved = training_options(request.recipe, request.changes, request.data_dir);
+  if (parse_precision(resolved.options.precision) != engine.asked_precision())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the options ask for " + resolved.options.precision + ", the engine was made for " +
+                         std::string(name(engine.asked_precision())),
+                 .where = "precision",
+                 .expected = "an engine of the precision of the options: EngineOptions.precision"});
   // What the run is called is what it computes: f32 where bf16 was asked for and cannot be had.
   resolved.options.precision = name(engine.precision());
   std::vector<TrainJob> jobs = make_jobs(resolved, request);

@@ -58,8 +58,8 @@ struct TrainingResult {
   void check_done() const;
 };
 
-// Runs that are finished are not trained again, interrupted ones go on. The runs compute in the precision of
-// the engine: whoever wants that of the recipe makes the engine with training_options(...).options.precision.
+// Runs that are finished are not trained again, interrupted ones go on. The engine must have been made for
+// the precision of the options, which training_options(...).options.precision says; Error (usage) otherwise.
 // When the engine is asked to stop, the runs are saved and the result says which are interrupted.
 TrainingResult train(const Engine& engine, const TrainRequest& request, const JobHooks& hooks = {});
 

@@ -1,6 +1,6 @@
-// Next-token logits of many stories at once, a token a step, with the keys and values of the tokens before
-// kept (a KV cache). What a story computes does not depend on the other stories, on their number or on the
-// threads: every sum has an order of its own.
+// Next-token logits of many stories at once, one token per step, with the keys and values of the tokens
+// before kept (a KV cache). What a story computes does not depend on the other stories, on their number or on
+// the threads: every sum has an order of its own.
 //
 // A slot holds one story: per layer and head the keys as panels [room / nr, head_dim, nr] and the values
 // [room, head_dim], so that scores and sums are products with the cache in place.

@@ -54,6 +54,13 @@ MeasuredRun measured_run(const PlannedRun& planned, const std::string& out) {
   return run;
 }
 
+Error interrupted(const std::string& what, const std::string& out) {
+  return Error({.code = ErrorCode::interrupted,
+                .what = what,
+                .where = out,
+                .hint = "the same command goes on; finished runs are kept"});
+}
+
 }  // namespace
 
 std::vector<const PlannedRun*> Measuring::finished(const std::string& group, std::string_view gate) const {
@@ -72,11 +79,7 @@ size_t Measuring::failed(const std::string& group, std::string_view gate) const 
 }
 
 void Measuring::check_stop(const std::string& while_doing) const {
-  if (engine.stop_asked())
-    throw Error({.code = ErrorCode::interrupted,
-                 .what = "interrupted while " + while_doing,
-                 .where = out,
-                 .hint = "the same command goes on; finished runs are kept"});
+  if (engine.stop_asked()) throw interrupted("interrupted while " + while_doing, out);
 }
 
 Measured measure(const Engine& engine, TrainingData& data, const Plan& plan,
@@ -99,8 +102,13 @@ Measured measure(const Engine& engine, TrainingData& data, const Plan& plan,
   m.measured.small_spectra = smaller_models(setup);
   if (setup.quick) m.measured.small_depth = "fewer epochs";
   for (const PlannedRun& run : plan.runs) m.measured.runs.push_back(measured_run(run, out));
-  for (const Experiment& e : experiments)
-    for (const auto& part : e.measure) part(m);
+  try {
+    for (const Experiment& e : experiments)
+      for (const auto& part : e.measure) part(m);
+  } catch (const Error& e) {  // in the middle of a loop, which does not know what comes after it
+    if (e.code() != ErrorCode::interrupted || !e.parts().hint.empty()) throw;
+    throw interrupted(e.parts().what, out);
+  }
   return std::move(m.measured);
 }
 

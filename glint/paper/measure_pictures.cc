@@ -38,8 +38,8 @@ void add_classes(Measuring& m, const std::string& data, size_t first, size_t las
   const std::vector<GateLine> lines = run->lines("weights");
   const ImageReading& reading = run->image_reading();
   const auto form =
-      reading.read(reading.classes(), lines[reading.last()],
-                   reading.run(run->images().test.pixels, reading.last()), labels_of(run->images().test));
+      reading.read(reading.classes(), lines[reading.last()], reading.run(run->images().test, reading.last()),
+                   labels_of(run->images().test));
   std::vector<ModelPictures>& all = m.measured.pictures;
   auto found = std::ranges::find(all, data, &ModelPictures::data);
   if (found == all.end())

@@ -22,7 +22,7 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   const std::unique_ptr<Run> run = open_run_of(m, planned, data);
   const ImageReading& reading = run->image_reading();
   const std::vector<uint32_t> labels = labels_of(run->images().test);
-  const auto pass = reading.run(run->images().test.pixels, reading.last());
+  const auto pass = reading.run(run->images().test, reading.last());
   const auto classes = reading.classes();
   auto result = std::make_shared<ModelReading>();
   const auto read = [&](const char* form, Fidelity& fidelity, TruncationCurve& cut, bool energy) {

@@ -88,7 +88,7 @@ struct SpectrumShare {
   std::string data, gate;
   size_t few = 0, width = 0;        // eigenvectors counted, of so many
   std::vector<double> energy = {};  // [class]: share of the sum of squared eigenvalues, mean over seeds
-  double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms a class, and with all
+  double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms per class, and with all
   size_t seeds = 0;
   std::vector<std::vector<double>> energy_by_seed = {};                      // [seed][class]
   std::vector<double> few_accuracy_by_seed = {}, all_accuracy_by_seed = {};  // [seed]

@@ -25,7 +25,7 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
                 .caption =
                     "How far the quadratic form of the weights stands for the model, on the whole test set: "
                     "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. calibrated: "
-                    "one gain and shift a hidden unit, measured on training images. Agreement: share of "
+                    "one gain and shift per hidden unit, measured on training images. Agreement: share of "
                     "images on which form and model decide alike.",
                 .heads = {{.text = "data", .align = Align::left},
                           {.text = "gate", .align = Align::left},
@@ -150,7 +150,7 @@ ReportTable similarity_table(std::span<const SimilarityCurve> curves) {
                 .caption =
                     "Cosine similarity of the eigenvectors of SQS and of bilinear models of the same seed: "
                     "means over classes and both signs, then mean \xc2\xb1 standard deviation over n pairs, "
-                    "one a seed (the bands of the figures show the spread over classes and signs too). "
+                    "one per seed (the bands of the figures show the spread over classes and signs too). "
                     "Least: the lowest mean of all ranks. The control compares bilinear models of different "
                     "seeds.",
                 .heads = {{.text = "data", .align = Align::left},

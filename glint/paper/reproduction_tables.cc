@@ -75,7 +75,7 @@ std::string grids_text(std::span<const TaskRuns> tasks) {
   return text;
 }
 
-// Long form: a row a gate, checkpoint and quantity.
+// Long form: one row per gate, checkpoint and quantity.
 Table by_checkpoint(const std::vector<std::string>& more = {}) {
   std::vector<Column> columns;
   for (const char* name : {"data", "gate", "share", "step", "quantity", "n", "mean", "sd"})

@@ -62,7 +62,7 @@ void write_similarity(const Measured& m, const SimilarityCurve& first, ReportSec
 // Accuracy with k terms for every gate, in one form. That of a bilinear model is its weights form, always.
 Chart truncation_chart(const Measured& m, const std::string& data, const std::string& form) {
   Chart chart;
-  chart.title = data_title(data) + ": accuracy with k terms a class, " + form + " form";
+  chart.title = data_title(data) + ": accuracy with k terms per class, " + form + " form";
   chart.x = {.label = "eigenvectors kept, k", .scale = Scale::early};
   chart.y = {.label = "test accuracy of the form"};
   for (const std::string_view gate : kPaperGates)

@@ -32,7 +32,7 @@ double run_cost(const TrainOptions& o, TrainingData& data) {
   }
   const auto images = data.images(o.data);
   const double weights =
-      d * static_cast<double>(images->train.pixels.cols() + images->train.classes) + layers * 2 * d * h;
+      d * static_cast<double>(images->train.inputs() + images->train.classes) + layers * 2 * d * h;
   return 6 * weights * epochs * static_cast<double>(images->train.count());
 }
 

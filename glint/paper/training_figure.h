@@ -11,7 +11,7 @@ namespace glint {
 Chart loss_figure(const TaskRuns& task);
 Chart metric_figure(const TaskRuns& task);
 
-// Accuracy at the end over the number of layers, a line a gate.
+// Accuracy at the end over the number of layers, one line per gate.
 Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data);
 
 // One colour and stroke a gate, everywhere.

@@ -1,5 +1,5 @@
-// Eigenvectors as pictures in a grid: a row a unit, its strongest with positive eigenvalues on the left (they
-// speak for it), with negative ones on the right (they speak against it).
+// Eigenvectors as pictures in a grid: one row per unit, its strongest with positive eigenvalues on the left
+// (they speak for it), with negative ones on the right (they speak against it).
 #pragma once
 
 #include "glint/report/signed_picture.h"

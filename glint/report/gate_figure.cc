@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-constexpr int kHalf = 200;          // points a side
+constexpr int kHalf = 200;          // points per side
 constexpr double kPerUnit = 50;     // so x runs from -4 to 4
 constexpr double kJustLeft = 1e-9;  // of the jump: far less than a pixel
 

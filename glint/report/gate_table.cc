@@ -19,7 +19,7 @@ const char* parity_name(Parity parity) {
   return "other";
 }
 
-// `before` NAME `between` CODE `after`, a line a gate.
+// `before` NAME `between` CODE `after`, one line per gate.
 std::string lines(const std::string& before, const std::string& between, const std::string& after) {
   std::string text;
   for (const GateInfo& gate : gate_table())

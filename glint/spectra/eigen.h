@@ -32,7 +32,7 @@ struct Spectrum {
 // All eigenpairs of a symmetric matrix. Error (numeric) when an entry is not finite.
 Spectrum eigh(const LinearAlgebra& linalg, ConstMatrixView<double> matrix, double gap = kDefaultGap);
 
-// The same for `count` matrices of one width, a matrix a tile. fill(i, worker, out) writes every entry of
+// The same for `count` matrices of one width, one matrix per tile. fill(i, worker, out) writes every entry of
 // matrix i; it runs on the pool's threads, many at once. Bits do not depend on the number of threads.
 using FillMatrix = std::function<void(size_t index, size_t worker, MatrixView<double> out)>;
 std::vector<Spectrum> eigh_many(const LinearAlgebra& linalg, ThreadPool& pool, size_t count, size_t width,

@@ -139,28 +139,34 @@ LocalError local_error(const GluModel& model, const Directions& units, const Act
   const Matrix<double> own =
       units.decisions ? Matrix<double>()
                       : layer_outputs(model.linalg(), model.pool(), view, units.weights, x, units.constants);
-  const Matrix<double> left = hidden_weights(view.left), right = hidden_weights(view.right);
+  constexpr size_t kBlock = 1024;  // hidden units whose weights are widened at a time
   std::vector<LocalError> errors(n);
   model.pool().for_tiles(n, [&](size_t i, size_t) {
     const std::vector<double> input(x.row(i).begin(), x.row(i).end());
     const GateLine line = local_form(view, input);
     // x' Q x + w x as half of (q * (R x, 1))' (L x, 1) and half of the reverse, and the shifts.
-    Matrix<double> by_right(units.count(), h), by_left(units.count(), h), to_left(units.count(), d),
-        to_right(units.count(), d);
+    Matrix<double> to_left(units.count(), d), to_right(units.count(), d);
     std::vector<double> values(units.count());
-    for (size_t j = 0; j < h; j++) {
-      const PreActivation p = pre_activation(view, j, input);
-      const double bias_l = view.bias_left.empty() ? 0 : view.bias_left[j],
-                   bias_r = view.bias_right.empty() ? 0 : view.bias_right[j];
-      for (size_t u = 0; u < units.count(); u++) {
-        const double q = units.weights(u, j) * line.gain[j] / 2;
-        by_right(u, j) = q * p.r, by_left(u, j) = q * p.l;
-        values[u] += q * (p.r * bias_l + p.l * bias_r);
-        if (!line.shift.empty()) values[u] += units.weights(u, j) * line.shift[j] * p.r;
+    for (size_t first = 0; first < h; first += kBlock) {
+      const size_t rows = std::min(kBlock, h - first);
+      Matrix<double> by_right(units.count(), rows), by_left(units.count(), rows);
+      for (size_t j = first; j < first + rows; j++) {
+        const PreActivation p = pre_activation(view, j, input);
+        const double bias_l = view.bias_left.empty() ? 0 : view.bias_left[j],
+                     bias_r = view.bias_right.empty() ? 0 : view.bias_right[j];
+        for (size_t u = 0; u < units.count(); u++) {
+          const double q = units.weights(u, j) * line.gain[j] / 2;
+          by_right(u, j - first) = q * p.r, by_left(u, j - first) = q * p.l;
+          values[u] += q * (p.r * bias_l + p.l * bias_r);
+          if (!line.shift.empty()) values[u] += units.weights(u, j) * line.shift[j] * p.r;
+        }
       }
+      const double add = first > 0 ? 1.0 : 0.0;
+      model.linalg().gemm(Op::plain, Op::plain, 1.0, by_right,
+                          hidden_weights(view.left.row_range(first, rows)), add, to_left);
+      model.linalg().gemm(Op::plain, Op::plain, 1.0, by_left,
+                          hidden_weights(view.right.row_range(first, rows)), add, to_right);
     }
-    model.linalg().gemm(Op::plain, Op::plain, 1.0, by_right, left, 0.0, to_left);
-    model.linalg().gemm(Op::plain, Op::plain, 1.0, by_left, right, 0.0, to_right);
     for (size_t u = 0; u < units.count(); u++) {
       double& value = values[u];
       value += units.constants.empty() ? 0 : units.constants[u];

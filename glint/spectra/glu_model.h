@@ -36,8 +36,8 @@ struct Activations {
                                    // a residual
 };
 
-// Images [n, pixels], or rows of tokens.
-using ModelInputs = std::variant<ConstMatrixView<uint8_t>, std::span<const TokenRow>>;
+// Images [n, pixels] as bytes, images or vectors [n, inputs] as floats, or rows of tokens.
+using ModelInputs = std::variant<ConstMatrixView<uint8_t>, ConstMatrixView<float>, std::span<const TokenRow>>;
 
 class GluModel {
  public:

@@ -93,43 +93,43 @@ Activations ImageReading::run(size_t count, const ClassifierEngine::RowSource& s
   return pass;
 }
 
-Activations ImageReading::run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows) const {
+template <class T>
+Activations ImageReading::run_samples(ConstMatrixView<T> samples, size_t layer,
+                                      std::span<const uint32_t> rows) const {
+  if (samples.rows() > 0 && samples.cols() != model_.config.inputs)
+    bad_argument("samples", "samples of " + std::to_string(samples.cols()) + " numbers do not fit the model",
+                 std::to_string(model_.config.inputs) + ", the inputs of the model");
+  for (const uint32_t row : rows)
+    if (row >= samples.rows())
+      bad_argument("rows", "there is no sample " + std::to_string(row),
+                   "below " + std::to_string(samples.rows()));
   return run(
-      rows.empty() ? set.count() : rows.size(),
+      rows.empty() ? samples.rows() : rows.size(),
       [&](size_t row, float* out) {
-        write_sample(compute_.kernels(), set, rows.empty() ? row : rows[row], out);
+        write_sample(compute_.kernels(), samples.row(rows.empty() ? row : rows[row]), out);
       },
       layer);
-}
-
-Activations ImageReading::activations(size_t layer, const ModelInputs& samples) const {
-  const auto* pixels = std::get_if<ConstMatrixView<uint8_t>>(&samples);
-  if (!pixels || pixels->cols() != model_.config.inputs)
-    throw Error({.code = ErrorCode::usage,
-                 .what = pixels
-                             ? "images of " + std::to_string(pixels->cols()) + " pixels do not fit the model"
-                             : "an image model reads images, not tokens",
-                 .where = "samples",
-                 .expected = "images of " + std::to_string(model_.config.inputs) + " pixels"});
-  return run(*pixels, layer);
 }
 
 Activations ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer,
                               std::span<const uint32_t> rows) const {
-  if (pixels.rows() > 0 && pixels.cols() != model_.config.inputs)
-    bad_argument("pixels", "images of " + std::to_string(pixels.cols()) + " pixels",
-                 std::to_string(model_.config.inputs) + ", the inputs of the model");
-  for (const uint32_t row : rows)
-    if (row >= pixels.rows())
-      bad_argument("rows", "there is no image " + std::to_string(row),
-                   "below " + std::to_string(pixels.rows()));
-  return run(
-      rows.empty() ? pixels.rows() : rows.size(),
-      [&](size_t row, float* out) {
-        compute_.kernels().noisy_pixels({}, 0, pixels.cols(), pixels.row_ptr(rows.empty() ? row : rows[row]),
-                                        out);
-      },
-      layer);
+  return run_samples(pixels, layer, rows);
+}
+
+Activations ImageReading::run(ConstMatrixView<float> values, size_t layer,
+                              std::span<const uint32_t> rows) const {
+  return run_samples(values, layer, rows);
+}
+
+Activations ImageReading::run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows) const {
+  return set.floats() ? run(set.values.view(), layer, rows) : run(set.pixels.view(), layer, rows);
+}
+
+Activations ImageReading::activations(size_t layer, const ModelInputs& samples) const {
+  if (const auto* pixels = std::get_if<ConstMatrixView<uint8_t>>(&samples)) return run(*pixels, layer);
+  if (const auto* values = std::get_if<ConstMatrixView<float>>(&samples)) return run(*values, layer);
+  bad_argument("samples", "an image model reads images or vectors, not tokens",
+               "samples of " + std::to_string(model_.config.inputs) + " numbers");
 }
 
 StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::string& data_checksum,

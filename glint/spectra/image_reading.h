@@ -35,9 +35,11 @@ class ImageReading : public GluModel {
 
   // Runs the model on `count` images; `source` writes image i as floats, as in ClassifierEngine.
   Activations run(size_t count, const ClassifierEngine::RowSource& source, size_t layer) const;
-  // `rows` picks some, empty: all. Pixels are 0 ... 255.
+  // `rows` picks some, empty: all. Bytes are 0 ... 255, floats are read as they are. Error (usage) for
+  // samples of another size than the model's.
   Activations run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows = {}) const;
   Activations run(ConstMatrixView<uint8_t> pixels, size_t layer, std::span<const uint32_t> rows = {}) const;
+  Activations run(ConstMatrixView<float> values, size_t layer, std::span<const uint32_t> rows = {}) const;
 
   // Gains and shifts of all layers from training images, at most kCalibrationImages of them, evenly spaced.
   // `joint` applies to the last layer, whose outputs are known; the layers below get `affine`.
@@ -64,6 +66,9 @@ class ImageReading : public GluModel {
                           std::span<const GateLine> lines) const;
 
  private:
+  template <class T>
+  Activations run_samples(ConstMatrixView<T> samples, size_t layer, std::span<const uint32_t> rows) const;
+
   const ImageModel& model_;
   const Compute& compute_;
   const LinearAlgebra& linalg_;

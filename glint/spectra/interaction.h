@@ -80,7 +80,7 @@ class InteractionOperator {
   std::vector<std::unique_ptr<Memory>> memory_;  // one per worker
 };
 
-// All eigenpairs of Q for every row of q [units, h]; a unit a tile.
+// All eigenpairs of Q for every row of q [units, h]; one unit per tile.
 std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
                                           const GluLayerView& layer, ConstMatrixView<double> q,
                                           double gap = kDefaultGap);

@@ -20,7 +20,7 @@ enum class CompareSpace {
 // The strongest eigenvectors of every unit of one model, ready to compare.
 struct ModelVectors {
   std::vector<std::vector<double>> values;  // [units], descending: the top k above 0, then the top k below
-  std::vector<Matrix<double>> vectors;      // [units], a row a value
+  std::vector<Matrix<double>> vectors;      // [units], one row per value
 };
 
 // `lines`: the forms of all layers. k is cut to what there is.
@@ -32,7 +32,7 @@ ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
 ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateLine> lines,
                             CompareSpace space, size_t k, uint64_t seed);
 
-// One entry a unit.
+// One entry per unit.
 using PairComparison = std::vector<UnitComparison>;
 PairComparison compare_models(const LinearAlgebra& linalg, ThreadPool& pool, const ModelVectors& a,
                               const ModelVectors& b, size_t k);

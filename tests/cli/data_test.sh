@@ -14,6 +14,7 @@ widest=$(sed '/^$/,$d' "$work/out" | awk '{ if (length($0) > n) n = length($0) }
 
 run data --json
 expect_code 0
+expect_json "list(j) == ['schema', 'datasets'] and j['schema'] == 'glint-data/1'"
 expect_json "[d['name'] for d in j['datasets']] == ['mnist', 'fashion-mnist', 'glyphs', 'tinystories', 'tales']"
 expect_json "(j['datasets'][4]['train']['stories'], j['datasets'][4]['valid']['stories'], j['datasets'][4]['vocab']) == (2000, 200, 512)"
 expect_json "j['datasets'][0]['state'] == 'not found' and j['datasets'][0]['command'] == 'scripts/fetch-data mnist'"
@@ -51,6 +52,7 @@ expect_code 0
 expect_out "98 train and 2 validation stories, vocabulary of 300 pieces"
 expect_out "verified"
 run data "$work/corpus" --json
+expect_json "list(j)[0] == 'schema' and j['schema'] == 'glint-data/1'"
 expect_json "j['train']['tokens'] == json.load(open('$work/made.json'))['train']['tokens'] and j['kind'] == 'corpus'"
 mv "$work/corpus/corpus.json" "$work/corpus.json"
 run data "$work/corpus"

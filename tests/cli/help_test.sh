@@ -15,12 +15,15 @@ expect_code 0
 for part in "glint " "compiler:" "processor:" "kernels:" "bf16 unit:"; do expect_out "$part"; done
 GLINT_ISA=baseline "$glint" --version | grep -q "kernels:   baseline" || fail "--version does not heed GLINT_ISA"
 
-run help words
-expect_code 0
-expect_out "entropy rank"
-if grep -q '[*`]\|](' "$work/out"; then fail "Markdown in the glossary"; fi
-widest=$(LC_ALL=C.UTF-8 awk '{ if (length($0) > n) n = length($0) } END { print n }' "$work/out")
-[ "$widest" -le 80 ] || fail "glint help words has a line of $widest columns"
+for page in words reading; do
+  run help $page
+  expect_code 0
+  expect_out "entropy rank"
+  if grep -q '[*`#]\|](' "$work/out"; then fail "Markdown in glint help $page"; fi
+  widest=$(LC_ALL=C.UTF-8 awk '{ if (length($0) > n) n = length($0) } END { print n }' "$work/out")
+  [ "$widest" -le 80 ] || fail "glint help $page has a line of $widest columns"
+done
+expect_out "how strongly the image shows the pattern"
 
 for verb in $(verbs); do
   run "$verb" --help

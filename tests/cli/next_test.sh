@@ -9,15 +9,17 @@ run eval "$work/run" --worst 0
 expect_code 0
 grep -q '^next:' "$work/out" && fail "a pipe is told what to do next"
 
-python3 - "$glint" "$work/run" >"$work/seen" <<'PY'
+# at_terminal ARGUMENTS...: what a person sees, in $work/seen.
+at_terminal() {
+  python3 - "$glint" "$@" >"$work/seen" <<'PY'
 import os, pty, sys
-glint, run = sys.argv[1:]
+glint, *arguments = sys.argv[1:]
 try:
     pid, terminal = pty.fork()
 except OSError:
     sys.exit("no terminals here")
 if pid == 0:
-    os.execv(glint, [glint, "eval", run, "--worst", "0"])
+    os.execv(glint, [glint, *arguments])
 text = b""
 try:
     while part := os.read(terminal, 4096):
@@ -27,9 +29,14 @@ except OSError:  # the end of a terminal
 os.waitpid(pid, 0)
 sys.stdout.write(text.decode().replace("\r\n", "\n"))
 PY
-if [ $? -ne 0 ]; then
+}
+if ! at_terminal eval "$work/run" --worst 0; then
   echo "skipped: no pseudo-terminals"
   exit 77
 fi
 grep -qF "next:  glint explain $work/run --index 0" "$work/seen" || fail "no next command at a terminal: $(cat "$work/seen")"
+at_terminal explain "$work/run" --index 0 --no-figures
+grep -qF "glint help reading" "$work/seen" || fail "explain does not say what its tables are: $(cat "$work/seen")"
+at_terminal spectrum "$work/run" --no-figures
+grep -qF "glint help reading" "$work/seen" || fail "spectrum does not say what its tables are: $(cat "$work/seen")"
 finish

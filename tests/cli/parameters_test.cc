@@ -20,6 +20,8 @@ TEST(Parameters, CallsAreShownAsCommands) {
   EXPECT_EQ(typed("`gates()` lists them"), "glint gates lists them");
   EXPECT_EQ(typed("`tokenize(a.txt, out=DIR, force=true)`, then `data=DIR`"),
             "glint tokenize a.txt --out DIR --force, then --data DIR");
+  // Commas inside quotes belong to a name.
+  EXPECT_EQ(typed("`train(data='a, b', out=c)`"), "glint train --data 'a, b' --out c");
 }
 
 TEST(Parameters, AnythingElseStaysAsItIs) {

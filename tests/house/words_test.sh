@@ -5,12 +5,12 @@ source_dir=$2
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
-# Strings of the layers below lab that name a --flag. Style sheets have names of that form too.
+# Strings of the library that name a --flag. Style sheets have names of that form too.
 flags() {
-  (cd "$1" && grep -rnE '"[^"]*--[a-z]' glint/{base,kernels,nn,io,model,data,train,spectra,report} --include='*.cc' --include='*.h' |
+  (cd "$1" && grep -rnE '"[^"]*--[a-z]' glint/{base,kernels,nn,io,model,data,train,spectra,report,lab} --include='*.cc' --include='*.h' |
     grep -v 'var(--' || true)
 }
-mkdir -p "$work"/glint/{base,kernels,nn,io,model,data,train,spectra,report}
+mkdir -p "$work"/glint/{base,kernels,nn,io,model,data,train,spectra,report,lab}
 echo 'throw Error({.where = "--d-model"});' >"$work/glint/model/a.cc"
 [ "$(flags "$work" | wc -l)" -eq 1 ] || { echo "words_test.sh is broken: it does not see a flag" >&2; exit 1; }
 found=$(flags "$source_dir")

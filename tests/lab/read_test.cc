@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <nlohmann/json.hpp>
@@ -95,6 +96,49 @@ TEST(Read, AsksTheSolverForFewEigenpairsOfWideLayersOnly) {
   EXPECT_EQ(wanted(kFullWidth, 5), 0u);
   EXPECT_EQ(wanted(kFullWidth + 1, 5), 5u);
   EXPECT_EQ(wanted(kFullWidth + 1, 0), 0u);
+}
+
+// Of a layer that is too wide to be taken apart whole, the strongest eigenpairs come from another solver. They
+// are those of the whole decomposition, and ranks, which need them all, are not made up.
+TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
+  constexpr size_t kWidth = kFullWidth + 8, kHidden = 6;
+  const SavedModel saved(1, false, kWidth, kHidden);
+  DataOptions few;
+  few.glyph_train = 200, few.glyph_test = 50;
+  ReadRequest request{.run = saved.folder.path(), .data = {}, .data_dir = {}};
+  request.images = std::make_shared<Dataset>(load_dataset("glyphs", few));
+  request.unit = "3", request.top = 4, request.form = "weights", request.figures = false;
+  const ReadResult r = read(saved.engine, request);
+  const ReadDirection& d = r.directions.at(0);
+  ASSERT_EQ(d.form.spectrum.count(), 4u);
+  EXPECT_EQ(d.form.spectrum.width(), kWidth);
+  EXPECT_FALSE(d.rank.has_value());
+  EXPECT_TRUE(d.energy.empty());
+  EXPECT_TRUE(r.shared.values.empty());
+  ASSERT_FALSE(d.positive.empty());
+  EXPECT_EQ(d.positive[0].pixels.size(), 784u);
+
+  // A form of h products has at most 2 h eigenvalues that are not 0. With all of them the trace of Q is their
+  // sum: sum_h q_h l_h . r_h, computed from the weights alone.
+  request.top = 2 * kHidden;
+  const ReadResult all = read(saved.engine, request);
+  const std::vector<double>& values = all.directions.at(0).form.spectrum.values;
+  ASSERT_EQ(values.size(), 2 * kHidden);
+  for (const double v : d.form.spectrum.values)
+    EXPECT_TRUE(std::ranges::any_of(values, [&](double w) { return std::fabs(v - w) < 1e-6 * std::fabs(w); }))
+        << v;
+  glint::Run run(saved.engine, {.run = saved.folder.path()});
+  const GluLayerView layer = run.reading().layer(0);
+  double trace = 0, scale = 0, sum = 0;
+  for (size_t h = 0; h < kHidden; h++)
+    for (size_t i = 0; i < kWidth; i++) {
+      const double term = static_cast<double>(run.image_reading().head()(3, h)) *
+                          run.lines("weights")[0].gain[h] * static_cast<double>(layer.left(h, i)) *
+                          static_cast<double>(layer.right(h, i));
+      trace += term, scale += std::fabs(term);
+    }
+  for (const double v : values) sum += v;
+  EXPECT_NEAR(sum, trace, 1e-6 * scale);
 }
 
 TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {

@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/lab/run.h"
 #include "tests/data/idx_files.h"
 
 namespace glint {
@@ -72,6 +73,30 @@ TEST(Train, SeedAndSeedsExcludeEachOther) {
   EXPECT_THROW(
       train(engine, {.recipe = "quick", .changes = {{"seed", "1"}}, .seeds = {0, 1}, .out = "nowhere"}),
       Error);
+}
+
+// One rule: the options say the precision, and an engine that was made for another one is refused.
+TEST(Train, TheEngineHasThePrecisionOfTheOptions) {
+  const TempFolder folder;
+  TrainRequest request{.recipe = "quick",
+                       .changes = {{"precision", "bf16"}, {"d-model", "8"}, {"epochs", "1"}},
+                       .out = folder.path() + "/run"};
+  const Engine plain({.threads = 1}), half({.threads = 1, .precision = "bf16"});
+  try {
+    train(plain, request);
+    ADD_FAILURE() << "trained in another precision than asked for";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.code(), ErrorCode::usage);
+    EXPECT_EQ(e.parts().where, "precision");
+  }
+  EXPECT_FALSE(exists(request.out));
+  request.changes.erase(request.changes.begin());
+  EXPECT_THROW(train(half, request), Error);
+  // Without bf16 instructions the engine computes in f32 and the run says so; it is not refused.
+  request.changes.emplace_back("precision", "bf16");
+  const TrainingResult result = train(half, request);
+  result.check_done();
+  EXPECT_EQ(glint::Run(plain, {.run = request.out}).info().precision, name(half.precision()));
 }
 
 TEST(Train, StoppedBeforeItBeganSaysSo) {

@@ -36,6 +36,12 @@ TEST(GluModel, ReadsTheModelsOwnSamplesOnly) {
   const Activations a = model.activations(0, images.view());
   EXPECT_EQ(a.inputs.rows(), 5u);
   EXPECT_EQ(a.logits.cols(), 3u);
+  // Floats are read as they are, bytes as pixels / 255.
+  Matrix<float> values(5, 20);
+  for (size_t i = 0; i < values.size(); i++) values.data()[i] = static_cast<float>(images.data()[i]) / 255.0f;
+  const Activations same = model.activations(0, std::as_const(values).view());
+  for (size_t i = 0; i < a.logits.size(); i++) EXPECT_NEAR(same.logits.data()[i], a.logits.data()[i], 1e-4f);
+  EXPECT_THROW(model.activations(0, ConstMatrixView<float>(values.data(), 4, 25)), Error);
   const Matrix<uint8_t> other = some_images(5, 21);
   EXPECT_THROW(model.activations(0, other.view()), Error);
   EXPECT_THROW(model.activations(0, std::span<const TokenRow>()), Error);

@@ -1,0 +1,44 @@
+#!/usr/bin/env bash
+# No line is wider than a terminal of 80 columns, whatever the verb.
+set -uo pipefail
+glint=$1
+source "$2/tests/cli/check.sh"
+export COLUMNS=80
+
+# fits ARGUMENTS...: the verb succeeds, and neither its results nor its messages are wider.
+fits() {
+  run "$@"
+  expect_code 0
+  local line
+  for stream in out err; do
+    line=$(LC_ALL=C.UTF-8 awk 'length($0) > 80' "$work/$stream" | head -1)
+    [ -z "$line" ] || fail "$command_line: $(printf %s "$line" | LC_ALL=C.UTF-8 wc -m) columns: $line"
+  done
+}
+
+# The test can fail.
+printf '%081d\n' 0 >"$work/wide"
+[ -n "$(LC_ALL=C.UTF-8 awk 'length($0) > 80' "$work/wide")" ] || fail "81 columns are not noticed"
+
+# Short names: a path that is longer than a line cannot be broken.
+cd "$work" || exit 1
+fits train quick --epochs 1 --out a
+fits train quick --epochs 1 --gate relu --seeds 0..1 --out many
+fits spectrum a
+fits spectrum a --unit 3-5 --form weights --draw ascii
+fits explain a --index 3
+fits explain a --index 3 --form local --draw ascii
+fits eval a
+fits compare a many/seed-0
+fits gates
+fits bench --help
+fits data
+fits data glyphs
+fits page a
+fits export a --npy npy
+fits attack a --unit 0,1 --images 100
+fits train tales --epochs 1 --d-model 32 --layers 1 --heads 2 --out t
+fits eval t
+fits spectrum t --token happy
+fits spectrum t --scan
+finish
