@@ -64,7 +64,7 @@ class GluModel {
   Directions hidden_unit(size_t layer, size_t unit) const;
 };
 
-// gain 1, shift 0 for every layer.
+// The form of the weights for every layer.
 std::vector<GateLine> weights_lines(const GluModel& model);
 
 // Directions read through one form. A form is its eigenvectors and, where the lines have shifts, a linear
