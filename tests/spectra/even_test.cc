@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 
 #include "fixtures.h"
@@ -36,14 +37,14 @@ TwoSides two_sides(const Layer& layer, std::span<const double> q, std::span<cons
   return s;
 }
 
-class EvenPart : public testing::TestWithParam<int> {
+class EvenPart : public ::testing::TestWithParam<int> {
  protected:
   GateKind kind() const { return static_cast<GateKind>(GetParam()); }
   Parity parity() const { return gate_info(kind()).text.parity; }
   const LinearAlgebra linalg;
   ThreadPool pool{2};
 };
-INSTANTIATE_TEST_SUITE_P(Gates, EvenPart, testing::Range(0, kGateCount), [](const auto& p) {
+INSTANTIATE_TEST_SUITE_P(Gates, EvenPart, ::testing::Range(0, kGateCount), [](const auto& p) {
   std::string name(gate_info(static_cast<GateKind>(p.param)).text.name);
   std::replace(name.begin(), name.end(), '-', '_');
   return name;
