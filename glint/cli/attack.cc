@@ -96,7 +96,8 @@ void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   out << "run:      " << a.run << ", " << a.data << ", form " << o.form << ", " << o.terms
       << (o.terms == 1 ? " term" : " terms") << "\n"
       << "fidelity: the form gives " << fixed_text(a.fidelity.agreement, 3) << " of the decisions, R² "
-      << fixed_text(a.fidelity.r2, 3) << "\n"
+      << fixed_text(a.fidelity.r2, 3) << "; even share of the layer " << fixed_text(a.fidelity.even_share, 3)
+      << "\n"
       << "strength: the Euclidean length of what is added; an image has " << fixed_text(a.image_length, 2)
       << " on average\n\n"
       << "All classes, mean ± sd over them. Away: accuracy on the images of a class under its mask.\n"

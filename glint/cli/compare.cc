@@ -21,9 +21,11 @@ std::string three(double v) { return fixed_text(v, 3); }
 std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.sd); }
 
 std::string fidelity_text(const std::vector<ComparedModel>& side) {
-  std::vector<double> agreement, r2;
-  for (const ComparedModel& m : side) agreement.push_back(m.agreement), r2.push_back(m.r2);
-  return three(mean_and_sd(agreement).mean) + " of the decisions, R² " + three(mean_and_sd(r2).mean);
+  std::vector<double> agreement, r2, even;
+  for (const ComparedModel& m : side)
+    agreement.push_back(m.agreement), r2.push_back(m.r2), even.push_back(m.even_share);
+  return three(mean_and_sd(agreement).mean) + " of the decisions, R² " + three(mean_and_sd(r2).mean) +
+         ", even share of the layer " + three(mean_and_sd(even).mean);
 }
 
 std::string rank_table(const Comparison& c) {

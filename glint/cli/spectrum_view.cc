@@ -39,21 +39,24 @@ std::string fidelity_text(const ReadResult& r) {
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
+               {.header = "R2 rescaled", .align = Align::right},
+               {.header = "R2 centred", .align = Align::right},
                {.header = "agreement %", .align = Align::right},
                {.header = "accuracy %", .align = Align::right}});
   const auto add = [&](const std::string& name, const Fidelity& f) {
-    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4),
+    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
+               r.whole_model ? fixed_text(f.r2_centred, 4) : "-",
                r.whole_model ? percent_text(f.agreement, 2) : "-",
                r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
   };
   for (const ReadForm& form : r.forms) add(form.name, form.fidelity);
-  if (r.whole_model) table.add({"the model", "", "", "", percent_text(r.accuracy_model, 2)});
+  if (r.whole_model) table.add({"the model", "", "", "", "", "", percent_text(r.accuracy_model, 2)});
   std::string out = table.terminal(result_columns());
   out += "local: exact for its one input; largest |value - " +
          std::string(r.whole_model ? "logit" : "output") + "| " +
          typed_number(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
          " images (values up to " + fixed_text(r.local.scale, 1) + ")\n";
-  return out;
+  return out + fidelity_notes(r);
 }
 
 std::string units_text(const ReadResult& r) {
@@ -174,6 +177,18 @@ std::string pictures_text(const ReadResult& r, const Drawing& drawing) {
 
 std::string percent_text(double share, int decimals) {
   return std::isfinite(share) ? fixed_text(100 * share, decimals) : "-";
+}
+
+std::string fidelity_notes(const ReadResult& r) {
+  const double even = r.forms[0].fidelity.even_share;
+  return "R2 rescaled: after one factor for the whole form" +
+         std::string(r.whole_model ? "; centred: of logits less their mean, which is what softmax sees"
+                                   : "") +
+         "\neven share of the layer: " + percent_text(even, 1) + " %" +
+         (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "
+                     "there"
+                   : ", its gate is odd") +
+         "\n";
 }
 
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {

@@ -56,6 +56,7 @@ class Runs {
         reading.read(all, entry.lines[reading.last()], reading.run(test, reading.last()), labels_of(test));
     entry.model.agreement = form.fidelity.agreement;
     entry.model.r2 = form.fidelity.r2;
+    entry.model.even_share = form.fidelity.even_share;
     Directions chosen{.layer = all.layer,
                       .names = {},
                       .weights = Matrix<double>(units_.size(), all.weights.cols()),

@@ -31,6 +31,7 @@ struct ComparedModel {
   std::optional<uint64_t> seed;
   size_t width = 0, layers = 0;
   double agreement = 0, r2 = 0;  // of the form with the model, on the test images
+  double even_share = 1;         // of the model's last layer there
 };
 
 // What the paper says (section 4.1), and what one measure gives here.

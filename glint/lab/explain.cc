@@ -9,6 +9,7 @@
 #include "glint/base/text.h"
 #include "glint/data/prepare_image.h"
 #include "glint/io/png.h"
+#include "glint/lab/fidelity_json.h"
 #include "glint/lab/figures.h"
 #include "glint/lab/run.h"
 #include "glint/lab/run_checks.h"
@@ -273,7 +274,7 @@ ordered_json to_json(const ExplainResult& r) {
   j["logits"] = r.logits;
   j["probabilities"] = r.probabilities;
   j["form"] = r.form;
-  j["fidelity"] = {{"calibrated", {{"r2", r.fidelity.r2}, {"agreement", r.fidelity.agreement}}}};
+  j["fidelity"] = {{"calibrated", fidelity_json(r.fidelity, true)}};
   j["classes"] = ordered_json::array();
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& e = r.classes[i];

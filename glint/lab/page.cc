@@ -8,6 +8,7 @@
 #include "glint/base/finite.h"
 #include "glint/base/version.h"
 #include "glint/io/half.h"
+#include "glint/lab/fidelity_json.h"
 #include "glint/lab/page_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/report/page.h"
@@ -173,13 +174,15 @@ PageResult write_image_page(const Engine& engine, const PageRequest& q) {
 }
 
 OrderedJson to_json(const PageFormResult& form, bool language) {
-  if (!language) return {{"r2", form.fidelity.r2}, {"agreement", form.fidelity.agreement}};
+  if (!language) return fidelity_json(form.fidelity, true);
   OrderedJson layers = OrderedJson::array();
   for (const PageLayerFidelity& l : form.layers)
     layers.push_back({{"r2", l.r2},
                       {"correlation", l.correlation},
                       {"eigenvectors_r2", l.eigenvectors_r2},
-                      {"linear_share", l.linear_share}});
+                      {"linear_share", l.linear_share},
+                      {"r2_scaled", l.r2_scaled},
+                      {"even_share", l.even_share}});
   return layers;
 }
 

@@ -23,6 +23,7 @@ struct PageRequest {
 // How far to trust one layer of a language run.
 struct PageLayerFidelity {
   double r2 = 0, correlation = 0, eigenvectors_r2 = 0, linear_share = 0;
+  double r2_scaled = 0, even_share = 1;
 };
 
 struct PageFormResult {

@@ -24,6 +24,8 @@ LanguagePageLine page_line(const GateLine& line, const LanguageReading::LayerFid
           .r2 = f.all.r2,
           .eigenvectors_r2 = f.eigenvectors_r2,
           .linear_share = f.linear_share,
+          .r2_scaled = f.all.r2_scaled,
+          .even_share = f.all.even_share,
           .token_r2 = f.tokens.r2,
           .token_eigenvectors_r2 = f.tokens.eigenvectors_r2,
           .token_linear_share = f.tokens.linear_share,
@@ -141,7 +143,12 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   for (const LanguagePageForm& form : data.forms) {
     PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};
     for (const LanguagePageLine& l : form.lines)
-      f.layers.push_back({l.r2, l.correlation, l.eigenvectors_r2, l.linear_share});
+      f.layers.push_back({.r2 = l.r2,
+                          .correlation = l.correlation,
+                          .eigenvectors_r2 = l.eigenvectors_r2,
+                          .linear_share = l.linear_share,
+                          .r2_scaled = l.r2_scaled,
+                          .even_share = l.even_share});
     result.runs[0].forms.push_back(std::move(f));
   }
   return result;

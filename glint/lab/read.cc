@@ -32,6 +32,7 @@ Reading asked_of(const ImageReading& reading, const Reading& classes, const std:
   const auto take = [&](const Reading& from, size_t u) {
     out.units.push_back(from.units[u]);
     out.fidelity.unit_r2.push_back(from.fidelity.unit_r2[u]);
+    out.fidelity.unit_even_share.push_back(from.fidelity.unit_even_share[u]);
     out.eigenvectors.unit_r2.push_back(from.eigenvectors.unit_r2[u]);
     out.linear_share.push_back(from.linear_share[u]);
   };
@@ -165,6 +166,7 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
                     .r2 = reading.fidelity.unit_r2[u],
                     .eigenvectors_r2 = reading.eigenvectors.unit_r2[u],
                     .linear_share = reading.linear_share[u],
+                    .even_share = reading.fidelity.unit_even_share[u],
                     .form = std::move(reading.units[u])};
     if (all_known(d.form.spectrum)) {
       d.rank = spectrum_rank(d.form.spectrum.values);

@@ -60,6 +60,7 @@ struct ShownVector {
 struct ReadDirection {
   std::string name;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  double even_share = 1;  // of the layer along this direction
   UnitForm form;
   std::optional<SpectrumRank> rank = {};                 // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known

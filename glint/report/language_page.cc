@@ -26,6 +26,8 @@ ordered_json form_json(const LanguagePageForm& form) {
     if (!line.shift.empty()) l["shift"] = packed_floats(line.shift, {line.shift.size()});
     l["fidelity"] = {{"correlation", line.correlation},
                      {"r2", line.r2},
+                     {"r2Scaled", line.r2_scaled},
+                     {"evenShare", line.even_share},
                      {"eigenvectorsR2", line.eigenvectors_r2},
                      {"linearShare", line.linear_share},
                      {"inputs", line.inputs}};

@@ -17,6 +17,7 @@ struct LanguagePageLine {
   // All directions of the residual stream together: the whole form, its eigenvectors alone, and the share of
   // its linear part in its variance.
   double correlation = 0, r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  double r2_scaled = 0, even_share = 1;  // as in model/fidelity.h
   // [vocab]: the same of the layer's output along a token's unembedding.
   std::vector<double> token_r2, token_eigenvectors_r2, token_linear_share;
   size_t inputs = 0;  // tokens it was measured at

@@ -7,10 +7,10 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
+#include "glint/base/text.h"
 #include "glint/model/model_file.h"
 #include "glint/report/gate_table.h"
 #include "glint/report/page_pack.h"
-#include "glint/base/text.h"
 
 namespace glint {
 namespace {
@@ -35,6 +35,10 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   const Fidelity& f = form.fidelity;
   j["fidelity"] = {{"correlation", f.correlation},
                    {"r2", f.r2},
+                   {"r2Scaled", f.r2_scaled},
+                   {"r2Centred", f.r2_centred},
+                   {"evenShare", f.even_share},
+                   {"unitEvenShare", f.unit_even_share},
                    {"agreement", f.agreement},
                    {"accuracyModel", f.accuracy_model},
                    {"accuracyForm", f.accuracy_form},

@@ -47,7 +47,12 @@ std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& po
 
 }  // namespace
 
-GateLine weights_form(const GluLayerView& layer) { return {std::vector<double>(layer.hidden(), 1.0), {}}; }
+GateLine weights_form(const GluLayerView& layer) {
+  // Where gate(l) - gate(-l) = l, half of l is the gate's odd part, and with it the form the layer's even
+  // part.
+  const bool half = gate_info(layer.gate.kind).text.parity == Parity::half_linear;
+  return {std::vector<double>(layer.hidden(), half ? 0.5 : 1.0), {}};
+}
 
 GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
   const GateInfo& gate = gate_info(layer.gate.kind);

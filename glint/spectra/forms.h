@@ -3,7 +3,8 @@
 //
 //   value(x) = x' Q x + w . x + constant,   Q from the weights gain_h q_h,   w = sum_h shift_h q_h R_h
 //
-//   weights     gain 1, shift 0: the paper's form; exact when the gate is the identity
+//   weights     shift 0, from the weights alone. Odd gates (identity, SQS): gain 1, the paper's form, exact
+//               for the identity. ReLU, GELU, SiLU: gain 1/2, the even part of the layer, exactly (even.h)
 //   calibrated  the line that serves best over data: spectra/calibration.h
 //   local       the line through the point of one input: the value at that input is the model's own
 #pragma once

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "glint/base/finite.h"
+#include "glint/spectra/even.h"
 
 namespace glint {
 namespace {
@@ -32,6 +33,16 @@ Matrix<double> outputs_of(const GluModel& model, const Directions& d, const Gate
   if (d.decisions)
     for (size_t i = 0; i < a.residual_logits.size(); i++) out.data()[i] += a.residual_logits.data()[i];
   return out;
+}
+
+// The fidelity of a form, with the even share of the layer.
+Fidelity with_even_share(Fidelity f, const EvenShare& even) {
+  f.even_share = even.all, f.unit_even_share = even.unit;
+  return f;
+}
+
+EvenShare even_share_of(const GluModel& model, const Directions& d, const Activations& a) {
+  return even_share(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs);
 }
 
 // Per column: cov(form - squared, form) / var(form).
@@ -109,9 +120,10 @@ std::vector<GateLine> weights_lines(const GluModel& model) {
 Reading read(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
              std::span<const uint32_t> labels, const Wanted& wanted) {
   const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
+  const EvenShare even = even_share_of(model, d, a);
   Reading out{.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
                                   d.constants, wanted),
-              .fidelity = fidelity(own, form, labels),
+              .fidelity = with_even_share(fidelity(own, form, labels), even),
               .eigenvectors = {},
               .linear_share = std::vector<double>(d.count())};
   if (!has_shift(line)) {
@@ -119,7 +131,7 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
     return out;
   }
   const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
-  out.eigenvectors = fidelity(own, squared, labels);
+  out.eigenvectors = with_even_share(fidelity(own, squared, labels), even);
   out.linear_share = linear_shares(form, squared);
   if (!all_finite(out.linear_share))
     throw_overflow("the linear part of layer " + std::to_string(d.layer + 1));
@@ -128,7 +140,8 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
 
 Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
                        std::span<const uint32_t> labels) {
-  return fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels);
+  return with_even_share(fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels),
+                         even_share_of(model, d, a));
 }
 
 LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,

@@ -67,7 +67,7 @@ class GluModel {
 // A form without its linear part: its eigenvectors alone.
 GateLine without_shift(const GateLine& line);
 
-// gain 1, shift 0 for every layer.
+// The form of the weights for every layer.
 std::vector<GateLine> weights_lines(const GluModel& model);
 
 // Directions read through one form. A form is its eigenvectors and, where the lines have shifts, a linear

@@ -11,6 +11,7 @@
 #include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/nn/embedding.h"
+#include "glint/spectra/even.h"
 
 namespace glint {
 namespace {
@@ -161,6 +162,7 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
   const Matrix<double> squared = form_outputs(linalg_, pool(), view, without_shift(line), weights, x);
   LayerFidelity out;
   out.all = fidelity(model, form);
+  out.all.even_share = even_share(linalg_, pool(), view, weights, x).all;
   out.eigenvectors_r2 = fidelity(model, squared).r2;
   // The output along a token is linear in these: its variances and errors are squares of their moments.
   Matrix<double> error = form, error_squared = squared, linear = form;

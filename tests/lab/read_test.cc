@@ -41,6 +41,12 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   EXPECT_EQ(j["schema"], "glint-read/1");
   for (const char* form : {"weights", "calibrated", "local"})
     EXPECT_TRUE(j["fidelity"][form]["agreement"].is_number()) << form;
+  for (const char* form : {"weights", "calibrated"}) {
+    EXPECT_GE(j["fidelity"][form]["r2_scaled"], j["fidelity"][form]["r2"]) << form;
+    EXPECT_TRUE(j["fidelity"][form]["r2_centred"].is_number()) << form;
+    EXPECT_TRUE(j["fidelity"][form]["even_share"].is_number()) << form;
+  }
+  for (const auto& unit : j["units"]) EXPECT_TRUE(unit["even_share"].is_number());
   EXPECT_EQ(j["fidelity"]["local"]["agreement"], 1.0);
   EXPECT_TRUE(j["accuracy_model"].is_number());
   ASSERT_EQ(j["units"].size(), 2u);
