@@ -4,11 +4,14 @@
 
 namespace glint {
 
-Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines) {
+Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines,
+                        const std::string& over) {
   const std::string palette[] = {colors::kVermilion, colors::kBlue, colors::kGreen};
   Chart chart{.title = title,
               .x = {.label = "rank k of the eigenvector, or dimension of the subspace"},
-              .y = {.label = "similarity, mean |cos|", .min = 0.0, .max = 1.0},
+              .y = {.label = over.empty() ? "similarity, mean |cos|" : "mean |cos| \u00b1 1 sd over " + over,
+                    .min = 0.0,
+                    .max = 1.0},
               .series = {},
               .legend = Legend::outside,
               .width = 760};
@@ -21,16 +24,20 @@ Chart similarity_figure(const std::string& title, const std::vector<SimilarityLi
                    .color = palette[i % 3],
                    .stroke = Stroke::dashed,
                    .width = 1.5};
-    for (size_t r = 0; r < line.mean.size(); r++) {
-      Point p{.x = static_cast<double>(r + 1), .y = line.mean[r]};
-      if (r < line.spread.size()) {
-        p.lower = std::max(0.0, p.y - line.spread[r]);
-        p.upper = std::min(1.0, p.y + line.spread[r]);
+    const auto points = [](const std::vector<double>& mean, const std::vector<double>& spread) {
+      std::vector<Point> out;
+      for (size_t r = 0; r < mean.size(); r++) {
+        Point p{.x = static_cast<double>(r + 1), .y = mean[r]};
+        if (r < spread.size()) {
+          p.lower = std::max(0.0, p.y - spread[r]);
+          p.upper = std::min(1.0, p.y + spread[r]);
+        }
+        out.push_back(p);
       }
-      own.points.push_back(p);
-    }
-    for (size_t r = 0; r < line.control.size(); r++)
-      control.points.push_back({.x = static_cast<double>(r + 1), .y = line.control[r]});
+      return out;
+    };
+    own.points = points(line.mean, line.spread);
+    control.points = points(line.control, line.control_spread);
     most = std::max({most, line.mean.size(), line.control.size()});
     chart.series.push_back(std::move(own));
     if (!control.points.empty()) chart.series.push_back(std::move(control));

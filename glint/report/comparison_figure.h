@@ -12,8 +12,12 @@ struct SimilarityLine {
   std::string name;
   std::vector<double> mean, spread;  // element r belongs to rank r + 1; spread empty: no band
   std::vector<double> control;       // the same for the control: dashed, in the same colour
+  std::vector<double> control_spread = {};
 };
 
-Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines);
+// `over`: what the spread is one of, for instance "pairs"; empty where no line has a spread or a caption says
+// it.
+Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines,
+                        const std::string& over = "");
 
 }  // namespace glint

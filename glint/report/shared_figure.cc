@@ -31,7 +31,7 @@ Figure shared_figure(const SharedPlot& plot) {
                       : kTile;
   const double left = kEdge + names + 12, step = kTile + kGap, cells = kTop + tile_h + 26;
   const double width = std::max({left + static_cast<double>(plot.directions.size()) * step + kEdge,
-                                 svg::text_width(plot.title, svg::kTitleFont) + 2 * kEdge,
+                                 svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 2 * kEdge,
                                  svg::text_width(plot.note, 11) + 2 * kEdge + 172});
   const double bottom = cells + kCell * static_cast<double>(plot.units.size());
   const double height = bottom + kBarHeight + 18;
