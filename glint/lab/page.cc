@@ -11,6 +11,7 @@
 #include "glint/lab/page_run.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
+#include "glint/spectra/usual.h"
 #include "glint/train/run_dir.h"
 
 namespace glint {
@@ -79,6 +80,22 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
   return most;
 }
 
+// So many training images give the means of the classes.
+constexpr size_t kUsualImages = 5000;
+
+UsualInputs usual_inputs_of(Run& run, const Activations& test) {
+  const ImageReading& reading = run.image_reading();
+  const ImageSet& train = run.images().train;
+  std::vector<uint32_t> rows, labels;
+  const size_t step = std::max<size_t>(1, train.count() / kUsualImages);
+  for (size_t i = 0; i < train.count(); i += step) {
+    rows.push_back(static_cast<uint32_t>(i));
+    labels.push_back(train.labels[i]);
+  }
+  const Activations seen = reading.run(train, reading.last(), rows);
+  return usual_inputs(seen.inputs, labels, reading.model().config.classes, test.inputs);
+}
+
 PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
                  ConstMatrixView<uint8_t> shown) {
   const ImageModel& model = run.image().model;
@@ -103,6 +120,9 @@ PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const Ima
   page.logits = Matrix<float>(shown.rows(), model.config.classes);
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
   page.half_deviation = half_deviation(model, engine, shown, page.logits);
+  UsualInputs usual = usual_inputs_of(run, pass);
+  page.usual_means = std::move(usual.means);
+  page.usual_limit = usual.limit;
 
   page.run = page_run_info(run.directory());
   page.metrics = read_metrics(run.directory());

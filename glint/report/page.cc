@@ -59,6 +59,9 @@ ordered_json run_json(const PageRun& run, bool half) {
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
+  j["usual"] = {{"means", packed_json(pack_f32(run.usual_means.span(),
+                                               {run.usual_means.rows(), run.usual_means.cols()}))},
+                {"limit", run.usual_limit}};
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);
   return j;
