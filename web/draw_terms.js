@@ -38,7 +38,7 @@ function termCard(drawing) {
       value.textContent = t.removed ? "removed" : signed(t.contribution);
       lambda.textContent = `λ ${number(t.lambda, 2)}`;
       lambda.setAttribute("href", context.href({ view: "spectra", class: String(chosen), rank: String(t.rank + 1) }));
-      lambda.setAttribute("aria-label", `${title}, λ ${number(t.lambda)}: show in Spectra`);
+      lambda.setAttribute("aria-label", `${title}, λ ${number(t.lambda, 2)}: show in Spectra`);
       button.setAttribute("aria-pressed", String(t.removed));
       button.setAttribute("aria-label", `Remove ${title.toLowerCase()}, which contributes ${signed(t.whole)}`);
       button.title = t.removed ? "Put it back" : "Take it away and see the answer change";

@@ -64,13 +64,15 @@ export class Drawing {
     });
   }
 
-  /** What they span, as an orthonormal basis. @param {string[]} names */
+  /** What they span in the layer's input, as an orthonormal basis. The entry of a bias, whose input is always 1, is left
+   * out. @param {string[]} names */
   directions(names) {
     const { model, run } = this;
     return model.cached(`removed ${names.join(",")}`, () => orthonormal(names.map((name) => {
       const [form, c, rank] = name.split(".");
       const found = /** @type {import("./data.js").Form} */ (run.forms.find((f) => f.name === form));
-      return Float64Array.from(/** @type {ArrayLike<number>} */ (model.eigenvector(found, Number(c), Number(rank) - 1)));
+      const vector = /** @type {ArrayLike<number>} */ (model.eigenvector(found, Number(c), Number(rank) - 1));
+      return Float64Array.from(vector).slice(0, model.layerWidth(model.last));
     })), 4);
   }
 

@@ -5,8 +5,7 @@ import { gates, shrink } from "glint/gates";
 import { dot, eigenvectorAt, matvec, matvecTransposed, normed, strongestEigenpair } from "glint/linalg";
 
 /** @typedef {import("./data.js").Run} Run @typedef {import("./data.js").Form} Form */
-/** `u` is what the layer reads, `one` what stands for the 1 that its biases append, `x` what it got.
- * @typedef {{u: Float64Array, one: number, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
+/** `x` is what the layer gets and `u` what it reads of it. @typedef {{u: Float64Array, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
 /** @typedef {{logits: Float64Array, layers: LayerState[]}} Pass */
 
 // As in glint/spectra/forms.h: nearer to 0 than this gain allows, the rest of the line is a shift.
@@ -65,31 +64,16 @@ export class Model {
     /** @type {LayerState[]} */
     const states = [];
     for (let i = 0; i < layers; i++) {
-      const { u, one } = this.without(norm === "rms" ? normed(x) : x, i === this.last ? removed : []);
-      const bias = this.bias(`blocks.${i}`);
-      const z = matvec(this.weight(`blocks.${i}`), 2 * h, this.layerWidth(i), u, bias && one !== 1 ? bias.map((b) => one * b) : bias);
+      const u = without(norm === "rms" ? normed(x) : x, i === this.last ? removed : []);
+      const z = matvec(this.weight(`blocks.${i}`), 2 * h, this.layerWidth(i), u, this.bias(`blocks.${i}`));
       const l = z.subarray(0, h);
       const r = z.subarray(h);
       const y = new Float64Array(h);
       for (let k = 0; k < h; k++) y[k] = this.gate(l[k], this.config) * r[k] + (residual ? x[k] : 0);
-      states.push({ u, one, l, r, x });
+      states.push({ u, l, r, x });
       x = y;
     }
     return { logits: matvec(this.weight("head"), this.classes, h, x, this.bias("head")), layers: states };
-  }
-
-  /** An input without some directions. With biases they are directions of the input and its 1, which then changes too.
-   * @param {Float64Array} u @param {Float64Array[]} basis */
-  without(u, basis) {
-    if (basis.length === 0) return { u, one: 1 };
-    const all = new Float64Array(this.formWidth);
-    all.set(u);
-    if (this.config.bias) all[u.length] = 1;
-    for (const v of basis) {
-      const s = dot(v, all);
-      for (let j = 0; j < all.length; j++) all[j] -= s * v[j];
-    }
-    return { u: all.slice(0, u.length), one: this.config.bias ? all[u.length] : 1 };
   }
 
   /** What the form leaves to the side: the residual's path and the bias of the head. @param {Pass} pass
@@ -139,11 +123,11 @@ export class Model {
 
   /** The input of the form: that of the last layer, and a 1 where there are biases. @param {Pass} pass */
   formInput(pass) {
-    const { u, one } = pass.layers[this.last];
+    const { u } = pass.layers[this.last];
     if (!this.config.bias) return u;
     const out = new Float64Array(u.length + 1);
     out.set(u);
-    out[u.length] = one;
+    out[u.length] = 1;
     return out;
   }
 
@@ -315,6 +299,16 @@ export class Model {
     this.cache.set(key, made);
     return made;
   }
+}
+
+/** An input without some directions. @param {Float64Array} u @param {Float64Array[]} basis orthonormal */
+function without(u, basis) {
+  const out = basis.length ? u.slice() : u;
+  for (const v of basis) {
+    const s = dot(v, out);
+    for (let j = 0; j < out.length; j++) out[j] -= s * v[j];
+  }
+  return out;
 }
 
 /** @param {ArrayLike<number>} logits */

@@ -173,18 +173,21 @@ await check("eigenvectors taken away: the model itself answers without them, and
       const pixels = Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255);
       const form = data.runs[0].forms[0];
       const pass = model.forward(pixels);
-      // By hand: x - v (v.x) for the two strongest, which are orthogonal; then the last layer and the head.
-      const x = Float64Array.from(model.formInput(pass));
-      const w = x.length, d = pass.layers[model.last].u.length, h = model.hidden;
-      for (const rank of [0, 1]) {
-        const v = model.eigenvector(form, 2, rank);
-        let p = 0;
-        for (let j = 0; j < w; j++) p += v[j] * x[j];
-        for (let j = 0; j < w; j++) x[j] -= p * v[j];
-      }
+      // By hand: x less its projection on the plane of the two strongest, then the last layer and the head.
+      const x = Float64Array.from(pass.layers[model.last].u);
+      const d = x.length, h = model.hidden;
+      const inner = (/** @type {ArrayLike<number>} */ a, /** @type {ArrayLike<number>} */ b) => {
+        let sum = 0;
+        for (let j = 0; j < d; j++) sum += a[j] * b[j];
+        return sum;
+      };
+      const [v, w] = [0, 1].map((rank) => model.eigenvector(form, 2, rank));
+      const [vv, vw, ww, vx, wx] = [inner(v, v), inner(v, w), inner(w, w), inner(v, x), inner(w, x)];
+      const [a, b] = [(vx * ww - wx * vw) / (vv * ww - vw * vw), (wx * vv - vx * vw) / (vv * ww - vw * vw)];
+      for (let j = 0; j < d; j++) x[j] -= a * v[j] + b * w[j];
       const weight = model.weight(`blocks.${model.last}`), bias = model.bias(`blocks.${model.last}`), head = model.weight("head");
       const row = (/** @type {number} */ k) => {
-        let sum = bias ? bias[k] * x[d] : 0;
+        let sum = bias ? bias[k] : 0;
         for (let j = 0; j < d; j++) sum += weight[k * d + j] * x[j];
         return sum;
       };
