@@ -6,7 +6,7 @@ import { dot, eigenvectorAt, matvec, matvecTransposed, normed, strongestEigenpai
 
 /** @typedef {import("./data.js").Run} Run @typedef {import("./data.js").Form} Form */
 /** `x` is what the layer gets and `u` what it reads of it. @typedef {{u: Float64Array, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
-/** @typedef {{logits: Float64Array, layers: LayerState[]}} Pass */
+/** `gains` keeps those of forms that depend on the input. @typedef {{logits: Float64Array, layers: LayerState[], gains: Map<Form, ArrayLike<number>>}} Pass */
 
 // As in glint/spectra/forms.h: nearer to 0 than this gain allows, the rest of the line is a shift.
 const LOCAL_GAIN = 16;
@@ -73,7 +73,7 @@ export class Model {
       states.push({ u, l, r, x });
       x = y;
     }
-    return { logits: matvec(this.weight("head"), this.classes, h, x, this.bias("head")), layers: states };
+    return { logits: matvec(this.weight("head"), this.classes, h, x, this.bias("head")), layers: states, gains: new Map() };
   }
 
   /** What the form leaves to the side: the residual's path and the bias of the head. @param {Pass} pass
@@ -92,10 +92,16 @@ export class Model {
     return Float64Array.from(gain.values, (a, k) => a / shrink(slope.values[k] * size, power));
   }
 
-  /** The length of the last layer's input, without the 1 of biases. @param {Pass} pass */
-  inputSize(pass) {
-    const { u } = pass.layers[this.last];
-    return Math.sqrt(dot(u, u));
+  /** Those of this very input, whose size is its length without the 1 of biases. @param {Pass} pass @param {Form} form
+   * @returns {ArrayLike<number>} */
+  gainsAt(pass, form) {
+    let gains = pass.gains.get(form);
+    if (!gains) {
+      const { u } = pass.layers[this.last];
+      gains = this.gains(form, Math.sqrt(dot(u, u)));
+      pass.gains.set(form, gains);
+    }
+    return gains;
   }
 
   /** Logits read through a form: gate(l) replaced by gain l + shift. `form` null: the local one, whose lines go
@@ -104,7 +110,7 @@ export class Model {
     const { l, r } = pass.layers[this.last];
     const h = this.hidden;
     const y = new Float64Array(h);
-    const gains = form && this.gains(form, this.inputSize(pass));
+    const gains = form && this.gainsAt(pass, form);
     for (let k = 0; k < h; k++) {
       let gain = gains ? gains[k] : 0;
       let shift = form ? (form.shift?.values[k] ?? 0) : 0;
@@ -136,7 +142,7 @@ export class Model {
   quadraticPart(pass, form, c) {
     const { l, r } = pass.layers[this.last];
     const head = this.weight("head");
-    const gains = this.gains(form, this.inputSize(pass));
+    const gains = this.gainsAt(pass, form);
     let sum = 0;
     for (let k = 0; k < this.hidden; k++) sum += head[c * this.hidden + k] * gains[k] * l[k] * r[k];
     return sum;
@@ -154,7 +160,7 @@ export class Model {
       const z = matvec(this.weight(`blocks.${this.last}`), 2 * this.hidden, d, v, bias);
       return Float64Array.from({ length: this.hidden }, (_, k) => this.weight("head")[c * this.hidden + k] * z[k] * z[k + this.hidden]);
     });
-    return dot(units, this.gains(form, this.inputSize(pass)));
+    return dot(units, this.gainsAt(pass, form));
   }
 
   /** Is the eigenvector of this rank (0: the largest value) in the file? @param {number} rank */

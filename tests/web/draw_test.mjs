@@ -1,5 +1,6 @@
 // The view Draw in a real browser: on a phone, with an empty pad, with strange drawings, with a hundred classes, and
 // with eigenvectors taken away. Arguments: the folder of pages that page_test.sh made, and a page of 100 classes.
+import { readFileSync } from "node:fs";
 import { axeFindings, check, expect, expectQuiet, finish, open, openBrowser, stroke } from "./harness.mjs";
 
 const [folder, hundred] = process.argv.slice(2);
@@ -215,6 +216,34 @@ await check("eigenvectors taken away: the model itself answers without them, and
     expect((await logits(again.page)).join() === after.join(), `${name}: the link shows the same`);
     await again.close();
   }
+});
+
+await check("every reading of an image is the program's to 1e-4", async () => {
+  const forms = new Set();
+  let most = 0;
+  for (const name of ["main", "gelu", "silu", "shrunk"]) {
+    const { page, close } = await open(browser, `${folder}/${name}.html`);
+    for (const image of [0, 7, 11]) {
+      const own = await page.evaluate(async (/** @type {number} */ i) => {
+        // @ts-ignore names of the page's import map
+        const [{ readData }, { Model }] = await Promise.all([import("glint/data"), import("glint/model")]);
+        const data = await readData();
+        const model = new Model(data.runs[0], 28, 28);
+        const pass = model.forward(Float32Array.from(data.images.pixels.values.subarray(i * 784, (i + 1) * 784), (v) => v / 255));
+        return Object.fromEntries(model.run.forms.map((/** @type {any} */ f) => [f.name, [...model.readLogits(pass, f)]]));
+      }, image);
+      for (const c of JSON.parse(readFileSync(`${folder}/${name}-${image}.json`, "utf8")).classes) {
+        for (const [form, read] of Object.entries(own)) {
+          most = Math.max(most, Math.abs(read[c.index] - c[form].total) / Math.max(1, Math.abs(c[form].total)));
+          forms.add(form);
+        }
+      }
+    }
+    await close();
+  }
+  expect(["weights", "calibrated"].every((f) => forms.has(f)), `only ${[...forms]} were read`);
+  expect(most <= 1e-4, `a reading differs by ${most}`);
+  return `${[...forms].join(", ")}: at most ${most.toExponential(1)}`;
 });
 
 await check("a bilinear model loses exactly what its reading expects", async () => {

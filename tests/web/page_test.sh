@@ -52,6 +52,15 @@ expect_code 0
 run page "$work/many/run" --out "$work/many/page.html" --quiet
 expect_code 0
 
+# What the program reads of some images, form by form.
+for name in main gelu silu shrunk; do
+  for image in 0 7 11; do
+    run explain "$work/$name" --index $image --class 0..9 --json --no-figures
+    expect_code 0
+    cp "$work/out" "$work/pages/$name-$image.json"
+  done
+done
+
 # A model that came as weights and config.json, without any record of its training.
 run export "$work/main" --hf "$work/foreign" --quiet
 expect_code 0
