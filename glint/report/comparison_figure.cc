@@ -24,20 +24,16 @@ Chart similarity_figure(const std::string& title, const std::vector<SimilarityLi
                    .color = palette[i % 3],
                    .stroke = Stroke::dashed,
                    .width = 1.5};
-    const auto points = [](const std::vector<double>& mean, const std::vector<double>& spread) {
-      std::vector<Point> out;
-      for (size_t r = 0; r < mean.size(); r++) {
-        Point p{.x = static_cast<double>(r + 1), .y = mean[r]};
-        if (r < spread.size()) {
-          p.lower = std::max(0.0, p.y - spread[r]);
-          p.upper = std::min(1.0, p.y + spread[r]);
-        }
-        out.push_back(p);
+    for (size_t r = 0; r < line.mean.size(); r++) {
+      Point p{.x = static_cast<double>(r + 1), .y = line.mean[r]};
+      if (r < line.spread.size()) {
+        p.lower = std::max(0.0, p.y - line.spread[r]);
+        p.upper = std::min(1.0, p.y + line.spread[r]);
       }
-      return out;
-    };
-    own.points = points(line.mean, line.spread);
-    control.points = points(line.control, line.control_spread);
+      own.points.push_back(p);
+    }
+    for (size_t r = 0; r < line.control.size(); r++)
+      control.points.push_back({.x = static_cast<double>(r + 1), .y = line.control[r]});
     most = std::max({most, line.mean.size(), line.control.size()});
     chart.series.push_back(std::move(own));
     if (!control.points.empty()) chart.series.push_back(std::move(control));

@@ -12,7 +12,6 @@ struct SimilarityLine {
   std::string name;
   std::vector<double> mean, spread;  // element r belongs to rank r + 1; spread empty: no band
   std::vector<double> control;       // the same for the control: dashed, in the same colour
-  std::vector<double> control_spread = {};
 };
 
 // `over`: what the spread is one of, for instance "pairs"; empty where no line has a spread or a caption says
