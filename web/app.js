@@ -19,7 +19,7 @@ import { LanguageModel } from "glint/language";
  *   set: (patch: Record<string, string | null>) => void,
  *   href: (patch: Record<string, string | null>) => string}} Context
  * @typedef {{element: HTMLElement, update: () => void}} View
- * @typedef {{id: string, title: string, fits: (data: import("./data.js").PageData) => boolean,
+ * @typedef {{id: string, title: string, short?: string, fits: (data: import("./data.js").PageData) => boolean,
  *   make: (context: Context) => View}} ViewKind
  */
 
@@ -74,7 +74,8 @@ function start(data) {
   about.replaceChildren(h("div", { class: "run-line" }, runChoice ? runChoice.element : name), facts);
 
   for (const kind of kinds) {
-    const link = h("a", { href: "#view=" + kind.id, "data-view": kind.id }, kind.title);
+    const link = h("a", { href: "#view=" + kind.id, "data-view": kind.id }, kind.short
+      ? [h("span", { class: "long" }, kind.title), h("span", { class: "short" }, kind.short)] : kind.title);
     links.push(link);
     nav.append(link);
   }

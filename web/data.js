@@ -4,23 +4,26 @@
  * @typedef {{dtype: "f32" | "f16" | "u8", shape: number[], deflate?: boolean, data: string}} PackedArray
  * @typedef {{values: Float32Array, shape: number[]}} Tensor
  * @typedef {{correlation: number, r2: number, agreement: number, accuracyModel: number, accuracyForm: number,
- *   unitR2: number[], inputs: number}} Fidelity
- * @typedef {{name: string, gain: Tensor, shift?: Tensor, below: Tensor[], values: Tensor, vectors: Tensor,
- *   pictures?: {values: Uint8Array, shape: number[]}, accuracy?: Tensor,
- *   agreement?: Tensor, fidelity: Fidelity}} Form
+ *   unitR2: number[], inputs: number, r2Scaled?: number, evenShare?: number}} Fidelity
+ * @typedef {{r2: number, agreement: number}} Control
+ * @typedef {{name: string, gain: Tensor, shift?: Tensor, slope?: Tensor, power?: number, size?: number, below: Tensor[],
+ *   values: Tensor, vectors: Tensor, pictures?: {values: Uint8Array, shape: number[]}, accuracy?: Tensor,
+ *   agreement?: Tensor, fidelity: Fidelity, linearShare?: number[], controls?: {linear: Control, untrained: Control}}} Form
  * @typedef {{layers: number, d_model: number, d_hidden: number, inputs: number, classes: number, gate: string,
  *   c: number, lambda: number, p: number, bias: boolean, residual: boolean, norm: string}} Config
  * @typedef {{name: string, data: string, config: Config, parameters: number, classNames: string[],
  *   gate: {name: string, title: string, value: string, options: Record<string, number>}, halfDeviation?: number,
- *   tensors: Record<string, Tensor>, strongest: number, forms: Form[], logits: Tensor,
+ *   tensors: Record<string, Tensor>, strongest: number, forms: Form[], form?: string, logits: Tensor,
+ *   usual: {means: Tensor, limit: number},
  *   run: Record<string, any>, metrics: Record<string, any>[]}} Run
  * @typedef {{gain: Tensor, shift?: Tensor, tokenR2: Tensor, tokenEigenvectorsR2?: Tensor, tokenLinearShare?: Tensor,
- *   fidelity: {correlation: number, r2: number, eigenvectorsR2: number, linearShare: number, inputs: number}}} GateLine
+ *   fidelity: {correlation: number, r2: number, eigenvectorsR2: number, linearShare: number, inputs: number,
+ *     r2Scaled?: number, evenShare?: number}}} GateLine
  * @typedef {{name: string, lines: GateLine[]}} LanguageForm one line a layer
  * @typedef {{name: string, data: string, parameters: number, gate: Run["gate"], halfDeviation?: number,
  *   config: {layers: number, d_model: number, d_hidden: number, heads: number, context: number, vocab: number, gate: string,
  *     c: number, lambda: number, p: number}, tensors: Record<string, Tensor>, tokenizer: {values: Uint8Array, shape: number[]},
- *   sample: string, forms: LanguageForm[], run: Record<string, any>, metrics: Record<string, any>[]}} LanguageRun
+ *   sample: string, forms: LanguageForm[], form?: string, run: Record<string, any>, metrics: Record<string, any>[]}} LanguageRun
  * @typedef {{what: string, total: number, height: number, width: number,
  *   pixels: {values: Uint8Array, shape: number[]}, labels: {values: Uint8Array, shape: number[]}}} Images
  * @typedef {{kind: string, version: string, linalg?: string, images: Images, runs: Run[]}} PageData

@@ -21,7 +21,7 @@ function sigmoid(x) {
 }
 
 /** (1 + t^p)^(1/p) for t >= 0, without overflow. @param {number} t @param {number} p */
-function shrink(t, p) {
+export function shrink(t, p) {
   if (p === 1) return 1 + t;
   const more = Math.max(t, 1);
   return more * (1 + (Math.min(t, 1) / more) ** p) ** (1 / p);

@@ -13,8 +13,8 @@ export function layerOf(context) {
 
 /** @param {Context} context @returns {import("./data.js").LanguageForm} */
 export function languageForm(context) {
-  const { forms } = languageOf(context).run;
-  return forms.find((f) => f.name === context.state.form) ?? forms[forms.length - 1];
+  const { forms, form } = languageOf(context).run;
+  return forms.find((f) => f.name === context.state.form) ?? forms.find((f) => f.name === form) ?? forms[forms.length - 1];
 }
 
 /** A token to begin with: one that people know, or the first that is a word. @param {Context} context */
@@ -72,8 +72,10 @@ export function languageControls(context) {
       const id = direction.terms[0].id;
       const one = direction.terms.length === 1
         ? `R² ${fixed(tokenR2.values[id], 3)} for ${direction.name}${parts(tokenEigenvectorsR2?.values[id], tokenLinearShare?.values[id])}; ` : "";
+      const more = [fidelity.r2Scaled === undefined ? "" : `R² ${fixed(fidelity.r2Scaled, 3)} after the best single factor, `,
+        fidelity.evenShare === undefined ? "" : `even share of the layer ${percent(fidelity.evenShare)}, `].join("");
       said.replaceChildren(h("strong", {}, `${chosen.name} reading of layer ${at + 1}`),
-        `: ${one}R² ${fixed(fidelity.r2, 3)}${one ? "" : parts(fidelity.eigenvectorsR2, fidelity.linearShare)}, correlation ${fixed(fidelity.correlation, 3)} ` +
+        `: ${one}R² ${fixed(fidelity.r2, 3)}${one ? "" : parts(fidelity.eigenvectorsR2, fidelity.linearShare)}, ${more}correlation ${fixed(fidelity.correlation, 3)} ` +
         `over all that the layer adds, at ${whole(fidelity.inputs)} tokens of validation stories.`);
     },
   };

@@ -1,12 +1,12 @@
 // The image model in the page: the forward pass as the program computes it, and the readings of its last layer
 // as quadratic forms.
 //   x_0 = E p (+ b);  x_{i+1} = gate(L u) * (R u) (+ x_i), u = norm(x_i);  logits = H x_n (+ b)
-import { gates } from "glint/gates";
+import { gates, shrink } from "glint/gates";
 import { dot, eigenvectorAt, matvec, matvecTransposed, normed, strongestEigenpair } from "glint/linalg";
 
 /** @typedef {import("./data.js").Run} Run @typedef {import("./data.js").Form} Form */
-/** @typedef {{u: Float64Array, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
-/** @typedef {{logits: Float64Array, layers: LayerState[]}} Pass */
+/** `x` is what the layer gets and `u` what it reads of it. @typedef {{u: Float64Array, l: Float64Array, r: Float64Array, x: Float64Array}} LayerState */
+/** `gains` keeps those of forms that depend on the input. @typedef {{logits: Float64Array, layers: LayerState[], gains: Map<Form, ArrayLike<number>>}} Pass */
 
 // As in glint/spectra/forms.h: nearer to 0 than this gain allows, the rest of the line is a shift.
 const LOCAL_GAIN = 16;
@@ -55,15 +55,16 @@ export class Model {
     return this.config.layers === 1;
   }
 
-  /** @param {ArrayLike<number>} pixels in 0..1 @returns {Pass} */
-  forward(pixels) {
+  /** @param {ArrayLike<number>} pixels in 0..1 @param {Float64Array[]} [removed] an orthonormal basis of what is taken
+   * out of the last layer's input; nothing is normalised again @returns {Pass} */
+  forward(pixels, removed = []) {
     const { d_model: d, inputs, layers, norm, residual } = this.config;
     const h = this.hidden;
     let x = matvec(this.weight("embed"), d, inputs, pixels, this.bias("embed"));
     /** @type {LayerState[]} */
     const states = [];
     for (let i = 0; i < layers; i++) {
-      const u = norm === "rms" ? normed(x) : x;
+      const u = without(norm === "rms" ? normed(x) : x, i === this.last ? removed : []);
       const z = matvec(this.weight(`blocks.${i}`), 2 * h, this.layerWidth(i), u, this.bias(`blocks.${i}`));
       const l = z.subarray(0, h);
       const r = z.subarray(h);
@@ -72,7 +73,7 @@ export class Model {
       states.push({ u, l, r, x });
       x = y;
     }
-    return { logits: matvec(this.weight("head"), this.classes, h, x, this.bias("head")), layers: states };
+    return { logits: matvec(this.weight("head"), this.classes, h, x, this.bias("head")), layers: states, gains: new Map() };
   }
 
   /** What the form leaves to the side: the residual's path and the bias of the head. @param {Pass} pass
@@ -83,14 +84,35 @@ export class Model {
     return bias + (this.config.residual ? dot(head, pass.layers[this.last].x) : 0);
   }
 
+  /** The gains of a form at the size of an input: those of a scaled form shrink as the input grows.
+   * @param {Form} form @param {number} size @returns {ArrayLike<number>} */
+  gains(form, size) {
+    const { gain, slope, power = 1 } = form;
+    if (!slope) return gain.values;
+    return Float64Array.from(gain.values, (a, k) => a / shrink(slope.values[k] * size, power));
+  }
+
+  /** Those of this very input, whose size is its length without the 1 of biases. @param {Pass} pass @param {Form} form
+   * @returns {ArrayLike<number>} */
+  gainsAt(pass, form) {
+    let gains = pass.gains.get(form);
+    if (!gains) {
+      const { u } = pass.layers[this.last];
+      gains = this.gains(form, Math.sqrt(dot(u, u)));
+      pass.gains.set(form, gains);
+    }
+    return gains;
+  }
+
   /** Logits read through a form: gate(l) replaced by gain l + shift. `form` null: the local one, whose lines go
    * through the points of this very input. @param {Pass} pass @param {Form | null} form */
   readLogits(pass, form) {
     const { l, r } = pass.layers[this.last];
     const h = this.hidden;
     const y = new Float64Array(h);
+    const gains = form && this.gainsAt(pass, form);
     for (let k = 0; k < h; k++) {
-      let gain = form ? form.gain.values[k] : 0;
+      let gain = gains ? gains[k] : 0;
       let shift = form ? (form.shift?.values[k] ?? 0) : 0;
       if (!form) {
         const value = this.gate(l[k], this.config);
@@ -107,7 +129,7 @@ export class Model {
 
   /** The input of the form: that of the last layer, and a 1 where there are biases. @param {Pass} pass */
   formInput(pass) {
-    const u = pass.layers[this.last].u;
+    const { u } = pass.layers[this.last];
     if (!this.config.bias) return u;
     const out = new Float64Array(u.length + 1);
     out.set(u);
@@ -120,9 +142,25 @@ export class Model {
   quadraticPart(pass, form, c) {
     const { l, r } = pass.layers[this.last];
     const head = this.weight("head");
+    const gains = this.gainsAt(pass, form);
     let sum = 0;
-    for (let k = 0; k < this.hidden; k++) sum += head[c * this.hidden + k] * form.gain.values[k] * l[k] * r[k];
+    for (let k = 0; k < this.hidden; k++) sum += head[c * this.hidden + k] * gains[k] * l[k] * r[k];
     return sum;
+  }
+
+  /** The weight v'Qv of a stored eigenvector for this input: its eigenvalue, but for a scaled form, whose Q depends
+   * on the input's size while its eigenvectors are those of the usual size. @param {Pass} pass @param {Form} form
+   * @param {number} c @param {number} rank */
+  eigenvalue(pass, form, c, rank) {
+    if (!form.slope) return form.values.values[c * this.formWidth + rank];
+    const units = this.cached(`units ${form.name} ${c} ${rank}`, () => {
+      const d = this.layerWidth(this.last);
+      const v = /** @type {ArrayLike<number>} */ (this.eigenvector(form, c, rank));
+      const bias = this.bias(`blocks.${this.last}`)?.map((b) => b * v[d]);
+      const z = matvec(this.weight(`blocks.${this.last}`), 2 * this.hidden, d, v, bias);
+      return Float64Array.from({ length: this.hidden }, (_, k) => this.weight("head")[c * this.hidden + k] * z[k] * z[k + this.hidden]);
+    });
+    return dot(units, this.gainsAt(pass, form));
   }
 
   /** Is the eigenvector of this rank (0: the largest value) in the file? @param {number} rank */
@@ -155,7 +193,7 @@ export class Model {
       eigenvectorAt(this.interaction(form, c), w, form.values.values[c * w + rank]));
   }
 
-  /** Q of one class: 1/2 (L' diag(q) R + R' diag(q) L), q_h = gain_h head[c, h]. @param {Form} form
+  /** Q of one class at the usual size of an input: 1/2 (L' diag(q) R + R' diag(q) L), q_h = gain_h head[c, h]. @param {Form} form
    * @param {number} c @returns {Float64Array} */
   interaction(form, c) {
     return this.cached("interaction " + form.name + " " + c, () => {
@@ -164,6 +202,7 @@ export class Model {
       const weight = this.weight(`blocks.${this.last}`);
       const bias = this.bias(`blocks.${this.last}`);
       const head = this.weight("head");
+      const gains = this.gains(form, form.size ?? 0);
       const half = new Float64Array(w * w);
       const l = new Float64Array(w);
       const r = new Float64Array(w);
@@ -173,7 +212,7 @@ export class Model {
           r[j] = weight[(k + this.hidden) * d + j];
         }
         if (bias) [l[d], r[d]] = [bias[k], bias[k + this.hidden]];
-        const q = head[c * this.hidden + k] * form.gain.values[k];
+        const q = head[c * this.hidden + k] * gains[k];
         for (let i = 0; i < w; i++) {
           const s = q * l[i];
           for (let j = 0; j < w; j++) half[i * w + j] += s * r[j];
@@ -266,6 +305,16 @@ export class Model {
     this.cache.set(key, made);
     return made;
   }
+}
+
+/** An input without some directions. @param {Float64Array} u @param {Float64Array[]} basis orthonormal */
+function without(u, basis) {
+  const out = basis.length ? u.slice() : u;
+  for (const v of basis) {
+    const s = dot(v, out);
+    for (let j = 0; j < out.length; j++) out[j] -= s * v[j];
+  }
+  return out;
 }
 
 /** @param {ArrayLike<number>} logits */

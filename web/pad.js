@@ -58,6 +58,10 @@ export function averaged(ink, height, width) {
   return out.map((v) => v / (UNIT * UNIT));
 }
 
+/** @typedef {{x: number, y: number}} Place @typedef {{pen: number, points: Place[]}} Stroke */
+
+const MOST_UNDONE = 100;
+
 export class Pad {
   /** @param {{height: number, width: number, centre: boolean, changed: (done: boolean) => void}} setup */
   constructor({ height, width, centre, changed }) {
@@ -76,11 +80,14 @@ export class Pad {
     this.small = document.createElement("canvas");
     /** An image that was picked instead of drawn. @type {Float32Array | null} */
     this.picked = null;
-    /** @type {{x: number, y: number} | null} */
-    this.at = null;
+    /** What was drawn. @type {Stroke[]} */
+    this.strokes = [];
+    /** What was there before each stroke, the last one at the end. @type {{picked: Float32Array | null, strokes: Stroke[]}[]} */
+    this.past = [];
+    this.drawing = false;
     this.cursor = { x: this.ink.width / 2, y: this.ink.height / 2, down: false, shown: false };
     this.canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { class: "pad", tabindex: 0, role: "application",
-      "aria-label": "Drawing pad. With the keyboard: arrows move the pen, Space puts it down or lifts it, Delete clears.",
+      "aria-label": "Drawing pad. With the keyboard: arrows move the pen, Space puts it down or lifts it, Control and Z undo, Delete clears.",
       width: this.ink.width, height: this.ink.height,
       onpointerdown: (/** @type {PointerEvent} */ e) => this.down(e),
       onpointermove: (/** @type {PointerEvent} */ e) => this.move(e),
@@ -100,61 +107,82 @@ export class Pad {
     if (e.button !== 0) return;
     e.preventDefault();
     this.canvas.setPointerCapture(e.pointerId);
-    this.cursor.shown = false;
-    this.begin();
-    this.at = this.place(e);
-    this.line(this.at, this.at);
+    this.cursor.shown = this.cursor.down = false;
+    this.drawing = true;
+    this.begin(this.place(e));
   }
 
   /** @param {PointerEvent} e */
   move(e) {
-    if (!this.at) return;
+    if (!this.drawing) return;
     const events = e.getCoalescedEvents?.() ?? [];
-    for (const one of events.length ? events : [e]) {
-      const next = this.place(one);
-      this.stroke(this.at, next);
-      this.at = next;
-    }
+    for (const one of events.length ? events : [e]) this.extend(this.place(one));
     this.show();
     this.changed(false);
   }
 
   up() {
-    if (!this.at) return;
-    this.at = null;
+    if (!this.drawing) return;
+    this.drawing = false;
     this.changed(true);
   }
 
-  /** A stroke on a picked image starts a drawing of its own. */
-  begin() {
+  /** Puts the pen down. A stroke on a picked image starts a drawing of its own. @param {Place} at */
+  begin(at) {
+    this.remember();
     if (this.picked) this.wipe();
+    this.strokes = [...this.strokes, { pen: this.pen, points: [at] }];
+    this.segment(this.pen, at, at);
+    this.show();
+    this.changed(false);
+  }
+
+  /** @param {Place} to */
+  extend(to) {
+    const { pen, points } = this.strokes[this.strokes.length - 1];
+    this.segment(pen, points[points.length - 1], to);
+    points.push(to);
+  }
+
+  remember() {
+    this.past.push({ picked: this.picked, strokes: this.strokes });
+    if (this.past.length > MOST_UNDONE) this.past.shift();
+  }
+
+  /** Takes the last stroke back, or the clearing. */
+  undo() {
+    const before = this.past.pop();
+    if (!before) return;
+    this.wipe();
+    this.cursor.down = this.drawing = false;
+    this.picked = before.picked;
+    this.strokes = before.strokes;
+    for (const { pen, points } of this.strokes) points.forEach((to, i) => this.segment(pen, points[Math.max(0, i - 1)], to));
+    this.show();
+    this.changed(true);
   }
 
   wipe() {
     this.picked = null;
+    this.strokes = [];
     this.context.clearRect(0, 0, this.ink.width, this.ink.height);
   }
 
   clear() {
+    if (!this.empty) this.remember();
     this.wipe();
+    this.cursor.down = false;
     this.show();
     this.changed(true);
   }
 
-  /** @param {{x: number, y: number}} from @param {{x: number, y: number}} to */
-  stroke(from, to) {
-    this.context.lineWidth = this.pen;
+  /** @param {number} pen @param {Place} from @param {Place} to */
+  segment(pen, from, to) {
+    this.context.lineWidth = pen;
     this.context.beginPath();
     this.context.moveTo(from.x, from.y);
     this.context.lineTo(to.x + (from.x === to.x && from.y === to.y ? 0.01 : 0), to.y);
     this.context.stroke();
-  }
-
-  /** @param {{x: number, y: number}} from @param {{x: number, y: number}} to */
-  line(from, to) {
-    this.stroke(from, to);
-    this.show();
-    this.changed(false);
   }
 
   /** @param {KeyboardEvent} e */
@@ -163,18 +191,21 @@ export class Pad {
     const c = this.cursor;
     const moves = /** @type {Record<string, [number, number]>} */ ({ ArrowLeft: [-step, 0], ArrowRight: [step, 0], ArrowUp: [0, -step], ArrowDown: [0, step] });
     if (moves[e.key]) {
-      const from = { x: c.x, y: c.y };
       c.x = Math.max(0, Math.min(this.ink.width, c.x + moves[e.key][0]));
       c.y = Math.max(0, Math.min(this.ink.height, c.y + moves[e.key][1]));
-      if (c.down) this.line(from, c);
+      if (c.down) {
+        this.extend({ x: c.x, y: c.y });
+        this.changed(false);
+      }
     } else if (e.key === " ") {
       c.down = !c.down;
       if (c.down) {
-        this.begin();
-        this.line(c, c);
+        this.begin({ x: c.x, y: c.y });
       } else {
         this.changed(true);
       }
+    } else if (e.key.toLowerCase() === "z" && (e.ctrlKey || e.metaKey)) {
+      this.undo();
     } else if (e.key === "Delete" || e.key === "Backspace") {
       this.clear();
     } else {
@@ -185,9 +216,10 @@ export class Pad {
     this.show();
   }
 
-  /** @param {Float32Array} pixels */
+  /** Shows an image, or nothing; what was drawn before is forgotten. @param {Float32Array | null} pixels */
   pick(pixels) {
     this.wipe();
+    this.past = [];
     this.picked = pixels;
     this.cursor.down = false;
     this.show();
@@ -204,7 +236,7 @@ export class Pad {
   }
 
   get empty() {
-    return !this.picked && !this.context.getImageData(0, 0, this.ink.width, this.ink.height).data.some((v) => v > 0);
+    return !this.picked && this.strokes.length === 0;
   }
 
   show() {

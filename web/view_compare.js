@@ -4,7 +4,7 @@ import { append, fixed, h, number, s, segmented } from "glint/dom";
 import { legend, paintSigned, theme } from "glint/color";
 import { figure, frame } from "glint/chart";
 import { dot, principalAngles } from "glint/linalg";
-import { classChoice, formOf } from "glint/forms";
+import { classChoice, linearWords } from "glint/forms";
 import { wholeIn } from "glint/state";
 
 const MOST_IMAGES = 200;
@@ -52,16 +52,22 @@ function make(context) {
   const classes = classChoice(context, (c) => context.set({ class: String(c) }));
   const side = segmented({ label: "Side", value: "for", options: [{ value: "for", text: "for" }, { value: "against", text: "against" }],
     change: (v) => context.set({ side: v === "for" ? null : v }) });
-  const formNames = [...new Set(models.flatMap((m) => m.run.forms.map((f) => f.name)))];
+  // Readings that both have. Every reading of a bilinear model is that of its weights.
+  const has = (/** @type {import("./model.js").Model} */ m, /** @type {string} */ name) => m.config.gate === "identity" || m.run.forms.some((f) => f.name === name);
+  const formNames = [...new Set(models.flatMap((m) => m.run.forms.map((f) => f.name)))].filter((n) => models.every((m) => has(m, n)));
+  // The view has a choice of its own: both sides open with the same reading, the paper's, whatever other views show.
+  const asked = () => formNames.find((n) => n === context.state.both) ?? formNames[0];
   const forms = segmented({ label: "Reading", value: "", options: formNames.map((n) => ({ value: n, text: n })),
-    change: (form) => context.set({ form }) });
+    change: (both) => context.set({ both }) });
+  /** @param {import("./model.js").Model} model */
+  const formOf = (model) => model.run.forms.find((f) => f.name === asked()) ?? model.run.forms[0];
   const spaces = segmented({ label: "Compared as", value: space(),
     options: [{ value: "pixels", text: "pictures" }, { value: "images", text: "responses to images" }],
     change: (v) => context.set({ space: v === "pixels" ? null : v }) });
 
   /** @param {import("./model.js").Model} model */
   function strongest(model) {
-    const form = formOf(context, model);
+    const form = formOf(model);
     const w = model.formWidth;
     const list = [];
     for (let i = 0; i < Math.min(most, Math.floor(w / 2)); i++) {
@@ -98,12 +104,17 @@ function make(context) {
     const value = h("span", { class: "lambda" });
     return { element: h("div", { class: "term" }, canvas, value), canvas, value };
   });
+  const linears = models.map(() => {
+    const canvas = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img" }));
+    const words = h("p", { class: "muted note" });
+    return { element: h("div", { class: "linear-row" }, h("div", { class: "term" }, canvas), words), canvas, words };
+  });
   const rows = [makeRow(), makeRow()];
   const titles = rows.map(() => h("h4", {}));
   const gallery = figure({ title: "Side by side", file: "glint-compare", svg: () => gallerySvg(),
     csv: () => [["run", "rank", "eigenvalue"], ...lists.flatMap((list, m) => list.map((t, i) => [models[m].run.name, i + 1, t.lambda]))] });
   append(gallery.body, [...rows.map((row, m) => h("div", { class: "side" },
-    titles[m], h("div", { class: "terms" }, row.map((c) => c.element)))), legend()]);
+    titles[m], h("div", { class: "terms" }, row.map((c) => c.element)), linears[m].element)), legend()]);
 
   /** @type {ReturnType<typeof strongest>[]} */
   let lists = [[], []];
@@ -181,9 +192,11 @@ function make(context) {
       classes.set(String(chosen()));
       side.set(sign() > 0 ? "for" : "against");
       spaces.set(space());
-      const read = models.map((m) => formOf(context, m).name);
-      forms.set(formNames.find((n) => n === context.state.form) ?? formNames[formNames.length - 1]);
-      titles.forEach((t, m) => { t.textContent = `${"AB"[m]}: ${models[m].run.name}, ${read[m]}`; });
+      forms.set(asked());
+      titles.forEach((t, m) => {
+        const read = formOf(models[m]).name;
+        t.textContent = `${"AB"[m]}: ${models[m].run.name}, ${read}${read === asked() ? "" : ", which is exact here"}`;
+      });
       lists = models.slice(0, 2).map(strongest);
       lists.forEach((list, m) => rows[m].forEach((card, i) => {
         const t = list[i];
@@ -193,6 +206,14 @@ function make(context) {
         card.canvas.setAttribute("aria-label", `Run ${"AB"[m]}, eigenvector ${i + 1}`);
         card.value.textContent = `λ ${number(t.lambda)}`;
       }));
+      linears.forEach(({ element: row, canvas, words }, m) => {
+        const part = models[m].linearPart(formOf(models[m]), chosen());
+        row.hidden = !part?.picture;
+        if (!part?.picture) return;
+        paintSigned(canvas, part.picture, a.height, a.width);
+        canvas.setAttribute("aria-label", `Run ${"AB"[m]}, linear part`);
+        words.textContent = `${linearWords(models[m], formOf(models[m]), chosen())} The likeness below leaves it out.`;
+      });
       const [va, vb] = [compared(a, lists[0]), compared(b, lists[1])];
       const cosine = (/** @type {Float64Array} */ x, /** @type {Float64Array} */ y) => {
         const lengths = Math.sqrt(dot(x, x) * dot(y, y));

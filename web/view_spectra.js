@@ -3,7 +3,7 @@ import { append, h, number, percent, s, whole } from "glint/dom";
 import { legend, paintSigned } from "glint/color";
 import { figure, keys, lineChart } from "glint/chart";
 import { spectrumPlot } from "glint/spectrum_plot";
-import { classChoice, formChoice, formOf } from "glint/forms";
+import { classChoice, formChoice, formOf, linearWords } from "glint/forms";
 import { wholeIn } from "glint/state";
 
 /** @param {import("./app.js").Context} context @returns {import("./app.js").View} */
@@ -41,7 +41,22 @@ function make(context) {
       return [["row", "column", "value"], ...Array.from(p, (x, i) => [Math.floor(i / model.width), i % model.width, x])];
     },
     svg: () => s("svg", { viewBox: "0 0 280 280" }, s("image", { width: 280, height: 280, href: canvas.toDataURL(), "image-rendering": "pixelated" })) });
+  const linearCanvas = /** @type {HTMLCanvasElement} */ (h("canvas", { role: "img" }));
+  const linearNote = h("p", { class: "muted note" });
+  const linearBox = h("div", { class: "linear-box" }, h("h3", {}, "Its linear part"),
+    h("div", { class: "linear-row" }, h("div", { class: "term" }, linearCanvas), linearNote));
   append(vector.body, [canvas, missing, legend("negative", "positive", "its sign as a whole means nothing"), facts]);
+
+  /** What stands beside the eigenvectors in this reading. */
+  function showLinear() {
+    const part = model.linearPart(formOf(context), chosen());
+    linearBox.hidden = !part;
+    if (!part) return;
+    linearCanvas.hidden = !part.picture;
+    if (part.picture) paintSigned(linearCanvas, part.picture, model.height, model.width);
+    linearCanvas.setAttribute("aria-label", `The linear part of ${names[chosen()]} as a picture`);
+    linearNote.textContent = linearWords(model, formOf(context), chosen());
+  }
 
   function showVector() {
     const v = model.picture(formOf(context), chosen(), rank());
@@ -91,16 +106,17 @@ function make(context) {
     },
     below: () => keys(curves()) });
 
+  const sizeNote = h("p", { class: "muted note" });
   const element = h("section", { "aria-labelledby": "spectra-title" },
     h("h2", { id: "spectra-title" }, "Spectra"),
     h("p", { class: "lead" }, "Every class is a sum of squared patterns, each with a weight: its eigenvalue. " +
       "A few large ones do most of the work, and the slider shows how few are enough. The calibrated reading has a linear part beside them, which is not squared and is counted apart."),
     h("div", { class: "card controls" }, classes.element, forms.element),
     h("div", { class: "spectra-grid" },
-      h("div", { class: "card" }, plot.element), h("div", { class: "card" }, vector.element),
+      h("div", { class: "card" }, plot.element, linearBox), h("div", { class: "card" }, vector.element),
       h("div", { class: "card span" }, keep.element,
         h("div", { class: "keep" }, h("label", { for: "keep" }, "Keep the top k terms"), slider, said))),
-    model.readsPixels ? null : h("p", { class: "muted note" },
+    sizeNote, model.readsPixels ? null : h("p", { class: "muted note" },
       `These are the spectra of layer ${model.config.layers}, which does not read pixels. A picture shows the strongest pattern of the layers below that drives an eigenvector.`));
 
   return {
@@ -109,9 +125,13 @@ function make(context) {
       classes.set(String(chosen()));
       forms.set(formOf(context).name);
       slider.value = String(kept());
+      const { size } = formOf(context);
+      sizeNote.hidden = size === undefined;
+      sizeNote.textContent = size === undefined ? "" : `In the scaled reading eigenvalues depend on ‖x‖, the size of the layer's input. These are the ones at the median over training images, ‖x‖ = ${number(size)}.`;
       plot.refresh();
       keep.refresh();
       showVector();
+      showLinear();
       const { accuracy, fidelity } = formOf(context);
       said.replaceChildren(h("strong", {}, `k = ${kept()}`), accuracy
         ? `: ${percent(accuracy.values[kept()])} of the test images right. ` +

@@ -49,7 +49,7 @@ std::vector<FigureFile> draw_figures(const Comparison& c, const std::string& fol
     SimilarityLine line{.name = std::string(title(m)), .mean = {}, .spread = {}, .control = {}};
     for (const Spread& s : by_rank(c.results, m, Side::both)) {
       line.mean.push_back(s.mean);
-      if (several) line.spread.push_back(s.pair_sd);
+      line.spread.push_back(several ? s.pair_sd : s.sd);
     }
     for (const Spread& s : by_rank(c.control, m, Side::both)) line.control.push_back(s.mean);
     lines.push_back(line);
@@ -58,7 +58,7 @@ std::vector<FigureFile> draw_figures(const Comparison& c, const std::string& fol
   const Chart chart =
       similarity_figure(models + ", " + c.a[0].data + ", form " + c.form +
                             (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
-                        lines);
+                        lines, several ? "pairs" : "classes and signs");
   PanelGrid grid{.title = "|cos| between eigenvectors, " + models,
                  .notes = {"Rows: " + c.a[0].directory + ", columns: " + c.b[0].directory,
                            "In each: the top " + std::to_string(c.positive_rows) +

@@ -13,6 +13,7 @@
 #include "glint/lab/run_checks.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
+#include "glint/spectra/usual.h"
 #include "glint/train/run_dir.h"
 
 namespace glint {
@@ -63,6 +64,7 @@ PageForm read_form(Run& run, const std::string& name, const Activations& pass,
   form.accuracy = curve.accuracy;
   form.agreement = curve.agreement;
   form.fidelity = read.fidelity;
+  if (!form.shift.empty()) form.linear_share = read.linear_share;
   return form;
 }
 
@@ -79,6 +81,22 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
     for (size_t c = 0; c < pass.logits.cols(); c++)
       most = std::max(most, std::fabs(static_cast<double>(pass.logits(i, c)) - logits(i, c)));
   return most;
+}
+
+// So many training images give the means of the classes.
+constexpr size_t kUsualImages = 5000;
+
+UsualInputs usual_inputs_of(Run& run, const Activations& test) {
+  const ImageReading& reading = run.image_reading();
+  const ImageSet& train = run.images().train;
+  std::vector<uint32_t> rows, labels;
+  const size_t step = std::max<size_t>(1, train.count() / kUsualImages);
+  for (size_t i = 0; i < train.count(); i += step) {
+    rows.push_back(static_cast<uint32_t>(i));
+    labels.push_back(train.labels[i]);
+  }
+  const Activations seen = reading.run(train, reading.last(), rows);
+  return usual_inputs(seen.inputs, labels, reading.model().config.classes, test.inputs);
 }
 
 PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
@@ -105,6 +123,9 @@ PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const Ima
   page.logits = Matrix<float>(shown.rows(), model.config.classes);
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
   page.half_deviation = half_deviation(model, engine, shown, page.logits);
+  UsualInputs usual = usual_inputs_of(run, pass);
+  page.usual_means = std::move(usual.means);
+  page.usual_limit = usual.limit;
 
   page.run = page_run_info(run.directory());
   page.metrics = read_metrics(run.directory());

@@ -239,9 +239,13 @@ class Drawing {
         svg::open(chart_.width, chart_.height, chart_.title.empty() ? chart_.y.label : chart_.title);
     if (!chart_.background.empty())
       out += "<rect width=\"100%\" height=\"100%\" fill=\"" + paper() + "\"/>\n";
-    if (!chart_.title.empty())
-      out += text(frame_.x + frame_.w / 2, 25, kTitleFont, "middle", chart_.title, " font-weight=\"bold\"");
-    return out;
+    if (chart_.title.empty()) return out;
+    // Over the frame, but inside the picture; a title that is longer than the picture is written smaller.
+    const double own = svg::kBold * svg::text_width(chart_.title, kTitleFont), room = chart_.width - 16;
+    const double half = std::min(own, room) / 2;
+    const double middle = std::clamp(frame_.x + frame_.w / 2, 8 + half, chart_.width - 8 - half);
+    return out + text(middle, 25, kTitleFont * std::min(1.0, room / own), "middle", chart_.title,
+                      " font-weight=\"bold\"");
   }
 
   // Grid, frame, tick labels and axis labels.

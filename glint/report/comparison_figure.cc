@@ -4,11 +4,14 @@
 
 namespace glint {
 
-Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines) {
+Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines,
+                        const std::string& over) {
   const std::string palette[] = {colors::kVermilion, colors::kBlue, colors::kGreen};
   Chart chart{.title = title,
               .x = {.label = "rank k of the eigenvector, or dimension of the subspace"},
-              .y = {.label = "similarity, mean |cos|", .min = 0.0, .max = 1.0},
+              .y = {.label = over.empty() ? "similarity, mean |cos|" : "mean |cos| \u00b1 1 sd over " + over,
+                    .min = 0.0,
+                    .max = 1.0},
               .series = {},
               .legend = Legend::outside,
               .width = 760};

@@ -14,6 +14,9 @@ struct SimilarityLine {
   std::vector<double> control;       // the same for the control: dashed, in the same colour
 };
 
-Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines);
+// `over`: what the spread is one of, for instance "pairs"; empty where no line has a spread or a caption says
+// it.
+Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines,
+                        const std::string& over = "");
 
 }  // namespace glint

@@ -46,7 +46,7 @@ Figure feature_grid(const FeatureGrid& grid) {
   const double left = kGridEdge + names + 14;
   const double right_side = left + static_cast<double>(positive) * step + kGridMiddle;
   const double pictures_end = right_side + static_cast<double>(negative) * step;
-  const double text_end = 2 * kGridEdge + std::max(svg::text_width(grid.title, svg::kTitleFont),
+  const double text_end = 2 * kGridEdge + std::max(svg::kBold * svg::text_width(grid.title, svg::kTitleFont),
                                                0.95 * svg::text_width(grid.note, 11) + 172);
   const double width = std::max({pictures_end + kGridEdge, text_end, 320.0});
   const double bottom = kGridTop + row_h * static_cast<double>(grid.rows.size());

@@ -31,6 +31,7 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
     j["pictures"] =
         packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
+  if (!form.linear_share.empty()) j["linearShare"] = form.linear_share;
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
   const Fidelity& f = form.fidelity;
   j["fidelity"] = {{"correlation", f.correlation},
@@ -63,6 +64,9 @@ ordered_json run_json(const PageRun& run, bool half) {
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
+  j["usual"] = {{"means", packed_json(pack_f32(run.usual_means.span(),
+                                               {run.usual_means.rows(), run.usual_means.cols()}))},
+                {"limit", run.usual_limit}};
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);
   return j;

@@ -30,6 +30,8 @@ struct PageForm {
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   Fidelity fidelity;              // over the test images
+  // [classes]: how much of the form's variance is its linear part; empty without shifts
+  std::vector<double> linear_share = {};
 };
 
 struct PageRun {
@@ -42,6 +44,10 @@ struct PageRun {
   std::vector<PageForm> forms;
   size_t strongest = 0;       // eigenvectors kept on either side
   Matrix<float> logits;       // [images, classes], the program's own
+  // Where inputs of the last layer usually are: the means of the classes [.., width], and how far from the
+  // nearest of them 99 % of the test images stay.
+  Matrix<float> usual_means;
+  double usual_limit = 0;
   double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
   Json run = Json::object();  // run.json
   std::vector<Json> metrics;  // the lines of metrics.jsonl

@@ -14,16 +14,21 @@ namespace {
 constexpr double kPanelGap = 14, kMargin = 16, kNoteFont = svg::kSmallFont, kCaptionFont = 11;
 constexpr double kNavy[] = {8, 40, 110};
 
-// White to dark blue.
+// White to dark blue. A cell is a square of many pixels: programs that blur a small image when they draw it
+// larger then leave its edges sharp.
 std::string share_image(double x, double y, double w, double h, ConstMatrixView<double> values) {
+  constexpr size_t kPixels = 480;
+  const size_t cell = std::max<size_t>(1, kPixels / std::max(values.rows(), values.cols()));
   std::vector<uint8_t> pixels;
-  for (size_t r = 0; r < values.rows(); r++)
-    for (const double v : values.row(r)) {
+  for (size_t r = 0; r < values.rows() * cell; r++)
+    for (const double v : values.row(r / cell)) {
       const double t = std::isfinite(v) ? std::clamp(v, 0.0, 1.0) : 0;
-      for (const double full : kNavy)
-        pixels.push_back(static_cast<uint8_t>(std::lround(255 + (full - 255) * t)));
+      for (size_t i = 0; i < cell; i++)
+        for (const double full : kNavy)
+          pixels.push_back(static_cast<uint8_t>(std::lround(255 + (full - 255) * t)));
     }
-  return svg::image(x, y, w, h, encode_png(PngColor::rgb, values.cols(), values.rows(), pixels)) +
+  const std::string png = encode_png(PngColor::rgb, values.cols() * cell, values.rows() * cell, pixels);
+  return svg::image(x, y, w, h, png) +
          svg::rect(x, y, w, h, "fill=\"none\" stroke=\"#999999\" stroke-width=\"0.6\"");
 }
 
@@ -56,7 +61,7 @@ std::string to_svg(const PanelGrid& grid) {
         static_cast<double>(grid.panels[0].values.cols());
   const double row_height = h + static_cast<double>(caption_lines) * (kCaptionFont + 3) + kPanelGap;
   double content = std::max(static_cast<double>(columns) * (w + kPanelGap) - kPanelGap,
-                            svg::text_width(grid.title, svg::kTitleFont));
+                            svg::kBold * svg::text_width(grid.title, svg::kTitleFont));
   for (const std::string& n : grid.notes) content = std::max(content, svg::text_width(n, kNoteFont));
   const double top =
       kMargin + svg::kTitleFont + 6 + static_cast<double>(grid.notes.size()) * (kNoteFont + 4) + 6;

@@ -31,7 +31,7 @@ Figure shared_figure(const SharedPlot& plot) {
                       : kSharedTile;
   const double left = kSharedEdge + names + 12, step = kSharedTile + kSharedGap, cells = kSharedTop + tile_h + 26;
   const double width = std::max({left + static_cast<double>(plot.directions.size()) * step + kSharedEdge,
-                                 svg::text_width(plot.title, svg::kTitleFont) + 2 * kSharedEdge,
+                                 svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 2 * kSharedEdge,
                                  svg::text_width(plot.note, 11) + 2 * kSharedEdge + 172});
   const double bottom = cells + kCell * static_cast<double>(plot.units.size());
   const double height = bottom + kBarHeight + 18;

@@ -37,7 +37,9 @@ Chart eigenvalue_chart(const SpectrumPlot& plot, const std::vector<size_t>& size
                   .stroke = Stroke::none,
                   .marker = Marker::circle};
   };
-  Series positive = side("drawn, for", 0.9), negative = side("drawn, against", -0.9);
+  const bool drawn = !plot.size.empty();
+  Series positive = side(drawn ? "drawn, for" : "strongest, for", 0.9);
+  Series negative = side(drawn ? "drawn, against" : "strongest, against", -0.9);
   const size_t n = plot.values.size();
   for (size_t i = 0; i < n; i++) {
     const Point p{static_cast<double>(i + 1), plot.values[i]};
@@ -67,14 +69,22 @@ std::string to_csv(const SpectrumPlot& plot, const std::vector<size_t>& sizes) {
 Figure spectrum_figure(const SpectrumPlot& plot) {
   assert(plot.groups.size() == plot.values.size());
   const std::vector<size_t> sizes = group_sizes(plot.groups);
+  // A model of vectors or of text has no pictures: then there is nothing that a scale of colours could belong
+  // to.
+  const bool pictures = !plot.size.empty();
   const size_t columns = std::max<size_t>({plot.positive.size(), plot.negative.size(), 1});
   const double tile_h =
       plot.size.width ? kSpectrumTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
                       : kSpectrumTile;
-  const double width = std::max(kPlotWidth + 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10,
-                                svg::text_width(plot.title, svg::kTitleFont) + 36);
+  const double note_width = svg::text_width(plot.note, 11);
+  const double width =
+      std::max({kPlotWidth + (pictures ? 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10 : 16),
+                svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 36, note_width + 36});
   const double row_h = tile_h + 48;
-  const double height = kSpectrumTop + std::max(kPlotHeight, 2 * row_h) + 44;
+  // A long note has a line of its own, below the scale of colours.
+  const double own_line = pictures && note_width > kPlotWidth - 8 ? 18 : 0;
+  const double height =
+      kSpectrumTop + (pictures ? std::max(kPlotHeight, 2 * row_h) + 44 : kPlotHeight + 28) + own_line;
   std::string out = svg::open(width, height, plot.title);
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   out += svg::text(18, 27, svg::kTitleFont, "start", plot.title, " font-weight=\"bold\"");
@@ -89,11 +99,11 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
       x += kSpectrumTile + kSpectrumGap;
     }
   };
-  if (!plot.positive.empty()) side(kSpectrumTop + 8, plot.positive, "positive: for", 1);
-  if (!plot.negative.empty()) side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (pictures && !plot.positive.empty()) side(kSpectrumTop + 8, plot.positive, "positive: for", 1);
+  if (pictures && !plot.negative.empty()) side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
   if (!plot.note.empty())
     out += svg::text(18, height - 16, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
-  out += color_bar(kPlotWidth + 38, height - 34, 110);
+  if (pictures) out += color_bar(kPlotWidth + 38, height - 34 - own_line, 110);
   return {out + svg::kClose, to_csv(plot, sizes)};
 }
 

@@ -18,6 +18,7 @@ std::string attribute(const char* name, double v);
 
 // An estimate on the wide side (DejaVu Sans), since the reader's font is not known.
 double text_width(std::string_view text, double font);
+inline constexpr double kBold = 1.12;  // so much wider is bold text
 
 std::string line(double x1, double y1, double x2, double y2, const std::string& style);
 std::string text(double x, double y, double font, const char* anchor, std::string_view content,

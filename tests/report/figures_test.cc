@@ -108,6 +108,31 @@ TEST(SpectrumFigure, MarksNearEqualEigenvalues) {
   EXPECT_EQ(spectrum_figure(plot).svg.find("near-equal"), std::string::npos);
 }
 
+double width_of(const std::string& svg) { return std::stod(svg.substr(svg.find("width=\"") + 7)); }
+
+TEST(SpectrumFigure, WithoutPicturesHasNoScaleOfColoursAndNoTextIsCutOff) {
+  SpectrumPlot plot{
+      .title =
+          "a title that is longer than the figure is wide, because the name of a token and what "
+          "the model was trained on are in it",
+      .note =
+          "and a note that is about as long as the title, which tells how far to trust it, with "
+          "many numbers and some words between them, until it is wider than the plot",
+      .values = {3, 2, -1},
+      .groups = {0, 1, 2},
+      .positive = {{.value = 3}},
+      .negative = {{.value = -1}}};
+  const std::string bare = spectrum_figure(plot).svg;
+  expect_document(bare);
+  EXPECT_EQ(bare.find("+max"), std::string::npos);
+  EXPECT_EQ(bare.find("drawn"), std::string::npos);
+  EXPECT_GT(width_of(bare), svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 18);
+  EXPECT_GT(width_of(bare), svg::text_width(plot.note, 11) + 18);
+  plot.size = kSize;
+  plot.positive = {picture(3)}, plot.negative = {picture(-1)};
+  EXPECT_NE(spectrum_figure(plot).svg.find("+max"), std::string::npos);
+}
+
 TEST(TruncationFigure, StartsWithoutEigenvectorsAndHasTheModelAsALine) {
   const Chart chart =
       truncation_figure("t", {{"weights", {0.1, 0.5, 0.75}}, {"calibrated", {0.4, 0.6, 0.8}, true}}, 0.9);

@@ -55,6 +55,18 @@ TEST(Panels, ImagesKeepTheirPixels) {
       EXPECT_EQ(picture(r * block + block / 2, c * block + block / 2), 51 * (3 * r + c));
 }
 
+// Programs blur small images that they enlarge, so cells of a matrix must be large in the image itself.
+TEST(Panels, CellsOfSharesAreLargeBlocksOfOneColour) {
+  const Matrix<uint8_t> picture = first_picture(to_svg({.title = "t", .panels = {panel(PanelTone::share)}}));
+  const size_t block = picture.cols() / 3;
+  ASSERT_GE(block, 16u);
+  ASSERT_EQ(picture.rows(), 2 * block);
+  for (size_t y = 0; y < picture.rows(); y++)
+    for (size_t x = 0; x < picture.cols(); x++)
+      EXPECT_EQ(picture(y, x), picture(y / block * block, x / block * block));
+  EXPECT_GT(picture(0, 0), picture(0, block)) << "more is darker";
+}
+
 TEST(Panels, ZeroIsWhiteInSignedMapsAndBothSignsAreDarker) {
   Panel p{.values = Matrix<double>(1, 3), .tone = PanelTone::diverging};
   p.values(0, 0) = -2, p.values(0, 2) = 1;
@@ -96,6 +108,12 @@ TEST(SimilarityFigure, AControlIsDashedInTheColourOfItsLine) {
   EXPECT_NEAR(chart.series[0].points[1].lower, 0.4, 1e-15);
   EXPECT_FALSE(chart.series[2].points[0].lower == chart.series[2].points[0].lower) << "no spread, no band";
   EXPECT_NE(to_svg(chart).find("</svg>"), std::string::npos);
+}
+
+TEST(SimilarityFigure, SaysWhatItsBandsAre) {
+  const std::vector<SimilarityLine> lines = {{.name = "one", .mean = {0.9}, .spread = {0.05}, .control = {}}};
+  EXPECT_NE(similarity_figure("t", lines, "pairs").y.label.find("1 sd over pairs"), std::string::npos);
+  EXPECT_EQ(similarity_figure("t", lines).y.label.find("sd"), std::string::npos);
 }
 
 }  // namespace

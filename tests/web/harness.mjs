@@ -72,9 +72,31 @@ export async function open(browser, file, hash = "", options = {}) {
   return { page, trouble, close: () => context.close() };
 }
 
+/** Strokes over the pad in parts of its width and height. @param {any} page @param {[number, number][]} points */
+export async function stroke(page, points) {
+  await page.locator(".pad").scrollIntoViewIfNeeded();
+  const box = await page.locator(".pad").boundingBox();
+  const [first, ...rest] = points.map(([x, y]) => [box.x + x * box.width, box.y + y * box.height]);
+  await page.mouse.move(first[0], first[1]);
+  await page.mouse.down();
+  for (const [x, y] of rest) await page.mouse.move(x, y, { steps: 4 });
+  await page.mouse.up();
+}
+
+/** What axe finds that is serious, as text. @param {any} page */
+export async function axeFindings(page) {
+  await page.evaluate(axeSource());
+  return page.evaluate(async () => {
+    // @ts-ignore axe was put into the page
+    const r = await window.axe.run(document, { resultTypes: ["violations"] });
+    return { passes: r.passes.length, bad: r.violations.filter((/** @type {any} */ v) => ["serious", "critical"].includes(v.impact))
+      .map((/** @type {any} */ v) => `${v.id}: ${v.nodes.slice(0, 3).map((/** @type {any} */ n) => n.html.slice(0, 100)).join(" | ")}`) };
+  });
+}
+
 /** @param {string[]} trouble */
 export function expectQuiet(trouble) {
   expect(trouble.length === 0, `the page is not silent:\n${trouble.slice(0, 5).join("\n")}`);
 }
 
-export const axeSource = () => readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
+const axeSource = () => readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");

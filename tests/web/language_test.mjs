@@ -1,7 +1,7 @@
 // The explorer of a language run in a real browser. Arguments: the folder that language_test.sh made: NAME.html,
 // NAME.json (texts with their numbers of tokens and losses, and a spectrum, by the program), hostile.html.
 import { readFileSync } from "node:fs";
-import { axeSource, check, expect, expectQuiet, finish, open, openBrowser } from "./harness.mjs";
+import { axeFindings, check, expect, expectQuiet, finish, open, openBrowser } from "./harness.mjs";
 
 const folder = process.argv[2];
 const browser = await openBrowser();
@@ -195,12 +195,7 @@ await check("every chart is saved, nothing is cut off on a phone, axe finds noth
     for (const colorScheme of ["light", "dark"]) {
       const { page, close } = await open(browser, `${folder}/bpe.html`, `#view=${view}`, { colorScheme });
       await page.waitForTimeout(100);
-      await page.evaluate(axeSource());
-      const bad = await page.evaluate(async () => {
-        // @ts-ignore axe was put into the page
-        const r = await window.axe.run(document, { resultTypes: ["violations"] });
-        return r.violations.filter((/** @type {any} */ v) => ["serious", "critical"].includes(v.impact)).map((/** @type {any} */ v) => `${v.id}: ${v.nodes[0].html.slice(0, 120)}`);
-      });
+      const { bad } = await axeFindings(page);
       expect(bad.length === 0, `${view}, ${colorScheme}: ${bad.join("\n")}`);
       await close();
     }

@@ -1,6 +1,6 @@
 // The explorer in a real browser, opened from disk. Arguments: the folder of pages that page_test.sh made.
 import { readFileSync, readdirSync } from "node:fs";
-import { axeSource, check, expect, expectQuiet, finish, open, openBrowser } from "./harness.mjs";
+import { axeFindings, check, expect, expectQuiet, finish, open, openBrowser, stroke } from "./harness.mjs";
 
 const folder = process.argv[2];
 const browser = await openBrowser();
@@ -10,16 +10,6 @@ const both = `${folder}/both.html`;
 const text = (/** @type {any} */ page, /** @type {string} */ selector) => page.locator(selector).first().textContent();
 const prediction = async (/** @type {any} */ page) => (await text(page, ".verdict"))?.split(",")[0];
 
-/** Strokes over the pad in parts of its width and height. */
-async function stroke(/** @type {any} */ page, /** @type {[number, number][]} */ points) {
-  await page.locator(".pad").scrollIntoViewIfNeeded();
-  const box = await page.locator(".pad").boundingBox();
-  const [first, ...rest] = points.map(([x, y]) => [box.x + x * box.width, box.y + y * box.height]);
-  await page.mouse.move(first[0], first[1]);
-  await page.mouse.down();
-  for (const [x, y] of rest) await page.mouse.move(x, y, { steps: 4 });
-  await page.mouse.up();
-}
 const median = (/** @type {number[]} */ v) => v.slice().sort((a, b) => a - b)[Math.floor(v.length / 2)];
 
 await check("opens from disk and stays silent", async () => {
@@ -363,19 +353,12 @@ await check("every chart is saved as SVG and CSV", async () => {
 });
 
 await check("no serious finding of axe in any view, light and dark", async () => {
-  const source = axeSource();
   let passes = 0;
   for (const colorScheme of ["light", "dark"]) {
     for (const view of ["draw", "spectra", "compare", "training", "math"]) {
       const { page, close } = await open(browser, both, `#view=${view}`, { colorScheme });
       await page.waitForTimeout(150);
-      await page.evaluate(source);
-      const result = await page.evaluate(async () => {
-        // @ts-ignore axe was put into the page
-        const r = await window.axe.run(document, { resultTypes: ["violations"] });
-        return { passes: r.passes.length, bad: r.violations.filter((/** @type {any} */ v) => ["serious", "critical"].includes(v.impact))
-          .map((/** @type {any} */ v) => `${v.id}: ${v.nodes.slice(0, 3).map((/** @type {any} */ n) => n.html.slice(0, 100)).join(" | ")}`) };
-      });
+      const result = await axeFindings(page);
       expect(result.bad.length === 0, `${view}, ${colorScheme}: ${result.bad.join("\n")}`);
       passes += result.passes;
       await close();

@@ -28,6 +28,39 @@ size=$(stat -c %s "$work/pages/main.html")
 run page "$work/main" --out "$work/pages/half.html" --limit $((size - 1)) --quiet
 expect_code 0
 
+# A hundred classes: a grid of 10 x 10 places, one of which is inked.
+python3 - "$work/hundred" <<'PYTHON' || fail "cannot write the hundred classes"
+import os, random, struct, sys
+folder = sys.argv[1]
+os.makedirs(folder)
+random.seed(1)
+for part, count in [("train", 4000), ("t10k", 300)]:
+    labels = [i % 100 for i in range(count)]
+    pixels = bytearray()
+    for label in labels:
+        image = [[random.randrange(40) for _ in range(20)] for _ in range(20)]
+        for y in range(2):
+            for x in range(2):
+                image[label // 10 * 2 + y][label % 10 * 2 + x] = random.randrange(160, 256)
+        pixels += bytes(v for row in image for v in row)
+    open(f"{folder}/{part}-images-idx3-ubyte", "wb").write(struct.pack(">IIII", 0x803, count, 20, 20) + pixels)
+    open(f"{folder}/{part}-labels-idx1-ubyte", "wb").write(struct.pack(">II", 0x801, count) + bytes(labels))
+PYTHON
+mkdir "$work/many"
+run train quick --data "$work/hundred" --out "$work/many/run" --d-model 64 --epochs 8 --quiet
+expect_code 0
+run page "$work/many/run" --out "$work/many/page.html" --quiet
+expect_code 0
+
+# What the program reads of some images, form by form.
+for name in main gelu silu shrunk; do
+  for image in 0 7 11; do
+    run explain "$work/$name" --index $image --class 0..9 --json --no-figures
+    expect_code 0
+    cp "$work/out" "$work/pages/$name-$image.json"
+  done
+done
+
 # A model that came as weights and config.json, without any record of its training.
 run export "$work/main" --hf "$work/foreign" --quiet
 expect_code 0
@@ -58,10 +91,13 @@ run page "$hostile" "$work/identity" --out "$work/pages/hostile.html" --quiet
 expect_code 0
 [ "$failures" -eq 0 ] || finish
 
-node "$web/page_test.mjs" "$work/pages"
-code=$?
-[ "$code" -eq 77 ] && exit 77
-[ "$code" -eq 0 ] || fail "the page fails in the browser"
+for test in "page_test.mjs $work/pages" "draw_test.mjs $work/pages $work/many/page.html"; do
+  # shellcheck disable=SC2086 # a name and its arguments
+  node "$web/"$test
+  code=$?
+  [ "$code" -eq 77 ] && exit 77
+  [ "$code" -eq 0 ] || fail "the page fails in the browser: ${test%% *}"
+done
 if [ -x "$web/node_modules/.bin/tsc" ]; then
   "$web/node_modules/.bin/tsc" -p "$2/web/jsconfig.json" || fail "the types of web/ do not fit together"
 fi

@@ -1,0 +1,171 @@
+// The image of the Draw view, what the model makes of it and how the chosen class is read: the numbers that the
+// parts of the view show.
+import { argmax } from "glint/model";
+import { dot, orthonormal } from "glint/linalg";
+import { formOf } from "glint/forms";
+import { wholeIn } from "glint/state";
+
+/** An eigenvector at this image. `whole` is what it contributes when nothing is removed.
+ * @typedef {{rank: number, lambda: number, projection: number, contribution: number, whole: number, removed: boolean}} Term */
+/** @typedef {{name: string, value: number, tone: string, from: number}} Step */
+
+/** What a removed eigenvector is called in the address: form, class, rank from 1. */
+const REMOVED = /^(\w+)\.(\d+)\.(\d+)$/;
+
+export class Drawing {
+  /** @param {import("./app.js").Context} context */
+  constructor(context) {
+    this.context = context;
+    this.model = context.model;
+    this.run = context.model.run;
+    /** @type {Float32Array} */
+    this.pixels = new Float32Array(this.model.config.inputs);
+    /** The model on the image; without the directions that were removed. */
+    this.pass = this.model.forward(this.pixels);
+    /** The model as it is. */
+    this.whole = this.pass;
+    /** The class that is explained: the chosen one, or else the prediction. */
+    this.chosen = 0;
+  }
+
+  get form() {
+    return formOf(this.context, this.model);
+  }
+
+  get decided() {
+    return argmax(this.pass.logits);
+  }
+
+  get name() {
+    return this.run.classNames[this.chosen];
+  }
+
+  /** There is nothing to answer. */
+  get empty() {
+    return this.pixels.every((v) => v === 0);
+  }
+
+  /** Runs the model on the pixels. */
+  read() {
+    const { model } = this;
+    const names = this.removed();
+    this.whole = model.forward(this.pixels);
+    this.pass = names.length ? model.forward(this.pixels, this.directions(names)) : this.whole;
+    this.chosen = wholeIn(this.context.state.class, 0, model.classes - 1, this.decided);
+  }
+
+  /** The eigenvectors that the reader took away: names that make sense for this run, each once. */
+  removed() {
+    const { model, run } = this;
+    return [...new Set((this.context.state.off ?? "").split(","))].filter((name) => {
+      const [, form, c, rank] = REMOVED.exec(name) ?? [];
+      return run.forms.some((f) => f.name === form) && Number(c) < model.classes && Number(rank) >= 1 &&
+        Number(rank) <= model.formWidth && model.isStored(Number(rank) - 1);
+    });
+  }
+
+  /** What they span in the layer's input, as an orthonormal basis. The entry of a bias, whose input is always 1, is left
+   * out. @param {string[]} names */
+  directions(names) {
+    const { model, run } = this;
+    return model.cached(`removed ${names.join(",")}`, () => orthonormal(names.map((name) => {
+      const [form, c, rank] = name.split(".");
+      const found = /** @type {import("./data.js").Form} */ (run.forms.find((f) => f.name === form));
+      const vector = /** @type {ArrayLike<number>} */ (model.eigenvector(found, Number(c), Number(rank) - 1));
+      return Float64Array.from(vector).slice(0, model.layerWidth(model.last));
+    })), 4);
+  }
+
+  /** @param {number} rank of the form and class that are shown */
+  nameOf(rank) {
+    return `${this.form.name}.${this.chosen}.${rank + 1}`;
+  }
+
+  /** Takes an eigenvector away, or puts it back. @param {number} rank */
+  toggle(rank) {
+    const name = this.nameOf(rank);
+    const names = this.removed();
+    this.context.set({ off: (names.includes(name) ? names.filter((n) => n !== name) : [...names, name]).join(",") });
+  }
+
+  /** How far the input of the last layer is from the nearest mean of a class, as a part of the distance that 99 %
+   * of the test images stay within. Above 1 the drawing is unlike what the model was trained on. */
+  strangeness() {
+    const { means, limit } = this.run.usual;
+    const x = this.whole.layers[this.model.last].u;
+    let nearest = Infinity;
+    for (let c = 0; c < means.shape[0]; c++) {
+      let squares = 0;
+      for (let j = 0; j < x.length; j++) squares += (x[j] - means.values[c * x.length + j]) ** 2;
+      nearest = Math.min(nearest, squares);
+    }
+    return Math.sqrt(nearest) / limit;
+  }
+
+  /** The strongest terms of one side, in the order of the page. @param {number} sign @returns {Term[]} */
+  side(sign) {
+    const { model, form, chosen } = this;
+    const w = model.formWidth;
+    const removed = this.removed();
+    const input = model.formInput(this.pass);
+    const wholeInput = model.formInput(this.whole);
+    const list = [];
+    for (let i = 0; i < Math.min(this.run.strongest, Math.floor(w / 2)); i++) {
+      const rank = sign > 0 ? i : w - 1 - i;
+      if (Math.sign(form.values.values[chosen * w + rank]) !== sign) continue;
+      const vector = /** @type {ArrayLike<number>} */ (model.eigenvector(form, chosen, rank));
+      const lambda = model.eigenvalue(this.pass, form, chosen, rank);
+      const projection = dot(vector, input);
+      list.push({ rank, lambda, projection, contribution: lambda * projection ** 2,
+        whole: model.eigenvalue(this.whole, form, chosen, rank) * dot(vector, wholeInput) ** 2,
+        removed: removed.includes(this.nameOf(rank)) });
+    }
+    if (this.context.state.order === "here") list.sort((a, b) => Math.abs(b.whole) - Math.abs(a.whole));
+    return list;
+  }
+
+  /** How the reading adds up: the terms shown, all others, what is outside of the form. */
+  parts() {
+    const { model, form, pass, chosen } = this;
+    const [plus, minus] = [1, -1].map((sign) => this.side(sign).reduce((a, t) => a + t.contribution, 0));
+    const quadratic = model.quadraticPart(pass, form, chosen);
+    const reading = model.readLogits(pass, form)[chosen];
+    return { plus, minus, rest: quadratic - plus - minus, aside: reading - quadratic, reading, logit: pass.logits[chosen] };
+  }
+
+  /** The same as bars, each with the place where it begins. @returns {Step[]} */
+  steps() {
+    const v = this.parts();
+    const list = [
+      { name: "for, shown", value: v.plus, tone: "pos", from: 0 },
+      { name: "against, shown", value: v.minus, tone: "neg", from: v.plus },
+      { name: "other terms", value: v.rest, tone: v.rest < 0 ? "neg" : "pos", from: v.plus + v.minus }];
+    if (Math.abs(v.aside) > 1e-9) {
+      list.push({ name: this.asideName(), value: v.aside, tone: v.aside < 0 ? "neg" : "pos", from: v.plus + v.minus + v.rest });
+    }
+    list.push({ name: "the reading", value: v.reading, tone: "whole", from: 0 }, { name: "the true logit", value: v.logit, tone: "truth", from: 0 });
+    return list;
+  }
+
+  asideName() {
+    const names = [];
+    if (this.form.shift) names.push("linear part");
+    if (this.model.config.residual) names.push("residual");
+    if (this.model.config.bias) names.push("bias");
+    return names.join(", ") || "rounding";
+  }
+
+  /** Every reading that the page can make of this image; null: the local one. */
+  readings() {
+    return [...this.run.forms.map((f) => ({ name: f.name, form: /** @type {import("./data.js").Form | null} */ (f) })),
+      { name: "local, exact", form: null }];
+  }
+
+  /** How far the page's logits are from the program's own, which are in the file. @param {number} i the test image */
+  offProgram(i) {
+    const { classes } = this.model;
+    let off = 0;
+    for (let c = 0; c < classes; c++) off = Math.max(off, Math.abs(this.whole.logits[c] - this.run.logits.values[i * classes + c]));
+    return off;
+  }
+}
