@@ -71,13 +71,13 @@ std::string data_title(std::string_view data) {
   if (data == "mnist") return "MNIST";
   if (data == "fashion-mnist") return "Fashion-MNIST";
   if (data == "stories") return "TinyStories";
-  return data;
+  return std::string(data);
 }
 
 std::string gate_title(std::string_view gate) {
   for (int i = 0; i < kGateCount; i++)
-    if (const GateText& text = gate_info(static_cast<GateKind>(i)).text; text.name == gate) return text.title;
-  return gate;
+    if (const GateText& text = gate_info(static_cast<GateKind>(i)).text; text.name == gate) return std::string(text.title);
+  return std::string(gate);
 }
 
 }  // namespace glint
