@@ -17,7 +17,7 @@ struct CompareRequest {
   std::vector<std::string> runs;
   std::string control;           // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
-  std::string form = "weights";  // or "calibrated"
+  std::string form = "weights";  // or auto, scaled, calibrated; Run::form
   std::string space = "pixels";  // or "input": that of the last layer
   std::string data, data_dir;    // as in RunSource
   std::shared_ptr<const Dataset> images = {};

@@ -65,8 +65,6 @@ std::vector<double> linear_shares(const Matrix<double>& form, const Matrix<doubl
 
 }  // namespace
 
-GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
-
 void append(Directions& all, const Directions& more) {
   assert(all.count() == 0 || all.layer == more.layer);
   Directions sum{.layer = more.layer,

@@ -64,9 +64,6 @@ class GluModel {
   Directions hidden_unit(size_t layer, size_t unit) const;
 };
 
-// A form without its linear part: its eigenvectors alone.
-GateLine without_shift(const GateLine& line);
-
 // The form of the weights for every layer.
 std::vector<GateLine> weights_lines(const GluModel& model);
 

@@ -39,7 +39,8 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   const nlohmann::ordered_json j = to_json(r);
   EXPECT_EQ(j.begin().key(), "schema");
   EXPECT_EQ(j["schema"], "glint-read/1");
-  for (const char* form : {"weights", "calibrated", "local"})
+  EXPECT_EQ(j["form"], "scaled");
+  for (const char* form : {"weights", "scaled", "calibrated", "local"})
     EXPECT_TRUE(j["fidelity"][form]["agreement"].is_number()) << form;
   for (const char* form : {"weights", "calibrated"}) {
     EXPECT_GE(j["fidelity"][form]["r2_scaled"], j["fidelity"][form]["r2"]) << form;

@@ -9,9 +9,15 @@
 namespace glint::fixtures {
 
 struct SavedModel {
-  explicit SavedModel(size_t layers = 1, bool bias = false, size_t d_model = 12, size_t d_hidden = 0) {
+  explicit SavedModel(size_t layers = 1, bool bias = false, size_t d_model = 12, size_t d_hidden = 0,
+                      GateKind gate = GateKind::Sqs) {
     ImageModel m;
-    m.config = {.inputs = 784, .classes = 10, .layers = layers, .d_model = d_model, .gate = {}, .bias = bias};
+    m.config = {.inputs = 784,
+                .classes = 10,
+                .layers = layers,
+                .d_model = d_model,
+                .gate = {.kind = gate, .params = {}},
+                .bias = bias};
     m.config.d_hidden = d_hidden;
     m.data = "glyphs";
     for (size_t c = 0; c < 10; c++) m.class_names.push_back(std::to_string(c));
