@@ -12,9 +12,9 @@ LinalgBackend backend(const std::string& word) {
 
 }  // namespace
 
-Engine engine_of(const Context& context) { return engine_of(context, std::make_shared<EngineDisplay>(context)); }
+Engine engine_of(const Context& context) { return engine_of(context, std::make_shared<Display>(context)); }
 
-Engine engine_of(const Context& context, const std::shared_ptr<EngineDisplay>& display) {
+Engine engine_of(const Context& context, const std::shared_ptr<Display>& display) {
   const SharedOptions& o = context.shared;
   return Engine({.threads = o.threads,
                  .isa = std::string(name(context.isa)),

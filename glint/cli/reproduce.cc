@@ -79,7 +79,7 @@ void run(Context& context, const ReproduceFlags& o) {
                  .what = "--judge-only and --shard exclude each other",
                  .where = "--shard " + o.shard,
                  .expected = "a share trains and makes no report"});
-  const auto display = std::make_shared<PaperDisplay>(context);
+  const auto display = std::make_shared<Display>(context);
   const Engine engine = engine_of(context, display);
   const StopOnSignal guard;
   const ReproduceResult result =

@@ -27,7 +27,7 @@ std::string metric_text(const Evaluation& e, bool text) {
 // What one or several runs tell the display.
 class Telling {
  public:
-  Telling(TrainDisplay& display, size_t jobs, const TrainOptions& options)
+  Telling(Display& display, size_t jobs, const TrainOptions& options)
       : display_(display),
         jobs_(jobs),
         samples_(options.batch),
@@ -79,7 +79,7 @@ class Telling {
                        .detail = detail});
   }
 
-  TrainDisplay& display_;
+  Display& display_;
   const uint64_t jobs_, samples_;
   const bool text_;
   const std::string unit_;
@@ -126,7 +126,7 @@ void run(Context& context, const TrainFlags& o) {
   if (!o.seeds.empty()) request.seeds = parse_seeds(o.seeds);
   const TrainOptions options = training_options(request.recipe, request.changes, request.data_dir).options;
   context.shared.precision = options.precision;
-  const auto display = std::make_shared<TrainDisplay>(context);
+  const auto display = std::make_shared<Display>(context);
   const Engine engine = engine_of(context, display);
   Telling telling(*display, std::max<size_t>(1, request.seeds.size()), options);
   const TrainingResult result = [&] {
