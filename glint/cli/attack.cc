@@ -1,10 +1,12 @@
 // glint attack: masks read from the weights that change what a model decides, beside controls.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/attack.h"
@@ -92,7 +94,7 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
 }
 
 void report_text(Context& context, const AttackFlags& o, const Attack& a) {
-  std::ostream& out = context.out;
+  std::ostringstream out;
   out << "run:      " << a.run << ", " << a.data << ", form " << a.form << ", " << o.terms
       << (o.terms == 1 ? " term" : " terms") << "\n"
       << "fidelity: the form gives " << fixed_text(a.fidelity.agreement, 3) << " of the decisions, R² "
@@ -109,6 +111,7 @@ void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   if (!a.figures.empty())
     out << "\nfigures:  " << a.figures
         << "/attack-curve.svg, attack-masks.svg, attack-examples.svg (.png, .csv)\n";
+  context.out << prose(out.str(), result_columns());
 }
 
 void run_attack(Context& context, const AttackFlags& o) {

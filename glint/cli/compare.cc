@@ -1,10 +1,12 @@
 // glint compare: how alike the eigenvectors of models are, beside a control; the paper's figure 2B.
 #include <algorithm>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "glint/base/statistics.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/compare.h"
@@ -127,7 +129,7 @@ std::string pair_words(const Comparison& c) {
 }
 
 void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
-  std::ostream& out = context.out;
+  std::ostringstream out;
   const size_t top = std::min<size_t>(5, o.top), n = c.results.size();
   out << "models:   " << pair_words(c) << "\n"
       << "vectors:  the " << o.top << " strongest of each sign, form " << o.form << ", compared "
@@ -149,6 +151,7 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
   out << "In brackets the rank, or the dimension of the subspace.\n";
   if (!c.figures.empty())
     out << "\nfigures:  " << c.figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
+  context.out << prose(out.str(), result_columns());
 }
 
 void compare_models(Context& context, const CompareFlags& o) {

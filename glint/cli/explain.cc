@@ -2,10 +2,12 @@
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
@@ -120,7 +122,7 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
 void report_text(Context& context, const std::string& draw_word, const ExplainResult& r) {
   Drawing drawing = detect_drawing(detect_terminal(1), draw_word);
   if (r.pixels.empty()) drawing.form = Drawing::Form::none;  // a vector
-  std::ostream& out = context.out;
+  std::ostringstream out;
   out << "run:   " << r.run << " (" << r.model << ")\n";
   out << "input: " << r.input << "\n";
   if (!r.prepared.empty()) out << "       " << r.prepared << "\n";
@@ -137,6 +139,7 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
            "down to the pixels.\n";
   out << terms_text(r, drawing);
   if (!r.figure.empty()) out << "\nfigure: " << r.figure << " (.png, .csv)\n";
+  context.out << prose(out.str(), result_columns());
 }
 
 void run_explain(Context& context, const ExplainFlags& o) {

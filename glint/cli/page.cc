@@ -1,8 +1,11 @@
 // glint page: one HTML file in which a person sees why a model decides as it does.
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
@@ -12,7 +15,7 @@ namespace glint::cli {
 namespace {
 
 void report_text(Context& context, const PageResult& r) {
-  std::ostream& out = context.out;
+  std::ostringstream out;
   out << "page:     " << r.page << " (" << fixed_text(static_cast<double>(r.bytes) / 1e6, 1)
       << " MB; open it in a browser)\n";
   for (const PageRunResult& run : r.runs)
@@ -32,6 +35,7 @@ void report_text(Context& context, const PageResult& r) {
   if (r.half)
     out << "weights:  f16, so that the page is not too large; logits change by at most "
         << fixed_text(r.logit_deviation, 4) << "\n";
+  context.out << prose(out.str(), result_columns());
 }
 
 void make(Context& context, const PageRequest& request) {

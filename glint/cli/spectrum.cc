@@ -5,6 +5,8 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/given.h"
 #include "glint/cli/language_view.h"
+#include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
@@ -51,7 +53,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
                                             .form = o.request.form,
                                             .out = context.shared.out});
     if (context.shared.json) return context.print_json(to_json(result));
-    context.out << scan_text(result);
+    context.out << prose(scan_text(result), result_columns());
     return;
   }
   ReadRequest request = o.request;
@@ -63,8 +65,9 @@ void spectrum(Context& context, const SpectrumFlags& o) {
   context.next.push_back("glint page " + result.run);
   context.next.push_back(kHelpReading);
   if (context.shared.json) return context.print_json(to_json(result));
-  context.out << (language ? language_text(result)
-                           : spectrum_text(result, detect_drawing(detect_terminal(1), o.draw)));
+  context.out << prose(
+      language ? language_text(result) : spectrum_text(result, detect_drawing(detect_terminal(1), o.draw)),
+      result_columns());
 }
 
 }  // namespace

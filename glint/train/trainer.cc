@@ -187,7 +187,7 @@ class Run {
     Json run;
     run["identity"] = directory_.identity();
     run["data"] = task_.data_description();
-    run["machine"] = setup_.machine;
+    if (!setup_.machine.is_null()) run["machine"] = setup_.machine;
     run["parameters"] = task_.params().parameters();
     run["steps"] = total_;
     run["state"] = state;
