@@ -54,6 +54,8 @@ struct Series {
   Marker marker = Marker::none;
   double width = 2;  // of the line, in the units of the chart
   bool in_legend = true;
+  std::vector<std::string> labels = {};  // beside the points, "": none; where they cover as little as can be
+  std::vector<std::string> links = {};   // of points with a marker and their labels, as "#setting-3"
 };
 
 struct Chart {
