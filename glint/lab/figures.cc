@@ -2,6 +2,7 @@
 
 #include <atomic>
 
+#include "glint/lab/run_checks.h"
 #include "glint/io/svg_png.h"
 
 namespace glint {
