@@ -182,6 +182,8 @@ OptionList parse_option_list(const std::string& name, const std::string& text) {
   return list;
 }
 
+SweepPlan plan_sweep(const SweepPlanRequest& request) { return Planner(request).make(); }
+
 bool means_something(std::string_view option, const TrainOptions& options) {
   if (option != "c" && option != "lambda" && option != "p") return true;
   if (!gate_info(parse_gate(options.gate)).text.has_params) return false;
