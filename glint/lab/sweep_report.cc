@@ -109,7 +109,7 @@ Chart pareto_chart(const SweepResult& r, bool links) {
   for (size_t i = 0; i < r.settings.size(); i++)
     if (r.settings[i].front) front.push_back(i);
   std::ranges::sort(front, {}, [&](size_t i) { return at(i).x; });
-  Series best{.name = "Pareto front", .points = {}, .color = "#cfcfcf", .width = 7};
+  Series best{.name = "Pareto front", .points = {}, .color = "#c9c9c9", .marker = Marker::ring, .width = 7};
   for (const size_t i : front) best.points.push_back(at(i));
   chart.series.push_back(std::move(best));
 
@@ -166,19 +166,20 @@ std::string pareto_csv(const SweepResult& r) {
 
 // The two options with the most values that settings have together, and not one at a time.
 bool heat_options(const SweepResult& r, std::string& row, std::string& column) {
-  size_t most = 0;
+  size_t most = 0, fewest = 0;
   for (size_t a = 0; a < r.plan.options.size(); a++)
     for (size_t b = a + 1; b < r.plan.options.size(); b++) {
       std::set<std::string> rows, columns;
       std::set<std::pair<std::string, std::string>> cells;
       const std::string &first = r.plan.options[a].name, &second = r.plan.options[b].name;
+      size_t settings = 0;  // of equal ones the pair whose cells are means of fewer
       for (const SweptSetting& s : r.settings) {
         const std::string *x = s.setting.value(first), *y = s.setting.value(second);
-        if (x && y) rows.insert(*x), columns.insert(*y), cells.emplace(*x, *y);
+        if (x && y) rows.insert(*x), columns.insert(*y), cells.emplace(*x, *y), settings++;
       }
       if (rows.size() < 2 || columns.size() < 2 || cells.size() <= rows.size() + columns.size() - 1) continue;
-      if (cells.size() > most) {
-        most = cells.size();
+      if (cells.size() > most || (cells.size() == most && settings < fewest)) {
+        most = cells.size(), fewest = settings;
         const bool tall = rows.size() >= columns.size();
         row = tall ? first : second, column = tall ? second : first;
       }
@@ -212,7 +213,7 @@ Figure heat_figure(const SweepResult& r) {
   std::set<std::string> gates;
   for (const std::string& key : keys) {
     const SweepMeasure& m = r.measure(key);
-    HeatMap map{.title = m.title,
+    HeatMap map{.title = key == r.fidelity ? "form: " + m.head : m.head,
                 .values = Matrix<double>(figure.rows.size(), figure.columns.size()),
                 .decimals = key == "test_loss" ? 3 : m.decimals,
                 .lower_is_better = m.lower_is_better};
@@ -321,16 +322,15 @@ Table sweep_table(const SweepResult& r) {
   std::vector<Column> columns = {{.header = "setting", .text = true}};
   for (const SweepMeasure& m : r.measures)
     if (m.in_table) columns.push_back({.header = m.head, .align = Align::right, .key = m.key});
-  columns.push_back({.header = ""});
+  columns.insert(columns.begin() + 1, {.header = ""});
   Table table(columns);
   for (size_t i = 0; i < r.settings.size(); i++) {
     const SweptSetting& s = r.settings[i];
-    std::vector<std::string> cells = {s.setting.text()};
-    for (const SweepMeasure& m : r.measures)
-      if (m.in_table) cells.push_back(r.shown(s, m));
     std::string mark = i == r.chosen ? "chosen" : s.front ? "front" : "";
     if (s.finished < s.runs.size()) mark = std::to_string(s.runs.size() - s.finished) + " diverged";
-    cells.push_back(mark);
+    std::vector<std::string> cells = {s.setting.text(), mark};
+    for (const SweepMeasure& m : r.measures)
+      if (m.in_table) cells.push_back(r.shown(s, m));
     table.add(cells);
   }
   return table;

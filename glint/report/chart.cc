@@ -70,6 +70,9 @@ std::string marker_shape(Marker marker, double x, double y, const std::string& c
     case Marker::open_circle:
       return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"3.1\" fill=\"" + paper +
              "\" stroke=\"" + color + "\" stroke-width=\"1.6\"/>\n";
+    case Marker::ring:
+      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"8\" fill=\"none\" stroke=\"" + color +
+             "\" stroke-width=\"3\"/>\n";
     case Marker::square:
       return "<rect" + attribute("x", x - 3.2) + attribute("y", y - 3.2) + " width=\"6.4\" height=\"6.4\"" +
              fill;
@@ -337,6 +340,12 @@ class Drawing {
   // How much a label at this place hides: other labels and the legend most, then markers, then lines.
   double hidden(const Box& box, size_t series, size_t point) const {
     double cost = 0;
+    const Pixel own = place(chart_.series[series].points[point].x, chart_.series[series].points[point].y);
+    const auto distance = [&](Pixel p) {
+      return std::hypot(std::max({box.x - p.x, p.x - box.x - box.w, 0.0}),
+                        std::max({box.y - p.y, p.y - box.y - box.h, 0.0}));
+    };
+    bool astray = false;  // it would be read as the label of another point
     if (box.x < frame_.x + 2 || box.x + box.w > frame_.x + frame_.w - 2 || box.y < frame_.y + 2 ||
         box.y + box.h > frame_.y + frame_.h - 2)
       cost += 100;
@@ -351,13 +360,15 @@ class Drawing {
         const Pixel here = place(s.points[k].x, s.points[k].y);
         constexpr double kReach = 4;
         const Box roomy{box.x - kReach, box.y - kReach, box.w + 2 * kReach, box.h + 2 * kReach};
-        if (s.marker != Marker::none && (i != series || k != point) && touches(roomy, here, here)) cost += 10;
+        const bool other = s.marker != Marker::none && std::hypot(here.x - own.x, here.y - own.y) > 1;
+        if (other && touches(roomy, here, here)) cost += 10;
+        astray = astray || (other && distance(here) < distance(own));
         if (s.stroke != Stroke::none && k > 0 && has_line(s.points[k - 1]) &&
             touches(box, place(s.points[k - 1].x, s.points[k - 1].y), here))
           cost += 1;
       }
     }
-    return cost;
+    return cost + (astray ? 5 : 0);
   }
 
   // Each label at the first of the places around its point that hides least.
