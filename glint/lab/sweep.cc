@@ -231,7 +231,7 @@ void judge_sweep(SweepResult& r) {
   const SweptSetting &chosen = r.settings[r.chosen], &lowest = r.settings[r.lowest],
                      &most = r.settings[readable];
   const auto reads = [&](const SweptSetting& s) {
-    return r.plan.text ? "R2 " + fixed_text(fidelity(s), 3) : share_text(fidelity(s));
+    return r.plan.text ? "R2 " + fixed_text(fidelity(s), 3) : fixed_text(100 * fidelity(s), 1) + " %";
   };
   const std::string kind = r.plan.text ? "validation loss " : "test loss ";
   const auto named = [&](const SweptSetting& s) {
@@ -241,14 +241,14 @@ void judge_sweep(SweepResult& r) {
   r.answer += r.plan.text
                   ? "the form of its weights alone explains its layers with " + reads(chosen)
                   : "its weights alone decide as the model does on " + reads(chosen) + " of the test images";
-  r.answer += ", at a " + kind + fixed_text(loss(chosen), 4) + ", ";
+  r.answer += ", at a " + kind + "of " + fixed_text(loss(chosen), 4) + ", ";
   if (r.chosen == r.lowest)
     r.answer += "the lowest of all";
   else
     r.answer += share_text(loss(chosen) / least - 1) + " above the lowest, that of " + named(lowest);
   if (readable != r.chosen)
     r.answer +=
-        "; most readable is " + named(most) + ", for " + share_text(loss(most) / least - 1) + " more loss";
+        "; most readable is " + named(most) + ", " + share_text(loss(most) / least - 1) + " above the lowest";
   r.answer += ".";
 }
 
