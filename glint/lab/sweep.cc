@@ -178,6 +178,11 @@ void set_spreads(SweepResult& r) {
         if (const auto v = run.values.find(m.key); v != run.values.end()) values.push_back(v->second);
       if (!values.empty()) s.spread[m.key] = mean_and_sd(values);
     }
+  // Not every kind of model has every form.
+  std::erase_if(r.measures, [&](const SweepMeasure& m) {
+    return m.key != "test_loss" && m.key != r.fidelity &&
+           std::ranges::none_of(r.settings, [&](const SweptSetting& s) { return s.spread.contains(m.key); });
+  });
 }
 
 // "12 %", "0.4 %"

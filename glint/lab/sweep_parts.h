@@ -15,7 +15,7 @@ struct SweepReading {
 SweepReading read_swept_run(const Engine& engine, TrainingData& data, const SweepPlan& plan,
                             const std::string& directory, const std::string& file, bool pictures);
 
-// The measures that runs of this kind have, in the order of tables.
+// The measures that runs of this kind may have, in the order of tables.
 std::vector<SweepMeasure> sweep_measures(bool text);
 
 // Figures, CSV, JSON and page; sets `files`.

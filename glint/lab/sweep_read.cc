@@ -17,7 +17,8 @@ constexpr size_t kShown = 2;          // eigenvectors of each sign and class
 constexpr double kPixelScale = 1000;  // pixels are kept as whole numbers from -1000 to 1000
 constexpr size_t kMaxBytes = size_t{1} << 28;
 
-std::vector<std::string> form_names() { return {"weights", "calibrated"}; }
+// Of language models; images have those of ReadResult.
+std::vector<std::string> language_forms() { return {"weights", "calibrated"}; }
 
 FeatureGrid pictures_of(const ReadResult& r) {
   FeatureGrid grid{.title = "", .note = "", .size = r.size, .rows = {}};
@@ -57,7 +58,7 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
   SweepReading out;
   for (size_t i = 0; i < layers; i++) {
     const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
-    for (const std::string& form : form_names()) {
+    for (const std::string& form : language_forms()) {
       const Fidelity f = run.language_reading().layer_fidelity(i, run.lines(form)[i], x).all;
       out.values["r2_" + form] += f.r2 / static_cast<double>(layers);
       out.values["correlation_" + form] += f.correlation / static_cast<double>(layers);
@@ -170,7 +171,7 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
                    .head = "accuracy %",
                    .factor = 100,
                    .decimals = 2});
-  for (const std::string& form : form_names()) {
+  for (const std::string form : {"weights", "scaled", "calibrated"}) {
     if (!text)
       all.push_back({.key = "agreement_" + form,
                      .title = "agreement of the " + form + " form %",

@@ -9,7 +9,7 @@ namespace {
 // The setting that a link names is shown, without a link the first.
 constexpr const char* kStyle = R"css(
 .look { display: grid; grid-template-columns: minmax(0, 1.25fr) minmax(0, 1fr); gap: 16px; align-items: start; }
-.look > .card { margin-top: 0; }
+.look > .card { margin-top: 0; position: sticky; top: 64px; }
 .answer { font-size: 17px; line-height: 1.45; max-width: 90ch; margin: 10px 0 14px; }
 .figure a { cursor: pointer; }
 .figure a text { fill: var(--ink); }
@@ -24,7 +24,7 @@ constexpr const char* kStyle = R"css(
 .setting dd { margin: 0; font-variant-numeric: tabular-nums; }
 tr.chosen > * { font-weight: 650; }
 td .front { color: var(--good); }
-@media (max-width: 1000px) { .look { grid-template-columns: minmax(0, 1fr); } }
+@media (max-width: 1000px) { .look { grid-template-columns: minmax(0, 1fr); } .look > .card { position: static; } }
 @media print { .setting { display: block; break-inside: avoid; } .look { display: block; } }
 )css";
 

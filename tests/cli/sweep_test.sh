@@ -11,7 +11,7 @@ run sweep "${grid[@]}" --out "$work/sweep" --list
 expect_code 0
 [ "$(wc -l <"$work/out")" -eq 16 ] || fail "the plan has $(wc -l <"$work/out") lines"
 expect_err "8 settings x 2 seeds = 16 runs; 0 finished"
-expect_out "glint train quick --gate silu --norm rms --d-model 12 --batch 512 --epochs 1 --seed 1 --out"
+expect_out "glint train quick --gate silu --d-model 12 --norm rms --batch 512 --epochs 1 --seed 1 --out"
 [ ! -e "$work/sweep" ] || fail "--list wrote something"
 sed "s|^glint|$glint|" "$work/out" | head -1 >"$work/first"
 bash "$work/first" >"$work/log" 2>&1 || fail "a line of the plan does not train: $(cat "$work/log")"
