@@ -24,6 +24,8 @@
 #include "glint/lab/page.h"
 #include "glint/lab/read.h"
 #include "glint/lab/run.h"
+#include "glint/lab/runs.h"
+#include "glint/lab/sweep.h"
 #include "glint/lab/tokenize.h"
 #include "glint/lab/train.h"
 #include "glint/spectra/glu_model.h"

@@ -7,6 +7,8 @@
   X(data)              \
   X(tokenize)          \
   X(train)             \
+  X(sweep)             \
+  X(runs)              \
   X(eval)              \
   X(generate)          \
   X(spectrum)          \

@@ -1,4 +1,4 @@
-// Names of units, tokens and directions as parts of file names.
+// Names of units, tokens and directions as parts of file names, and names as words of a command.
 #pragma once
 
 #include <string>
@@ -14,5 +14,8 @@ namespace glint {
 //   "Ankle boot"      ankle-boot-1f2e3d4c
 //   "a/b", ".."       a-b-..., unit-...
 std::string file_word(const std::string& text);
+
+// As a shell reads it back: in quotes where it has to be.
+std::string shell_word(const std::string& text);
 
 }  // namespace glint

@@ -7,6 +7,7 @@
 #include "glint/base/sha256.h"
 #include "glint/data/story_reader.h"
 #include "glint/io/json.h"
+#include "glint/lab/file_words.h"
 #include "glint/lab/run_checks.h"
 #include "glint/train/checkpoint.h"
 #include "glint/train/options.h"
@@ -16,17 +17,6 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
-
-std::string shell_word(const std::string& text) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') ||
-           std::string_view("-_./:,+=@%").find(c) != std::string_view::npos;
-  };
-  if (!text.empty() && std::all_of(text.begin(), text.end(), plain)) return text;
-  std::string out = "'";
-  for (const char c : text) out += c == '\'' ? std::string("'\\''") : std::string(1, c);
-  return out + "'";
-}
 
 // A recipe is nothing but options, so those of run.json that are not the defaults make the same run. The call
 // is in code marks, as the program shows it as a command: values are quoted for a shell.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <limits>
 
 #include "glint/report/svg.h"
 #include "glint/base/text.h"
@@ -15,6 +16,7 @@ using svg::attribute, svg::kInk, svg::kLabelFont, svg::kTitleFont, svg::line, sv
 
 constexpr double kFar = 2000;  // in frames
 constexpr double kTickFont = svg::kSmallFont;
+constexpr double kPointFont = 11;  // of labels beside points
 constexpr double kLegendRow = 19, kLegendLine = 28, kLegendPad = 8;
 
 // Black and yellow last: the one looks like an axis, the other is faint on white.
@@ -68,6 +70,9 @@ std::string marker_shape(Marker marker, double x, double y, const std::string& c
     case Marker::open_circle:
       return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"3.1\" fill=\"" + paper +
              "\" stroke=\"" + color + "\" stroke-width=\"1.6\"/>\n";
+    case Marker::ring:
+      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"8\" fill=\"none\" stroke=\"" + color +
+             "\" stroke-width=\"3\"/>\n";
     case Marker::square:
       return "<rect" + attribute("x", x - 3.2) + attribute("y", y - 3.2) + " width=\"6.4\" height=\"6.4\"" +
              fill;
@@ -125,6 +130,8 @@ class Drawing {
     if (place == Legend::automatic) place = free_place();
     if (place == Legend::outside) layout(true);
     std::string out = head() + grid() + "<g fill=\"none\" stroke-linejoin=\"round\">\n" + curves() + "</g>\n";
+    if (place != Legend::none) covered_.push_back(legend_box(place));
+    out += labels();
     if (place != Legend::none) out += legend(place);
     return out + "</svg>\n";
   }
@@ -322,6 +329,81 @@ class Drawing {
     return d;
   }
 
+  bool shows_marker(const Series& s, size_t k) const {
+    if (s.marker == Marker::none || !has_line(s.points[k])) return false;
+    const Pixel at = place(s.points[k].x, s.points[k].y);
+    return at.x >= frame_.x - 0.5 && at.x <= frame_.x + frame_.w + 0.5 && at.y >= frame_.y - 0.5 &&
+           at.y <= frame_.y + frame_.h + 0.5;
+  }
+
+  static std::string linked(const Series& s, size_t k, const std::string& inner) {
+    if (k >= s.links.size() || s.links[k].empty()) return inner;
+    return "<a href=\"" + xml_escape(s.links[k]) + "\">" + inner + "</a>\n";
+  }
+
+  // How much a label at this place hides: other labels and the legend most, then markers, then lines.
+  double hidden(const Box& box, size_t series, size_t point) const {
+    double cost = 0;
+    const Pixel own = place(chart_.series[series].points[point].x, chart_.series[series].points[point].y);
+    const auto distance = [&](Pixel p) {
+      return std::hypot(std::max({box.x - p.x, p.x - box.x - box.w, 0.0}),
+                        std::max({box.y - p.y, p.y - box.y - box.h, 0.0}));
+    };
+    bool astray = false;  // it would be read as the label of another point
+    if (box.x < frame_.x + 2 || box.x + box.w > frame_.x + frame_.w - 2 || box.y < frame_.y + 2 ||
+        box.y + box.h > frame_.y + frame_.h - 2)
+      cost += 100;
+    for (const Box& other : covered_)
+      if (box.x < other.x + other.w && other.x < box.x + box.w && box.y < other.y + other.h &&
+          other.y < box.y + box.h)
+        cost += 20;
+    for (size_t i = 0; i < chart_.series.size(); i++) {
+      const Series& s = chart_.series[i];
+      for (size_t k = 0; k < s.points.size(); k++) {
+        if (!has_line(s.points[k])) continue;
+        const Pixel here = place(s.points[k].x, s.points[k].y);
+        constexpr double kReach = 4;
+        const Box roomy{box.x - kReach, box.y - kReach, box.w + 2 * kReach, box.h + 2 * kReach};
+        const bool other = s.marker != Marker::none && std::hypot(here.x - own.x, here.y - own.y) > 1;
+        if (other && touches(roomy, here, here)) cost += 10;
+        astray = astray || (other && distance(here) < distance(own));
+        if (s.stroke != Stroke::none && k > 0 && has_line(s.points[k - 1]) &&
+            touches(box, place(s.points[k - 1].x, s.points[k - 1].y), here))
+          cost += 1;
+      }
+    }
+    return cost + (astray ? 5 : 0);
+  }
+
+  // Each label at the first of the places around its point that hides least.
+  std::string labels() {
+    std::string out;
+    for (size_t i = 0; i < chart_.series.size(); i++) {
+      const Series& s = chart_.series[i];
+      for (size_t k = 0; k < std::min(s.points.size(), s.labels.size()); k++) {
+        if (s.labels[k].empty() || !has_line(s.points[k])) continue;
+        const Pixel at = place(s.points[k].x, s.points[k].y);
+        const double w = text_width(s.labels[k], kPointFont), h = kPointFont + 2, gap = 7;
+        Box best;
+        double least = std::numeric_limits<double>::infinity();
+        for (const double far : {gap, 2 * gap, 3.5 * gap})
+          for (const Pixel corner : {Pixel{at.x + far, at.y - h / 2}, Pixel{at.x - far - w, at.y - h / 2},
+                                     Pixel{at.x - w / 2, at.y - far - h}, Pixel{at.x - w / 2, at.y + far},
+                                     Pixel{at.x + 0.7 * far, at.y - 0.7 * far - h},
+                                     Pixel{at.x + 0.7 * far, at.y + 0.7 * far},
+                                     Pixel{at.x - 0.7 * far - w, at.y - 0.7 * far - h},
+                                     Pixel{at.x - 0.7 * far - w, at.y + 0.7 * far}}) {
+            const Box box{corner.x, corner.y, w, h};
+            const double cost = hidden(box, i, k) + far / 100;
+            if (cost < least) least = cost, best = box;
+          }
+        covered_.push_back(best);
+        out += linked(s, k, text(best.x, best.y + kPointFont - 1, kPointFont, "start", s.labels[k]));
+      }
+    }
+    return out;
+  }
+
   // Bands lie below all lines. An inner <svg> clips what a fixed limit cuts off; markers are drawn whole.
   std::string curves() const {
     std::string bands, lines, markers;
@@ -332,13 +414,10 @@ class Drawing {
         lines += "<path d=\"" + d + "\" stroke=\"" + color(i) + "\"" + attribute("stroke-width", s.width) +
                  dashes(s.stroke, s.width) + "/>\n";
       if (s.marker == Marker::none) continue;
-      for (const Point& p : s.points) {
-        if (!has_line(p)) continue;
-        const Pixel at = place(p.x, p.y);
-        if (at.x < frame_.x - 0.5 || at.x > frame_.x + frame_.w + 0.5 || at.y < frame_.y - 0.5 ||
-            at.y > frame_.y + frame_.h + 0.5)
-          continue;
-        markers += marker_shape(s.marker, at.x, at.y, color(i), paper());
+      for (size_t k = 0; k < s.points.size(); k++) {
+        if (!shows_marker(s, k)) continue;
+        const Pixel at = place(s.points[k].x, s.points[k].y);
+        markers += linked(s, k, marker_shape(s.marker, at.x, at.y, color(i), paper()));
       }
     }
     const std::string place_and_size = attribute("x", frame_.x) + attribute("y", frame_.y) +
@@ -371,6 +450,7 @@ class Drawing {
   const Chart& chart_;
   Limits x_limits_, y_limits_;
   std::vector<Tick> x_ticks_, y_ticks_;
+  std::vector<Box> covered_;  // by the legend and the labels so far
   Box frame_;
   Box legend_;  // its size; 0 when it has no entry
 };

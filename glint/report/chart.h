@@ -23,7 +23,7 @@ inline constexpr const char* kPurple = "#cc79a7";
 }  // namespace colors
 
 enum class Stroke { solid, dashed, dotted, dash_dot, none };
-enum class Marker { none, circle, open_circle, square, triangle, diamond };
+enum class Marker { none, circle, open_circle, square, triangle, diamond, ring };  // a ring is around other markers
 
 // The inner places are those of the compass; `automatic` takes the first that covers no data, or `outside`.
 enum class Legend {
@@ -54,6 +54,8 @@ struct Series {
   Marker marker = Marker::none;
   double width = 2;  // of the line, in the units of the chart
   bool in_legend = true;
+  std::vector<std::string> labels = {};  // beside the points, "": none; where they cover as little as can be
+  std::vector<std::string> links = {};   // of points with a marker and their labels, as "#setting-3"
 };
 
 struct Chart {

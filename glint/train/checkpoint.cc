@@ -175,6 +175,15 @@ bool load_newest_checkpoint(const std::string& directory, const std::string& ide
   return false;
 }
 
+uint64_t newest_checkpoint_step(const std::string& directory) {
+  const std::vector<std::string> found = list(directory);
+  if (found.empty()) return 0;
+  const size_t digits = found.front().rfind(kPrefix) + std::string_view(kPrefix).size();
+  uint64_t step = 0;
+  std::from_chars(found.front().data() + digits, found.front().data() + found.front().size(), step);
+  return step;
+}
+
 bool has_checkpoint_of(const std::string& directory, const std::string& identity) {
   for (const std::string& path : list(directory)) {
     try {

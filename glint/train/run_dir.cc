@@ -103,6 +103,14 @@ std::string differences(const Json& there, const Json& now) {
 
 }  // namespace
 
+bool is_training(const std::string& directory) {
+  const int fd = ::open((directory + "/" + kLock).c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+  if (fd < 0) return false;
+  const bool held = ::flock(fd, LOCK_SH | LOCK_NB) != 0 && errno == EWOULDBLOCK;
+  ::close(fd);
+  return held;
+}
+
 RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& identity, bool force)
     : files_(files), path_(std::move(path)) {
   adopt(identity);

@@ -12,6 +12,9 @@
 
 namespace glint {
 
+// Whether a process is training in the directory now.
+bool is_training(const std::string& directory);
+
 class RunDirectory {
  public:
   enum class Found { fresh, unfinished, finished };

@@ -296,6 +296,35 @@ TEST(Chart, LegendKeepsOffTheData) {
   }
 }
 
+TEST(Chart, LabelsStandBesideTheirPointsAndKeepOffEachOther) {
+  Chart chart;
+  Series s{.name = "points", .points = {}, .stroke = Stroke::none, .marker = Marker::circle};
+  for (int i = 0; i < 6; i++) {
+    s.points.push_back({1 + 0.001 * i, 2 + 0.001 * i});  // all but on one spot
+    s.labels.push_back("label " + std::to_string(i));
+    s.links.push_back("#p" + std::to_string(i));
+  }
+  s.labels[5] = "";
+  chart.series = {s};
+  chart.x.min = 0, chart.x.max = 2, chart.y.min = 0, chart.y.max = 4;
+  const std::string svg = to_svg(chart);
+  std::vector<std::pair<double, double>> at;
+  for (int i = 0; i < 5; i++) {
+    const size_t end = svg.find(">label " + std::to_string(i) + "<");
+    ASSERT_NE(end, svg.npos) << i;
+    const size_t tag = svg.rfind("<text", end);
+    const auto number = [&](const char* name) {
+      return std::stod(svg.substr(svg.find(name, tag) + std::string(name).size()));
+    };
+    at.emplace_back(number(" x=\""), number(" y=\""));
+    EXPECT_NE(svg.find("<a href=\"#p" + std::to_string(i) + "\"><circle"), svg.npos) << "no link at the point";
+  }
+  for (size_t i = 0; i < at.size(); i++)
+    for (size_t k = 0; k < i; k++)
+      EXPECT_TRUE(std::fabs(at[i].second - at[k].second) >= 11 || std::fabs(at[i].first - at[k].first) >= 35)
+          << i << " lies on " << k;
+}
+
 TEST(Chart, CsvHasTheSameNumbers) {
   Chart chart = one_line({{0, 1.0 / 3}, {1, kNan}});
   chart.series[0].name = "a,b";

@@ -219,6 +219,20 @@ TEST(Recipes, ThePapersSettings) {
   }
 }
 
+// The readable recipes are those of section 4.1 but for the norm and the shrink.
+TEST(Recipes, TheReadableOnesAreThePapersWithANorm) {
+  for (const std::string word : {"mnist", "fashion"}) {
+    TrainOptions paper, readable;
+    apply_recipe(paper, find_recipe(word + "-4.1", {GLINT_SOURCE_DIR "/recipes"}));
+    apply_recipe(readable, find_recipe(word + "-readable", {GLINT_SOURCE_DIR "/recipes"}));
+    EXPECT_EQ(readable.norm, "rms");
+    EXPECT_EQ(readable.lambda, 0.1);
+    EXPECT_EQ(readable.gate, "sqs");
+    readable.norm = paper.norm, readable.lambda = paper.lambda;
+    EXPECT_EQ(options_to_json(readable), options_to_json(paper));
+  }
+}
+
 TEST(Recipes, UnknownKeyHasLineAndSuggestion) {
   const ErrorParts e = recipe_refused("# first\nlayers = 2\n\nlerning = 3\nbacth = 7\n");
   EXPECT_NE(e.what.find("lerning"), std::string::npos) << e.what;  // the first one

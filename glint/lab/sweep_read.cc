@@ -1,0 +1,206 @@
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/error.h"
+#include "glint/base/text.h"
+#include "glint/io/seal.h"
+#include "glint/lab/read_parts.h"
+#include "glint/lab/sweep_parts.h"
+#include "glint/train/run_file.h"
+
+namespace glint {
+namespace {
+
+// Grows when runs are read in another way or for more.
+constexpr const char* kSchema = "glint-sweep-reading/1";
+constexpr size_t kShown = 2;          // eigenvectors of each sign and class
+constexpr double kPixelScale = 1000;  // pixels are kept as whole numbers from -1000 to 1000
+constexpr size_t kMaxBytes = size_t{1} << 28;
+
+// Of language models; images have those of ReadResult.
+std::vector<std::string> language_forms() { return {"weights", "calibrated"}; }
+
+FeatureGrid pictures_of(const ReadResult& r) {
+  FeatureGrid grid{.title = "", .note = "", .size = r.size, .rows = {}};
+  const auto side = [](const std::vector<ShownVector>& vectors) {
+    std::vector<SignedPicture> out;
+    for (const ShownVector& v : vectors) out.push_back({v.value, v.pixels});
+    return out;
+  };
+  if (r.size.empty()) return grid;
+  for (const ReadDirection& d : r.directions)
+    grid.rows.push_back(
+        {printable(d.name), "R\u00b2 " + fixed_text(d.r2, 3), side(d.positive), side(d.negative)});
+  return grid;
+}
+
+SweepReading read_images_of(const Engine& engine, TrainingData& data, const SweepPlan& plan,
+                            const std::string& directory) {
+  const std::string& set = plan.settings.front().options.data;
+  Run run(engine, {.run = directory, .data = set.find('/') == set.npos ? "" : set}, data.images(set));
+  const ReadResult r = read_images(
+      engine, run, {.run = directory, .form = "weights", .show = kShown, .spectra = false, .figures = false});
+  SweepReading out;
+  for (const ReadForm& form : r.forms) {
+    out.values["agreement_" + form.name] = form.fidelity.agreement;
+    out.values["accuracy_" + form.name] = form.fidelity.accuracy_form;
+    out.values["r2_" + form.name] = form.fidelity.r2;
+  }
+  out.pictures = pictures_of(r);
+  return out;
+}
+
+// R2 of what a layer adds to the residual stream, mean over the layers.
+SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const std::string& directory) {
+  const std::string& set = plan.settings.front().options.data;
+  Run run(engine, {.run = directory, .data = set.find('/') == set.npos ? "" : set});
+  const size_t layers = run.language_reading().layers();
+  SweepReading out;
+  for (size_t i = 0; i < layers; i++) {
+    const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
+    for (const std::string& form : language_forms()) {
+      const Fidelity f = run.language_reading().layer_fidelity(i, run.lines(form)[i], x).all;
+      out.values["r2_" + form] += f.r2 / static_cast<double>(layers);
+      out.values["correlation_" + form] += f.correlation / static_cast<double>(layers);
+    }
+  }
+  return out;
+}
+
+Json side_json(const std::vector<SignedPicture>& pictures) {
+  Json out = Json::array();
+  for (const SignedPicture& p : pictures) {
+    double largest = 0;
+    for (const double v : p.pixels) largest = std::max(largest, std::fabs(v));
+    Json pixels = Json::array();
+    for (const double v : p.pixels)
+      pixels.push_back(largest > 0 ? std::lround(kPixelScale * v / largest) : 0);
+    out.push_back({{"value", p.value}, {"pixels", std::move(pixels)}});
+  }
+  return out;
+}
+
+Json to_json(const SweepReading& reading, const std::string& weights, bool pictures) {
+  Json j = {{"schema", kSchema}, {"weights", weights}, {"values", reading.values}};
+  if (!pictures) return j;
+  j["pictures"] = {{"height", reading.pictures.size.height}, {"width", reading.pictures.size.width}};
+  j["pictures"]["rows"] = Json::array();
+  for (const FeatureRow& row : reading.pictures.rows)
+    j["pictures"]["rows"].push_back({{"name", row.name},
+                                     {"note", row.note},
+                                     {"positive", side_json(row.positive)},
+                                     {"negative", side_json(row.negative)}});
+  return j;
+}
+
+std::vector<SignedPicture> side_from(const JsonFields& row, const std::string& key, const std::string& file,
+                                     PictureSize size) {
+  std::vector<SignedPicture> out;
+  for (const Json& item : row.array(key)) {
+    const JsonFields fields(item, file, key);
+    SignedPicture p{.value = fields.required<double>("value"), .pixels = {}};
+    for (const Json& v : fields.array("pixels")) {
+      if (!v.is_number()) fields.fail("pixels", "is not a list of numbers", "numbers");
+      p.pixels.push_back(v.get<double>() / kPixelScale);
+    }
+    if (p.pixels.size() != size.height * size.width)
+      fields.fail("pixels", "has another length", std::to_string(size.height * size.width));
+    out.push_back(std::move(p));
+  }
+  return out;
+}
+
+// What an earlier call measured of these weights; false when there is nothing that can be trusted.
+bool stored(const std::string& file, const std::string& weights, bool pictures, SweepReading& out) {
+  if (!exists(file)) return false;
+  try {
+    std::string text = read_file(file, kMaxBytes);
+    const Json j = parse_json(text, file);
+    if (text.ends_with('\n')) text.pop_back();
+    if (!j.is_object() || seal_of(text, j) != Seal::good) return false;
+    const JsonFields fields(j, file);
+    if (fields.required<std::string>("schema") != kSchema ||
+        fields.required<std::string>("weights") != weights || (pictures && !fields.has("pictures")))
+      return false;
+    fields.object("values");
+    for (const auto& [key, value] : j["values"].items())
+      out.values[key] = fields.object("values").required<double>(key);
+    if (!pictures) return true;
+    const JsonFields grid = fields.object("pictures");
+    out.pictures.size = {grid.required<uint64_t>("height"), grid.required<uint64_t>("width")};
+    for (const Json& item : grid.array("rows")) {
+      const JsonFields row(item, file, "pictures.rows");
+      out.pictures.rows.push_back({row.required<std::string>("name"), row.required<std::string>("note"),
+                                   side_from(row, "positive", file, out.pictures.size),
+                                   side_from(row, "negative", file, out.pictures.size)});
+    }
+    return true;
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::bad_file) throw;
+    out = {};
+    return false;  // damaged: it is made anew
+  }
+}
+
+}  // namespace
+
+SweepReading read_swept_run(const Engine& engine, TrainingData& data, const SweepPlan& plan,
+                            const std::string& directory, const std::string& file, bool pictures) {
+  const Json run = read_run_file(directory).json;
+  const std::string weights = run.contains("files") ? run["files"].value(kWeightsFile, "") : "";
+  SweepReading out;
+  if (weights.empty() || !stored(file, weights, pictures, out)) {
+    out =
+        plan.text ? read_language_of(engine, plan, directory) : read_images_of(engine, data, plan, directory);
+    write_atomic(engine.files(), file, sealed_text(to_json(out, weights, pictures)) + "\n");
+  }
+  const RunSummary summary = summarize_run(directory, true);
+  out.values["test_loss"] = summary.test_loss;
+  if (!plan.text) out.values["test_accuracy"] = summary.test_accuracy;
+  out.values["seconds"] = summary.seconds;
+  return out;
+}
+
+std::vector<SweepMeasure> sweep_measures(bool text) {
+  std::vector<SweepMeasure> all;
+  const std::string loss = text ? "validation loss" : "test loss";
+  all.push_back({.key = "test_loss", .title = loss, .head = loss, .decimals = 4, .lower_is_better = true});
+  if (!text)
+    all.push_back({.key = "test_accuracy",
+                   .title = "test accuracy %",
+                   .head = "accuracy %",
+                   .factor = 100,
+                   .decimals = 2});
+  for (const std::string form : {"weights", "scaled", "calibrated"}) {
+    if (!text)
+      all.push_back({.key = "agreement_" + form,
+                     .title = "agreement of the " + form + " form %",
+                     .head = form + " %",
+                     .factor = 100,
+                     .decimals = 1});
+    all.push_back({.key = "r2_" + form,
+                   .title = "R\u00b2 of the " + form + " form",
+                   .head = form + " R2",
+                   .in_table = text});
+    if (text)
+      all.push_back({.key = "correlation_" + form,
+                     .title = "correlation of the " + form + " form",
+                     .head = form + " correlation",
+                     .in_table = form == "weights"});
+    else
+      all.push_back({.key = "accuracy_" + form,
+                     .title = "accuracy of the " + form + " form %",
+                     .head = form + " accuracy %",
+                     .factor = 100,
+                     .decimals = 2,
+                     .in_table = false});
+  }
+  all.push_back({.key = "seconds",
+                 .title = "training time in seconds",
+                 .head = "time s",
+                 .decimals = 1,
+                 .lower_is_better = true});
+  return all;
+}
+
+}  // namespace glint
