@@ -39,9 +39,9 @@ Changes image_changes(const std::string& data) {
 
 // Epochs of the quick form, where the paper has 20 and the depth study 5. The glyphs are so few that more of
 // them take no longer.
-std::string quick_epochs(const std::string& data) { return data == "glyphs" ? "12" : "4"; }
+std::string quick_epochs(const std::string& data) { return data == "glyphs" ? "8" : "4"; }
 std::string depth_epochs(const PlanSetup& setup, const std::string& data) {
-  return !setup.quick ? "5" : data == "glyphs" ? "6" : "2";
+  return !setup.quick ? "5" : data == "glyphs" ? "4" : "2";
 }
 
 void add(std::vector<PlannedRun>& runs, const PlanSetup& setup, const std::string& group,
@@ -103,7 +103,7 @@ std::vector<PlannedRun> runs_42(const PlanSetup& setup, const std::string& norm)
   for (const std::string& data : setup.images) {
     Changes changes = image_changes(data);
     changes.emplace_back("eval-steps", setup.quick ? "16" : "40");
-    if (norm == "none" && !setup.quick) changes.emplace_back("eval-first", "200");
+    if (norm == "none") changes.emplace_back("eval-first", setup.quick ? "100" : "200");
     if (setup.quick) changes.emplace_back("epochs", quick_epochs(data));
     if (norm != "none") changes.emplace_back("norm", norm);
     add(runs, setup, group_42(data, norm), recipe(data, "4.2"), changes, kAll, setup.seeds);
@@ -155,7 +155,7 @@ std::vector<PlannedRun> runs_stories(const PlanSetup& setup) {
   const bool tales = setup.stories == kTales;
   Changes changes;
   if (!tales) changes.emplace_back("data", setup.stories);
-  if (setup.quick) changes.emplace_back("epochs", "1");
+  if (setup.quick) changes.emplace_back("epochs", tales ? "3" : "1");
   const std::string recipe_name = tales || setup.quick ? "tales"
                                   : setup.all_stories  ? "tinystories"
                                                        : "tinystories-small";
