@@ -114,6 +114,25 @@ std::string claim_table(const Comparison& c) {
   return table.terminal(result_columns());
 }
 
+// The models as functions: all classes together, then each.
+std::string functional_table(const Comparison& c) {
+  Table table({{.header = "as functions"},
+               {.header = "similarity", .align = Align::right},
+               {.header = "control", .align = Align::right}});
+  const auto cell = [](const std::vector<FunctionalSimilarity>& pairs, std::optional<size_t> unit) {
+    std::vector<double> values;
+    for (const FunctionalSimilarity& f : pairs) values.push_back(unit ? f.unit[*unit] : f.all);
+    const MeanAndSd m = mean_and_sd(values);
+    return values.empty()      ? std::string("-")
+           : values.size() > 1 ? three(m.mean) + " ± " + three(m.sd)
+                               : three(m.mean);
+  };
+  table.add({"all classes", cell(c.functional, {}), cell(c.functional_control, {})});
+  for (size_t u = 0; u < c.units.size(); u++)
+    table.add({c.unit_names[u], cell(c.functional, u), cell(c.functional_control, u)});
+  return table.terminal(result_columns());
+}
+
 std::string pair_words(const Comparison& c) {
   const size_t n = c.results.size();
   std::string text = c.gates();
@@ -145,6 +164,11 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
       << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "")
       << ".\n"
       << class_table(c, top) << "\n";
+  if (!c.functional.empty())
+    out << "The same models as functions, form " << o.form << ": correlation of their outputs for "
+        << (o.space == "pixels" ? "pixels" : "inputs of the layer")
+        << " ~ N(0, I),\nin closed form; no eigenvector is matched with another.\n"
+        << functional_table(c) << "\n";
   if (o.pairs) out << "Every pair, all classes and signs.\n" << pair_table(c, top) << "\n";
   out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
       << claim_table(c);
@@ -179,7 +203,10 @@ void add_compare(Program& program) {
            "seed "
            "by seed. Beside it stands a control: bilinear runs of different seeds, those given or those of "
            "--control; without any, random directions. Of deeper models the eigenvectors of the last layer "
-           "are compared, as pictures through the layers below.",
+           "are compared, as pictures through the layers below.\n\n"
+           "Models of one layer, and with --space input the last layers of any, are compared as functions "
+           "too: "
+           "the correlation of their outputs over normal inputs, which needs no matching.",
        .examples = {{"glint compare runs/sqs runs/bilinear --control runs/bilinear,runs/bilinear-2",
                      "two models, and two others as control"},
                     {"glint compare runs/sqs-seeds runs/bilinear-seeds --form calibrated --pairs",

@@ -61,9 +61,12 @@ void print(Context& context, const ReproduceResult& result) {
     context.out << files;
     return;
   }
-  Table table(
-      {{.header = "claim", .max_width = 50}, {.header = "verdict"}, {.header = "why not", .max_width = 60}});
-  for (const Finding& f : result.findings) table.add({f.quote, std::string(name(f.verdict)), f.why});
+  Table table({{.header = "claim", .max_width = 44},
+               {.header = "verdict", .max_width = 26},
+               {.header = "the paper's numbers", .max_width = 14},
+               {.header = "why not", .max_width = 44}});
+  for (const Finding& f : result.findings)
+    table.add({f.quote, f.small.empty() ? std::string(name(f.verdict)) : f.small, f.paper, f.why});
   std::string words = result.summary;
   std::erase_if(words, [](char c) { return c == '*' || c == '`'; });
   context.out << table.terminal(result_columns()) << "\n" << words << "\n" << files;
@@ -125,7 +128,7 @@ void add_reproduce(Program& program) {
   for (const Experiment& e : experiments()) words.push_back(e.name);
   verb.positional("WHAT", o->request.what,
                   "all (the default), or one experiment: table1, fig1, fig2, fig3, spectra, explain, "
-                  "timing, stories, fidelity, depth",
+                  "timing, stories, fidelity, depth, choice, norm, language, formulas",
                   {.placeholder = "WHAT", .words = words, .only_words = true});
   verb.flag("--quick", o->request.quick, "Few epochs and two seeds: minutes, not hours. The report says so");
   verb.size("--seeds", o->request.seeds, 0, 100,

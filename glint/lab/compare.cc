@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 
 #include "glint/base/error.h"
 #include "glint/lab/run.h"
@@ -19,6 +20,7 @@ struct Entry {
   std::unique_ptr<Run> run;
   std::vector<GateLine> lines;
   ModelVectors vectors;
+  std::optional<FunctionalForms> functional;  // of the chosen classes
 };
 
 // Runs by directory, each opened and decomposed once; data sets that several were trained on are loaded once.
@@ -52,7 +54,7 @@ class Runs {
     entry.lines = entry.run->lines(entry.run->form(options_.form));
     const Directions all = reading.classes();
     const ImageSet& test = entry.run->images().test;
-    const Reading form =
+    Reading form =
         reading.read(all, entry.lines[reading.last()], reading.run(test, reading.last()), labels_of(test));
     entry.model.agreement = form.fidelity.agreement;
     entry.model.r2 = form.fidelity.r2;
@@ -66,6 +68,12 @@ class Runs {
       std::ranges::copy(all.weights.view().row(units_[u]), chosen.weights.view().row_ptr(u));
     }
     entry.vectors = model_vectors(reading, chosen, entry.lines, space(), options_.top);
+    std::vector<UnitForm> units;
+    for (const size_t u : units_) units.push_back(std::move(form.units[u]));
+    if (space() == CompareSpace::input)
+      entry.functional = functional_forms(engine_.linalg(), units, reading.layer(reading.last()).inputs());
+    else if (reading.layers() == 1)
+      entry.functional = functional_forms(engine_.linalg(), units, reading.input_map());
     Entry& kept = entries_.emplace(directory, std::move(entry)).first->second;
     if (!first_) first_ = &kept;
     return kept;
@@ -134,6 +142,12 @@ std::vector<std::string> bilinear_runs(const Comparison& c) {
   return {};
 }
 
+void add_functional(const Engine& engine, const Entry& a, const Entry& b,
+                    std::vector<FunctionalSimilarity>& out) {
+  if (a.functional && b.functional)
+    out.push_back(functional_similarity(engine.linalg(), *a.functional, *b.functional));
+}
+
 bool compared(const Comparison& c, const std::string& x, const std::string& y) {
   for (size_t i = 0; i < c.a.size(); i++)
     if ((c.a[i].directory == x && c.b[i].directory == y) || (c.a[i].directory == y && c.b[i].directory == x))
@@ -166,6 +180,7 @@ void add_control(const Engine& engine, const CompareRequest& options, Runs& runs
       all_bilinear = all_bilinear && x.model.gate == "identity" && y.model.gate == "identity";
       all_different = all_different && x.model.seed && y.model.seed && x.model.seed != y.model.seed;
       c.control.push_back(compare_models(engine.linalg(), engine.pool(), x.vectors, y.vectors, options.top));
+      add_functional(engine, x, y, c.functional_control);
     }
   if (c.control.empty()) {
     add_random_control(engine, options, runs.open(c.a[0].directory), runs.open(c.b[0].directory),
@@ -197,6 +212,7 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
     c.a.push_back(a.model);
     c.b.push_back(b.model);
     c.results.push_back(compare_models(engine.linalg(), engine.pool(), a.vectors, b.vectors, options.top));
+    add_functional(engine, a, b, c.functional);
   }
   c.units = runs.units();
   for (const size_t u : c.units) c.unit_names.push_back(runs.first().run->class_text(u));

@@ -8,6 +8,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
+#include "glint/spectra/functional.h"
 #include "glint/spectra/model_comparison.h"
 
 namespace glint {
@@ -52,6 +53,9 @@ struct Comparison {
   std::vector<PairComparison> results;  // [pairs]
   std::vector<PairComparison> control;
   bool random_control = false;
+  // The same models as functions, no eigenvectors matched: [pairs], and of the control where that is runs.
+  // Empty where the models are no quadratic forms of the space: several layers, seen from the pixels.
+  std::vector<FunctionalSimilarity> functional, functional_control;
   std::string control_text;  // which control it is
   std::vector<size_t> units;
   std::vector<std::string> unit_names;  // "3 Dress"

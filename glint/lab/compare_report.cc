@@ -137,6 +137,16 @@ OrderedJson to_json(const Comparison& c) {
                                       {"lowest", k.lowest},
                                       {"top_holds", k.top_holds()},
                                       {"never_below_holds", k.floor_holds()}});
+  j["functional"] = {
+      {"inputs", c.space == "pixels" ? "pixels ~ N(0, I)" : "input of the last layer ~ N(0, I)"},
+      {"pairs", OrderedJson::array()},
+      {"control", OrderedJson::array()}};
+  const auto add_functional = [&](const char* key, const std::vector<FunctionalSimilarity>& pairs) {
+    for (const FunctionalSimilarity& f : pairs)
+      j["functional"][key].push_back({{"all", f.all}, {"classes", f.unit}});
+  };
+  add_functional("pairs", c.functional);
+  add_functional("control", c.functional_control);
   if (!c.figures.empty()) j["figures"] = c.figures;
   return j;
 }

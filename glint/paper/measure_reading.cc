@@ -9,7 +9,7 @@ namespace glint {
 namespace {
 
 // "The first few" of the paper: this many of 256.
-constexpr size_t kFew = 10;
+constexpr size_t kFew = 5;
 
 using Models = std::vector<const ModelReading*>;
 
@@ -25,17 +25,21 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   const auto pass = reading.run(run->images().test, reading.last());
   const auto classes = reading.classes();
   auto result = std::make_shared<ModelReading>();
-  const auto read = [&](const char* form, Fidelity& fidelity, TruncationCurve& cut, bool energy) {
-    const auto r = reading.read(classes, run->lines(form)[reading.last()], pass, labels);
-    fidelity = r.fidelity;
+  const auto read = [&](const char* form, Fidelity& fidelity, Fidelity& alone, TruncationCurve& cut,
+                        bool own) {
+    const std::vector<GateLine> lines = run->lines(form);
+    const auto r = reading.read(classes, lines[reading.last()], pass, labels);
+    fidelity = r.fidelity, alone = r.eigenvectors;
     cut = reading.truncation(r, pass, labels);
-    if (energy)
-      for (const UnitForm& unit : r.units) result->energy.push_back(energy_curve(unit.spectrum.values));
+    if (!own) return;
+    for (const UnitForm& unit : r.units) result->energy.push_back(energy_curve(unit.spectrum.values));
+    result->likeness =
+        class_likeness(top_pictures(reading, r.units, lines), class_deviations(run->images().train));
   };
-  read("weights", result->weights, result->cut_weights, true);
+  read("weights", result->weights, result->weights_alone, result->cut_weights, true);
   // The form of a bilinear model is the model; there is nothing to calibrate.
   if (planned.options.gate != "identity")
-    read("calibrated", result->calibrated, result->cut_calibrated, false);
+    read("calibrated", result->calibrated, result->calibrated_alone, result->cut_calibrated, false);
   return *m.readings.emplace(directory, std::move(result)).first->second;
 }
 
@@ -55,7 +59,7 @@ std::vector<double> mean_curve(const Models& models, TruncationCurve ModelReadin
 }
 
 FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate,
-                   const std::string& form, Fidelity ModelReading::*fidelity,
+                   const std::string& form, Fidelity ModelReading::*fidelity, Fidelity ModelReading::*alone,
                    TruncationCurve ModelReading::*cut) {
   FormTrust t{.data = data, .gate = std::string(gate), .form = form};
   for (const ModelReading* model : models) {
@@ -65,6 +69,8 @@ FormTrust trust_of(const Models& models, const std::string& data, std::string_vi
     t.correlation.push_back(f.correlation);
     t.accuracy_model_by_seed.push_back(f.accuracy_model);
     t.accuracy_form_by_seed.push_back(f.accuracy_form);
+    t.eigenvectors_agreement.push_back((model->*alone).agreement);
+    t.eigenvectors_r2.push_back((model->*alone).r2);
   }
   t.accuracy_model = mean_and_sd(t.accuracy_model_by_seed).mean;
   t.accuracy_form = mean_and_sd(t.accuracy_form_by_seed).mean;
@@ -73,6 +79,14 @@ FormTrust trust_of(const Models& models, const std::string& data, std::string_vi
 }
 
 }  // namespace
+
+Matrix<double> top_pictures(const ImageReading& reading, std::span<const UnitForm> units,
+                            std::span<const GateLine> lines) {
+  Matrix<double> top(units.size(), units.front().spectrum.width());
+  for (size_t u = 0; u < units.size(); u++)
+    std::ranges::copy(units[u].spectrum.vectors.view().row(0), top.view().row_ptr(u));
+  return reading.pictures(reading.last(), top, lines);
+}
 
 std::unique_ptr<Run> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data) {
   return std::make_unique<Run>(m.engine, RunSource{.run = m.directory(run), .data = {}, .data_dir = {}},
@@ -90,41 +104,90 @@ void measure_trust(Measuring& m) {
     for (const std::string_view gate : kPaperGates) {
       const Models models = all_models(m, data, gate);
       if (models.empty()) continue;
-      m.measured.trust.push_back(
-          trust_of(models, data, gate, "weights", &ModelReading::weights, &ModelReading::cut_weights));
+      m.measured.trust.push_back(trust_of(models, data, gate, "weights", &ModelReading::weights,
+                                          &ModelReading::weights_alone, &ModelReading::cut_weights));
       if (gate != "identity")
         m.measured.trust.push_back(trust_of(models, data, gate, "calibrated", &ModelReading::calibrated,
-                                            &ModelReading::cut_calibrated));
+                                            &ModelReading::calibrated_alone, &ModelReading::cut_calibrated));
     }
 }
 
+void measure_matches(Measuring& m) {
+  if (!m.measured.matches.empty()) return;
+  for (const std::string& data : m.plan.setup.images)
+    for (const std::string_view gate : kPaperGates) {
+      ClassMatch match{.data = data, .gate = std::string(gate)};
+      for (const ModelReading* model : all_models(m, data, gate)) {
+        match.classes = model->energy.size();
+        match.matched.push_back(model->likeness.matched);
+        match.cosine.push_back(model->likeness.cosine);
+        match.twins.push_back(static_cast<double>(model->likeness.twins));
+      }
+      if (!match.matched.empty()) m.measured.matches.push_back(std::move(match));
+    }
+}
+
+namespace {
+
+SpectrumShare share_of(const Models& models, const std::string& data, std::string_view gate) {
+  SpectrumShare share{.data = data, .gate = std::string(gate), .few = kFew};
+  const double n = static_cast<double>(models.size());
+  share.seeds = models.size();
+  share.width = models.front()->energy.front().size();
+  share.few = std::min(share.few, share.width);
+  share.energy.resize(models.front()->energy.size());
+  for (const ModelReading* model : models) {
+    const std::vector<double>& accuracy = model->cut_weights.accuracy;
+    share.energy_by_seed.emplace_back();
+    for (size_t c = 0; c < share.energy.size(); c++) {
+      const double energy = model->energy[c][share.few - 1];
+      share.energy_by_seed.back().push_back(energy);
+      share.energy[c] += energy / n;
+    }
+    share.few_accuracy_by_seed.push_back(accuracy[share.few]);
+    share.all_accuracy_by_seed.push_back(accuracy.back());
+    share.accuracy_few += accuracy[share.few] / n;
+    share.accuracy_all += accuracy.back() / n;
+  }
+  return share;
+}
+
+// The control: the same models before the first step.
+std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRun& planned,
+                                                   const std::string& data) {
+  m.check_stop("reading the models");
+  const std::unique_ptr<Run> run = open_run_of(m, planned, data);
+  ImageModel model = run->image().model;
+  classifier_params(model.config)
+      .table.initialise({model.weights.data(), model.weights.size()}, planned.options.seed);
+  const ImageReading reading(model, m.engine.compute(), m.engine.linalg());
+  const std::vector<uint32_t> labels = labels_of(run->images().test);
+  const auto pass = reading.run(run->images().test, reading.last());
+  const auto form = reading.read(reading.classes(), weights_lines(reading)[reading.last()], pass, labels);
+  auto result = std::make_shared<ModelReading>();
+  for (const UnitForm& unit : form.units) result->energy.push_back(energy_curve(unit.spectrum.values));
+  result->cut_weights = reading.truncation(form, pass, labels);
+  return result;
+}
+
+}  // namespace
+
 void measure_spectra(Measuring& m) {
   if (!m.measured.spectra.empty()) return;
-  for (const std::string& data : m.plan.setup.images)
-    for (const std::string_view gate : {"sqs", "identity"}) {
-      const Models models = all_models(m, data, gate);
-      if (models.empty()) continue;
-      SpectrumShare share{.data = data, .gate = std::string(gate), .few = kFew};
-      const double n = static_cast<double>(models.size());
-      share.seeds = models.size();
-      share.width = models.front()->energy.front().size();
-      share.few = std::min(share.few, share.width);
-      share.energy.resize(models.front()->energy.size());
-      for (const ModelReading* model : models) {
-        const std::vector<double>& accuracy = model->cut_weights.accuracy;
-        share.energy_by_seed.emplace_back();
-        for (size_t c = 0; c < share.energy.size(); c++) {
-          const double energy = model->energy[c][share.few - 1];
-          share.energy_by_seed.back().push_back(energy);
-          share.energy[c] += energy / n;
-        }
-        share.few_accuracy_by_seed.push_back(accuracy[share.few]);
-        share.all_accuracy_by_seed.push_back(accuracy.back());
-        share.accuracy_few += accuracy[share.few] / n;
-        share.accuracy_all += accuracy.back() / n;
-      }
-      m.measured.spectra.push_back(std::move(share));
+  for (const std::string& data : m.plan.setup.images) {
+    for (const std::string_view gate : {"sqs", "identity"})
+      if (const Models models = all_models(m, data, gate); !models.empty())
+        m.measured.spectra.push_back(share_of(models, data, gate));
+    std::vector<std::shared_ptr<const ModelReading>> kept;
+    Models untrained;
+    for (const PlannedRun* run : m.finished(group_41(data), "sqs")) {
+      kept.push_back(read_untrained(m, *run, data));
+      untrained.push_back(kept.back().get());
     }
+    if (untrained.empty()) continue;
+    m.measured.spectra.push_back(share_of(untrained, data, "sqs"));
+    m.measured.spectra.back().trained = false;
+  }
 }
 
 }  // namespace glint

@@ -4,6 +4,7 @@
 #include <memory>
 
 #include "glint/lab/run.h"
+#include "glint/paper/class_match.h"
 #include "glint/paper/measuring.h"
 
 namespace glint {
@@ -11,9 +12,15 @@ namespace glint {
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
   Fidelity weights, calibrated;
+  Fidelity weights_alone, calibrated_alone;  // eigenvectors, without the linear part
   TruncationCurve cut_weights, cut_calibrated;
   std::vector<std::vector<double>> energy;  // [class][k - 1], weights form
+  ClassLikeness likeness;                   // of its strongest eigenvectors, weights form
 };
+
+// The strongest eigenvector for every class as a picture, [classes, pixels].
+Matrix<double> top_pictures(const ImageReading& reading, std::span<const UnitForm> units,
+                            std::span<const GateLine> lines);
 
 // On the heap: its parts refer to each other, so it cannot move.
 std::unique_ptr<Run> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data);

@@ -6,13 +6,11 @@
 #include "glint/base/error.h"
 #include "glint/lab/generate.h"
 #include "glint/lab/run.h"
-#include "glint/paper/measuring.h"
+#include "glint/paper/measure_training.h"
 #include "glint/paper/samples.h"
 #include "glint/train/run_file.h"
 
 namespace glint {
-namespace {
-
 // Table 1 looks at the first evaluation at or after a quarter of the steps; the trainer has one there.
 RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
   RunCurve curve{.seed = options.seed};
@@ -49,6 +47,8 @@ RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
   return curve;
 }
 
+namespace {
+
 // The finished runs of one group.
 TaskRuns curves_of(const Measuring& m, const std::string& group, const std::string& data) {
   TaskRuns task{.data = data};
@@ -71,15 +71,17 @@ TaskRuns curves_of(const Measuring& m, const std::string& group, const std::stri
 }  // namespace
 
 void measure_images(Measuring& m) {
-  for (const std::string& data : m.plan.setup.images) {
-    if (m.measured.task(data)) continue;
-    TaskRuns task = curves_of(m, group_42(data), data);
-    if (task.gates.empty()) continue;
-    const auto images = m.data.images(data);
-    task.train = images->train.count(), task.test = images->test.count();
-    task.smaller = smaller_images(m.plan.setup, data);
-    m.measured.tasks.push_back(std::move(task));
-  }
+  for (const std::string& data : m.plan.setup.images)
+    for (const std::string norm : {"none", "rms"}) {
+      if (m.measured.task(data, norm)) continue;
+      TaskRuns task = curves_of(m, group_42(data, norm), data);
+      if (task.gates.empty()) continue;
+      const auto images = m.data.images(data);
+      task.train = images->train.count(), task.test = images->test.count();
+      task.smaller = smaller_images(m.plan.setup, data);
+      task.norm = norm;
+      m.measured.tasks.push_back(std::move(task));
+    }
 }
 
 void measure_stories(Measuring& m) {
@@ -116,21 +118,23 @@ void measure_samples(Measuring& m) {
 void measure_depth(Measuring& m) {
   if (!m.measured.depth.empty()) return;
   for (const std::string& data : m.plan.setup.images)
-    for (const char* gate : {"sqs", "identity"})
-      for (const uint64_t layers : depths()) {
-        const std::string group = group_depth(data, layers);
-        DepthPoint point{.data = data, .gate = gate, .layers = layers, .failed = m.failed(group, gate)};
-        for (const PlannedRun& run : m.plan.runs)
-          if (run.group == group) point.epochs = run.options.epochs;
-        for (const PlannedRun* run : m.finished(group, gate)) {
-          const RunCurve curve = curve_of(m.directory(*run), run->options);
-          point.accuracy.push_back(curve.points.back().metric);
-          point.loss.push_back(curve.points.back().loss);
+    for (const std::string norm : {"none", "rms"})
+      for (const char* gate : {"sqs", "identity", "relu", "gelu", "silu"})
+        for (const uint64_t layers : depths()) {
+          const std::string group = group_depth(data, layers, norm);
+          DepthPoint point{.data = data, .gate = gate, .layers = layers, .failed = m.failed(group, gate)};
+          point.norm = norm;
+          for (const PlannedRun& run : m.plan.runs)
+            if (run.group == group) point.epochs = run.options.epochs;
+          for (const PlannedRun* run : m.finished(group, gate)) {
+            const RunCurve curve = curve_of(m.directory(*run), run->options);
+            point.accuracy.push_back(curve.points.back().metric);
+            point.loss.push_back(curve.points.back().loss);
+          }
+          if (point.accuracy.empty() && point.failed == 0) continue;
+          point.classes = m.data.images(data)->test.classes;
+          m.measured.depth.push_back(std::move(point));
         }
-        if (point.accuracy.empty() && point.failed == 0) continue;
-        point.classes = m.data.images(data)->test.classes;
-        m.measured.depth.push_back(std::move(point));
-      }
 }
 
 }  // namespace glint

@@ -29,9 +29,9 @@ const GateRuns* TaskRuns::find(std::string_view gate) const {
   return nullptr;
 }
 
-const TaskRuns* Measured::task(std::string_view data) const {
+const TaskRuns* Measured::task(std::string_view data, std::string_view norm) const {
   for (const TaskRuns& t : tasks)
-    if (t.data == data) return &t;
+    if (t.data == data && t.norm == norm) return &t;
   return nullptr;
 }
 

@@ -16,6 +16,9 @@
 
 namespace glint {
 
+// Pictures this much alike, by |cosine|, show the same.
+inline constexpr double kTwin = 0.9;
+
 // Accuracies whose first step the paper speaks of.
 inline constexpr std::array<double, 3> kMilestones = {0.80, 0.85, 0.90};
 
@@ -64,6 +67,7 @@ struct TaskRuns {
   uint64_t steps = 0, epochs = 0;
   std::vector<GateRuns> gates = {};  // in the paper's order
   std::string smaller = {};          // how this is less than the paper's experiment; empty: it is not
+  std::string norm = "none";         // before every layer: the paper has none
   const GateRuns* find(std::string_view gate) const;
 };
 
@@ -86,6 +90,7 @@ struct SimilarityCurve {
 // Appendix B: how much of a class's quadratic form its strongest eigenvectors carry.
 struct SpectrumShare {
   std::string data, gate;
+  bool trained = true;              // false: the control, models as they are before the first step
   size_t few = 0, width = 0;        // eigenvectors counted, of so many
   std::vector<double> energy = {};  // [class]: share of the sum of squared eigenvalues, mean over seeds
   double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms per class, and with all
@@ -128,6 +133,36 @@ struct FormTrust {
   double accuracy_model = 0, accuracy_form = 0;                   // means
   std::vector<double> accuracy_model_by_seed = {}, accuracy_form_by_seed = {};
   std::vector<double> truncation = {};  // [k]: accuracy with k eigenvectors per class, mean over seeds
+  std::vector<double> eigenvectors_agreement = {}, eigenvectors_r2 = {};  // [seed]: without the linear part
+};
+
+// Figure 2A: whether the strongest eigenvector for a class looks like that class. The picture is compared
+// with the mean image of each class minus the mean of all images, by |cosine|: its sign is free.
+struct ClassMatch {
+  std::string data, gate;
+  size_t classes = 0;
+  std::vector<double> matched = {};  // [seed]: share of the classes whose own mean is the most alike
+  std::vector<double> cosine = {};   // [seed]: with the own mean, mean over classes
+  std::vector<double> twins = {};    // [seed]: pairs of classes whose pictures are alike, |cos| >= kTwin
+};
+
+// SQS with other options on the recipe of section 4.1.
+struct GateChoice {
+  std::string data;
+  double lambda = 0, c = 0;
+  std::vector<double> loss = {}, accuracy = {};               // [seed], of the model
+  std::vector<double> agreement = {}, r2 = {}, matched = {};  // [seed], weights form; matched as above
+};
+
+// How far one form of one layer of a language model stands for that layer, along the directions of tokens
+// drawn by their frequency: what the eigenvectors alone explain, without any linear part.
+struct LanguageLayer {
+  std::string data, gate, form;
+  size_t layer = 0;  // from 1
+  size_t seeds = 0, directions = 0, tokens = 0;
+  // Medians over directions and seeds with 95 % bootstrap intervals over directions, and the worst case.
+  double r2 = 0, r2_low = 0, r2_high = 0, r2_worst = 0;
+  double correlation = 0, correlation_low = 0, correlation_high = 0;
 };
 
 // One measured time of the timing table.
@@ -151,6 +186,17 @@ struct DepthPoint {
   size_t failed = 0;                             // runs that ended in numbers that are not finite
   uint64_t epochs = 0;
   size_t classes = 0;  // of the data: the loss of a guess is log(classes)
+  std::string norm = "none";
+};
+
+// One statement of the paper about its formulas, as numbers: formulas.h.
+struct FormulaNumber {
+  std::string name;
+  double value = 0;
+};
+struct FormulaCheck {
+  std::string id;
+  std::vector<FormulaNumber> numbers = {};
 };
 
 // What a language model wrote.
@@ -178,9 +224,13 @@ struct Measured {
   std::optional<ExplainedImage> explained;
   std::vector<StorySample> samples;
   std::vector<DepthPoint> depth;
+  std::vector<FormulaCheck> formulas;
+  std::vector<ClassMatch> matches;
+  std::vector<GateChoice> choices;
+  std::vector<LanguageLayer> language;
   std::string small_spectra;  // how the models of section 4.1 are less than the paper's; empty: they are not
   std::string small_depth;
-  const TaskRuns* task(std::string_view data) const;
+  const TaskRuns* task(std::string_view data, std::string_view norm = "none") const;
   const ModelPictures* pictures_of(std::string_view data) const;
 };
 

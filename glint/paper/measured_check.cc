@@ -71,8 +71,28 @@ void check(const Checker& c, const SpectrumShare& s) {
 void check(const Checker& c, const FormTrust& t) {
   c.gate(t.gate, "trust");
   for (const std::vector<double>* list :
-       {&t.r2, &t.correlation, &t.accuracy_model_by_seed, &t.accuracy_form_by_seed})
+       {&t.r2, &t.correlation, &t.accuracy_model_by_seed, &t.accuracy_form_by_seed, &t.eigenvectors_agreement,
+        &t.eigenvectors_r2})
     c.length(*list, t.agreement.size(), "trust");
+}
+
+void check(const Checker& c, const ClassMatch& m) {
+  c.gate(m.gate, "matches");
+  c.plain(m.data, "matches");
+  for (const std::vector<double>* list : {&m.cosine, &m.twins}) c.length(*list, m.matched.size(), "matches");
+}
+
+void check(const Checker& c, const GateChoice& g) {
+  c.plain(g.data, "choices");
+  c.demand(!g.loss.empty(), "choices", "runs in each");
+  for (const std::vector<double>* list : {&g.accuracy, &g.agreement, &g.r2, &g.matched})
+    c.length(*list, g.loss.size(), "choices");
+}
+
+void check(const Checker& c, const LanguageLayer& l) {
+  c.gate(l.gate, "language");
+  c.plain(l.data, "language"), c.plain(l.form, "language");
+  c.demand(l.layer > 0 && l.seeds > 0 && l.directions > 0, "language", "numbers above 0");
 }
 
 void check(const Checker& c, PictureSize size, const std::string& what) {
@@ -127,6 +147,10 @@ void check_measured(const Measured& m, const std::string& where) {
     c.length(p.loss, p.accuracy.size(), "depth.loss");
     c.demand(p.classes > 0, "depth.classes", "at least one");
   }
+  for (const FormulaCheck& f : m.formulas) c.demand(!f.numbers.empty(), "formulas", "numbers in each");
+  for (const ClassMatch& match : m.matches) check(c, match);
+  for (const GateChoice& choice : m.choices) check(c, choice);
+  for (const LanguageLayer& layer : m.language) check(c, layer);
   for (const ModelPictures& model : m.pictures) check(c, model);
   if (m.explained) check(c, m.explained->explanation);
   for (const StorySample& s : m.samples) c.gate(s.gate, "samples");

@@ -17,7 +17,7 @@ namespace glint {
 namespace {
 
 constexpr const char* kSchemaKey = "schema";
-constexpr const char* kSchema = "glint-measured/1";
+constexpr const char* kSchema = "glint-measured/2";
 
 // Every struct is described once, by `fields(archive, value)`; a Writer makes JSON of it, a Reader the
 // reverse.
@@ -176,7 +176,7 @@ void describe(A& a, GateRuns& v) {
 template <class A>
 void describe(A& a, TaskRuns& v) {
   a("data", v.data), a("text", v.text), a("train", v.train), a("test", v.test), a("steps", v.steps);
-  a("epochs", v.epochs), a("smaller", v.smaller), a("gates", v.gates);
+  a("epochs", v.epochs), a("smaller", v.smaller), a("norm", v.norm), a("gates", v.gates);
 }
 
 template <class A>
@@ -188,7 +188,8 @@ void describe(A& a, SimilarityCurve& v) {
 
 template <class A>
 void describe(A& a, SpectrumShare& v) {
-  a("data", v.data), a("gate", v.gate), a("few", v.few), a("width", v.width), a("energy", v.energy);
+  a("data", v.data), a("gate", v.gate), a("trained", v.trained), a("few", v.few), a("width", v.width),
+      a("energy", v.energy);
   a("accuracy_few", v.accuracy_few), a("accuracy_all", v.accuracy_all), a("seeds", v.seeds);
   a("energy_by_seed", v.energy_by_seed), a("few_accuracy_by_seed", v.few_accuracy_by_seed);
   a("all_accuracy_by_seed", v.all_accuracy_by_seed);
@@ -199,7 +200,8 @@ void describe(A& a, FormTrust& v) {
   a("data", v.data), a("gate", v.gate), a("form", v.form), a("agreement", v.agreement), a("r2", v.r2);
   a("correlation", v.correlation), a("accuracy_model", v.accuracy_model), a("accuracy_form", v.accuracy_form);
   a("accuracy_model_by_seed", v.accuracy_model_by_seed), a("accuracy_form_by_seed", v.accuracy_form_by_seed);
-  a("truncation", v.truncation);
+  a("truncation", v.truncation), a("eigenvectors_agreement", v.eigenvectors_agreement);
+  a("eigenvectors_r2", v.eigenvectors_r2);
 }
 
 template <class A>
@@ -211,7 +213,37 @@ void describe(A& a, TimedGate& v) {
 template <class A>
 void describe(A& a, DepthPoint& v) {
   a("data", v.data), a("gate", v.gate), a("layers", v.layers), a("accuracy", v.accuracy), a("loss", v.loss);
-  a("failed", v.failed), a("epochs", v.epochs), a("classes", v.classes);
+  a("failed", v.failed), a("epochs", v.epochs), a("classes", v.classes), a("norm", v.norm);
+}
+
+template <class A>
+void describe(A& a, FormulaNumber& v) {
+  a("name", v.name), a("value", v.value);
+}
+
+template <class A>
+void describe(A& a, FormulaCheck& v) {
+  a("id", v.id), a("numbers", v.numbers);
+}
+
+template <class A>
+void describe(A& a, ClassMatch& v) {
+  a("data", v.data), a("gate", v.gate), a("classes", v.classes), a("matched", v.matched);
+  a("cosine", v.cosine), a("twins", v.twins);
+}
+
+template <class A>
+void describe(A& a, GateChoice& v) {
+  a("data", v.data), a("lambda", v.lambda), a("c", v.c), a("loss", v.loss), a("accuracy", v.accuracy);
+  a("agreement", v.agreement), a("r2", v.r2), a("matched", v.matched);
+}
+
+template <class A>
+void describe(A& a, LanguageLayer& v) {
+  a("data", v.data), a("gate", v.gate), a("form", v.form), a("layer", v.layer), a("seeds", v.seeds);
+  a("directions", v.directions), a("tokens", v.tokens), a("r2", v.r2), a("r2_low", v.r2_low);
+  a("r2_high", v.r2_high), a("r2_worst", v.r2_worst), a("correlation", v.correlation);
+  a("correlation_low", v.correlation_low), a("correlation_high", v.correlation_high);
 }
 
 template <class A>
@@ -274,6 +306,7 @@ void describe(A& a, Measured& v) {
       a("date", v.date);
   a("notices", v.notices), a("runs", v.runs), a("tasks", v.tasks), a("similarity", v.similarity);
   a("spectra", v.spectra), a("trust", v.trust), a("times", v.times), a("depth", v.depth);
+  a("formulas", v.formulas), a("matches", v.matches), a("choices", v.choices), a("language", v.language);
   a("pictures", v.pictures), a("explained", v.explained), a("samples", v.samples);
   a("small_spectra", v.small_spectra), a("small_depth", v.small_depth);
 }

@@ -47,5 +47,9 @@ void measure_features(Measuring& m);       // figure 2A
 void measure_class_spectra(Measuring& m);  // appendix B: eigenvalues of single classes
 void measure_explanation(Measuring& m);
 void measure_timing(Measuring& m);
+void measure_formulas(Measuring& m);
+void measure_matches(Measuring& m);   // figure 2A: pictures and classes
+void measure_choices(Measuring& m);   // SQS with other options
+void measure_language(Measuring& m);  // readability of the language models
 
 }  // namespace glint

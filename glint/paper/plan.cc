@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/lab/train.h"
 #include "glint/paper/verdicts.h"
 
@@ -10,9 +11,6 @@ namespace glint {
 namespace {
 
 using Changes = std::vector<std::pair<std::string, std::string>>;
-
-// Seeds of the experiments for which the paper names no number, and which cost most.
-constexpr size_t kFewSeeds = 3;
 
 std::string prefix(const std::string& data) { return data == "fashion-mnist" ? "fashion" : data; }
 
@@ -31,9 +29,19 @@ PlannedRun planned(const PlanSetup& setup, const std::string& group, const std::
   return run;
 }
 
+// The glyphs are few and small: with the paper's batches and noise they would hardly be learned at all.
 Changes image_changes(const std::string& data) {
   if (data == "mnist" || data == "fashion-mnist") return {};
+  if (data == "glyphs")
+    return {{"data", data}, {"batch", "256"}, {"d-model", "128"}, {"lr", "2e-3"}, {"noise-std", "0.3"}};
   return {{"data", data}};
+}
+
+// Epochs of the quick form, where the paper has 20 and the depth study 5. The glyphs are so few that more of
+// them take no longer.
+std::string quick_epochs(const std::string& data) { return data == "glyphs" ? "8" : "4"; }
+std::string depth_epochs(const PlanSetup& setup, const std::string& data) {
+  return !setup.quick ? "5" : data == "glyphs" ? "4" : "2";
 }
 
 void add(std::vector<PlannedRun>& runs, const PlanSetup& setup, const std::string& group,
@@ -61,59 +69,83 @@ std::string PlannedRun::command(const std::string& out) const {
   return text + " --out " + out + "/runs/" + path();
 }
 
-std::string group_42(const std::string& data) { return prefix(data) + "-4.2"; }
+std::string group_42(const std::string& data, const std::string& norm) {
+  return prefix(data) + "-4.2" + (norm == "none" ? "" : "-" + norm);
+}
 std::string group_41(const std::string& data) { return prefix(data) + "-4.1"; }
-std::string group_depth(const std::string& data, uint64_t layers) {
-  return prefix(data) + "-depth-" + std::to_string(layers);
+std::string group_depth(const std::string& data, uint64_t layers, const std::string& norm) {
+  return prefix(data) + "-depth-" + std::to_string(layers) + (norm == "none" ? "" : "-" + norm);
+}
+std::string group_choice(const std::string& data, const SqsChoice& choice) {
+  return prefix(data) + "-4.1-lambda-" + number_text(choice.lambda) + "-c-" + number_text(choice.c);
 }
 std::string stories_key(const PlanSetup& setup) { return setup.stories == kTales ? kTales : "stories"; }
 std::string group_stories(const PlanSetup& setup) { return stories_key(setup); }
 std::vector<uint64_t> depths() { return {1, 2, 4, 6}; }
 
+std::vector<SqsChoice> other_choices(bool quick) {
+  const auto [lambda, c] = kPaperChoice;
+  if (quick) return {{0.1, c}, {2, c}, {lambda, 0.5}};
+  return {{0, c}, {0.1, c}, {0.2, c}, {1, c}, {2, c}, {lambda, 0}, {lambda, 0.1}, {lambda, 0.5}};
+}
+
 namespace {
 
-// Epochs of the quick form of 4.2 are four, so that the checkpoints of table 1 are ends of epochs too.
-std::vector<PlannedRun> runs_42(const PlanSetup& setup) {
+// Seeds of what is not in the paper.
+size_t few_seeds(const PlanSetup& setup) {
+  return std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds);
+}
+
+// Epochs of the quick form are a multiple of four, so that the checkpoints of table 1 are ends of epochs too.
+// A test after every step up to 200 says who is the first to reach an accuracy.
+std::vector<PlannedRun> runs_42(const PlanSetup& setup, const std::string& norm) {
   std::vector<PlannedRun> runs;
   for (const std::string& data : setup.images) {
     Changes changes = image_changes(data);
     changes.emplace_back("eval-steps", setup.quick ? "16" : "40");
-    if (setup.quick) changes.emplace_back("epochs", "4");
-    add(runs, setup, group_42(data), recipe(data, "4.2"), changes, kAll, setup.seeds);
+    if (norm == "none") changes.emplace_back("eval-first", setup.quick ? "100" : "200");
+    if (setup.quick) changes.emplace_back("epochs", quick_epochs(data));
+    if (norm != "none") changes.emplace_back("norm", norm);
+    add(runs, setup, group_42(data, norm), recipe(data, "4.2"), changes, kAll, setup.seeds);
   }
   return runs;
 }
 
-std::vector<PlannedRun> runs_41_pairs(const PlanSetup& setup) {
+std::vector<PlannedRun> runs_41(const PlanSetup& setup, const std::vector<std::string>& gates, size_t seeds) {
   std::vector<PlannedRun> runs;
   for (const std::string& data : setup.images) {
     Changes changes = image_changes(data);
-    if (setup.quick) changes.emplace_back("epochs", "4");
-    add(runs, setup, group_41(data), recipe(data, "4.1"), changes, kPair, setup.seeds);
+    if (setup.quick) changes.emplace_back("epochs", quick_epochs(data));
+    add(runs, setup, group_41(data), recipe(data, "4.1"), changes, gates, seeds);
   }
   return runs;
 }
 
-std::vector<PlannedRun> runs_41_others(const PlanSetup& setup) {
+std::vector<PlannedRun> runs_choices(const PlanSetup& setup) {
   std::vector<PlannedRun> runs;
-  for (const std::string& data : setup.images) {
-    Changes changes = image_changes(data);
-    if (setup.quick) changes.emplace_back("epochs", "4");
-    add(runs, setup, group_41(data), recipe(data, "4.1"), changes, kOthers,
-        std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds));
-  }
+  for (const std::string& data : setup.images)
+    for (const SqsChoice& choice : other_choices(setup.quick)) {
+      Changes changes = image_changes(data);
+      changes.emplace_back("lambda", number_text(choice.lambda));
+      changes.emplace_back("c", number_text(choice.c));
+      if (setup.quick) changes.emplace_back("epochs", quick_epochs(data));
+      add(runs, setup, group_choice(data, choice), recipe(data, "4.1"), changes, {"sqs"},
+          std::min(setup.seeds, kFewSeeds));
+    }
   return runs;
 }
 
-std::vector<PlannedRun> runs_depth(const PlanSetup& setup) {
+std::vector<PlannedRun> runs_depth(const PlanSetup& setup, const std::vector<std::string>& gates,
+                                   const std::string& norm) {
   std::vector<PlannedRun> runs;
   for (const std::string& data : setup.images)
     for (const uint64_t layers : depths()) {
       Changes changes = image_changes(data);
       changes.emplace_back("layers", std::to_string(layers));
-      changes.emplace_back("epochs", setup.quick ? "2" : "5");
-      add(runs, setup, group_depth(data, layers), recipe(data, "4.2"), changes, kPair,
-          std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds));
+      changes.emplace_back("epochs", depth_epochs(setup, data));
+      if (norm != "none") changes.emplace_back("norm", norm);
+      add(runs, setup, group_depth(data, layers, norm), recipe(data, "4.2"), changes, gates,
+          few_seeds(setup));
     }
   return runs;
 }
@@ -123,12 +155,11 @@ std::vector<PlannedRun> runs_stories(const PlanSetup& setup) {
   const bool tales = setup.stories == kTales;
   Changes changes;
   if (!tales) changes.emplace_back("data", setup.stories);
-  if (setup.quick) changes.emplace_back("epochs", "1");
+  if (setup.quick) changes.emplace_back("epochs", tales ? "3" : "1");
   const std::string recipe_name = tales || setup.quick ? "tales"
                                   : setup.all_stories  ? "tinystories"
                                                        : "tinystories-small";
-  add(runs, setup, group_stories(setup), recipe_name, changes, kAll,
-      std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds));
+  add(runs, setup, group_stories(setup), recipe_name, changes, kAll, few_seeds(setup));
   return runs;
 }
 
@@ -139,13 +170,21 @@ Plan make_plan(PlanSetup setup, const std::vector<RunSet>& sets) {
   const auto runs_of = [&](RunSet set) {
     switch (set) {
       case RunSet::section_42:
-        return runs_42(plan.setup);
+        return runs_42(plan.setup, "none");
+      case RunSet::norm_42:
+        return runs_42(plan.setup, "rms");
       case RunSet::section_41_pairs:
-        return runs_41_pairs(plan.setup);
+        return runs_41(plan.setup, kPair, plan.setup.seeds);
       case RunSet::section_41_others:
-        return runs_41_others(plan.setup);
+        return runs_41(plan.setup, kOthers, few_seeds(plan.setup));
+      case RunSet::choices:
+        return runs_choices(plan.setup);
       case RunSet::depth:
-        return runs_depth(plan.setup);
+        return runs_depth(plan.setup, kPair, "none");
+      case RunSet::depth_others:  // left out of the quick form
+        return plan.setup.quick ? std::vector<PlannedRun>() : runs_depth(plan.setup, kOthers, "none");
+      case RunSet::depth_norm:
+        return runs_depth(plan.setup, plan.setup.quick ? kPair : kAll, "rms");
       case RunSet::stories:
         break;
     }

@@ -34,7 +34,19 @@ struct PlannedRun {
 
 // Groups of runs that experiments share. Section 4.2: table 1 and figure 3. Section 4.1: what reads weights;
 // the pairs are SQS and bilinear, the others the remaining gates. Depth: 4.2 with other numbers of layers.
-enum class RunSet { section_42, section_41_pairs, section_41_others, depth, stories };
+// choices: 4.1 with other options of SQS. norm_42, depth_norm: with an RMS norm before every layer, five
+// gates; depth_others: depth without one, the gates that `depth` leaves out.
+enum class RunSet {
+  section_42,
+  section_41_pairs,
+  section_41_others,
+  depth,
+  stories,
+  choices,
+  norm_42,
+  depth_others,
+  depth_norm
+};
 
 struct Plan {
   PlanSetup setup;
@@ -44,15 +56,26 @@ struct Plan {
 // The runs of these sets. Recipes are read here and nowhere else.
 Plan make_plan(PlanSetup setup, const std::vector<RunSet>& sets);
 
+// Options of SQS: the paper's, and those that it is compared with.
+struct SqsChoice {
+  double lambda = 0, c = 0;
+};
+inline constexpr SqsChoice kPaperChoice = {.lambda = 0.5, .c = 0.01};
+std::vector<SqsChoice> other_choices(bool quick);
+
 // Names of groups.
-std::string group_42(const std::string& data);
+std::string group_42(const std::string& data, const std::string& norm = "none");
 std::string group_41(const std::string& data);
-std::string group_depth(const std::string& data, uint64_t layers);
+std::string group_depth(const std::string& data, uint64_t layers, const std::string& norm = "none");
+std::string group_choice(const std::string& data, const SqsChoice& choice);
 std::string group_stories(const PlanSetup& setup);
 // How table 1 calls the text: "tales", or "stories" for a corpus.
 std::string stories_key(const PlanSetup& setup);
 
 std::vector<uint64_t> depths();
+
+// Seeds of the experiments for which the paper names no number, and which cost most.
+inline constexpr size_t kFewSeeds = 3;
 
 // How a plan is less than the paper's experiment; empty: it is not.
 std::string smaller_images(const PlanSetup& setup, const std::string& data);

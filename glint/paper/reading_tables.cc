@@ -21,36 +21,43 @@ std::string sd_text(const std::vector<double>& v) {
 }  // namespace
 
 ReportTable trust_table(std::span<const FormTrust> trust) {
-  ReportTable t{.name = "fidelity",
-                .caption =
-                    "How far the quadratic form of the weights stands for the model, on the whole test set: "
-                    "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. calibrated: "
-                    "one gain and shift per hidden unit, measured on training images. Agreement: share of "
-                    "images on which form and model decide alike.",
-                .heads = {{.text = "data", .align = Align::left},
-                          {.text = "gate", .align = Align::left},
-                          {.text = "form", .align = Align::left},
-                          {.text = "n"},
-                          {.text = "agreement %"},
-                          {.text = "R\xc2\xb2"},
-                          {.text = "correlation"},
-                          {.text = "accuracy of form %"},
-                          {.text = "of model %"}},
-                .keys = 3,
-                .data = Table({{.header = "data"},
-                               {.header = "gate"},
-                               {.header = "form"},
-                               {.header = "n"},
-                               {.header = "agreement"},
-                               {.header = "agreement_sd"},
-                               {.header = "r2"},
-                               {.header = "r2_sd"},
-                               {.header = "correlation"},
-                               {.header = "correlation_sd"},
-                               {.header = "accuracy_form"},
-                               {.header = "accuracy_form_sd"},
-                               {.header = "accuracy_model"},
-                               {.header = "accuracy_model_sd"}})};
+  ReportTable t{
+      .name = "fidelity",
+      .caption =
+          "How far the quadratic form of the weights stands for the model, on the whole test set: "
+          "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. calibrated: "
+          "one gain and shift per hidden unit, measured on training images. Agreement: share of "
+          "images on which form and model decide alike. Eigenvectors alone: the same without the linear "
+          "part that the shifts leave, which belongs to no eigenvector.",
+      .heads = {{.text = "data", .align = Align::left},
+                {.text = "gate", .align = Align::left},
+                {.text = "form", .align = Align::left},
+                {.text = "n"},
+                {.text = "agreement %"},
+                {.text = "R\xc2\xb2"},
+                {.text = "eigenvectors alone %"},
+                {.text = "correlation"},
+                {.text = "accuracy of form %"},
+                {.text = "of model %"}},
+      .keys = 3,
+      .data = Table({{.header = "data"},
+                     {.header = "gate"},
+                     {.header = "form"},
+                     {.header = "n"},
+                     {.header = "agreement"},
+                     {.header = "agreement_sd"},
+                     {.header = "r2"},
+                     {.header = "r2_sd"},
+                     {.header = "eigenvectors_agreement"},
+                     {.header = "eigenvectors_agreement_sd"},
+                     {.header = "eigenvectors_r2"},
+                     {.header = "eigenvectors_r2_sd"},
+                     {.header = "correlation"},
+                     {.header = "correlation_sd"},
+                     {.header = "accuracy_form"},
+                     {.header = "accuracy_form_sd"},
+                     {.header = "accuracy_model"},
+                     {.header = "accuracy_model_sd"}})};
   std::string data, gate;
   for (const FormTrust& f : trust) {
     const bool new_data = f.data != data, new_gate = new_data || f.gate != gate;
@@ -61,13 +68,15 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
                        {std::to_string(n)},
                        {spread(f.agreement, 100, 2)},
                        {spread(f.r2, 1, 3)},
+                       {spread(f.eigenvectors_agreement, 100, 2)},
                        {spread(f.correlation, 1, 3)},
                        {spread(f.accuracy_form_by_seed, 100, 2)},
                        {spread(f.accuracy_model_by_seed, 100, 2)}},
                       new_gate});
     std::vector<std::string> line = {f.data, f.gate, f.form, std::to_string(n)};
     for (const std::vector<double>* v :
-         {&f.agreement, &f.r2, &f.correlation, &f.accuracy_form_by_seed, &f.accuracy_model_by_seed}) {
+         {&f.agreement, &f.r2, &f.eigenvectors_agreement, &f.eigenvectors_r2, &f.correlation,
+          &f.accuracy_form_by_seed, &f.accuracy_model_by_seed}) {
       line.push_back(number_text(mean_and_sd(*v).mean));
       line.push_back(sd_text(*v));
     }
@@ -78,34 +87,37 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
 }
 
 ReportTable energy_table(std::span<const SpectrumShare> spectra) {
-  ReportTable t{.name = "spectra",
-                .caption =
-                    "How much of a class's quadratic form (of the weights) its strongest eigenvectors carry: "
-                    "share of the sum of squared eigenvalues, in the class with the lowest mean, over all "
-                    "classes and in the class with the highest; and the accuracy of the form with these "
-                    "terms alone. Mean \xc2\xb1 standard deviation over n seeds.",
-                .heads = {{.text = "data", .align = Align::left},
-                          {.text = "gate", .align = Align::left},
-                          {.text = "n"},
-                          {.text = "strongest"},
-                          {.text = "lowest %"},
-                          {.text = "mean %"},
-                          {.text = "highest %"},
-                          {.text = "accuracy %"},
-                          {.text = "with all %"}},
-                .keys = 2,
-                .data = Table({{.header = "data"},
-                               {.header = "gate"},
-                               {.header = "n"},
-                               {.header = "strongest"},
-                               {.header = "of"},
-                               {.header = "class"},
-                               {.header = "energy"},
-                               {.header = "energy_sd"},
-                               {.header = "accuracy"},
-                               {.header = "accuracy_sd"},
-                               {.header = "accuracy_all"},
-                               {.header = "accuracy_all_sd"}})};
+  ReportTable t{
+      .name = "spectra",
+      .caption =
+          "How much of a class's quadratic form (of the weights) its strongest eigenvectors carry: "
+          "share of the sum of squared eigenvalues, in the class with the lowest mean, over all "
+          "classes and in the class with the highest; and the accuracy of the form with these "
+          "terms alone. Untrained: the control, the same models before the first step. Mean \xc2\xb1 "
+          "standard deviation over n seeds.",
+      .heads = {{.text = "data", .align = Align::left},
+                {.text = "gate", .align = Align::left},
+                {.text = "n"},
+                {.text = "strongest"},
+                {.text = "lowest %"},
+                {.text = "mean %"},
+                {.text = "highest %"},
+                {.text = "accuracy %"},
+                {.text = "with all %"}},
+      .keys = 2,
+      .data = Table({{.header = "data"},
+                     {.header = "gate"},
+                     {.header = "trained"},
+                     {.header = "n"},
+                     {.header = "strongest"},
+                     {.header = "of"},
+                     {.header = "class"},
+                     {.header = "energy"},
+                     {.header = "energy_sd"},
+                     {.header = "accuracy"},
+                     {.header = "accuracy_sd"},
+                     {.header = "accuracy_all"},
+                     {.header = "accuracy_all_sd"}})};
   std::string data;
   for (const SpectrumShare& s : spectra) {
     if (s.energy.empty()) continue;
@@ -117,8 +129,9 @@ ReportTable energy_table(std::span<const SpectrumShare> spectra) {
     std::vector<double> over_classes;  // [seed]
     for (const std::vector<double>& seed : s.energy_by_seed) over_classes.push_back(mean_and_sd(seed).mean);
     const auto [low, high] = std::minmax_element(s.energy.begin(), s.energy.end());
+    const std::string gate = gate_title(s.gate) + (s.trained ? "" : ", untrained");
     t.rows.push_back({{{s.data != data ? data_title(s.data) : ""},
-                       {gate_title(s.gate)},
+                       {gate},
                        {std::to_string(s.seeds)},
                        {std::to_string(s.few) + " of " + std::to_string(s.width)},
                        {spread(of_class(static_cast<size_t>(low - s.energy.begin())), 100, 1)},
@@ -128,7 +141,11 @@ ReportTable energy_table(std::span<const SpectrumShare> spectra) {
                        {spread(s.all_accuracy_by_seed, 100, 2)}},
                       s.data != data});
     data = s.data;
-    const std::vector<std::string> who = {s.data, s.gate, std::to_string(s.seeds), std::to_string(s.few),
+    const std::vector<std::string> who = {s.data,
+                                          s.gate,
+                                          s.trained ? "true" : "false",
+                                          std::to_string(s.seeds),
+                                          std::to_string(s.few),
                                           std::to_string(s.width)};
     const auto add = [&](const std::string& name, const std::vector<double>& energy,
                          std::vector<std::string> accuracy) {

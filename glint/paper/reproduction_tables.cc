@@ -12,6 +12,8 @@ std::string signed_text(double v, int decimals) { return (v < 0 ? "" : "+") + fi
 std::string plus_minus(const MeanAndSd& m, size_t n, int decimals) {
   return fixed_text(m.mean, decimals) + (n > 1 ? " \xc2\xb1 " + fixed_text(m.sd, decimals) : "");
 }
+std::string norm_words(const std::string& norm) { return norm == "none" ? "" : ", " + norm + " norm"; }
+std::string task_title(const TaskRuns& task) { return data_title(task.data) + norm_words(task.norm); }
 std::string percent_name(size_t checkpoint) {
   return fixed_text(100 * kCheckpointShares[checkpoint], 0) + " %";
 }
@@ -75,10 +77,15 @@ std::string grids_text(std::span<const TaskRuns> tasks) {
   return text;
 }
 
+// The paper's models have no norm.
+std::optional<PaperRow> paper_row_of(const TaskRuns& task, std::string_view gate) {
+  return task.norm == "none" ? paper_row(task.data, gate) : std::nullopt;
+}
+
 // Long form: one row per gate, checkpoint and quantity.
 Table by_checkpoint(const std::vector<std::string>& more = {}) {
   std::vector<Column> columns;
-  for (const char* name : {"data", "gate", "share", "step", "quantity", "n", "mean", "sd"})
+  for (const char* name : {"data", "norm", "gate", "share", "step", "quantity", "n", "mean", "sd"})
     columns.push_back({.header = name});
   for (const std::string& name : more) columns.push_back({.header = name});
   return Table(std::move(columns));
@@ -91,7 +98,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
                 .caption =
                     "Mean \xc2\xb1 standard deviation over n seeds on the test set; below it the "
                     "paper's value and the deviation from it. The metric is accuracy, for stories "
-                    "perplexity. Best mean of a data set in bold.",
+                    "perplexity. Best mean of a block in bold. The paper's models have no norm.",
                 .data = by_checkpoint({"paper", "deviation", "best"})};
   t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
   t.keys = 2;
@@ -102,10 +109,9 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
     bool first = true;
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
-      const std::optional<PaperRow> paper = paper_row(task.data, g.gate);
+      const std::optional<PaperRow> paper = paper_row_of(task, g.gate);
       const size_t n = g.runs.size();
-      ReportTable::Row row{{{first ? data_title(task.data) : ""}, {gate_title(g.gate)}, {std::to_string(n)}},
-                           first};
+      ReportTable::Row row{{{first ? task_title(task) : ""}, {gate_title(g.gate)}, {std::to_string(n)}}, first};
       first = false;
       for (size_t c = 0; c < kCheckpoints; c++)
         for (const bool loss : {true, false}) {
@@ -117,7 +123,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
           if (paper)
             cell.note = fixed_text(theirs, digits) + " (" + signed_text(m.mean - theirs, digits) + ")";
           row.cells.push_back(std::move(cell));
-          t.data.add({task.data, g.gate, number_text(kCheckpointShares[c]),
+          t.data.add({task.data, task.norm, g.gate, number_text(kCheckpointShares[c]),
                       std::to_string(g.runs.front().at[c].step),
                       loss        ? "loss"
                       : task.text ? "perplexity"
@@ -162,7 +168,7 @@ ReportTable story_table(const TaskRuns& task) {
           return other.runs.empty() || m.mean <= mean_and_sd(values(other, i, c)).mean;
         });
         row.cells.push_back({.text = plus_minus(m, n, columns[i].second), .strong = lowest});
-        t.data.add({task.data, g.gate, number_text(kCheckpointShares[c]),
+        t.data.add({task.data, task.norm, g.gate, number_text(kCheckpointShares[c]),
                     std::to_string(g.runs.front().at[c].step), columns[i].first, std::to_string(n),
                     number_text(m.mean), n > 1 ? number_text(m.sd) : ""});
       }
@@ -182,6 +188,7 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
                     "confidence interval (Student's t). Better or worse is said only where the interval "
                     "leaves out 0; the intervals are not corrected for their number.",
                 .data = Table({{.header = "data"},
+                               {.header = "norm"},
                                {.header = "rival"},
                                {.header = "quantity"},
                                {.header = "n"},
@@ -198,7 +205,7 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
     bool first = true;
     for (const std::string_view rival : kPaperGates) {
       if (rival == "sqs" || !task.find(rival) || !task.find("sqs")) continue;
-      ReportTable::Row row{{{first ? data_title(task.data) : ""}, {gate_title(rival)}}, first};
+      ReportTable::Row row{{{first ? task_title(task) : ""}, {gate_title(rival)}}, first};
       first = false;
       for (const Quantity q : {Quantity::loss, Quantity::metric}) {
         const PairedDifference d = paired_at(task, "sqs", rival, q, kCheckpoints - 1);
@@ -213,7 +220,7 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
         row.cells.push_back({d.n ? signed_text(d.mean, 4) : "\xe2\x80\x93"});
         row.cells.push_back({interval});
         row.cells.push_back({.text = word, .strong = word == "better" || word == "worse"});
-        t.data.add({task.data, std::string(rival),
+        t.data.add({task.data, task.norm, std::string(rival),
                     q == Quantity::loss ? "loss"
                     : task.text         ? "perplexity"
                                         : "accuracy",
@@ -292,13 +299,15 @@ ReportTable depth_table(std::span<const DepthPoint> points) {
                     "Test accuracy and loss at the end of training by number of GLU layers: mean \xc2\xb1 "
                     "standard deviation over n seeds. Not in the paper.",
                 .heads = {{.text = "data", .align = Align::left},
+                          {.text = "norm", .align = Align::left},
                           {.text = "gate", .align = Align::left},
                           {.text = "layers"},
                           {.text = "n"},
                           {.text = "accuracy"},
                           {.text = "loss"}},
-                .keys = 3,
+                .keys = 4,
                 .data = Table({{.header = "data"},
+                               {.header = "norm"},
                                {.header = "gate"},
                                {.header = "layers"},
                                {.header = "n"},
@@ -307,26 +316,28 @@ ReportTable depth_table(std::span<const DepthPoint> points) {
                                {.header = "accuracy_sd"},
                                {.header = "loss"},
                                {.header = "loss_sd"}})};
-  std::string data, gate;
+  std::string data, norm, gate;
   for (const DepthPoint& p : points) {
     const size_t n = p.accuracy.size();
     const MeanAndSd a = mean_and_sd(p.accuracy), l = mean_and_sd(p.loss);
-    const bool new_data = p.data != data, new_gate = new_data || p.gate != gate;
+    const bool new_data = p.data != data, new_norm = new_data || p.norm != norm,
+               new_gate = new_norm || p.gate != gate;
     Cell accuracy{n ? fixed_text(100 * a.mean, 2) + (n > 1 ? " \xc2\xb1 " + fixed_text(100 * a.sd, 2) : "") +
                           " %"
                     : "\xe2\x80\x93"};
     if (p.failed) accuracy.note = std::to_string(p.failed) + " runs ended in numbers that are not finite";
     t.rows.push_back({{{new_data ? data_title(p.data) : ""},
+                       {new_norm ? p.norm : ""},
                        {new_gate ? gate_title(p.gate) : ""},
                        {std::to_string(p.layers)},
                        {std::to_string(n)},
                        accuracy,
                        {n ? plus_minus(l, n, 4) : "\xe2\x80\x93"}},
                       new_gate});
-    t.data.add({p.data, p.gate, std::to_string(p.layers), std::to_string(n), std::to_string(p.failed),
+    t.data.add({p.data, p.norm, p.gate, std::to_string(p.layers), std::to_string(n), std::to_string(p.failed),
                 n ? number_text(a.mean) : "", n > 1 ? number_text(a.sd) : "", n ? number_text(l.mean) : "",
                 n > 1 ? number_text(l.sd) : ""});
-    data = p.data, gate = p.gate;
+    data = p.data, norm = p.norm, gate = p.gate;
   }
   return t;
 }

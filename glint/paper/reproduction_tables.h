@@ -29,6 +29,12 @@ ReportTable trust_table(std::span<const FormTrust> trust);
 ReportTable energy_table(std::span<const SpectrumShare> spectra);
 ReportTable similarity_table(std::span<const SimilarityCurve> curves);
 
+// Figure 2A: pictures and the classes that they speak for. SQS with other options. Language models layer by
+// layer.
+ReportTable match_table(std::span<const ClassMatch> matches);
+ReportTable choice_table(std::span<const GateChoice> choices);
+ReportTable language_table(std::span<const LanguageLayer> layers);
+
 // The paper's times beside ours are on its authors' GPU.
 ReportTable timing_table(std::span<const TimedGate> times);
 TimingNumbers timing_numbers(std::span<const TimedGate> times);

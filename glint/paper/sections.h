@@ -17,6 +17,10 @@ void write_timing(const Measured& m, ReportSection& section);
 void write_stories(const Measured& m, ReportSection& section);
 void write_fidelity(const Measured& m, ReportSection& section);
 void write_depth(const Measured& m, ReportSection& section);
+void write_formulas(const Measured& m, ReportSection& section);
+void write_norm(const Measured& m, ReportSection& section);
+void write_choices(const Measured& m, ReportSection& section);
+void write_language(const Measured& m, ReportSection& section);
 // Machines, versions, times and the command of every run.
 ReportSection provenance(const Measured& m);
 

@@ -81,6 +81,7 @@ Chart truncation_chart(const Measured& m, const std::string& data, const std::st
 void write_figure2(const Measured& m, ReportSection& section) {
   for (const std::string& data : m.images)
     if (const ModelPictures* model = m.pictures_of(data)) write_features(*model, section);
+  if (!m.matches.empty()) section.blocks.push_back(match_table(m.matches));
   section.blocks.push_back(Paragraph{
       "**Figure 2B.** The paper does not say in which space it compares, how it pairs eigenvectors, or what "
       "similarity means nothing. So there are three ways to pair, two spaces, both forms, and a control."});

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/paper/efficiency.h"
 #include "glint/paper/reproduction_tables.h"
 #include "glint/paper/samples.h"
 #include "glint/paper/sections.h"
@@ -13,7 +14,7 @@ namespace {
 std::vector<TaskRuns> image_tasks(const Measured& m) {
   std::vector<TaskRuns> tasks;
   for (const TaskRuns& t : m.tasks)
-    if (!t.text) tasks.push_back(t);
+    if (!t.text && t.norm == "none") tasks.push_back(t);
   return tasks;
 }
 
@@ -47,10 +48,10 @@ void write_table1(const Measured& m, ReportSection& section) {
   if (tasks.empty()) return;
   for (const TaskRuns& t : tasks)
     section.blocks.push_back(
-        Paragraph{std::string(data_title(t.data)) + ": " + std::to_string(t.train) +
-                  (t.text ? " training stories, " : " training images, ") + std::to_string(t.test) +
-                  (t.text ? " for validation; " : " for testing; ") + counted(t.epochs, "epoch") + ", " +
-                  counted(t.steps, "step") + "." +
+        Paragraph{std::string(data_title(t.data)) + (t.norm == "none" ? "" : ", " + t.norm + " norm") + ": " +
+                  std::to_string(t.train) + (t.text ? " training stories, " : " training images, ") +
+                  std::to_string(t.test) + (t.text ? " for validation; " : " for testing; ") +
+                  counted(t.epochs, "epoch") + ", " + counted(t.steps, "step") + "." +
                   (t.smaller.empty() ? "" : " Less than the paper's experiment: " + t.smaller + ".")});
   section.blocks.push_back(table1(tasks));
   std::string failed;
@@ -76,14 +77,16 @@ void write_figure3(const Measured& m, ReportSection& section) {
         "figure3-" + task.data + "-accuracy",
         std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n, metric_figure(task)));
   }
-  if (!image_tasks(m).empty()) section.blocks.push_back(milestone_table(image_tasks(m)));
+  if (image_tasks(m).empty()) return;
+  section.blocks.push_back(milestone_table(image_tasks(m)));
+  section.blocks.push_back(efficiency_table(image_tasks(m)));
 }
 
 void write_depth(const Measured& m, ReportSection& section) {
   if (m.depth.empty()) return;
   size_t stuck = 0, all = 0;
   for (const DepthPoint& p : m.depth)
-    for (const double loss : p.loss) {
+    for (const double loss : p.norm == "none" ? p.loss : std::vector<double>{}) {
       const double guess = std::log(static_cast<double>(p.classes));
       stuck += std::fabs(loss - guess) < 0.01, all++;
     }
@@ -101,6 +104,29 @@ void write_depth(const Measured& m, ReportSection& section) {
                                     std::string(data_title(data)) + ": mean and standard deviation.",
                                     depth_figure(m.depth, data)));
   section.blocks.push_back(depth_table(m.depth));
+}
+
+void write_norm(const Measured& m, ReportSection& section) {
+  const bool any = std::ranges::any_of(m.tasks, [](const TaskRuns& t) { return t.norm != "none"; });
+  if (!any) return;
+  section.blocks.push_back(
+      Paragraph{"The paper's models have no norm. Here every GLU layer reads its input through an RMS norm; "
+                "everything else is "
+                "as in table 1 and in the depth study. A norm keeps the numbers of a deep bilinear stack "
+                "from vanishing or "
+                "growing, which is a part of what SQS is made for."});
+  if (m.what != "all") {  // in the whole report they stand in table 1 and in the section about depth
+    section.blocks.push_back(table1(m.tasks));
+    section.blocks.push_back(paired_table(m.tasks));
+    if (!m.depth.empty()) section.blocks.push_back(depth_table(m.depth));
+  }
+  for (const std::string& data : m.images)
+    if (const Chart chart = depth_figure(m.depth, data, "rms"); !chart.series.empty())
+      section.blocks.push_back(
+          figure("depth-rms-" + data,
+                 std::string(data_title(data)) +
+                     " with an RMS norm before every layer: mean and standard deviation.",
+                 chart));
 }
 
 void write_stories(const Measured& m, ReportSection& section) {

@@ -77,13 +77,13 @@ Chart metric_figure(const TaskRuns& task) {
   return chart;
 }
 
-Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data) {
+Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data, const std::string& norm) {
   Chart chart;
   for (const std::string_view gate : kPaperGates) {
     Series series = gate_series(gate);
     series.marker = gate == "sqs" ? Marker::circle : Marker::square;
     for (const DepthPoint& p : points) {
-      if (p.data != data || p.gate != gate || p.accuracy.empty()) continue;
+      if (p.data != data || p.norm != norm || p.gate != gate || p.accuracy.empty()) continue;
       const MeanAndSd m = mean_and_sd(p.accuracy);
       Point point{static_cast<double>(p.layers), m.mean};
       if (p.accuracy.size() > 1) point.lower = m.mean - m.sd, point.upper = m.mean + m.sd;
@@ -91,7 +91,8 @@ Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& dat
     }
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  chart.title = std::string(data_title(data)) + ": accuracy and depth";
+  chart.title =
+      std::string(data_title(data)) + ": accuracy and depth" + (norm == "none" ? "" : ", " + norm + " norm");
   chart.x = {.label = "GLU layers"};
   chart.y = {.label = "test accuracy at the end"};
   return chart;

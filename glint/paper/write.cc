@@ -36,25 +36,47 @@ void write_files(FileSystem&, const std::string&, const auto&) {}
 
 std::string summary(const Measured& measured, const Findings& findings) {
   const auto count = [&](Verdict v) {
-    return std::to_string(std::count_if(findings.begin(), findings.end(),
-                                        [&](const Finding& f) { return f.in_paper && f.verdict == v; }));
+    return std::to_string(std::ranges::count(findings, v, &Finding::verdict));
   };
-  const auto all =
-      std::count_if(findings.begin(), findings.end(), [](const Finding& f) { return f.in_paper; });
-  std::string out = "Of " + std::to_string(all) + " claims of the paper **" + count(Verdict::holds) +
-                    " hold, " + count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
+  const auto own = std::ranges::count(findings, false, &Finding::in_paper);
+  std::string out = "Of " + std::to_string(findings.size()) + " claims" +
+                    (own ? " (" + std::to_string(own) + " of them our own)" : " of the paper") + " **" +
+                    count(Verdict::holds) + " hold, " + count(Verdict::in_part) + " hold in part, " +
+                    count(Verdict::fails) +
                     " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
   if (count(Verdict::not_tested) == "0") return out;
-  out +=
-      " Each of those says what was missing or too small, and what its numbers would say by themselves "
-      "where there are some.";
+  const auto small = std::ranges::count_if(findings, [](const Finding& f) { return !f.small.empty(); });
+  out += " Each of those says what was missing or too small";
+  out += small ? ", and what the smaller data say of it: of " + std::to_string(small) + " they say something."
+               : ".";
   if (measured.quick)
-    out +=
-        " The quick form decides none: that needs the paper's data, all epochs and at "
-        "least " +
-        std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
+    out += " The quick form decides none: that needs the paper's data, all epochs and at least " +
+           std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
   return out;
 }
+
+namespace {
+
+// What a reader of the paper must know first: whether a norm does what SQS does.
+std::string norm_notice(const Findings& findings) {
+  for (const Finding& f : findings) {
+    if (f.id != "advantage-with-norm" || f.measured == kNotRun) continue;
+    const bool small = !f.small.empty();
+    const auto is = [&](Verdict v) { return small ? f.small.ends_with(name(v)) : f.verdict == v; };
+    if (is(Verdict::fails))
+      return std::string(small ? "On small data: " : "") +
+             "**With an RMS norm before every layer SQS has no clear advantage over bilinear layers.** " +
+             f.measured + ".";
+    if (is(Verdict::in_part))
+      return std::string(small ? "On small data: " : "") +
+             "**With an RMS norm before every layer the advantage of SQS over bilinear layers goes on one "
+             "data set.** " +
+             f.measured + ".";
+  }
+  return "";
+}
+
+}  // namespace
 
 Report make_report(const Measured& measured, const Findings& findings) {
   Report report{
@@ -68,12 +90,15 @@ Report make_report(const Measured& measured, const Findings& findings) {
   if (measured.version != kVersion)
     report.facts.push_back("judged and written by glint " + std::string(kVersion));
   report.notices = measured.notices;
+  if (const std::string notice = norm_notice(findings); !notice.empty()) report.notices.push_back(notice);
   if (!findings.empty()) {
     ReportSection verdicts{.id = "verdicts", .title = "Verdicts"};
     verdicts.blocks.push_back(Paragraph{summary(measured, findings)});
     verdicts.blocks.push_back(Paragraph{
         "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
-        "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each."});
+        "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each. Every rule "
+        "is "
+        "also applied to the numbers that the paper prints, one seed without a spread."});
     verdicts.blocks.push_back(findings);
     report.sections.push_back(std::move(verdicts));
   }

@@ -7,7 +7,8 @@
 
 namespace glint {
 
-// "Of 12 claims of the paper **5 hold, ...", and what would decide the rest.
+// "Of 20 claims (3 of them our own) **5 hold, ...": as many as there are findings; and what would decide the
+// rest.
 std::string summary(const Measured& measured, const Findings& findings);
 
 // What became of the claims first, then a section per experiment, then where everything comes from. Reads no

@@ -17,8 +17,12 @@ struct Finding {
   std::string rule;          // what would make it hold
   std::string measured;
   Verdict verdict = Verdict::not_tested;
-  bool in_paper = true;  // false: a question that the paper does not ask
-  std::string why = {};  // of a claim that is not tested: what was missing or too small
+  bool in_paper = true;    // false: a question that the paper does not ask
+  std::string why = {};    // of a claim that is not tested: what was missing or too small
+  std::string small = {};  // of such a claim: what the smaller data say, "on glyphs: holds"; empty: nothing
+  // The same rule on the numbers that the paper prints: the verdict's name, and these numbers in words. Empty
+  // where it prints none.
+  std::string paper = {}, paper_measured = {};
 };
 using Findings = std::vector<Finding>;
 

@@ -109,14 +109,23 @@ std::string badge(Verdict v) {
   return with_class("span", std::string("badge ") + kind, std::string(name(v)));
 }
 
+std::string paper_numbers(const Finding& f) {
+  if (!f.in_paper) return "";
+  return "<p class=\"rule\">The paper's own numbers: " +
+         (f.paper.empty()
+              ? "it prints none"
+              : "<strong>" + xml_escape(f.paper) + "</strong>. " + inline_html(f.paper_measured)) +
+         ".</p>";
+}
+
 std::string html(const Findings& findings) {
   std::string out = "<ol class=\"findings\">\n";
   for (const Finding& f : findings)
     out += "<li class=\"card\"><div class=\"claim\"><blockquote>" +
            (f.in_paper ? "\xe2\x80\x9c" + xml_escape(f.quote) + "\xe2\x80\x9d" : xml_escape(f.quote)) +
            "</blockquote>" + badge(f.verdict) + "</div><p class=\"place\">" + xml_escape(f.place) +
-           "</p><p class=\"measured\">" + inline_html(measured_text(f)) +
-           "</p><p class=\"rule\">Holds when: " + inline_html(f.rule) + ".</p></li>\n";
+           "</p><p class=\"measured\">" + inline_html(measured_text(f)) + "</p>" + paper_numbers(f) +
+           "<p class=\"rule\">Holds when: " + inline_html(f.rule) + ".</p></li>\n";
   return out + "</ol>\n";
 }
 

@@ -42,11 +42,18 @@ std::string markdown(const ReportFigure& f) {
 }
 
 std::string markdown(const Findings& findings) {
-  Table table({{.header = "claim"}, {.header = "place"}, {.header = "measured"}, {.header = "verdict"}});
+  Table table({{.header = "claim"},
+               {.header = "place"},
+               {.header = "measured"},
+               {.header = "verdict"},
+               {.header = "the paper's own numbers"}});
   for (const Finding& f : findings)
     table.add({f.in_paper ? "\xe2\x80\x9c" + f.quote + "\xe2\x80\x9d" : f.quote, f.place,
                measured_text(f) + "<br><sub>Holds when: " + f.rule + ".</sub>",
-               "**" + std::string(name(f.verdict)) + "**"});
+               "**" + std::string(name(f.verdict)) + "**",
+               !f.in_paper       ? ""
+               : f.paper.empty() ? "none printed"
+                                 : f.paper + "<br><sub>" + f.paper_measured + "</sub>"});
   return table.markdown();
 }
 
@@ -83,14 +90,19 @@ Table findings_table(const Findings& findings) {
                {.header = "rule"},
                {.header = "measured", .text = true},
                {.header = "verdict"},
-               {.header = "why_not_tested", .text = true}});
+               {.header = "why_not_tested", .text = true},
+               {.header = "small_data", .text = true},
+               {.header = "paper_numbers", .text = true},
+               {.header = "paper_measured", .text = true}});
   for (const Finding& f : findings)
-    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict)), f.why});
+    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict)), f.why, f.small,
+               f.paper, f.paper_measured});
   return table;
 }
 
 std::string measured_text(const Finding& f) {
-  return f.measured == kNotRun && !f.why.empty() ? f.measured + ": " + f.why : f.measured;
+  if (f.measured == kNotRun) return f.why.empty() ? f.measured : f.measured + ": " + f.why;
+  return f.small.empty() ? f.measured : "**" + f.small + "** (" + f.why + "). " + f.measured;
 }
 
 }  // namespace glint

@@ -133,6 +133,13 @@ std::vector<OptionSpec> option_table(TrainOptions& o) {
        {},
        0,
        10000},
+      {"eval-first",
+       "Training",
+       "test also after each of the first so many steps",
+       &o.eval_first,
+       {},
+       0,
+       1e6},
   };
 }
 

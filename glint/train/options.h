@@ -36,7 +36,7 @@ struct TrainOptions {
   // the run
   uint64_t seed = 0;
   std::string precision = "f32";
-  uint64_t eval_steps = 0;
+  uint64_t eval_steps = 0, eval_first = 0;
   // Not an option but what the data make of the run: a language model (TextTask) or a classifier (ImageTask).
   bool text = false;
 };

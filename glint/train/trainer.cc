@@ -149,6 +149,7 @@ class Run {
   // Ends of epochs apart.
   std::vector<uint64_t> evaluation_steps() const {
     std::vector<uint64_t> steps = log_spaced_steps(total_, options_.eval_steps);
+    for (uint64_t step = 1; step <= std::min(total_, options_.eval_first); step++) steps.push_back(step);
     if (task_.text())
       for (uint64_t quarter = 1; quarter <= 4; quarter++) steps.push_back((total_ * quarter + 3) / 4);
     std::sort(steps.begin(), steps.end());

@@ -40,7 +40,7 @@ expect_code 0
 cp -r second/runs/. first/runs/
 stamps() { find first/runs -name model.safetensors -printf '%p %T@\n' | sort; }
 before=$(stamps)
-[ "$(echo "$before" | wc -l)" -eq 23 ] || fail "not 23 runs: $before"
+[ "$(echo "$before" | wc -l)" -eq 39 ] || fail "not 39 runs: $before"
 run reproduce --quick --data glyphs --seeds 1 --out first --json
 expect_code 0
 expect_out '"verdict": "not tested at this scale"'
@@ -55,7 +55,8 @@ for name in report.html report.md measured.json timing.json tables/table1.csv ta
   tables/verdicts.json tables/fidelity.csv tables/depth.csv tables/timing.csv tables/runs.csv figures/figure1.svg \
   figures/figure1.csv figures/figure3-glyphs-loss.svg figures/figure3-glyphs-accuracy.csv figures/figure2a-glyphs.svg \
   figures/figure2b-glyphs-weights-pixels.csv figures/spectrum-glyphs-5.svg figures/explanation.svg \
-  figures/depth-glyphs.svg figures/truncation-glyphs-weights.svg; do
+  figures/depth-glyphs.svg tables/formulas.csv tables/choices.csv tables/classes.csv tables/language.csv \
+  tables/efficiency.csv figures/language-weights.svg figures/depth-rms-glyphs.svg figures/truncation-glyphs-weights.svg; do
   [ -s "first/$name" ] || fail "no $name"
 done
 grep -q "This is the quick form" first/report.html || fail "report.html does not say that it is quick"
@@ -64,9 +65,10 @@ grep -q 'src="http' first/report.html && fail "the page fetches something"
 command -v python3 >/dev/null && python3 - <<'EOF' || fail "the tables are not what they should be"
 import json
 t = json.load(open("first/tables/table1.json"))
-image = [r for r in t if r["data"] == "glyphs"]
+image = [r for r in t if r["data"] == "glyphs" and r["norm"] == "none"]
+with_norm = [r for r in t if r["norm"] == "rms"]
 tales = [r for r in t if r["data"] == "tales"]
-assert len(image) == len(tales) == 5 * 4 * 2, (len(image), len(tales))
+assert len(image) == len(tales) == len(with_norm) == 5 * 4 * 2, (len(image), len(tales), len(with_norm))
 assert all(r["n"] == 1 and r["paper"] is None for r in t)
 for gate in {r["gate"] for r in t}:
     steps = [r["step"] for r in image if r["gate"] == gate and r["quantity"] == "loss"]
@@ -80,11 +82,26 @@ assert len(v) >= 12 and all(f["verdict"] in words for f in v)
 assert all(f["why_not_tested"] for f in v if f["verdict"] == "not tested at this scale"), v
 by_id = {f["id"]: f["why_not_tested"] for f in v}
 assert "MNIST was not run" in by_id["loss-below"] and "tales" in by_id["best-stories"], by_id
+# Of what it cannot decide every claim says what the small data say, but those about three shapes or many seeds.
+small = {f["id"]: f["small_data"] for f in v}
+for name in by_id:
+    place = "on these shapes: " if name == "as-fast" else "on tales: " if name in ("best-stories", "language-readable") else "on glyphs: "
+    if name not in ("similarity-control", "depth"):
+        assert small[name].startswith(place), (name, small[name])
+paper = {f["id"]: f["paper_numbers"] for f in v}
+assert paper["lowest-loss"] == "does not hold" and paper["loss-below"] == "holds" and not paper["explains"], paper
+f = json.load(open("first/tables/formulas.json"))
+assert {r["id"] for r in f} >= {"limit", "factor", "symmetric", "p-one"}
+verdicts = {r["id"]: r["verdict"] for r in f}
+assert verdicts["limit"] == verdicts["p-one"] == "holds" and verdicts["factor"] == "does not hold", verdicts
+layers = json.load(open("first/tables/language.json"))
+assert {r["gate"] for r in layers} == {"sqs", "identity", "relu", "gelu", "silu"}
+assert all(r["r2"] > 0.999 for r in layers if r["gate"] == "identity" and r["form"] == "weights"), layers
 f = json.load(open("first/tables/fidelity.json"))
 bilinear = [r for r in f if r["gate"] == "identity"]
 assert bilinear and all(r["agreement"] > 0.999 and r["r2"] > 0.999 for r in bilinear), bilinear
 runs = json.load(open("first/tables/runs.json"))
-assert len(runs) == 23 and all(r["state"] == "finished" for r in runs)
+assert len(runs) == 39 and all(r["state"] == "finished" for r in runs)
 EOF
 
 # Judged and written again from what was measured, without a run: the same bytes.
@@ -109,7 +126,7 @@ expect_code 3
 expect_err "damaged"
 
 # A part has a folder of its own and leaves the files of the whole alone; what is small is small in every part.
-for part in fig1 fig2 fig3 fidelity depth; do
+for part in fig1 fig2 fig3 fidelity depth formulas choice norm language; do
   run reproduce $part --quick --data glyphs --seeds 1 --out first --json
   expect_code 0
   expect_out "first/$part/report.html"

@@ -9,6 +9,7 @@
 #include "glint/base/error.h"
 #include "glint/io/json.h"
 #include "glint/io/seal.h"
+#include "glint/paper/formulas.h"
 #include "glint/paper/reproduction_tables.h"
 #include "glint/paper/verdicts.h"
 #include "glint/paper/write.h"
@@ -93,7 +94,9 @@ Measured everything() {
               .accuracy_form = 0.5,
               .accuracy_model_by_seed = {0.9},
               .accuracy_form_by_seed = {0.5},
-              .truncation = {0.1, 0.4, 0.5}}};
+              .truncation = {0.1, 0.4, 0.5},
+              .eigenvectors_agreement = {0.4},
+              .eigenvectors_r2 = {0.2}}};
   for (const char* gate : {"products", "sqs", "identity", "relu", "silu", "gelu"})
     m.times.push_back({256, 256, gate, 1.0, 0.9, 1.1, 5});
   m.timing = timing_numbers(m.times);
@@ -131,6 +134,31 @@ Measured everything() {
   m.explained = {
       .data = "mnist", .run = "out/runs/x", .index = 3, .r2 = 0.9, .agreement = 0.95, .explanation = e};
   m.samples = {{"sqs", "once upon a time"}};
+  m.formulas = compute_formulas();
+  m.matches = {
+      {.data = "mnist", .gate = "sqs", .classes = 2, .matched = {0.5}, .cosine = {0.4}, .twins = {1}}};
+  m.choices = {{.data = "mnist",
+                .lambda = 0.5,
+                .c = 0.01,
+                .loss = {0.1},
+                .accuracy = {0.9},
+                .agreement = {0.8},
+                .r2 = {0.7},
+                .matched = {0.5}}};
+  m.language = {{.data = "tales",
+                 .gate = "sqs",
+                 .form = "weights",
+                 .layer = 1,
+                 .seeds = 1,
+                 .directions = 10,
+                 .tokens = 100,
+                 .r2 = 0.9,
+                 .r2_low = 0.8,
+                 .r2_high = 0.95,
+                 .r2_worst = 0.5,
+                 .correlation = 0.96,
+                 .correlation_low = 0.95,
+                 .correlation_high = 0.97}};
   m.small_spectra = "fewer epochs than the paper";
   m.small_depth = "fewer epochs";
   return m;
@@ -166,7 +194,7 @@ TEST(MeasuredFile, TheReportFromTheFileIsTheSameToTheByte) {
   const std::string first = read_file(folder.file());
   write_measured(real_files(), folder.file(), back);
   EXPECT_EQ(read_file(folder.file()), first);
-  EXPECT_NE(first.find("\"schema\":\"glint-measured/1\""), std::string::npos);
+  EXPECT_NE(first.find("\"schema\":\"glint-measured/2\""), std::string::npos);
 }
 
 TEST(MeasuredFile, NothingMeasuredHasAReportToo) {
@@ -187,7 +215,7 @@ TEST(MeasuredFile, OneChangedByteIsNoticed) {
 }
 
 TEST(MeasuredFile, WhatDoesNotFitIsRefused) {
-  expect_refused([](Json& j) { j["schema"] = "glint-measured/9"; }, "glint-measured/1");
+  expect_refused([](Json& j) { j["schema"] = "glint-measured/9"; }, "glint-measured/2");
   expect_refused([](Json& j) { j.erase("trust"); }, "trust");
   expect_refused([](Json& j) { j["more"] = 1; }, "more");
   expect_refused([](Json& j) { j["what"] = "nothing"; }, "one experiment");
@@ -201,6 +229,10 @@ TEST(MeasuredFile, WhatDoesNotFitIsRefused) {
   expect_refused([](Json& j) { j["explained"]["explanation"]["probabilities"] = {1}; }, "explained");
   expect_refused([](Json& j) { j["images"] = {"../elsewhere"}; }, "a plain name");
   expect_refused([](Json& j) { j["samples"][0]["gate"] = "tanh"; }, "a gate of the paper");
+  expect_refused([](Json& j) { j["choices"][0]["agreement"] = {1, 2}; }, "choices");
+  expect_refused([](Json& j) { j["matches"][0]["twins"] = Json::array(); }, "matches");
+  expect_refused([](Json& j) { j["language"][0]["layer"] = 0; }, "language");
+  expect_refused([](Json& j) { j["formulas"][0]["numbers"] = Json::array(); }, "formulas");
   expect_refused([](Json& j) { j["runs"][0]["state"] = "perhaps"; }, "finished, failed or not run");
 }
 
@@ -209,6 +241,29 @@ TEST(MeasuredFile, NumbersThatAreNotFiniteAreNotWritten) {
   Measured m = everything();
   m.trust[0].r2[0] = std::numeric_limits<double>::infinity();
   EXPECT_THROW(write_measured(real_files(), folder.file(), m), Error);
+}
+
+TEST(Report, TheHeadCountsTheTable) {
+  const Measured m = everything();
+  const Findings findings = judge(m);
+  const std::string words = summary(m, findings);
+  EXPECT_TRUE(words.starts_with("Of " + std::to_string(findings.size()) + " claims (3 of them our own)"))
+      << words;
+}
+
+TEST(Report, ANormThatDoesTheSameIsSaidFirst) {
+  Measured m = everything();
+  EXPECT_EQ(make_report(m, judge(m)).notices.size(), 1u);
+  TaskRuns task = m.tasks.front();  // all gates alike
+  task.norm = "rms";
+  m.tasks.push_back(task);
+  const Report report = make_report(m, judge(m));
+  ASSERT_EQ(report.notices.size(), 2u);
+  EXPECT_NE(report.notices[1].find("no clear advantage over bilinear"), std::string::npos)
+      << report.notices[1];
+  for (GateRuns& g : m.tasks.back().gates)
+    if (g.gate == "sqs") g.runs[0].at.back().loss /= 2;
+  EXPECT_EQ(make_report(m, judge(m)).notices.size(), 1u);
 }
 
 TEST(Report, APartSpeaksOfTheClaimsThatItTouches) {

@@ -5,8 +5,8 @@
 
 #include "glint/io/json.h"
 #include "glint/paper/reproduction_tables.h"
-#include "glint/report/signed_picture.h"
 #include "glint/paper/training_figure.h"
+#include "glint/report/signed_picture.h"
 
 namespace glint {
 namespace {
@@ -73,6 +73,16 @@ TEST(Table1, NoPaperValueForOtherData) {
   const ReportTable t = table1({&task, 1});
   EXPECT_EQ(t.rows[0].cells[3].note, "");
   EXPECT_TRUE(Json::parse(t.data.json())[0]["paper"].is_null());
+}
+
+TEST(Table1, ANormHasRowsOfItsOwn) {
+  std::vector<TaskRuns> tasks = {mnist(), mnist()};
+  tasks[1].norm = "rms";
+  const ReportTable t = table1(tasks);
+  ASSERT_EQ(t.rows.size(), 10u);
+  EXPECT_EQ(t.rows[5].cells[0].text, "MNIST, rms norm");
+  EXPECT_EQ(t.rows[5].cells[3].note, "");  // the paper has no such row
+  EXPECT_EQ(Json::parse(t.data.json())[40]["norm"], "rms");
 }
 
 TEST(StoryTable, ThreeQuantitiesApartBesideThePaper) {
@@ -177,11 +187,14 @@ TEST(ReadingTables, EveryMeanHasItsSpreadOverSeeds) {
                         .accuracy_model = 0.95,
                         .accuracy_form = 0.85,
                         .accuracy_model_by_seed = {0.94, 0.96},
-                        .accuracy_form_by_seed = {0.8, 0.9}};
+                        .accuracy_form_by_seed = {0.8, 0.9},
+                        .eigenvectors_agreement = {0.5, 0.6},
+                        .eigenvectors_r2 = {0.1, 0.2}};
   const ReportTable fidelity = trust_table({&trust, 1});
-  EXPECT_EQ(fidelity.rows[0].cells[6].text, "0.800" + pm + "0.141");
-  EXPECT_EQ(fidelity.rows[0].cells[7].text, "85.00" + pm + "7.07");
-  EXPECT_EQ(fidelity.rows[0].cells[8].text, "95.00" + pm + "1.41");
+  EXPECT_EQ(fidelity.rows[0].cells[6].text, "55.00" + pm + "7.07");
+  EXPECT_EQ(fidelity.rows[0].cells[7].text, "0.800" + pm + "0.141");
+  EXPECT_EQ(fidelity.rows[0].cells[8].text, "85.00" + pm + "7.07");
+  EXPECT_EQ(fidelity.rows[0].cells[9].text, "95.00" + pm + "1.41");
   const Json row = Json::parse(fidelity.data.json())[0];
   EXPECT_NEAR(row["correlation_sd"].get<double>(), 0.2 / std::sqrt(2), 1e-12);
   EXPECT_NEAR(row["accuracy_form"].get<double>(), 0.85, 1e-12);

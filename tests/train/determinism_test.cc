@@ -96,6 +96,7 @@ TEST(Determinism, StoppedAndResumed) { check_stops(small_options(), Bf16Unit::no
 TEST(Determinism, StoppedAndResumedBetweenExtraEvaluations) {
   TrainOptions o = small_options();
   o.eval_steps = 9;
+  o.eval_first = 5;
   o.schedule = "cosine-step";
   o.warmup = 4;
   o.drop_last = true;

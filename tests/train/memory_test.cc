@@ -56,6 +56,18 @@ TEST(TrainInMemory, GivesTheWeightsAndMetricsOfARunOnDisk) {
   }
 }
 
+TEST(TrainInMemory, TestsAfterEachOfTheFirstSteps) {
+  TestMachine machine(1);
+  const Dataset data = small_data();
+  TrainOptions options = small_options();
+  options.eval_first = 7;
+  ImageTask task(options, data, machine.compute);
+  Nowhere nowhere;
+  const TrainResult result = train(options, task, machine.compute, nowhere.files, {}, {});
+  ASSERT_EQ(result.evaluations.size(), 7 + options.epochs);  // an epoch has more steps than that
+  for (size_t i = 0; i < 7; i++) EXPECT_EQ(result.evaluations[i].step, i + 1);
+}
+
 TEST(TrainInMemory, AStoppedRunGivesWhatItHas) {
   TestMachine machine(2);
   const Dataset data = small_data();

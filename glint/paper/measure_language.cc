@@ -1,0 +1,100 @@
+// How readable language models are: what the eigenvectors of each layer explain of it along the directions of
+// tokens, without any linear part.
+#include <algorithm>
+#include <set>
+
+#include "glint/base/rng.h"
+#include "glint/base/statistics.h"
+#include "glint/paper/language_intervals.h"
+#include "glint/paper/measure_reading.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kDirections = 100;
+constexpr uint32_t kTokenStream = 0x746f6b00u, kBootStream = 0x626f6f00u;  // sub-streams of Stream::sample
+constexpr const char* kForms[] = {"weights", "calibrated"};
+
+// So many different tokens, each drawn as often as the training stories have it.
+std::vector<TokenId> frequent_tokens(const Corpus& stories) {
+  const Rng rng(0, Stream::sample, kTokenStream);
+  std::set<TokenId> drawn;
+  for (uint64_t i = 0; drawn.size() < kDirections && i < 100 * kDirections; i++) {
+    const StoredStory story = stories.story(rng.below(stories.stories(), 2 * i));
+    drawn.insert(story[rng.below(story.size(), 2 * i + 1)]);
+  }
+  return {drawn.begin(), drawn.end()};
+}
+
+GateLine eigenvectors_alone(GateLine line) {
+  line.shift.clear();
+  return line;
+}
+
+// [form][layer][token][seed]
+struct Values {
+  std::vector<std::vector<double>> r2, correlation;
+};
+
+}  // namespace
+
+void measure_language(Measuring& m) {
+  if (!m.measured.language.empty()) return;
+  const std::string key = stories_key(m.plan.setup), group = group_stories(m.plan.setup);
+  for (const std::string_view gate : kPaperGates) {
+    const std::vector<const PlannedRun*> runs = m.finished(group, gate);
+    std::vector<std::vector<Values>> values;  // [form][layer]
+    size_t tokens = 0, directions = 0;
+    for (const PlannedRun* planned : runs) {
+      m.check_stop("reading the language models");
+      m.hooks.tell({.label = "read language models", .done = 0, .unit = "models", .detail = planned->path()});
+      Run run(m.engine, {.run = m.directory(*planned), .data = planned->options.data, .data_dir = {}});
+      const LanguageReading& reading = run.language_reading();
+      const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
+      directions = drawn.size();
+      const Matrix<double> along = reading.token_directions(drawn);
+      values.resize(std::size(kForms));
+      for (size_t f = 0; f < std::size(kForms); f++) values[f].resize(reading.layers());
+      for (size_t layer = 0; layer < reading.layers(); layer++) {
+        const Matrix<float> x = run.inputs(layer, LanguageReading::kFidelityTokens);
+        tokens = x.rows();
+        const Matrix<double> weights = reading.hidden(layer, along);
+        const GluLayerView view = reading.layer(layer);
+        const Matrix<double> own = layer_outputs(reading.linalg(), reading.pool(), view, weights, x);
+        for (size_t f = 0; f < std::size(kForms); f++) {
+          const GateLine line = eigenvectors_alone(run.lines(kForms[f])[layer]);
+          const Fidelity fit =
+              fidelity(own, form_outputs(reading.linalg(), reading.pool(), view, line, weights, x));
+          Values& v = values[f][layer];
+          v.r2.resize(drawn.size()), v.correlation.resize(drawn.size());
+          for (size_t t = 0; t < drawn.size(); t++) {
+            v.r2[t].push_back(fit.unit_r2[t]);
+            v.correlation[t].push_back(fit.unit_correlation[t]);
+          }
+        }
+      }
+    }
+    for (size_t f = 0; f < values.size(); f++)
+      for (size_t layer = 0; layer < values[f].size(); layer++) {
+        const Values& v = values[f][layer];
+        const MedianInterval r2 = median_interval(v.r2, kBootStream),
+                             r = median_interval(v.correlation, kBootStream);
+        m.measured.language.push_back({.data = key,
+                                       .gate = std::string(gate),
+                                       .form = kForms[f],
+                                       .layer = layer + 1,
+                                       .seeds = runs.size(),
+                                       .directions = directions,
+                                       .tokens = tokens,
+                                       .r2 = r2.median,
+                                       .r2_low = r2.low,
+                                       .r2_high = r2.high,
+                                       .r2_worst = r2.least,
+                                       .correlation = r.median,
+                                       .correlation_low = r.low,
+                                       .correlation_high = r.high});
+      }
+  }
+}
+
+}  // namespace glint
