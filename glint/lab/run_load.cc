@@ -58,7 +58,11 @@ std::string size_text(size_t height, size_t width) {
   return std::to_string(height) + " x " + std::to_string(width);
 }
 
+// What makes the files of a run once more: its training, or where it is another run with eigenvectors removed
+// the same ablation.
 std::string resume_command(const RunInfo& run) {
+  if (run.run["identity"].contains("ablations"))
+    return "`ablate(RUN, save=DIR)` with the options in run.json, into another folder,";
   return resume_command(run.directory, run.run["identity"]["options"]);
 }
 
@@ -109,7 +113,8 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
          .what = "the file with the weights " + wrong,
          .where = path,
          .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-         .hint = resume_command(info) + " trains it again"});
+         .hint = resume_command(info) +
+                 (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
   engine.note(path + " " + wrong + "; the same weights are read from " + copy->path + " (" +
               resume_command(info) + " repairs it)");
   return std::move(copy->weights);
