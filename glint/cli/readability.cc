@@ -86,15 +86,14 @@ void report_text(Context& context, const ReadabilityResult& result) {
     pictures = std::max(pictures, r.pictures), language = language || r.kind == ModelKind::language;
   out << "\n";
   if (pictures > 0)
-    out << "pictures: how many different pictures the eigenvectors of all classes show, of " << pictures
-        << "\nAUC:      how well two eigenvectors alone tell a class from the rest; 0.5 is a guess\n";
-  out << "abl. r, slope: eigenvectors removed, true change against predicted; best 1 and 1\n"
-         "halves, seeds: how alike the eigenvectors are when half of the calibration data, or\n"
-         "          another seed, is used; 1 is the same. -: nothing is fitted, or one seed\n"
-         "More is better everywhere; a slope above 1 is as far off as one below.\n";
+    out << "pictures: how many different pictures the eigenvectors show, of " << pictures << "\n"
+        << "AUC:      how well two eigenvectors alone tell a class from the rest\n";
+  out << "abl. r, slope: eigenvectors removed, true change against predicted\n"
+         "halves, seeds: how alike the eigenvectors are with another half of the\n"
+         "          calibration data, or another seed; -: nothing is fitted, one seed\n"
+         "More is better; the best is 1 but for pictures. A guess has an AUC of 0.5.\n";
   if (language)
-    out << "Language models have no classes and no pictures: '-' there. Their directions are "
-        << result.runs.front().directions.size() << " tokens.\n";
+    out << "Language models have no classes and no pictures: '-'. Tokens are read instead.\n";
 }
 
 void run_readability(Context& context, const ReadabilityRequest& request) {

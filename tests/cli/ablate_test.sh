@@ -72,7 +72,7 @@ expect_code 0
 expect_json "abs(j['all']['r'] - 1) < 1e-6"
 
 # A language model.
-run tokenize --tales 300 --vocab 512 --out "$work/stories" --quiet
+run tokenize --tales 300 --vocab 512 --no-byte-fallback --out "$work/stories" --quiet
 run train tales --data "$work/stories" --layers 2 --d-model 32 --d-hidden 24 --heads 2 --context 32 --batch 64 --epochs 2 --lr 3e-3 \
   --out "$work/text" --quiet
 expect_code 0

@@ -27,7 +27,7 @@ for part in "sqs/seed-1" "bilinear" "pictures" "AUC" "mean ± sd over n seeds" "
 COLUMNS=80 "$glint" readability "$work/sqs" >"$work/out" 2>&1
 [ "$(LC_ALL=C.UTF-8 wc -L <"$work/out")" -le 80 ] || fail "wider than 80 columns: $(cat "$work/out")"
 
-run tokenize --tales 300 --vocab 512 --out "$work/stories" --quiet
+run tokenize --tales 300 --vocab 512 --no-byte-fallback --out "$work/stories" --quiet
 run train tales --data "$work/stories" --layers 2 --d-model 32 --d-hidden 24 --heads 2 --context 32 --batch 64 --epochs 2 --lr 3e-3 \
   --seeds 0..1 --out "$work/text" --quiet
 expect_code 0
