@@ -95,7 +95,7 @@ TEST(Ablate, TheSavedRunIsTheChangedModel) {
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0]["removed"][1]["rank"], 3);
   EXPECT_EQ(made[0]["layer"], 1);
-  const Run before(saved.engine, {.run = saved.folder.path()}), after(saved.engine, {.run = q.save});
+  const glint::Run before(saved.engine, {.run = saved.folder.path()}), after(saved.engine, {.run = q.save});
   EXPECT_NE(before.reading().weights_hash(), after.reading().weights_hash());
   EXPECT_EQ(made[0]["weights_sha256"], before.reading().weights_hash());
   EXPECT_EQ(where_of([&] { ablate(saved.engine, q); }), q.save);  // never over another
