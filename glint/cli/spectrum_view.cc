@@ -39,16 +39,20 @@ std::string fidelity_text(const ReadResult& r) {
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
+               {.header = "centred R2", .align = Align::right},
                {.header = "agreement %", .align = Align::right},
                {.header = "accuracy %", .align = Align::right}});
   const auto add = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4),
+               r.whole_model ? fixed_text(f.centred_r2, 4) : "-",
                r.whole_model ? percent_text(f.agreement, 2) : "-",
                r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
   };
   for (const ReadForm& form : r.forms) add(form.name, form.fidelity);
-  if (r.whole_model) table.add({"the model", "", "", "", percent_text(r.accuracy_model, 2)});
+  if (r.whole_model) table.add({"the model", "", "", "", "", percent_text(r.accuracy_model, 2)});
   std::string out = table.terminal(result_columns());
+  if (r.whole_model)
+    out += "centred R2: of the logits of each image less their mean, which is all that decides\n";
   out += "local: exact for its one input; largest |value - " +
          std::string(r.whole_model ? "logit" : "output") + "| " +
          typed_number(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
@@ -76,6 +80,16 @@ std::string units_text(const ReadResult& r) {
   return table.terminal(result_columns()) +
          "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
          "their magnitudes\n";
+}
+
+// The eigenvectors of a form whose gains depend on the input are drawn at one size of it.
+std::string size_text(const ReadResult& r) {
+  if (!r.drawn) return "";
+  return "drawn at |x| " + fixed_text(r.drawn->size, 2) +
+         ", the median size of the layer's input; at its 10 % and 90 % quantile (" +
+         fixed_text(r.drawn->low, 2) + " and " + fixed_text(r.drawn->high, 2) +
+         ") the strongest eigenvectors have |cos| " + fixed_text(r.drawn->low_alike, 3) + " and " +
+         fixed_text(r.drawn->high_alike, 3) + " with these\n";
 }
 
 std::string groups_text(const ReadResult& r) {
@@ -186,7 +200,7 @@ std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   out += fidelity_text(r) + "\n";
   if (r.whole_model)
     out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
-  out += "Spectra, " + r.form + " form:\n" + units_text(r) + groups_text(r) + "\n";
+  out += "Spectra, " + r.form + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
   if (drawing.form != Drawing::Form::none) out += pictures_text(r, drawing);
   if (!r.shared.values.empty())
     out += "Directions shared by the units (higher-order SVD), with v' Q v of each unit:\n" + shared_text(r);

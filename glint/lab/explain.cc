@@ -22,12 +22,13 @@ using nlohmann::ordered_json;
 
 FormKind form_kind(const std::string& form) {
   if (form == "weights") return FormKind::weights;
+  if (form == "scaled") return FormKind::scaled;
   if (form == "calibrated") return FormKind::calibrated;
   if (form == "local") return FormKind::local;
   throw Error({.code = ErrorCode::usage,
                .what = "unknown form '" + form + "'",
                .where = "form",
-               .expected = suggest(form, {"weights", "calibrated", "local"})});
+               .expected = suggest(form, {"auto", "weights", "scaled", "calibrated", "local"})});
 }
 
 void check_input(const ExplainRequest& q) {
@@ -158,16 +159,19 @@ ordered_json sums_json(const FormSums& f, double logit) {
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
   check_image_run(open_run(request.run));
   check_input(request);  // before the data are loaded
-  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  Run run(engine, {.run = request.run,
+                   .data = request.data,
+                   .data_dir = request.data_dir,
+                   .refine = request.refine});
   return explain(engine, run, request);
 }
 
 ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   const ImageReading& reading = run.image_reading();
   const ImageModel& model = run.image().model;
-  const FormKind form = form_kind(q.form);
   ExplainResult r{.run = run.directory(), .model = model_text(model), .input = {}};
-  r.form = q.form;
+  r.form = run.form(q.form);
+  const FormKind form = form_kind(r.form);
   r.linalg = engine.linalg().description();
   r.size = {model.height, model.width};
   r.layers = reading.layers();
@@ -191,13 +195,16 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
 
   const std::vector<size_t> classes = classes_of(q, r);
   const GateLine calibrated = run.lines("calibrated")[reading.last()];
-  r.classes = explain_classes(reading, one, 0, calibrated, classes, form);
-  const std::vector<GateLine> lines = run.lines(form == FormKind::weights ? "weights" : "calibrated");
+  const std::vector<GateLine> scaled = run.has_scaled() ? run.lines("scaled") : std::vector<GateLine>();
+  r.classes =
+      explain_classes(reading, one, 0, calibrated, classes, form, scaled.empty() ? nullptr : &scaled.back());
+  r.trusted = form == FormKind::local ? run.form("auto") : r.form;
+  const std::vector<GateLine> lines = run.lines(r.trusted);
   for (const ClassExplanation& e : r.classes)
     r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], form, q.top, lines));
   engine.check_stop();
   r.fidelity =
-      form_fidelity(reading, reading.classes(), calibrated,
+      form_fidelity(reading, reading.classes(), lines.back(),
                     reading.run(run.images().test.pixels, reading.last()), labels_of(run.images().test));
 
   if (q.figure) {
@@ -237,7 +244,7 @@ std::string verdict_text(const ExplainResult& r) {
 }
 
 std::string trust_text(const ExplainResult& r) {
-  return "Over all test images the calibrated form has R2 " + fixed_text(r.fidelity.r2, 3) +
+  return "Over all test images the " + r.trusted + " form has R2 " + fixed_text(r.fidelity.r2, 3) +
          " and decides as the model on " + fixed_text(100 * r.fidelity.agreement, 1) + " %.";
 }
 
@@ -266,16 +273,17 @@ ordered_json to_json(const ExplainResult& r) {
   j["logits"] = r.logits;
   j["probabilities"] = r.probabilities;
   j["form"] = r.form;
-  j["fidelity"] = {{"calibrated", {{"r2", r.fidelity.r2}, {"agreement", r.fidelity.agreement}}}};
+  j["fidelity"] = {{r.trusted, {{"r2", r.fidelity.r2}, {"agreement", r.fidelity.agreement}}}};
   j["classes"] = ordered_json::array();
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& e = r.classes[i];
     ordered_json c = {{"index", e.index},
                       {"name", r.class_names[e.index]},
                       {"logit", e.logit},
-                      {"weights", sums_json(e.weights, e.logit)},
-                      {"calibrated", sums_json(e.calibrated, e.logit)},
-                      {"local", sums_json(e.local, e.logit)}};
+                      {"weights", sums_json(e.weights, e.logit)}};
+    if (e.scaled) c["scaled"] = sums_json(*e.scaled, e.logit);
+    c["calibrated"] = sums_json(e.calibrated, e.logit);
+    c["local"] = sums_json(e.local, e.logit);
     c["terms"] = ordered_json::array();
     for (const auto* side : {&r.shown[i].forward, &r.shown[i].against})
       for (const ExplainedTerm& t : *side)

@@ -14,6 +14,7 @@ ordered_json fidelity_json(const ReadResult& r, const ReadForm& form) {
   const Fidelity& f = form.fidelity;
   ordered_json j = {{"correlation", f.correlation}, {"r2", f.r2}, {"eigenvectors_r2", form.eigenvectors.r2}};
   if (r.whole_model) {
+    j["centred_r2"] = f.centred_r2;
     j["agreement"] = f.agreement;
     j["accuracy"] = f.accuracy_form;
   }
@@ -86,6 +87,12 @@ ordered_json to_json(const ReadResult& r) {
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
   j["form"] = r.form;
+  if (r.drawn)
+    j["size"] = {{"drawn_at", r.drawn->size},
+                 {"low", r.drawn->low},
+                 {"high", r.drawn->high},
+                 {"low_alike", r.drawn->low_alike},
+                 {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
   if (r.whole_model) {
     j["accuracy_model"] = r.accuracy_model;

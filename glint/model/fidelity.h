@@ -12,6 +12,7 @@ namespace glint {
 struct Fidelity {
   double correlation = 0, r2 = 0;                 // all units together
   std::vector<double> unit_correlation, unit_r2;  // [units]
+  double centred_r2 = 0;                          // of the outputs of each input less their mean: what decides
   double agreement = 0;                           // share of inputs whose argmax is the model's
   double accuracy_model = 0, accuracy_form = 0;   // against the labels; 0 without labels
   size_t inputs = 0;

@@ -23,7 +23,7 @@ struct LanguagePageLine {
 };
 
 struct LanguagePageForm {
-  std::string name;                     // "weights", "calibrated"
+  std::string name;                     // "weights", "scaled", "calibrated"
   std::vector<LanguagePageLine> lines;  // one a layer
 };
 
@@ -37,6 +37,7 @@ struct LanguagePageData {
   std::string tokenizer_model;  // the bytes of the file
   std::string sample;           // a sentence to begin with
   std::vector<LanguagePageForm> forms;
+  std::string form = {};      // the one of them to begin with; "": the last
   double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
   Json run = Json::object();  // run.json
   std::vector<Json> metrics;  // the lines of metrics.jsonl

@@ -23,6 +23,11 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["name"] = form.name;
   j["gain"] = packed_floats(form.gain, {form.gain.size()});
   if (!form.shift.empty()) j["shift"] = packed_floats(form.shift, {form.shift.size()});
+  if (!form.slope.empty()) {
+    j["slope"] = packed_floats(form.slope, {form.slope.size()});
+    j["power"] = form.power;
+    j["size"] = form.size;
+  }
   j["below"] = ordered_json::array();
   for (const std::vector<double>& gain : form.below) j["below"].push_back(packed_floats(gain, {gain.size()}));
   j["values"] = packed_floats(form.values.span(), {classes, width});
@@ -58,6 +63,7 @@ ordered_json run_json(const PageRun& run, bool half) {
   j["forms"] = ordered_json::array();
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
+  if (!run.form.empty()) j["form"] = run.form;
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);

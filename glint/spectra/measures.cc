@@ -23,6 +23,27 @@ double mean_of_column(ConstMatrixView<double> m, size_t column) {
   return m.rows() ? sum / static_cast<double>(m.rows()) : 0;
 }
 
+// Every row less its mean.
+Matrix<double> centred_rows(ConstMatrixView<double> m) {
+  Matrix<double> out(m.rows(), m.cols());
+  for (size_t i = 0; i < m.rows(); i++) {
+    double sum = 0;
+    for (const double v : m.row(i)) sum += v;
+    for (size_t u = 0; u < m.cols(); u++) out(i, u) = m(i, u) - sum / static_cast<double>(m.cols());
+  }
+  return out;
+}
+
+Sums unit_sums(ConstMatrixView<double> model, ConstMatrixView<double> form, size_t u) {
+  const double my = mean_of_column(model, u), mf = mean_of_column(form, u);
+  Sums s;
+  for (size_t i = 0; i < model.rows(); i++) {
+    const double y = model(i, u) - my, f = form(i, u) - mf, e = model(i, u) - form(i, u);
+    s += {y * y, f * f, y * f, e * e};
+  }
+  return s;
+}
+
 double share_equal(std::span<const uint32_t> a, std::span<const uint32_t> b) {
   assert(a.size() == b.size());
   size_t hits = 0;
@@ -46,14 +67,11 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
   assert(model.rows() == form.rows() && model.cols() == form.cols());
   Fidelity out;
   out.inputs = model.rows();
-  Sums all;
+  Sums all, centred;
+  const Matrix<double> model_centred = centred_rows(model), form_centred = centred_rows(form);
   for (size_t u = 0; u < model.cols(); u++) {
-    const double my = mean_of_column(model, u), mf = mean_of_column(form, u);
-    Sums s;
-    for (size_t i = 0; i < model.rows(); i++) {
-      const double y = model(i, u) - my, f = form(i, u) - mf, e = model(i, u) - form(i, u);
-      s += {y * y, f * f, y * f, e * e};
-    }
+    const Sums s = unit_sums(model, form, u);
+    centred += unit_sums(model_centred, form_centred, u);
     out.unit_correlation.push_back(s.correlation());
     out.unit_r2.push_back(s.r2());
     all += s;
@@ -62,6 +80,7 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
     throw_overflow("the comparison of a form with the model");
   out.correlation = all.correlation();
   out.r2 = all.r2();
+  out.centred_r2 = centred.r2();
   const std::vector<uint32_t> decided = argmax_rows(model), read = argmax_rows(form);
   out.agreement = share_equal(decided, read);
   if (!labels.empty()) {

@@ -38,7 +38,8 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   const nlohmann::ordered_json j = to_json(r);
   EXPECT_EQ(j.begin().key(), "schema");
   EXPECT_EQ(j["schema"], "glint-read/1");
-  for (const char* form : {"weights", "calibrated", "local"})
+  EXPECT_EQ(j["form"], "scaled");
+  for (const char* form : {"weights", "scaled", "calibrated", "local"})
     EXPECT_TRUE(j["fidelity"][form]["agreement"].is_number()) << form;
   EXPECT_EQ(j["fidelity"]["local"]["agreement"], 1.0);
   EXPECT_TRUE(j["accuracy_model"].is_number());

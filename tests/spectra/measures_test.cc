@@ -1,5 +1,5 @@
-#include "glint/spectra/calibration.h"
 #include "glint/spectra/measures.h"
+#include "glint/spectra/calibration.h"
 
 #include <algorithm>
 #include <numeric>
@@ -136,6 +136,20 @@ TEST(Fidelity, OfEqualShiftedAndConstantLogits) {
   EXPECT_EQ(fidelity(zero, y).r2, 0);
   EXPECT_EQ(fidelity(y, zero).correlation, 0);
   EXPECT_EQ(fidelity(Matrix<double>(0, 3), Matrix<double>(0, 3)).inputs, 0u);
+}
+
+// What is added to all outputs of an input decides nothing.
+TEST(Fidelity, CentredDoesNotSeeWhatAllOutputsHaveInCommon) {
+  const Matrix<double> model = random_matrix(50, 4, 71);
+  Matrix<double> form = model;
+  for (size_t i = 0; i < form.rows(); i++)
+    for (double& v : form.view().row(i)) v += 3.0 * static_cast<double>(i % 7);
+  const Fidelity f = fidelity(model, form);
+  EXPECT_LT(f.r2, 0);
+  EXPECT_NEAR(f.centred_r2, 1, 1e-12);
+  EXPECT_EQ(f.agreement, 1);
+  form(3, 2) += 1;
+  EXPECT_LT(fidelity(model, form).centred_r2, 1 - 1e-3);
 }
 
 TEST(SpectrumRank, CountsEqualValues) {
