@@ -14,11 +14,11 @@
 namespace glint::cli {
 namespace {
 
-struct Options : RunsRequest {
+struct RunsFlags : RunsRequest {
   bool csv = false;
 };
 
-// Options that all runs share are said once.
+// RunsFlags that all runs share are said once.
 std::string common_text(const RunsResult& r) {
   std::string out;
   const auto known =
@@ -31,7 +31,7 @@ std::string common_text(const RunsResult& r) {
   return out;
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const RunsFlags& o) {
   if (o.folders.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "no folder is given",
@@ -85,7 +85,7 @@ void add_runs(Program& program) {
                      "the SQS runs with a shrink, the lowest loss first"},
                     {"glint runs runs --sort -accuracy --csv", "the best first, as CSV"},
                     {"glint runs sweep/runs --where norm=rms --figure curves.svg", "curves in one figure"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<RunsFlags>();
   verb.positionals("DIR", o->folders, "Run directories, or folders with runs in them",
                    {.kind = Value::Kind::directory});
   verb.texts("--where", o->where, "Only runs with NAME=VALUE; also != < <= > >=. May be given several times",

@@ -13,7 +13,7 @@
 namespace glint::cli {
 namespace {
 
-struct Options {
+struct SweepFlags {
   SweepRequest request;
   std::string seeds = "0..2";
   bool list = false;
@@ -79,7 +79,7 @@ void print(Context& context, const SweepResult& r) {
   context.out << "\n";
 }
 
-void run(Context& context, const Options& o) {
+void run(Context& context, const SweepFlags& o) {
   SweepRequest request = o.request;
   if (!context.shared.out.empty()) request.out = context.shared.out;
   while (request.out.size() > 1 && request.out.ends_with('/')) request.out.pop_back();
@@ -124,7 +124,7 @@ void add_sweep(Program& program) {
             "four settings instead of all combinations"},
            {"glint sweep quick --lambda 0,0.5 --out sweep --list",
             "the plan, a training command per line"}}});
-  const auto o = std::make_shared<Options>();
+  const auto o = std::make_shared<SweepFlags>();
   verb.positional("RECIPE", o->request.plan.recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
   static TrainOptions defaults;  // the table points into it

@@ -14,6 +14,8 @@
   X(spectrum)          \
   X(explain)           \
   X(compare)           \
+  X(ablate)            \
+  X(readability)       \
   X(attack)            \
   X(page)              \
   X(export)            \

@@ -151,6 +151,15 @@ TokenId find_token(const Run& run, const std::string& word, const std::string& w
        .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
 }
 
+std::vector<TokenId> single_tokens(const Run& run, const std::string& text) {
+  std::vector<TokenId> tokens;
+  for (const std::string& word : token_words(run, text))
+    if (const std::optional<TokenId> token = known_token(run.language().tokenizer, word);
+        token && std::ranges::find(tokens, *token) == tokens.end())
+      tokens.push_back(*token);
+  return tokens;
+}
+
 Directions language_directions(const Run& run, size_t layer, const ReadRequest& q) {
   Directions all{.layer = layer, .names = {}, .weights = {}, .constants = {}};
   for (const std::string& word : token_words(run, q.token)) append(all, token_sum(run, layer, word, "token"));
@@ -204,19 +213,26 @@ Directions class_directions(const ImageReading& reading, const std::vector<UnitW
   return all;
 }
 
-std::vector<size_t> parse_via(const std::string& text, size_t steps) {
-  std::vector<size_t> via;
+std::vector<size_t> parse_ranks(const std::string& text, const std::string& parameter,
+                                const std::string& expected) {
+  std::vector<size_t> ranks;
   for (size_t at = 0; at <= text.size();) {
     const size_t comma = std::min(text.find(',', at), text.size());
     const std::string word = text.substr(at, comma - at);
     if (!is_number(word) || std::stoul(word) == 0)
       throw Error({.code = ErrorCode::usage,
                    .what = "not a rank: '" + printable(word) + "'",
-                   .where = "via",
-                   .expected = "a number from 1 on for each layer above, from the last one down: 1 or 2,1"});
-    via.push_back(std::stoul(word));
+                   .where = parameter,
+                   .expected = expected});
+    ranks.push_back(std::stoul(word));
     at = comma + 1;
   }
+  return ranks;
+}
+
+std::vector<size_t> parse_via(const std::string& text, size_t steps) {
+  std::vector<size_t> via = parse_ranks(
+      text, "via", "a number from 1 on for each layer above, from the last one down: 1 or 2,1");
   if (via.size() > std::max<size_t>(steps, 1))
     throw Error({.code = ErrorCode::usage,
                  .what = "'" + printable(text) + "' names more layers than there are above",

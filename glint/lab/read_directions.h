@@ -16,6 +16,9 @@ size_t asked_layer(const GluModel& model, size_t layer);
 
 // Image models, at the last layer.
 Directions class_directions(const ImageReading& reading, const std::vector<UnitWord>& words);
+// "1" or "1,3": ranks of eigenvectors, from 1 on. Error (usage) for anything else.
+std::vector<size_t> parse_ranks(const std::string& text, const std::string& parameter,
+                                const std::string& expected);
 // "2" or "2,1": which eigenvector of each of `steps` layers above, from the last layer down; 1 is the
 // strongest.
 std::vector<size_t> parse_via(const std::string& text, size_t steps);
@@ -31,6 +34,8 @@ Directions hidden_direction(const GluModel& model, size_t layer, const std::stri
 // The token that a word names: a piece as it is spelled or as glint prints it ("·happy"), the one piece that
 // a word becomes, or "#ID". Error (usage) for anything else.
 TokenId find_token(const Run& run, const std::string& word, const std::string& where);
+// The tokens among the words of `token`; sums of tokens are left out.
+std::vector<TokenId> single_tokens(const Run& run, const std::string& text);
 // What `token`, `direction` and `hidden` ask for. Error (usage) when that is nothing, or a direction is 0.
 Directions language_directions(const Run& run, size_t layer, const ReadRequest& request);
 

@@ -50,7 +50,11 @@ std::string size_text(size_t height, size_t width, size_t inputs) {
                     : "vectors of " + std::to_string(inputs) + " numbers";
 }
 
+// What makes the files of a run once more: its training, or where it is another run with eigenvectors removed
+// the same ablation.
 std::string resume_call(const RunInfo& run) {
+  if (run.run["identity"].contains("ablations"))
+    return "`ablate(RUN, save=DIR)` with the options in run.json, into another folder,";
   return resume_call(run.directory, run.run["identity"]["options"]);
 }
 
@@ -101,9 +105,10 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
          .what = "the file with the weights " + wrong,
          .where = path,
          .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-         .hint = resume_call(info) + " trains it again"});
+         .hint = resume_call(info) +
+                 (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
   engine.note(path + " " + wrong + "; the same weights are read from " + copy->path +
-              " (the command that trained the run repairs it)");
+              " (the command that made the run repairs it)");
   return std::move(copy->weights);
 }
 

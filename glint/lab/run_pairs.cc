@@ -115,11 +115,15 @@ std::vector<RunPair> run_pairs(const std::vector<std::string>& arguments, std::v
   return pairs;
 }
 
-std::vector<std::string> listed_runs(const std::string& text) {
+std::vector<std::string> runs_in(const std::vector<std::string>& runs_or_folders) {
+  if (runs_or_folders.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "no runs are given",
+                 .where = "runs",
+                 .expected = "runs, or folders with one run per seed"});
   std::vector<std::string> runs;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, ',');) {
-    const std::string path = without_slash(part);
+  for (const std::string& given : runs_or_folders) {
+    const std::string path = without_slash(given);
     if (is_run(path)) {
       runs.push_back(path);
       continue;
@@ -128,6 +132,14 @@ std::vector<std::string> listed_runs(const std::string& text) {
     if (inside.empty()) refuse_folder(path);
     for (const auto& [seed, run] : inside) runs.push_back(run);
   }
+  return runs;
+}
+
+std::vector<std::string> listed_runs(const std::string& text) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, ',');) parts.push_back(part);
+  const std::vector<std::string> runs = parts.empty() ? parts : runs_in(parts);
   if (runs.size() < 2)
     throw Error({.code = ErrorCode::usage,
                  .what = "a control needs two runs",

@@ -20,6 +20,9 @@ std::vector<RunPair> run_pairs(const std::vector<std::string>& runs, std::vector
 // "A,B,C,...": runs, or one folder with one run per seed.
 std::vector<std::string> listed_runs(const std::string& text);
 
+// Runs, and of every folder with one run a seed those inside. Error (usage) for none, (bad_file) as above.
+std::vector<std::string> runs_in(const std::vector<std::string>& runs_or_folders);
+
 // From run.json; nothing when the run does not say.
 std::optional<uint64_t> run_seed(const std::string& directory);
 

@@ -14,7 +14,7 @@ namespace {
   throw Error({.code = ErrorCode::usage, .what = what, .where = where, .expected = expected, .hint = hint});
 }
 
-std::string parameter(std::string name) {
+std::string sweep_parameter(std::string name) {
   std::ranges::replace(name, '-', '_');
   return name;
 }
@@ -46,7 +46,7 @@ std::vector<OptionList> checked_lists(const std::vector<OptionList>& lists) {
     for (const OptionList& list : lists) {
       if (list.name != spec.name) continue;
       for (const std::string& text : list.values) {
-        set_option(spec, text, parameter(spec.name));
+        set_option(spec, text, sweep_parameter(spec.name));
         const std::string value = value_text(spec);
         if (std::ranges::find(merged.values, value) == merged.values.end()) merged.values.push_back(value);
       }
@@ -92,7 +92,7 @@ class Planner {
     q_.one_at_a_time ? one_at_a_time() : grid();
     for (const OptionList& o : plan_.options)
       if (std::ranges::none_of(plan_.settings, [&](const SweepSetting& s) { return s.value(o.name); }))
-        refuse("`" + parameter(o.name) + "` means nothing for these gates", parameter(o.name),
+        refuse("`" + sweep_parameter(o.name) + "` means nothing for these gates", sweep_parameter(o.name),
                "a gate that has it, such as sqs");
     plan_.text = plan_.settings.front().options.text;
     return std::move(plan_);
@@ -126,8 +126,8 @@ class Planner {
     for (const OptionList& o : plan_.options) {
       if (!means_something(o.name, start))
         refuse(
-            "`" + parameter(o.name) + "` means nothing for the recipe that is changed one option at a time",
-            parameter(o.name), "a recipe whose gate has it", "`gate=sqs`, or every combination");
+            "`" + sweep_parameter(o.name) + "` means nothing for the recipe that is changed one option at a time",
+            sweep_parameter(o.name), "a recipe whose gate has it", "`gate=sqs`, or every combination");
       for (const std::string& value : o.values) {
         OptionChanges changes = fixed;
         changes.emplace_back(o.name, value);
@@ -175,7 +175,7 @@ OptionList parse_option_list(const std::string& name, const std::string& text) {
     while (value.starts_with(' ')) value.erase(0, 1);
     while (value.ends_with(' ')) value.pop_back();
     if (value.empty())
-      refuse("a value is empty in '" + text + "'", parameter(name), "values with commas between");
+      refuse("a value is empty in '" + text + "'", sweep_parameter(name), "values with commas between");
     list.values.push_back(std::move(value));
     at = comma + 1;
   }

@@ -23,7 +23,7 @@ constexpr const char* kColors[] = {colors::kBlue,   colors::kVermilion, colors::
                                    colors::kOrange, colors::kSky,       colors::kBlack};
 constexpr Marker kMarkers[] = {Marker::circle, Marker::square, Marker::triangle, Marker::diamond};
 
-bool number(const std::string& text, double& value) {
+bool number_from(const std::string& text, double& value) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
   return code == std::errc() && end == text.data() + text.size();
 }
@@ -54,7 +54,7 @@ std::string path_option(const SweepPlan& plan) {
   for (const OptionList& o : plan.options) {
     double unused = 0;
     if (o.values.size() > most &&
-        std::ranges::all_of(o.values, [&](const auto& v) { return number(v, unused); }))
+        std::ranges::all_of(o.values, [&](const auto& v) { return number_from(v, unused); }))
       best = o.name, most = o.values.size();
   }
   return best;
@@ -81,7 +81,7 @@ std::vector<Group> groups_of(const SweepResult& r, const std::string& path) {
     std::ranges::stable_sort(g.settings, {}, [&](size_t i) {
       double v = 0;
       const std::string* text = path.empty() ? nullptr : r.settings[i].setting.value(path);
-      if (text) number(*text, v);
+      if (text) number_from(*text, v);
       return v;
     });
   return groups;

@@ -6,7 +6,7 @@
 namespace glint {
 namespace {
 
-std::string spread(const std::vector<double>& v, double scale, int decimals) {
+std::string spread_text(const std::vector<double>& v, double scale, int decimals) {
   const MeanAndSd m = mean_and_sd(v);
   return fixed_text(scale * m.mean, decimals) +
          (v.size() > 1 ? " \xc2\xb1 " + fixed_text(scale * m.sd, decimals) : "");
@@ -55,9 +55,9 @@ ReportTable match_table(std::span<const ClassMatch> matches) {
     t.rows.push_back({{{m.data != data ? title(m.data) : ""},
                        {std::string(gate_title(m.gate))},
                        {n},
-                       {spread(m.matched, 100, 0)},
-                       {spread(m.cosine, 1, 2)},
-                       {spread(m.twins, 1, 1)}},
+                       {spread_text(m.matched, 100, 0)},
+                       {spread_text(m.cosine, 1, 2)},
+                       {spread_text(m.twins, 1, 1)}},
                       m.data != data});
     data = m.data;
     std::vector<std::string> line = {m.data, m.gate, n, std::to_string(m.classes)};
@@ -94,11 +94,11 @@ ReportTable choice_table(std::span<const GateChoice> choices) {
                        {number_text(c.lambda), "", strong},
                        {number_text(c.c), "", strong},
                        {n},
-                       {spread(c.loss, 1, 4)},
-                       {spread(c.accuracy, 100, 2)},
-                       {spread(c.agreement, 100, 1)},
-                       {spread(c.r2, 1, 3)},
-                       {spread(c.matched, 100, 0)}},
+                       {spread_text(c.loss, 1, 4)},
+                       {spread_text(c.accuracy, 100, 2)},
+                       {spread_text(c.agreement, 100, 1)},
+                       {spread_text(c.r2, 1, 3)},
+                       {spread_text(c.matched, 100, 0)}},
                       c.data != data});
     data = c.data;
     std::vector<std::string> line = {c.data, number_text(c.lambda), number_text(c.c), n};

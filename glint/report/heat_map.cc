@@ -12,12 +12,12 @@ namespace glint {
 namespace {
 
 constexpr double kCellWidth = 76, kCellHeight = 34, kEdge = 18, kBetween = 36, kTop = 78;
-constexpr double kNavy[] = {8, 64, 129};
+constexpr double kHeatNavy[] = {8, 64, 129};
 
 // From white (0) to dark blue (1).
 Rgb8 shade(double t) {
   const auto mix = [&](double full) { return static_cast<uint8_t>(std::lround(255 + (full - 255) * t)); };
-  return {mix(kNavy[0]), mix(kNavy[1]), mix(kNavy[2])};
+  return {mix(kHeatNavy[0]), mix(kHeatNavy[1]), mix(kHeatNavy[2])};
 }
 
 struct Range {

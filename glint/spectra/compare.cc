@@ -53,12 +53,26 @@ size_t count_sign(std::span<const double> values, int sign) {
       std::count_if(values.begin(), values.end(), [sign](double v) { return sign * v > 0; }));
 }
 
-Matrix<double> similarity(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b) {
+Matrix<double> cosines(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b) {
   assert(a.cols() == b.cols());
   Matrix<double> out(a.rows(), b.rows());
   linalg.gemm(Op::plain, Op::transposed, 1.0, unit_rows(a), unit_rows(b), 0.0, out);
-  for (double& c : out.span()) c = std::min(std::fabs(c), 1.0);
+  for (double& c : out.span()) c = std::clamp(c, -1.0, 1.0);
   return out;
+}
+
+Matrix<double> similarity(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b) {
+  Matrix<double> out = cosines(linalg, a, b);
+  for (double& c : out.span()) c = std::fabs(c);
+  return out;
+}
+
+Matrix<double> row_basis(ConstMatrixView<double> m) {
+  if (m.empty()) return Matrix<double>(0, m.cols());
+  const Columns basis = basis_of(m);
+  Matrix<double> rows(static_cast<size_t>(basis.cols()), m.cols());
+  Eigen::Map<Columns>(rows.data(), basis.rows(), basis.cols()) = basis;
+  return rows;
 }
 
 std::vector<uint32_t> best_matching(ConstMatrixView<double> weight) {

@@ -16,6 +16,11 @@ size_t count_sign(std::span<const double> values, int sign);
 
 // |cos| between the rows of a [n, d] and of b [m, d]: [n, m]. A zero row has similarity 0 to everything.
 Matrix<double> similarity(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b);
+// The same with its sign.
+Matrix<double> cosines(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b);
+
+// Orthonormal rows that span the rows of m; those that depend on others add nothing.
+Matrix<double> row_basis(ConstMatrixView<double> m);
 
 // For every row of weight [n, m] a column of its own (n <= m) such that the sum of the weights is the
 // largest. The Hungarian method, O(n^2 m).

@@ -12,7 +12,7 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return sum;
 }
 
-double trace(const Matrix<double>& m) {
+double form_trace(const Matrix<double>& m) {
   double sum = 0;
   for (size_t i = 0; i < m.rows(); i++) sum += m(i, i);
   return sum;
@@ -66,7 +66,7 @@ GaussianProduct gaussian_product(const QuadraticForm& a, const QuadraticForm& b)
   assert(a.a.rows() == b.a.rows() && a.a.rows() == a.a.cols() && b.a.rows() == b.a.cols());
   const double linear = a.b.empty() || b.b.empty() ? 0 : dot(a.b, b.b);
   const double covariance = 2 * dot(all(a.a), all(b.a)) + linear;
-  return {(trace(a.a) + a.c) * (trace(b.a) + b.c) + covariance, covariance};
+  return {(form_trace(a.a) + a.c) * (form_trace(b.a) + b.c) + covariance, covariance};
 }
 
 FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units,

@@ -13,7 +13,7 @@ using namespace fixtures;
 
 constexpr size_t kImages = 60;
 
-Matrix<uint8_t> random_images() {
+Matrix<uint8_t> attack_images() {
   Matrix<uint8_t> m(kImages, 20);
   const Rng rng(3, Stream::test, 900);
   for (size_t i = 0; i < m.size(); i++) m.data()[i] = static_cast<uint8_t>(rng.below(256, i));
@@ -35,7 +35,7 @@ double length(std::span<const float> v) {
 TEST(ClassMask, OfOneLayerIsTheEigenMask) {
   for (const bool bias : {false, true}) {
     OneImageModel m(5, 1, bias);
-    const Matrix<uint8_t> images = random_images();
+    const Matrix<uint8_t> images = attack_images();
     std::vector<double> mean(20);
     for (size_t r = 0; r < kImages; r++)
       for (size_t i = 0; i < 20; i++) mean[i] += images(r, i) / 255.0 / kImages;
@@ -112,7 +112,7 @@ TEST(ClassMask, OfTwoLayersIsTheGradient) {
 
 TEST(Decisions, AMaskOfStrengthZeroChangesNothing) {
   OneImageModel m(7, 1, false, GateKind::Sqs);
-  const Matrix<uint8_t> images = random_images();
+  const Matrix<uint8_t> images = attack_images();
   const std::vector<uint32_t> plain = decisions(m.reading, images, all_rows());
   const std::vector<float> mask = random_mask(20, 1, 1);
   EXPECT_EQ(decisions(m.reading, images, all_rows(), mask, 0), plain);

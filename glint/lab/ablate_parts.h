@@ -1,0 +1,19 @@
+// What the parts of ablate.cc share; not for callers.
+#pragma once
+
+#include "glint/lab/ablate.h"
+#include "glint/lab/export_folder.h"
+
+namespace glint {
+
+// All weights of the run's model, with the directions `basis` of the input of a layer folded into them.
+Matrix<float> ablated_weights(const Run& run, size_t layer, ConstMatrixView<double> basis, double keep);
+
+// Writes the changed model as a finished run with one evaluation, which is made here.
+void save_ablated_run(const Engine& engine, Run& run, const Ablation& result, Matrix<float> weights,
+                      ExportFolder& folder);
+
+// The form that is meant by "auto", or any other name as it is.
+std::string form_of(Run& run, const std::string& asked);
+
+}  // namespace glint

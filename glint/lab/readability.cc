@@ -1,0 +1,302 @@
+#include "glint/lab/readability.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <nlohmann/json.hpp>
+#include <numeric>
+
+#include "glint/base/error.h"
+#include "glint/base/statistics.h"
+#include "glint/io/json_number.h"
+#include "glint/lab/ablate_parts.h"
+#include "glint/lab/read_directions.h"
+#include "glint/lab/read_parts.h"
+#include "glint/lab/run_pairs.h"
+#include "glint/spectra/readability.h"
+#include "glint/train/text_task.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kTokens = 12;  // directions of a language model
+// Eigenpairs of a wide layer that are computed: the three that are looked at are among them but for a layer
+// whose spectrum has one sign almost alone.
+constexpr size_t kWidePairs = 32;
+
+// One run, read, with what seeds are compared by.
+struct ReadableRun {
+  RunReadability result;
+  std::vector<LeadingVectors> leading;  // [directions], as pictures or over tokens
+  std::string options;                  // all that makes it this run but for the seed; "": not known
+};
+
+std::vector<Spectrum> leading_spectra(const GluModel& model, const Directions& d, const GateLine& line) {
+  const GluLayerView layer = model.layer(d.layer);
+  std::vector<Spectrum> out;
+  for (const UnitForm& f :
+       unit_forms(model.linalg(), model.pool(), layer, line, d.weights, {}, wanted_pairs(layer, kWidePairs)))
+    out.push_back(leading_spectrum(f.spectrum));
+  return out;
+}
+
+// Eigenvectors where models of any seed can be compared: as pictures, or by their products with the
+// embeddings of all tokens. All directions in one call: deeper models walk down many vectors at once.
+std::vector<LeadingVectors> as_seen(Run& run, size_t layer, const std::vector<Spectrum>& spectra,
+                                    const std::vector<GateLine>& lines) {
+  const GluModel& model = run.reading();
+  size_t rows = 0, at = 0;
+  for (const Spectrum& s : spectra) rows += s.count();
+  Matrix<double> all(rows, model.layer(layer).width());
+  for (const Spectrum& s : spectra) {
+    std::copy_n(s.vectors.data(), s.vectors.size(), all.view().row_ptr(at));
+    at += s.count();
+  }
+  const Matrix<double> seen = run.kind() == ModelKind::image
+                                  ? run.image_reading().pictures(layer, all, lines)
+                                  : features(model.linalg(), all, model.input_map()).maps;
+  std::vector<LeadingVectors> out;
+  at = 0;
+  for (const Spectrum& s : spectra) {
+    out.push_back({.values = s.values, .vectors = Matrix<double>(s.count(), seen.cols())});
+    std::copy_n(seen.view().row_ptr(at), out.back().vectors.size(), out.back().vectors.data());
+    at += s.count();
+  }
+  return out;
+}
+
+// Mean over the directions that have something to compare.
+std::optional<double> mean_likeness(const LinearAlgebra& linalg, const std::vector<LeadingVectors>& a,
+                                    const std::vector<LeadingVectors>& b) {
+  std::vector<double> all;
+  for (size_t u = 0; u < a.size(); u++)
+    if (const double v = likeness(linalg, a[u], b[u]); std::isfinite(v)) all.push_back(v);
+  if (all.empty()) return {};
+  return mean_and_sd(all).mean;
+}
+
+// Every second sample from `first` on, of those that a calibration takes.
+ImageSet half_of(const ImageSet& set, size_t first) {
+  const size_t most = std::min(set.count(), ImageReading::kCalibrationImages);
+  std::vector<size_t> rows;
+  for (size_t i = first; i < most; i += 2) rows.push_back(i * set.count() / most);
+  ImageSet half{.pixels = Matrix<uint8_t>(set.floats() ? 0 : rows.size(), set.pixels.cols()),
+                .values = Matrix<float>(set.floats() ? rows.size() : 0, set.values.cols()),
+                .labels = {},
+                .height = set.height,
+                .width = set.width,
+                .classes = set.classes};
+  for (size_t i = 0; i < rows.size(); i++) {
+    if (set.floats())
+      std::ranges::copy(set.values.view().row(rows[i]), half.values.view().row_ptr(i));
+    else
+      std::ranges::copy(set.pixels.view().row(rows[i]), half.pixels.view().row_ptr(i));
+    half.labels.push_back(set.labels[rows[i]]);
+  }
+  return half;
+}
+
+// The lines of a fitted form from one half of the data that it is fitted to.
+std::vector<GateLine> half_lines(Run& run, const std::string&, size_t first) {
+  StoredCalibration calibration;
+  if (run.kind() == ModelKind::image) {
+    calibration = run.image_reading().calibrate(half_of(run.images().train, first), "");
+  } else {
+    TextRows rows(run.language().tokenizer.end(), run.language().model.config.context);
+    std::vector<TokenRow> half;
+    const std::span<const TokenRow> all =
+        rows.fill_first(run.stories().train, LanguageReading::kCalibrationTokens);
+    for (size_t i = first; i < all.size(); i += 2) half.push_back(all[i]);
+    calibration = run.language_reading().calibrate(half, "");
+  }
+  return calibration.lines;
+}
+
+std::optional<double> halves(Run& run, const Directions& d, const std::string& form) {
+  if (form == "weights" || run.gate() == GateKind::Identity) return {};  // nothing is fitted
+  std::vector<LeadingVectors> both[2];
+  for (size_t h = 0; h < 2; h++) {
+    const std::vector<GateLine> lines = half_lines(run, form, h);
+    both[h] = as_seen(run, d.layer, leading_spectra(run.reading(), d, lines[d.layer]), lines);
+  }
+  return mean_likeness(run.reading().linalg(), both[0], both[1]);
+}
+
+// The tokens that come most often in the stories that readings are measured on; not bytes and marks.
+std::vector<TokenId> frequent_tokens(Run& run) {
+  const LanguageRun& language = run.language();
+  TextRows rows(language.tokenizer.end(), language.model.config.context);
+  std::vector<size_t> count(language.model.config.vocab);
+  for (const TokenRow& row : rows.fill_first(run.stories().valid, LanguageReading::kFidelityTokens))
+    for (const TokenId t : row.target) count[t] += is_text(language.tokenizer, t);
+  std::vector<TokenId> tokens(count.size());
+  std::iota(tokens.begin(), tokens.end(), TokenId{0});
+  std::ranges::stable_sort(tokens, std::greater(), [&](TokenId t) { return count[t]; });
+  std::erase_if(tokens, [&](TokenId t) { return count[t] == 0; });
+  tokens.resize(std::min(tokens.size(), kTokens));
+  return tokens;
+}
+
+Directions asked(Run& run, const ReadabilityRequest& q) {
+  if (run.kind() == ModelKind::image) return run.image_reading().classes();
+  const size_t layer = asked_layer(run.reading(), q.layer);
+  ReadRequest request;
+  request.token = q.token;
+  if (!q.token.empty()) return language_directions(run, layer, request);
+  const std::vector<TokenId> tokens = frequent_tokens(run);
+  std::vector<std::string> names;
+  for (const TokenId t : tokens) names.push_back(run.piece(t));
+  return run.reading().directions(layer, run.language_reading().token_directions(tokens), names);
+}
+
+void add_pictures(const Engine& engine, const std::vector<LeadingVectors>& leading, RunReadability& r) {
+  for (const LeadingVectors& v : leading) r.pictures += v.vectors.rows();
+  Matrix<double> all(r.pictures, leading[0].vectors.cols());
+  size_t at = 0;
+  for (const LeadingVectors& v : leading) {
+    std::copy_n(v.vectors.data(), v.vectors.size(), all.view().row_ptr(at));
+    at += v.vectors.rows();
+  }
+  r.distinct_pictures = distinct_pictures(engine.linalg(), all);
+}
+
+void add_auc(const std::vector<Spectrum>& spectra, ConstMatrixView<float> x, std::span<const uint32_t> labels,
+             RunReadability& r) {
+  std::vector<double> known;
+  for (size_t c = 0; c < spectra.size(); c++) {
+    std::vector<uint8_t> own(labels.size());
+    for (size_t i = 0; i < own.size(); i++) own[i] = labels[i] == c;
+    r.class_auc.push_back(area_under_curve(strongest_pair_scores(spectra[c], x), own));
+    if (std::isfinite(r.class_auc.back())) known.push_back(r.class_auc.back());
+  }
+  if (!known.empty()) r.auc = mean_and_sd(known).mean;
+}
+
+void add_ablations(const GluModel& model, const Directions& d, const std::vector<Spectrum>& spectra,
+                   const GateLine& line, ConstMatrixView<float> x, RunReadability& r) {
+  std::vector<double> correlations, slopes;
+  for (size_t u = 0; u < d.count(); u++) {
+    Directions one{.layer = d.layer,
+                   .names = {d.names[u]},
+                   .weights = Matrix<double>(1, d.weights.cols()),
+                   .constants = {}};
+    std::ranges::copy(d.weights.view().row(u), one.weights.data());
+    const Matrix<double> basis = input_basis(model.layer(d.layer), spectra[u].vectors);
+    const OutputChanges changes =
+        output_changes(model, one, line, x, ablated_inputs(model.linalg(), x, basis, 0));
+    r.ablations.push_back(change_fit(changes, 0));
+    correlations.push_back(r.ablations.back().correlation), slopes.push_back(r.ablations.back().slope);
+  }
+  r.ablation_r = mean_and_sd(correlations).mean, r.ablation_slope = mean_and_sd(slopes).mean;
+}
+
+ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, const std::string& directory,
+               std::shared_ptr<const Dataset>& shared) {
+  Run run(engine, {.run = directory, .data = q.data, .data_dir = q.data_dir}, shared);
+  const GluModel& model = run.reading();
+  ReadableRun e;
+  RunReadability& r = e.result;
+  r.run = run.directory(), r.model_text = run.text(), r.kind = run.kind();
+  r.gate = gate_info(run.gate()).text.name;
+  r.seed = run_seed(r.run), r.form = form_of(run, q.form);
+  const Directions d = asked(run, q);
+  r.layer = d.layer;
+  r.data = run.data_name();
+  const std::vector<GateLine> lines = run.lines(r.form);
+  const Activations a = run.measured(d.layer);
+  engine.check_stop();
+  const std::vector<Spectrum> spectra = leading_spectra(model, d, lines[d.layer]);
+  e.leading = as_seen(run, d.layer, spectra, lines);
+  if (r.kind == ModelKind::image) {
+    shared = run.share_images();
+    for (size_t c = 0; c < d.count(); c++) r.directions.push_back(run.class_text(c));
+    add_pictures(engine, e.leading, r);
+    add_auc(spectra, a.inputs, labels_of(run.images().test), r);
+  } else {
+    r.directions = d.names;
+  }
+  add_ablations(model, d, spectra, lines[d.layer], a.inputs, r);
+  engine.check_stop();
+  r.stability_halves = halves(run, d, r.form);
+  if (run.info().run.is_object()) {
+    Json identity = run.info().run["identity"];
+    identity["options"].erase("seed");
+    e.options = identity.dump() + " " + r.form;
+  }
+  return e;
+}
+
+// Every run with the others that differ in their seed alone.
+void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entries, ReadabilityResult& result) {
+  std::map<std::string, std::vector<size_t>> groups;
+  for (size_t i = 0; i < entries.size(); i++)
+    if (!entries[i].options.empty()) groups[entries[i].options].push_back(i);
+  for (const auto& [options, members] : groups) {
+    for (const size_t i : members) {
+      std::vector<double> all;
+      for (const size_t j : members) {
+        if (entries[i].result.seed == entries[j].result.seed) continue;
+        entries[i].result.other_seeds++;
+        if (const auto v = mean_likeness(linalg, entries[i].leading, entries[j].leading)) all.push_back(*v);
+      }
+      if (!all.empty()) entries[i].result.stability_seeds = mean_and_sd(all).mean;
+    }
+    if (members.size() > 1) result.groups.push_back({members});
+  }
+  std::ranges::sort(result.groups, {}, [](const SeedGroup& g) { return g.runs[0]; });
+}
+
+}  // namespace
+
+ReadabilityResult readability(const Engine& engine, const ReadabilityRequest& q) {
+  ReadabilityResult result;
+  result.linalg = engine.linalg().description();
+  const std::vector<std::string> runs = runs_in(q.runs);
+  std::vector<ReadableRun> entries;
+  std::shared_ptr<const Dataset> shared;  // runs on the same images load them once
+  for (size_t i = 0; i < runs.size(); i++) {
+    engine.check_stop();
+    entries.push_back(read_run(engine, q, runs[i], shared));
+    engine.progress({.label = "readability", .done = i + 1, .total = runs.size(), .unit = "runs"});
+  }
+  compare_seeds(engine.linalg(), entries, result);
+  for (ReadableRun& e : entries) result.runs.push_back(std::move(e.result));
+  return result;
+}
+
+OrderedJson to_json(const ReadabilityResult& result) {
+  OrderedJson j = {{"schema", "glint-readability/1"}, {"linalg", result.linalg}};
+  const auto known = [](const std::optional<double>& v) { return v ? OrderedJson(*v) : OrderedJson(); };
+  j["runs"] = OrderedJson::array();
+  for (const RunReadability& r : result.runs) {
+    OrderedJson one = {{"run", r.run},
+                       {"kind", r.kind == ModelKind::language ? "language" : "image"},
+                       {"gate", r.gate},
+                       {"seed", r.seed ? OrderedJson(*r.seed) : OrderedJson()},
+                       {"data", r.data},
+                       {"form", r.form},
+                       {"layer", r.layer + 1},
+                       {"distinct_pictures", known(r.distinct_pictures)},
+                       {"pictures", r.pictures},
+                       {"auc", known(r.auc)},
+                       {"ablation_r", r.ablation_r},
+                       {"ablation_slope", r.ablation_slope},
+                       {"stability_halves", known(r.stability_halves)},
+                       {"stability_seeds", known(r.stability_seeds)},
+                       {"other_seeds", r.other_seeds}};
+    one["directions"] = OrderedJson::array();
+    for (size_t u = 0; u < r.directions.size(); u++) {
+      OrderedJson d = {{"name", r.directions[u]}};
+      if (!r.class_auc.empty()) d["auc"] = number_or_null(r.class_auc[u]);
+      d["ablation_r"] = r.ablations[u].correlation;
+      d["ablation_slope"] = r.ablations[u].slope;
+      one["directions"].push_back(std::move(d));
+    }
+    j["runs"].push_back(std::move(one));
+  }
+  j["groups"] = OrderedJson::array();  // of the list `runs`, from 0
+  for (const SeedGroup& g : result.groups) j["groups"].push_back(g.runs);
+  return j;
+}
+
+}  // namespace glint
