@@ -18,8 +18,8 @@ double dot(const Vector& a, const Vector& b) {
   return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
 }
 
-// What is minimised: mean over samples and classes of the squared error of the centred logits, plus the mean
-// cross-entropy of the form's probabilities with the model's.
+// What is minimised: kLogitWeight times the mean over samples and classes of the squared error of the centred
+// logits, plus the mean cross-entropy of the form's probabilities with the model's.
 class Objective {
  public:
   Objective(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
@@ -86,8 +86,8 @@ class Objective {
       const std::vector<double> p = softmax<double>(own), q = softmax<double>(read);
       for (size_t c = 0; c < classes; c++) {
         const double error = pull(i, c) - target_(first + i, c);
-        loss += error * error / all - p[c] * std::log(std::max(q[c], 1e-300)) / n;
-        pull(i, c) = 2 * error / all + (q[c] - p[c]) / n;
+        loss += kLogitWeight * error * error / all - p[c] * std::log(std::max(q[c], 1e-300)) / n;
+        pull(i, c) = kLogitWeight * 2 * error / all + (q[c] - p[c]) / n;
       }
     }
     linalg_.gemm(Op::plain, Op::plain, 1.0, pull, weights_, 0.0, hidden);
@@ -112,7 +112,7 @@ class Objective {
 // Goes downhill from `at` by L-BFGS; `value` gives the gradient too.
 template <class Value>
 void descend(Vector& at, const Value& value) {
-  constexpr size_t kMemory = 12, kSteps = 200, kTries = 30;
+  constexpr size_t kMemory = 12, kSteps = 300, kTries = 30;
   constexpr double kEnough = 1e-7;  // relative decrease below which a step was the last
   struct Pair {
     Vector step, change;

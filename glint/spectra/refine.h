@@ -11,6 +11,10 @@
 
 namespace glint {
 
+// Of the mean square of a logit's error beside the mean cross-entropy. On Fashion-MNIST (recipe 4.1) 1 gives
+// an agreement of 95.7 % and a centred R2 of .9986, 0.1 gives 96.8 % and .9985, 0.01 gives 97.3 % and .9974.
+inline constexpr double kLogitWeight = 0.1;
+
 // The last layer of a classifier with hidden weights [classes, h]: x [n, d] its inputs, logits [n, classes]
 // the model's own. `line` is its scaled form; where that has no slopes only the gains are refined. A layer
 // whose gate is the identity stays as it is, and so does one with too few samples or too many units for the

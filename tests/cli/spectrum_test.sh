@@ -40,6 +40,9 @@ expect_json "j['truncation']['linear_part'] == {'weights': False, 'scaled': Fals
 # The scaled form is its eigenvectors and nothing else, and it is what auto means for SQS.
 expect_json "j['form'] == 'scaled' and j['fidelity']['scaled']['r2'] == j['fidelity']['scaled']['eigenvectors_r2']"
 expect_json "j['fidelity']['scaled']['agreement'] > j['fidelity']['weights']['agreement']"
+# Its eigenvectors belong to a size of the input, and it says how far they hold.
+expect_json "0 < j['size']['low'] < j['size']['drawn_at'] < j['size']['high']"
+expect_json "0.5 < j['size']['low_alike'] <= 1 and 0.5 < j['size']['high_alike'] <= 1"
 expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
 grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
 sed -n 2p "$work/run/figures/truncation.csv" | grep -q ',0,' || fail "the figure does not begin at k = 0: $(sed -n 2p "$work/run/figures/truncation.csv")"
@@ -114,6 +117,26 @@ refused "runs backwards" spectrum "$work/run" --unit 5..2
 refused "no layer 2" spectrum "$work/run" --layer 2
 refused "not a rank" spectrum "$work/run" --via 0
 refused "--form" spectrum "$work/run" --form best
+
+# Refined: on request, kept beside the plain one, the same bytes at any number of threads.
+for threads in 1 3; do
+  cp -r "$work/run" "$work/refined-$threads"
+  run spectrum "$work/refined-$threads" --refine --json --no-figures --threads $threads
+  expect_code 0
+  cp "$work/out" "$work/refined-$threads.json"
+done
+cmp -s "$work/refined-1/calibration.safetensors" "$work/refined-3/calibration.safetensors" || fail "refined lines differ at 3 threads"
+python3 - "$work/json-1" "$work/refined-1.json" <<'PY' || fail "--refine does not refine"
+import json, sys
+plain, refined = (json.load(open(p))["fidelity"]["scaled"] for p in sys.argv[1:])
+assert refined["agreement"] >= plain["agreement"] - 0.002 and refined["r2"] != plain["r2"], (plain, refined)
+PY
+run spectrum "$work/refined-1" --json --no-figures --out "$work/plain"
+python3 - "$work/json-1" "$work/out" <<'PY' || fail "the plain form is another one after --refine"
+import json, sys
+a, b = (json.load(open(p))["fidelity"] for p in sys.argv[1:])
+assert a == b, (a, b)
+PY
 
 # A gate that is not odd has the scaled form only behind a norm.
 run train quick --epochs 1 --gate silu --out "$work/silu" --quiet

@@ -92,6 +92,7 @@ refused "--token WORD" spectrum "$work/one"
 refused "is not one piece" spectrum "$work/one" --token xylophones
 refused "cannot read the direction" spectrum "$work/one" --direction "happy sad"
 refused "from 1 to 2" spectrum "$work/one" --token happy --layer 3
+refused "nothing to refine" spectrum "$work/one" --token happy --refine
 refused "is for images" train tales --noise-std 1 --out "$work/x"
 refused "is for stories" train quick --heads 2 --out "$work/x"
 

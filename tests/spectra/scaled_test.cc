@@ -195,18 +195,20 @@ struct Refine : testing::Test {
   const LinearAlgebra linalg;
   ThreadPool pool{2};
   Layer layer = random_layer(kHidden, kInputs, false, GateKind::Sqs);
-  Matrix<float> x = random_matrix<float>(700, kInputs, 51);
+  Matrix<float> x;
   const Matrix<double> head = random_matrix(kClasses, kHidden, 52);
   Matrix<float> logits{700, kClasses};
 
   void SetUp() override {
+    x = random_matrix<float>(700, kInputs, 51);
     const Matrix<float> length = random_matrix<float>(700, 1, 53);
     for (size_t i = 0; i < x.rows(); i++)
       for (float& e : x.view().row(i)) e *= 0.5f + std::fabs(length(i, 0));
     const Matrix<double> own = layer_outputs(linalg, pool, layer.view(), head, x);
     for (size_t i = 0; i < own.size(); i++) logits.data()[i] = static_cast<float>(own.data()[i]);
   }
-  // Squared error of the centred logits per sample and class, plus the cross-entropy with the model's.
+  // Weighted squared error of the centred logits per sample and class, plus the cross-entropy with the
+  // model's.
   double objective(const GateLine& line) {
     const Matrix<double> form = form_outputs(linalg, pool, layer.view(), line, head, x);
     double sum = 0;
@@ -218,7 +220,8 @@ struct Refine : testing::Test {
       }
       for (size_t c = 0; c < kClasses; c++) {
         const double own = logits(i, c), error = form(i, c) - own - shift;
-        sum += error * error / kClasses - std::exp(own) / own_total * (form(i, c) - std::log(total));
+        sum += kLogitWeight * error * error / kClasses -
+               std::exp(own) / own_total * (form(i, c) - std::log(total));
       }
     }
     return sum / static_cast<double>(x.rows());
