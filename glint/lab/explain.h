@@ -43,6 +43,7 @@ struct ExplainResult {
   std::vector<ClassExplanation> classes = {};  // what every form makes of the logit
   std::vector<ExplainedClass> shown = {};  // the same classes: their strongest eigenvectors, with pictures
   Fidelity fidelity = {};                  // of the calibrated form over the test images
+  Controls controls = {};                  // of the same form
   std::string figure = {};                 // the SVG that was written
 };
 

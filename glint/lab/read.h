@@ -57,12 +57,14 @@ struct ShownVector {
 struct ReadDirection {
   std::string name;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
-  double even_share = 1;  // of the layer along this direction
+  double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
+  double even_share = 1;       // of the layer along this direction
   UnitForm form;
   std::optional<SpectrumRank> rank = {};                 // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
   std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
   NearTokens linear_near = {};                            // language models: of the linear part
+  std::vector<double> linear_pixels = {};                 // image models: its picture; empty: there is none
   bool has_linear() const;
 };
 
@@ -88,6 +90,7 @@ struct ReadResult {
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
   std::vector<ReadForm> forms;  // weights, calibrated
+  Controls controls;            // of all forms, over the same units
   LocalError local;             // image models
   std::vector<ReadDirection> directions;
   // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
@@ -129,6 +132,7 @@ struct ScanResult {
   std::string run, linalg, form;
   size_t layer = 0;   // from 0
   Fidelity fidelity;  // over all that the layer adds to the residual stream
+  Controls controls;  // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
   std::vector<ScannedToken> tokens;
   std::string csv;  // the file that was written

@@ -28,6 +28,8 @@ BothForms read_both(const GluModel& model, const Directions& directions, const G
                     const GateLine& calibrated, const Activations& activations,
                     std::span<const uint32_t> labels, const Wanted& wanted);
 ReadForm form_result(const std::string& name, const Reading& reading);
+// Of the forms that the result has.
+std::vector<std::string> form_names(const ReadResult& result);
 void set_directions(ReadResult& result, const std::vector<std::string>& names, Reading reading);
 
 // Writes spectra and figures as the request wants them, and notes their names in the result.

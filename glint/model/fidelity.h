@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace glint {
@@ -23,6 +25,13 @@ struct Fidelity {
   double r2_scaled = 0, r2_centred = 0;
   double even_share = 1;
   std::vector<double> unit_even_share;  // [units], or empty
+};
+
+// What a fidelity has to be compared with before it impresses.
+struct Controls {
+  Fidelity linear;  // the layer replaced by the best linear map of its input, against the model
+  // By form: the same form of a model of the same configuration with fresh weights, against that model.
+  std::map<std::string, Fidelity> untrained;
 };
 
 }  // namespace glint

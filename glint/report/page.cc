@@ -30,6 +30,12 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   if (!form.pictures.span().empty())
     j["pictures"] =
         packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
+  if (!form.linear.span().empty()) j["linear"] = packed_json(pack_f32(form.linear.span(), {classes, width}));
+  if (!form.linear_pictures.span().empty())
+    j["linearPictures"] =
+        packed_json(pack_u8(form.linear_pictures.span(), {classes, form.linear_pictures.cols()}));
+  j["quadraticShare"] = form.quadratic_share;
+  j["linearShare"] = form.linear_share;
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
   const Fidelity& f = form.fidelity;
@@ -47,6 +53,22 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   return j;
 }
 
+}  // namespace
+
+ordered_json page_controls(const Controls& controls, bool decisions) {
+  const auto control = [&](const Fidelity& f) {
+    ordered_json j = {{"r2", f.r2}, {"r2Scaled", f.r2_scaled}};
+    if (decisions)
+      j["r2Centred"] = f.r2_centred, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
+    return j;
+  };
+  ordered_json j = {{"linear", control(controls.linear)}, {"untrained", ordered_json::object()}};
+  for (const auto& [form, f] : controls.untrained) j["untrained"][form] = control(f);
+  return j;
+}
+
+namespace {
+
 ordered_json run_json(const PageRun& run, bool half) {
   const ClassifierParams params = classifier_params(run.config);
   ordered_json j;
@@ -62,6 +84,7 @@ ordered_json run_json(const PageRun& run, bool half) {
   j["forms"] = ordered_json::array();
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
+  j["controls"] = page_controls(run.controls, true);
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);

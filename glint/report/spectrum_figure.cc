@@ -67,7 +67,8 @@ std::string to_csv(const SpectrumPlot& plot, const std::vector<size_t>& sizes) {
 Figure spectrum_figure(const SpectrumPlot& plot) {
   assert(plot.groups.size() == plot.values.size());
   const std::vector<size_t> sizes = group_sizes(plot.groups);
-  const size_t columns = std::max<size_t>({plot.positive.size(), plot.negative.size(), 1});
+  const size_t columns =
+      std::max<size_t>({plot.positive.size(), plot.negative.size(), 1}) + (plot.linear.empty() ? 0 : 1);
   const double tile_h =
       plot.size.width ? kTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
                       : kTile;
@@ -91,6 +92,12 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   };
   if (!plot.positive.empty()) side(kTop + 8, plot.positive, "positive: for", 1);
   if (!plot.negative.empty()) side(kTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (!plot.linear.empty()) {
+    const double x = kPlotWidth + 18 + static_cast<double>(columns - 1) * (kTile + kGap);
+    out += svg::text(x, kTop + 20, svg::kSmallFont, "start", "linear part", " font-weight=\"bold\"");
+    out += signed_image(x, kTop + 28, kTile, tile_h, plot.linear, plot.size);
+    out += svg::text(x + kTile / 2, kTop + 42 + tile_h, 11, "middle", plot.linear_note);
+  }
   if (!plot.note.empty())
     out += svg::text(18, height - 16, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
   out += color_bar(kPlotWidth + 38, height - 34, 110);

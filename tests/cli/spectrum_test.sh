@@ -9,7 +9,7 @@ expect_code 0
 # All classes: tables, spectra, figures with their numbers.
 run spectrum "$work/run"
 expect_code 0
-for words in "weights" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared"; do expect_out "$words"; done
+for words in "weights" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "control: linear map" "control: untrained, weights" "even share of the layer: 100.0 %" "quadratic %"; do expect_out "$words"; done
 [ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
 for name in features-calibrated shared-calibrated truncation spectrum-0-calibrated spectrum-9-calibrated; do
   for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
@@ -36,6 +36,10 @@ expect_json "j['truncation']['calibrated'][-1] == j['fidelity']['calibrated']['a
 expect_json "j['fidelity']['calibrated']['r2'] > j['fidelity']['weights']['r2']"
 # k = 0 is there and named: what a form has without any eigenvector.
 expect_json "j['truncation']['first_k'] == 0 and len(j['truncation']['calibrated']) == len(j['units'][0]['eigenvalues']) + 1"
+expect_json "0 < j['controls']['linear']['agreement'] <= 1 and set(j['controls']['untrained']) == {f for f in j['fidelity'] if f != 'local'}"
+expect_json "all(abs(u['quadratic_share'] + u['linear_share'] - 1) < 1e-9 and u['even_share'] == 1 for u in j['units'])"
+grep -q "linear part" "$work/run/figures/features-calibrated.svg" || fail "the grid has no picture of the linear part"
+grep -q "^0,linear,," "$work/run/figures/features-calibrated.csv" || fail "the linear part has no pixels in the CSV"
 expect_json "j['truncation']['linear_part'] == {'weights': False, 'calibrated': True}"
 expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
 grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
