@@ -190,7 +190,7 @@ void add_compare(Program& program) {
             "Runs to compare with each other as control, with commas between, or a folder of seeds",
             {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
-  verb.choice("--form", o->form, {"weights", "calibrated"},
+  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "How gates are read: as the identity (the paper), or by lines measured on data");
   verb.choice("--space", o->space, {"pixels", "input"},
               "Compare pictures of the eigenvectors, or the vectors at the input of the last layer (same "

@@ -65,6 +65,7 @@ std::string sums_text(const ExplainResult& r) {
                  tiny ? typed_number(rest) : fixed_text(rest, 3), fixed_text(a.logit, 3)});
     };
     add("weights", a.weights);
+    if (a.scaled) add("scaled", *a.scaled);
     add("calibrated", a.calibrated);
     add("local", a.local);
   }
@@ -146,6 +147,7 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
 void run_explain(Context& context, const Options& o) {
   ExplainRequest request = o.request;
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
+  request.refine = o.reading.refine;
   request.out = context.shared.out, request.figure = !o.no_figures;
   if (o.index_given->given()) request.index = o.index;
   const Engine engine = engine_of(context);
@@ -184,7 +186,7 @@ void add_explain(Program& program) {
   verb.text("--class", o->request.classes,
             "Classes to explain; default: the decided, the runner-up and the true one",
             {.placeholder = "CLASSES"});
-  verb.choice("--form", o->request.form, {"weights", "calibrated", "local"},
+  verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated", "local"},
               "The form whose eigenvectors are drawn");
   verb.size("--top", o->request.top, 1, 32, "How many eigenvectors for and against");
   verb.flag("--as-is", o->request.as_is, "Only resize the picture: neither invert nor centre it");

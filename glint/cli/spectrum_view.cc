@@ -40,12 +40,12 @@ std::string fidelity_text(const ReadResult& r) {
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
                {.header = "R2 rescaled", .align = Align::right},
-               {.header = "R2 centred", .align = Align::right},
+               {.header = "centred R2", .align = Align::right},
                {.header = "agreement %", .align = Align::right},
                {.header = "accuracy %", .align = Align::right}});
   const auto add = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
-               r.whole_model ? fixed_text(f.r2_centred, 4) : "-",
+               r.whole_model ? fixed_text(f.centred_r2, 4) : "-",
                r.whole_model ? percent_text(f.agreement, 2) : "-",
                r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
   };
@@ -54,6 +54,8 @@ std::string fidelity_text(const ReadResult& r) {
   for (const auto& [form, f] : r.controls.untrained) add("control: untrained, " + form, f);
   if (r.whole_model) table.add({"the model", "", "", "", "", "", percent_text(r.accuracy_model, 2)});
   std::string out = table.terminal(result_columns());
+  if (r.whole_model)
+    out += "centred R2: of the logits of each image less their mean, which is all that decides\n";
   out += "local: exact for its one input; largest |value - " +
          std::string(r.whole_model ? "logit" : "output") + "| " +
          typed_number(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
@@ -93,6 +95,16 @@ std::string units_text(const ReadResult& r) {
                  : "") +
          "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
          "their magnitudes\n";
+}
+
+// The eigenvectors of a form whose gains depend on the input are drawn at one size of it.
+std::string size_text(const ReadResult& r) {
+  if (!r.drawn) return "";
+  return "drawn at |x| " + fixed_text(r.drawn->size, 2) +
+         ", the median size of the layer's input; at its 10 % and 90 % quantile (" +
+         fixed_text(r.drawn->low, 2) + " and " + fixed_text(r.drawn->high, 2) +
+         ") the strongest eigenvectors have |cos| " + fixed_text(r.drawn->low_alike, 3) + " and " +
+         fixed_text(r.drawn->high_alike, 3) + " with these\n";
 }
 
 std::string groups_text(const ReadResult& r) {
@@ -199,10 +211,7 @@ std::string percent_text(double share, int decimals) {
 std::string fidelity_notes(const ReadResult& r) {
   const double even = r.forms[0].fidelity.even_share;
   return "linear map: the best linear map of the layer's input in place of the layer; untrained: the same "
-         "form of a model with fresh weights\nR2 rescaled: after one factor for the whole form" +
-         std::string(r.whole_model ? "; centred: of logits less their mean, which is what softmax sees"
-                                   : "") +
-         "\neven share of the layer: " + percent_text(even, 1) + " %" +
+         "form of a model with fresh weights\nR2 rescaled: after one factor for the whole form\neven share of the layer: " + percent_text(even, 1) + " %" +
          (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "
                      "there"
                    : ", its gate is odd") +
@@ -220,7 +229,7 @@ std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   out += fidelity_text(r) + "\n";
   if (r.whole_model)
     out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
-  out += "Spectra, " + r.form + " form:\n" + units_text(r) + groups_text(r) + "\n";
+  out += "Spectra, " + r.form + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
   if (drawing.form != Drawing::Form::none) out += pictures_text(r, drawing);
   if (!r.shared.values.empty())
     out += "Directions shared by the units (higher-order SVD), with v' Q v of each unit:\n" + shared_text(r);

@@ -45,7 +45,7 @@ class Runs {
       fits(entry);
     }
     const ImageReading& reading = entry.run->image_reading();
-    entry.lines = entry.run->lines(options_.form);
+    entry.lines = entry.run->lines(entry.run->form(options_.form));
     const Directions all = reading.classes();
     const ImageSet& test = entry.run->images().test;
     const Reading form = reading.read(all, entry.lines[reading.last()],

@@ -16,7 +16,7 @@ struct CompareRequest {
   std::vector<std::string> runs;
   std::string control;           // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
-  std::string form = "weights";  // or "calibrated"
+  std::string form = "weights";  // or auto, scaled, calibrated; Run::form
   std::string space = "pixels";  // or "input": that of the last layer
   std::string data, data_dir;
   size_t top = 10;       // eigenvectors of each sign

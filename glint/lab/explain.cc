@@ -24,12 +24,13 @@ using nlohmann::ordered_json;
 
 FormKind form_kind(const std::string& form) {
   if (form == "weights") return FormKind::weights;
+  if (form == "scaled") return FormKind::scaled;
   if (form == "calibrated") return FormKind::calibrated;
   if (form == "local") return FormKind::local;
   throw Error({.code = ErrorCode::usage,
                .what = "unknown form '" + form + "'",
                .where = "form",
-               .expected = suggest(form, {"weights", "calibrated", "local"})});
+               .expected = suggest(form, {"auto", "weights", "scaled", "calibrated", "local"})});
 }
 
 void check_input(const ExplainRequest& q) {
@@ -160,16 +161,19 @@ ordered_json sums_json(const FormSums& f, double logit) {
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
   check_image_run(open_run(request.run));
   check_input(request);  // before the data are loaded
-  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  Run run(engine, {.run = request.run,
+                   .data = request.data,
+                   .data_dir = request.data_dir,
+                   .refine = request.refine});
   return explain(engine, run, request);
 }
 
 ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   const ImageReading& reading = run.image_reading();
   const ImageModel& model = run.image().model;
-  const FormKind form = form_kind(q.form);
   ExplainResult r{.run = run.directory(), .model = model_text(model), .input = {}};
-  r.form = q.form;
+  r.form = run.form(q.form);
+  const FormKind form = form_kind(r.form);
   r.linalg = engine.linalg().description();
   r.size = {model.height, model.width};
   r.layers = reading.layers();
@@ -193,16 +197,19 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
 
   const std::vector<size_t> classes = classes_of(q, r);
   const GateLine calibrated = run.lines("calibrated")[reading.last()];
-  r.classes = explain_classes(reading, one, 0, calibrated, classes, form);
-  const std::vector<GateLine> lines = run.lines(form == FormKind::weights ? "weights" : "calibrated");
+  const std::vector<GateLine> scaled = run.has_scaled() ? run.lines("scaled") : std::vector<GateLine>();
+  r.classes =
+      explain_classes(reading, one, 0, calibrated, classes, form, scaled.empty() ? nullptr : &scaled.back());
+  r.trusted = form == FormKind::local ? run.form("auto") : r.form;
+  const std::vector<GateLine> lines = run.lines(r.trusted);
   for (const ClassExplanation& e : r.classes)
     r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], form, q.top, lines));
   engine.check_stop();
   const Activations all = run.measured(reading.last());
   const std::vector<uint32_t> labels = labels_of(run.images().test);
-  r.fidelity = form_fidelity(reading, reading.classes(), calibrated, all, labels);
+  r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all, labels);
   r.controls = controls_of(
-      run, [](Run& of) { return of.image_reading().classes(); }, {"calibrated"}, all, labels);
+      run, [](Run& of) { return of.image_reading().classes(); }, {r.trusted}, all, labels);
 
   if (q.figure) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
@@ -245,7 +252,7 @@ std::string trust_text(const ExplainResult& r) {
     return "R2 " + fixed_text(f.r2, 3) + " and decides as the model on " + fixed_text(100 * f.agreement, 1) +
            " %";
   };
-  std::string text = "Over all test images the calibrated form has " + trust(r.fidelity) +
+  std::string text = "Over all test images the " + r.trusted + " form has " + trust(r.fidelity) +
                      "; the best linear map of the layer's input has " + trust(r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained)
     text += "; of an untrained model the same form has " + trust(f);
@@ -277,7 +284,7 @@ ordered_json to_json(const ExplainResult& r) {
   j["logits"] = r.logits;
   j["probabilities"] = r.probabilities;
   j["form"] = r.form;
-  j["fidelity"] = {{"calibrated", fidelity_json(r.fidelity, true)}};
+  j["fidelity"] = {{r.trusted, fidelity_json(r.fidelity, true)}};
   j["controls"] = controls_json(r.controls, true);
   j["classes"] = ordered_json::array();
   for (size_t i = 0; i < r.classes.size(); i++) {
@@ -285,9 +292,10 @@ ordered_json to_json(const ExplainResult& r) {
     ordered_json c = {{"index", e.index},
                       {"name", r.class_names[e.index]},
                       {"logit", e.logit},
-                      {"weights", sums_json(e.weights, e.logit)},
-                      {"calibrated", sums_json(e.calibrated, e.logit)},
-                      {"local", sums_json(e.local, e.logit)}};
+                      {"weights", sums_json(e.weights, e.logit)}};
+    if (e.scaled) c["scaled"] = sums_json(*e.scaled, e.logit);
+    c["calibrated"] = sums_json(e.calibrated, e.logit);
+    c["local"] = sums_json(e.local, e.logit);
     c["terms"] = ordered_json::array();
     for (const auto* side : {&r.shown[i].forward, &r.shown[i].against})
       for (const ExplainedTerm& t : *side)

@@ -41,7 +41,8 @@ PageForm read_form(Run& run, const std::string& name, const Activations& pass,
   form.name = name;
   form.gain = lines.back().gain;
   form.shift = lines.back().shift;
-  for (size_t i = 0; i < reading.last(); i++) form.below.push_back(lines[i].gain);
+  form.slope = lines.back().slope, form.power = lines.back().power, form.size = lines.back().size;
+  for (size_t i = 0; i < reading.last(); i++) form.below.push_back(at_size(lines[i], lines[i].size).gain);
   const size_t classes = read.units.size(), width = read.units[0].spectrum.width();
   form.values = Matrix<double>(classes, width);
   form.vectors = Matrix<float>(classes * 2 * strongest, width);
@@ -108,10 +109,11 @@ PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const Ima
   const Activations pass = reading.run(test.pixels, reading.last());
   const std::vector<uint32_t> labels = labels_of(test);
   page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
-  page.forms.push_back(read_form(run, "weights", pass, labels, page.strongest));
-  // A line through the identity is the identity.
-  if (model.config.gate.kind != GateKind::Identity)
-    page.forms.push_back(read_form(run, "calibrated", pass, labels, page.strongest));
+  // Every form of the identity is the identity.
+  const bool plain = model.config.gate.kind == GateKind::Identity;
+  for (const std::string& form : plain ? std::vector<std::string>{"weights"} : run.forms())
+    page.forms.push_back(read_form(run, form, pass, labels, page.strongest));
+  page.form = plain ? "weights" : run.form("auto");
 
   std::vector<std::string> names;
   for (const PageForm& form : page.forms) names.push_back(form.name);

@@ -27,7 +27,7 @@ struct PageLayerFidelity {
 };
 
 struct PageFormResult {
-  std::string name;                            // "weights", "calibrated"
+  std::string name;                            // "weights", "scaled", "calibrated"
   Fidelity fidelity = {};                      // of an image run
   std::vector<PageLayerFidelity> layers = {};  // of a language run
 };

@@ -116,9 +116,11 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   data.weights.assign(model.weights.span().begin(), model.weights.span().end());
   data.tokenizer_model = run.language().tokenizer.model();
   data.sample = sample(run);
-  data.forms.push_back({"weights", {}});
-  // A line through the identity is the identity.
-  if (model.config.gate.kind != GateKind::Identity) data.forms.push_back({"calibrated", {}});
+  // Every form of the identity is the identity.
+  const bool plain = model.config.gate.kind == GateKind::Identity;
+  for (const std::string& form : plain ? std::vector<std::string>{"weights"} : run.forms())
+    data.forms.push_back({form, {}});
+  data.form = plain ? "weights" : run.form("auto");
 
   for (size_t i = 0; i < run.language_reading().layers(); i++) {
     engine.check_stop();

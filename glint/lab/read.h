@@ -19,7 +19,8 @@ namespace glint {
 struct ReadRequest {
   std::string run, data, data_dir;  // as everywhere: "" takes the data of the run
   size_t layer = 0;                 // from 1 on; 0: the last
-  std::string form = "calibrated";  // whose eigenvectors are given: weights, calibrated
+  std::string form = "auto";        // whose eigenvectors are given: weights, scaled, calibrated; Run::form
+  bool refine = false;              // as in RunSource
   // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
   // `via` of each layer above, by rank, from the last layer down: "1", "2,1".
   std::string unit = "all", via = "1";
@@ -76,6 +77,14 @@ struct ReadForm {
   bool linear_part = false;
 };
 
+// Of a form whose gains depend on the size of the layer's input: the size at which its eigenvectors are drawn,
+// and how alike the strongest of them (of each sign, mean |cos| over the directions) are at other sizes.
+struct DrawnSize {
+  double size = 0;                     // the median over the calibration data
+  double low = 0, high = 0;            // the 10 % and 90 % quantile over the data that the reading is measured on
+  double low_alike = 0, high_alike = 0;
+};
+
 struct ReadResult {
   ModelKind kind = ModelKind::image;
   std::string run, model_text;
@@ -89,8 +98,9 @@ struct ReadResult {
   std::string form;
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
-  std::vector<ReadForm> forms;  // weights, calibrated
+  std::vector<ReadForm> forms;  // weights, scaled where the model has it, calibrated
   Controls controls;            // of all forms, over the same units
+  std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
   LocalError local;             // image models
   std::vector<ReadDirection> directions;
   // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
@@ -103,7 +113,9 @@ struct ReadResult {
   std::string figures_folder;        // "": no figures
   std::vector<std::string> figures;  // the SVG files that were written
 
-  const ReadForm& chosen() const { return forms[form == "weights" ? 0 : 1]; }
+  std::string default_form;  // that "auto" means for this run
+
+  const ReadForm& chosen() const;
   std::vector<std::string> names() const;
 };
 
@@ -115,7 +127,7 @@ nlohmann::ordered_json to_json(const ReadResult& result);
 struct ScanRequest {
   std::string run, data;
   size_t layer = 0;  // from 1 on; 0: the last
-  std::string form = "calibrated";
+  std::string form = "auto";
   std::string out = {};  // folder of the CSV; "": the run
 };
 

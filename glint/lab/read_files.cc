@@ -15,12 +15,12 @@ namespace glint {
 namespace {
 
 // What stands in the names of files behind "spectra", "features" and so on: "" for all classes of the last
-// layer in the calibrated form, "-3-minus-5-weights-layer-1" for others.
+// layer in the run's default form, "-3-minus-5-weights-layer-1" for others.
 std::string place(const ReadResult& r) {
   return r.asked.empty() ? "" : "-layer-" + std::to_string(r.layer + 1);
 }
 std::string file_tag(const ReadResult& r) {
-  if (r.asked.empty()) return r.form == "calibrated" ? "" : "-" + r.form;
+  if (r.asked.empty()) return r.form == r.default_form ? "" : "-" + r.form;
   return "-" + file_word(r.asked) + "-" + r.form + place(r);
 }
 
@@ -32,7 +32,8 @@ void write_spectra(const Engine& engine, const GluModel& model, size_t top, cons
                          .form = r.form,
                          .layer = r.layer,
                          .model = r.weights_sha256,
-                         .linalg = r.linalg};
+                         .linalg = r.linalg,
+                         .size = r.drawn ? r.drawn->size : 0};
   for (const ReadDirection& d : r.directions)
     spectra.units.push_back(top ? strongest_terms(d.form, top) : d.form);
   // A language model has as many inputs as tokens: who wants their features multiplies by the embedding.

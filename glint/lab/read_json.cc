@@ -87,6 +87,12 @@ ordered_json to_json(const ReadResult& r) {
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
   j["form"] = r.form;
+  if (r.drawn)
+    j["size"] = {{"drawn_at", r.drawn->size},
+                 {"low", r.drawn->low},
+                 {"high", r.drawn->high},
+                 {"low_alike", r.drawn->low_alike},
+                 {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
   j["controls"] = controls_json(r.controls, r.whole_model);
   if (r.whole_model) {

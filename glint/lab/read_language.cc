@@ -66,7 +66,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   const LanguageReading& reading = run.language_reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
-  r.form = q.form;
+  r.form = run.form(q.form);
   const Directions directions = language_directions(run, r.layer, q);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = result_folder(q.out, run.directory());
@@ -74,11 +74,10 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   describe(run, r);
   const Activations a = run.measured(r.layer);
   r.inputs = a.inputs.rows();
-  BothForms forms =
-      read_both(reading, directions, run.lines("weights")[r.layer], run.lines("calibrated")[r.layer], a, {},
-                wanted_pairs(reading.layer(r.layer), q.top));
-  r.forms = {form_result("weights", forms.weights), form_result("calibrated", forms.calibrated)};
-  set_directions(r, directions.names, std::move(q.form == "weights" ? forms.weights : forms.calibrated));
+  const std::vector<FormReading> forms =
+      read_forms(run, directions, a, {}, wanted_pairs(reading.layer(r.layer), q.top));
+  for (const FormReading& f : forms) r.forms.push_back(form_result(f.name, *f.reading));
+  set_directions(r, directions.names, *form_called(forms, r.form).reading);
   engine.check_stop();
   r.controls = controls_of(
       run, [&](Run& of) { return language_directions(of, r.layer, q); }, form_names(r), a);
@@ -95,9 +94,9 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   const Tokenizer& tokenizer = run.language().tokenizer;
   ScanResult r;
   r.linalg = engine.linalg().description();
-  r.run = run.directory(), r.form = q.form, r.layer = asked_layer(reading, q.layer);
+  r.run = run.directory(), r.form = run.form(q.form), r.layer = asked_layer(reading, q.layer);
   const std::string folder = result_folder(q.out, r.run);
-  const GateLine line = run.lines(q.form)[r.layer];
+  const GateLine line = run.lines(r.form)[r.layer];
   const size_t vocab = run.language().model.config.vocab;
   std::vector<LanguageReading::Scanned> all = reading.scan(r.layer, line, [&](size_t done) {
     engine.progress({.label = "scan", .done = done, .total = vocab, .unit = "tokens"});
@@ -121,7 +120,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
                         .r2 = trust.tokens.r2[s.token],
                         .eigenvectors_r2 = trust.tokens.eigenvectors_r2[s.token],
                         .linear_share = trust.tokens.linear_share[s.token]});
-  const std::string form = q.form == "calibrated" ? "" : "-" + q.form;
+  const std::string form = r.form == run.form("auto") ? "" : "-" + r.form;
   r.csv = folder + "/scan" + form + "-layer-" + std::to_string(r.layer + 1) + ".csv";
   write_atomic(engine.files(), r.csv, scan_table(r).csv());
   return r;

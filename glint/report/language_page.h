@@ -24,7 +24,7 @@ struct LanguagePageLine {
 };
 
 struct LanguagePageForm {
-  std::string name;                     // "weights", "calibrated"
+  std::string name;                     // "weights", "scaled", "calibrated"
   std::vector<LanguagePageLine> lines;  // one a layer
 };
 
@@ -39,6 +39,7 @@ struct LanguagePageData {
   std::string sample;           // a sentence to begin with
   std::vector<LanguagePageForm> forms;
   std::vector<Controls> controls;  // one per layer
+  std::string form = {};      // the one of them to begin with; "": the last
   double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
   Json run = Json::object();  // run.json
   std::vector<Json> metrics;  // the lines of metrics.jsonl

@@ -23,6 +23,11 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["name"] = form.name;
   j["gain"] = packed_floats(form.gain, {form.gain.size()});
   if (!form.shift.empty()) j["shift"] = packed_floats(form.shift, {form.shift.size()});
+  if (!form.slope.empty()) {
+    j["slope"] = packed_floats(form.slope, {form.slope.size()});
+    j["power"] = form.power;
+    j["size"] = form.size;
+  }
   j["below"] = ordered_json::array();
   for (const std::vector<double>& gain : form.below) j["below"].push_back(packed_floats(gain, {gain.size()}));
   j["values"] = packed_floats(form.values.span(), {classes, width});
@@ -42,7 +47,7 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["fidelity"] = {{"correlation", f.correlation},
                    {"r2", f.r2},
                    {"r2Scaled", f.r2_scaled},
-                   {"r2Centred", f.r2_centred},
+                   {"centredR2", f.centred_r2},
                    {"evenShare", f.even_share},
                    {"unitEvenShare", f.unit_even_share},
                    {"agreement", f.agreement},
@@ -59,7 +64,7 @@ ordered_json page_controls(const Controls& controls, bool decisions) {
   const auto control = [&](const Fidelity& f) {
     ordered_json j = {{"r2", f.r2}, {"r2Scaled", f.r2_scaled}};
     if (decisions)
-      j["r2Centred"] = f.r2_centred, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
+      j["centredR2"] = f.centred_r2, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
     return j;
   };
   ordered_json j = {{"linear", control(controls.linear)}, {"untrained", ordered_json::object()}};
@@ -85,6 +90,7 @@ ordered_json run_json(const PageRun& run, bool half) {
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
   j["controls"] = page_controls(run.controls, true);
+  if (!run.form.empty()) j["form"] = run.form;
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);

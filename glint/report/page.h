@@ -16,11 +16,15 @@
 
 namespace glint {
 
-// A reading of the last layer as a quadratic form: gate(l) ~ gain l + shift for every hidden unit.
+// A reading of the last layer as a quadratic form: gate(l) ~ gain l + shift for every hidden unit. With
+// slopes the gain depends on the size s of the layer's input, gain / (1 + (slope s)^power)^(1/power), and
+// what is decomposed is the form at s = `size`.
 struct PageForm {
-  std::string name;                        // "weights", "calibrated"
+  std::string name;                        // "weights", "scaled", "calibrated"
   std::vector<double> gain;                // [hidden]
   std::vector<double> shift;               // [hidden], or empty: all 0
+  std::vector<double> slope = {};          // [hidden], or empty: the gain is the same for every input
+  double power = 1, size = 0;              // with slopes
   std::vector<std::vector<double>> below;  // gains of the layers below the last, the first layer first
   Matrix<double> values;                   // [classes, width], each row descending
   Matrix<float> vectors;  // [classes * 2 strongest, width]: the first of `values`, then the last
@@ -46,6 +50,7 @@ struct PageRun {
   std::vector<float> weights;  // the flat buffer of model/params.h
   std::vector<PageForm> forms;
   Controls controls;          // of the forms, over the test images
+  std::string form = {};      // the one of them to begin with; "": the last
   size_t strongest = 0;       // eigenvectors kept on either side
   Matrix<float> logits;       // [images, classes], the program's own
   double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16

@@ -10,9 +10,6 @@
 namespace glint {
 namespace {
 
-// The eigenvectors of a form without its linear part.
-GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
-
 bool has_shift(const GateLine& line) {
   return std::any_of(line.shift.begin(), line.shift.end(), [](double v) { return v != 0; });
 }

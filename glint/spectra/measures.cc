@@ -91,7 +91,7 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
   if (!std::isfinite(all.yy + all.ff + all.yf + all.ee + all.plain_yy + all.plain_ff + all.plain_yf))
     throw_overflow("the comparison of a form with the model");
   out.correlation = all.correlation();
-  out.r2 = all.r2(), out.r2_scaled = all.r2_scaled(), out.r2_centred = centred.r2();
+  out.r2 = all.r2(), out.r2_scaled = all.r2_scaled(), out.centred_r2 = centred.r2();
   const std::vector<uint32_t> decided = argmax_rows(model), read = argmax_rows(form);
   out.agreement = share_equal(decided, read);
   if (!labels.empty()) {

@@ -38,11 +38,12 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   const nlohmann::ordered_json j = to_json(r);
   EXPECT_EQ(j.begin().key(), "schema");
   EXPECT_EQ(j["schema"], "glint-read/1");
-  for (const char* form : {"weights", "calibrated", "local"})
+  EXPECT_EQ(j["form"], "scaled");
+  for (const char* form : {"weights", "scaled", "calibrated", "local"})
     EXPECT_TRUE(j["fidelity"][form]["agreement"].is_number()) << form;
   for (const char* form : {"weights", "calibrated"}) {
     EXPECT_GE(j["fidelity"][form]["r2_scaled"], j["fidelity"][form]["r2"]) << form;
-    EXPECT_TRUE(j["fidelity"][form]["r2_centred"].is_number()) << form;
+    EXPECT_TRUE(j["fidelity"][form]["centred_r2"].is_number()) << form;
     EXPECT_TRUE(j["fidelity"][form]["even_share"].is_number()) << form;
   }
   for (const auto& unit : j["units"]) {
@@ -51,7 +52,7 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   }
   EXPECT_TRUE(j["controls"]["linear"]["agreement"].is_number());
   for (const ReadForm& form : r.forms)
-    EXPECT_TRUE(j["controls"]["untrained"][form.name]["r2_centred"].is_number()) << form.name;
+    EXPECT_TRUE(j["controls"]["untrained"][form.name]["centred_r2"].is_number()) << form.name;
   EXPECT_EQ(j["fidelity"]["local"]["agreement"], 1.0);
   EXPECT_TRUE(j["accuracy_model"].is_number());
   ASSERT_EQ(j["units"].size(), 2u);

@@ -80,5 +80,45 @@ TEST(Run, FitsControlsOnTrainingImages) {
   EXPECT_TRUE(std::ranges::equal(one.logits.view().row(0), a.logits.view().row(7)));
 }
 
+// A file of an earlier version has no scaled form: that is measured and the file written again, the rest as
+// it was.
+TEST(Run, CompletesACalibrationOfAnEarlierVersion) {
+  const SavedModel saved(2);
+  const std::string path = saved.folder.path("calibration.safetensors");
+  const size_t hidden[] = {12, 12};
+  glint::Run first(saved.engine, {.run = saved.folder.path()});
+  const std::vector<GateLine> lines = first.lines("scaled");
+  ASSERT_EQ(lines.size(), 2u);
+  EXPECT_FALSE(lines[1].slope.empty());
+  StoredCalibration old = load_calibration(path, hidden);
+  old.scaled.clear();
+  old.lines[0].gain[0] = 0.125;  // to know it again
+  save_calibration(real_files(), path, old);
+  glint::Run second(saved.engine, {.run = saved.folder.path()}, first.share_images());
+  const std::vector<GateLine> again = second.lines("scaled");
+  for (size_t i = 0; i < 2; i++) EXPECT_EQ(again[i].slope, lines[i].slope);
+  const StoredCalibration completed = load_calibration(path, hidden);
+  ASSERT_EQ(completed.scaled.size(), 2u);
+  EXPECT_EQ(completed.scaled[1].gain, lines[1].gain);
+  EXPECT_EQ(completed.lines[0].gain[0], 0.125);
+}
+
+TEST(Run, TheFormThatAutoMeansDependsOnTheGate) {
+  const SavedModel sqs, silu(1, false, GateKind::Silu), identity(1, false, GateKind::Identity);
+  glint::Run odd(sqs.engine, {.run = sqs.folder.path()});
+  EXPECT_EQ(odd.form("auto"), "scaled");
+  EXPECT_EQ(odd.form("weights"), "weights");
+  EXPECT_EQ(odd.forms(), (std::vector<std::string>{"weights", "scaled", "calibrated"}));
+  glint::Run other(silu.engine, {.run = silu.folder.path()});
+  EXPECT_EQ(other.form("auto"), "calibrated");
+  EXPECT_EQ(other.forms(), (std::vector<std::string>{"weights", "calibrated"}));
+  EXPECT_THROW(other.form("scaled"), Error);
+  EXPECT_THROW(other.lines("scaled"), Error);
+  EXPECT_THROW(other.lines("best"), Error);
+  glint::Run bilinear(identity.engine, {.run = identity.folder.path()});
+  EXPECT_EQ(bilinear.form("auto"), "scaled");
+  EXPECT_EQ(bilinear.lines("scaled")[0].gain, bilinear.lines("weights")[0].gain);
+}
+
 }  // namespace
 }  // namespace glint
