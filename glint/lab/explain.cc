@@ -9,6 +9,7 @@
 #include "glint/base/text.h"
 #include "glint/data/prepare_image.h"
 #include "glint/io/png.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/fidelity_json.h"
 #include "glint/lab/figures.h"
 #include "glint/lab/run.h"
@@ -106,12 +107,6 @@ std::vector<size_t> classes_of(const ExplainRequest& q, const ExplainResult& r) 
   return classes;
 }
 
-// What stands beside the eigenvectors, by name.
-std::string rest_name(const FormSums& sums) {
-  if (sums.residual_logit != 0) return "rest";
-  return sums.constant != 0 ? "linear part and constant" : "linear part";
-}
-
 // The strongest terms of each sign, with pictures whose sign makes the projection positive.
 ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation& e, const std::string& name,
                              FormKind form, size_t top, std::span<const GateLine> lines) {
@@ -120,10 +115,11 @@ ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation
                    .logit = e.logit,
                    .positive = sums.positive,
                    .negative = sums.negative,
-                   .rest = sums.linear + sums.constant + sums.residual_logit,
+                   .linear = sums.linear,
+                   .beside = sums.constant + sums.residual_logit,
+                   .rest = e.logit - sums.total(),
                    .forward = {},
-                   .against = {},
-                   .rest_name = rest_name(sums)};
+                   .against = {}};
   const BothEnds ends = both_ends(e.terms, top);
   const auto terms = [&](const std::vector<uint32_t>& side) {
     std::vector<ExplainedTerm> out;
@@ -148,6 +144,11 @@ ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation
   };
   c.forward = terms(ends.positive);
   c.against = terms(ends.negative);
+  if (std::any_of(e.form.linear.begin(), e.form.linear.end(), [](double v) { return v != 0; })) {
+    const ConstMatrixView<double> one(e.form.linear.data(), 1, e.form.linear.size());
+    const Matrix<double> picture = reading.pictures(reading.last(), one, lines);
+    c.linear_pixels.assign(picture.data(), picture.data() + picture.size());
+  }
   return c;
 }
 
@@ -158,7 +159,7 @@ ordered_json sums_json(const FormSums& f, double logit) {
           {"constant", f.constant},
           {"residual_logit", f.residual_logit},
           {"total", f.total()},
-          {"off_by", f.total() - logit}};
+          {"rest", logit - f.total()}};
 }
 
 }  // namespace
@@ -212,8 +213,11 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   for (const ClassExplanation& e : r.classes)
     r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], form, q.top, lines));
   engine.check_stop();
-  r.fidelity = form_fidelity(reading, reading.classes(), lines.back(),
-                             reading.run(run.images().test, reading.last()), labels_of(run.images().test));
+  const Activations all = run.measured(reading.last());
+  const std::vector<uint32_t> labels = labels_of(run.images().test);
+  r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all, labels);
+  r.controls = controls_of(
+      run, [](Run& of) { return of.image_reading().classes(); }, {r.trusted}, all, labels);
 
   if (q.figure && !r.pixels.empty()) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
@@ -252,8 +256,15 @@ std::string verdict_text(const ExplainResult& r) {
 }
 
 std::string trust_text(const ExplainResult& r) {
-  return "Over all test images the " + r.trusted + " form has R2 " + fixed_text(r.fidelity.r2, 3) +
-         " and decides as the model on " + fixed_text(100 * r.fidelity.agreement, 1) + " %.";
+  const auto trust = [](const Fidelity& f) {
+    return "R2 " + fixed_text(f.r2, 3) + " and decides as the model on " + fixed_text(100 * f.agreement, 1) +
+           " %";
+  };
+  std::string text = "Over all test images the " + r.trusted + " form has " + trust(r.fidelity) +
+                     "; the best linear map of the layer's input has " + trust(r.controls.linear);
+  for (const auto& [form, f] : r.controls.untrained)
+    text += "; of an untrained model the same form has " + trust(f);
+  return text + "; even share of the layer " + fixed_text(100 * r.fidelity.even_share, 1) + " %.";
 }
 
 Explanation explanation_figure(const ExplainResult& r) {
@@ -282,6 +293,7 @@ ordered_json to_json(const ExplainResult& r) {
   j["probabilities"] = r.probabilities;
   j["form"] = r.form;
   j["fidelity"] = {{r.trusted, fidelity_json(r.fidelity, true)}};
+  j["controls"] = controls_json(r.controls, true);
   j["classes"] = ordered_json::array();
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& e = r.classes[i];

@@ -47,6 +47,7 @@ struct ExplainResult {
   std::vector<ExplainedClass> shown = {};  // the same classes: their strongest eigenvectors, with pictures
   std::string trusted = {};  // the form whose fidelity is given: the one shown; for local, the default
   Fidelity fidelity = {};    // of that form over the test images
+  Controls controls = {};    // of that form
   std::string figure = {};   // the SVG that was written
 };
 

@@ -11,4 +11,16 @@ nlohmann::ordered_json fidelity_json(const Fidelity& f, bool decisions) {
   return j;
 }
 
+nlohmann::ordered_json controls_json(const Controls& controls, bool decisions) {
+  const auto control = [&](const Fidelity& f) {
+    nlohmann::ordered_json j = fidelity_json(f, decisions);
+    j.erase("even_share");  // that of the layer stands with its forms
+    return j;
+  };
+  nlohmann::ordered_json j = {{"linear", control(controls.linear)}};
+  if (decisions) j["linear"]["accuracy"] = controls.linear.accuracy_form;
+  for (const auto& [form, f] : controls.untrained) j["untrained"][form] = control(f);
+  return j;
+}
+
 }  // namespace glint

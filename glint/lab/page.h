@@ -35,6 +35,7 @@ struct PageFormResult {
 struct PageRunResult {
   std::string name;
   std::vector<PageFormResult> forms;
+  std::vector<Controls> controls = {};  // one; of a language run one per layer
 };
 
 struct PageResult {

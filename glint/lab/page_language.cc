@@ -5,6 +5,7 @@
 #include "glint/base/finite.h"
 #include "glint/base/version.h"
 #include "glint/io/half.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/page_run.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
@@ -128,6 +129,9 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
       const GateLine line = run.lines(form.name)[i];
       form.lines.push_back(page_line(line, run.language_reading().layer_fidelity(i, line, x)));
     }
+    std::vector<std::string> names;
+    for (const LanguagePageForm& form : data.forms) names.push_back(form.name);
+    data.controls.push_back(layer_controls(run, i, names));
   }
   data.half_deviation = half_deviation(run, engine);
   data.run = page_run_info(directory);
@@ -140,7 +144,7 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
                     .half = page.half,
                     .logit_deviation = data.half_deviation,
                     .language = true,
-                    .runs = {{data.name, {}}}};
+                    .runs = {{.name = data.name, .forms = {}, .controls = data.controls}}};
   write_atomic(engine.files(), result.page, page.html);
   for (const LanguagePageForm& form : data.forms) {
     PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};

@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run_checks.h"
@@ -36,6 +37,7 @@ Reading asked_of(const ImageReading& reading, const Reading& classes, const std:
     out.fidelity.unit_even_share.push_back(from.fidelity.unit_even_share[u]);
     out.eigenvectors.unit_r2.push_back(from.eigenvectors.unit_r2[u]);
     out.linear_share.push_back(from.linear_share[u]);
+    out.quadratic_share.push_back(from.quadratic_share[u]);
   };
   size_t next = 0;
   for (const UnitWord& w : words) w.minus ? take(apart, next++) : take(classes, w.plus);
@@ -77,6 +79,10 @@ void add_pictures(const ImageReading& reading, std::span<const GateLine> lines, 
         wanted.push_back(s.vectors.view().row((*indices)[i]));
         targets.push_back(&(*side)[i].pixels);
       }
+    }
+    if (d.has_linear()) {
+      wanted.push_back(d.form.linear);
+      targets.push_back(&d.linear_pixels);
     }
   }
   r.shared_pictures.resize(std::min(kSharedPictures, r.shared.values.size()));
@@ -194,6 +200,7 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
                     .r2 = reading.fidelity.unit_r2[u],
                     .eigenvectors_r2 = reading.eigenvectors.unit_r2[u],
                     .linear_share = reading.linear_share[u],
+                    .quadratic_share = reading.quadratic_share[u],
                     .even_share = reading.fidelity.unit_even_share[u],
                     .form = std::move(reading.units[u])};
     if (all_known(d.form.spectrum)) {
@@ -202,6 +209,12 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
     }
     r.directions.push_back(std::move(d));
   }
+}
+
+std::vector<std::string> form_names(const ReadResult& r) {
+  std::vector<std::string> names;
+  for (const ReadForm& form : r.forms) names.push_back(form.name);
+  return names;
 }
 
 void describe(Run& run, ReadResult& r) {
@@ -224,18 +237,20 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
   std::vector<UnitWord> words;
-  Directions directions;
+  std::vector<size_t> via;
   if (q.hidden.empty()) {
     words = parse_units(q.unit, run.class_names(), "unit");
-    const std::vector<size_t> via = parse_via(q.via, reading.last() - r.layer);
+    via = parse_via(q.via, reading.last() - r.layer);
     r.asked = class_text(words, run.class_names(), via);
-    directions = class_directions(reading, words);
-    for (const size_t rank : via)
-      directions = step_down(reading, directions, run.lines(r.form)[directions.layer], rank);
-  } else {
-    directions = hidden_direction(reading, r.layer, q.hidden);
-    r.asked = directions.names[0];
   }
+  const auto directions_of = [&](Run& of) {
+    if (!q.hidden.empty()) return hidden_direction(of.reading(), r.layer, q.hidden);
+    Directions d = class_directions(of.image_reading(), words);
+    for (const size_t rank : via) d = step_down(of.reading(), d, of.lines(r.form)[d.layer], rank);
+    return d;
+  };
+  const Directions directions = directions_of(run);
+  if (!q.hidden.empty()) r.asked = directions.names[0];
   const std::string folder = result_folder(q.out, run.directory());
   engine.check_stop();
   describe(run, r);
@@ -250,6 +265,12 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
     read_layer(run, directions, a, wanted, r);
   engine.check_stop();
   add_size(run, directions, a, wanted, r);
+  r.controls = r.whole_model
+                   ? controls_of(
+                         run, [](Run& of) { return of.image_reading().classes(); }, form_names(r), a,
+                         labels_of(run.images().test))
+                   : controls_of(run, directions_of, form_names(r), a);
+  engine.check_stop();
   std::vector<Spectrum> spectra;
   for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);
   if (spectra.size() > 1 && std::all_of(spectra.begin(), spectra.end(), all_known))

@@ -61,12 +61,14 @@ struct ShownVector {
 struct ReadDirection {
   std::string name;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
-  double even_share = 1;  // of the layer along this direction
+  double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
+  double even_share = 1;       // of the layer along this direction
   UnitForm form;
   std::optional<SpectrumRank> rank = {};                 // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
   std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
   NearTokens linear_near = {};                            // language models: of the linear part
+  std::vector<double> linear_pixels = {};                 // image models: its picture; empty: there is none
   bool has_linear() const;
 };
 
@@ -100,6 +102,7 @@ struct ReadResult {
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
   std::vector<ReadForm> forms;  // weights, scaled where the model has it, calibrated
+  Controls controls;            // of all forms, over the same units
   std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
   LocalError local;             // image models
   std::vector<ReadDirection> directions;
@@ -144,6 +147,7 @@ struct ScanResult {
   std::string run, linalg, form;
   size_t layer = 0;   // from 0
   Fidelity fidelity;  // over all that the layer adds to the residual stream
+  Controls controls;  // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
   std::vector<ScannedToken> tokens;
   std::string csv;  // the file that was written

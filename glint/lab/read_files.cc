@@ -70,6 +70,11 @@ std::string trust_text(const ReadResult& r) {
                         : "");
 }
 
+// Below the picture of the linear part: how much of the reading it is.
+std::string linear_note(const ReadDirection& d) {
+  return fixed_text(100 * d.linear_share, 0) + " % of variance";
+}
+
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
   return spectrum_figure(
@@ -80,7 +85,9 @@ Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
        .groups = d.form.spectrum.groups,
        .size = r.size,
        .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
-       .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>()});
+       .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
+       .linear = pictures ? d.linear_pixels : std::vector<double>(),
+       .linear_note = linear_note(d)});
 }
 
 Figure grid_of(const ReadResult& r) {
@@ -89,8 +96,12 @@ Figure grid_of(const ReadResult& r) {
                    .size = r.size,
                    .rows = {}};
   for (const ReadDirection& d : r.directions)
-    grid.rows.push_back({printable(d.name), "R\u00b2 " + fixed_text(d.r2, 3), pictures_of(d.positive),
-                         pictures_of(d.negative)});
+    grid.rows.push_back({.name = printable(d.name),
+                         .note = "R\u00b2 " + fixed_text(d.r2, 3),
+                         .positive = pictures_of(d.positive),
+                         .negative = pictures_of(d.negative),
+                         .linear = d.linear_pixels,
+                         .linear_note = linear_note(d)});
   return feature_grid(grid);
 }
 

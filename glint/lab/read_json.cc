@@ -51,6 +51,7 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
   ordered_json j = {{"name", d.name},
                     {"r2", d.r2},
                     {"eigenvectors_r2", d.eigenvectors_r2},
+                    {"quadratic_share", d.quadratic_share},
                     {"linear_share", d.linear_share},
                     {"even_share", d.even_share}};
   if (d.rank) {
@@ -93,6 +94,7 @@ ordered_json to_json(const ReadResult& r) {
                  {"low_alike", r.drawn->low_alike},
                  {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
+  j["controls"] = controls_json(r.controls, r.whole_model);
   if (r.whole_model) {
     j["accuracy_model"] = r.accuracy_model;
     j["truncation"] = truncation_json(r);
@@ -129,9 +131,15 @@ ordered_json to_json(const ScanResult& r) {
                       {"r2", t.r2},
                       {"eigenvectors_r2", t.eigenvectors_r2},
                       {"linear_share", t.linear_share}});
-  return {{"schema", "glint-scan/1"},    {"run", r.run},   {"linalg", r.linalg},
-          {"layer", r.layer + 1},        {"form", r.form}, {"fidelity", std::move(fidelity)},
-          {"tokens", std::move(tokens)}, {"csv", r.csv}};
+  return {{"schema", "glint-scan/1"},
+          {"run", r.run},
+          {"linalg", r.linalg},
+          {"layer", r.layer + 1},
+          {"form", r.form},
+          {"fidelity", std::move(fidelity)},
+          {"controls", controls_json(r.controls, false)},
+          {"tokens", std::move(tokens)},
+          {"csv", r.csv}};
 }
 
 }  // namespace glint

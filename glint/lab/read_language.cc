@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "glint/base/text.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/report/table.h"
@@ -78,6 +79,9 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   for (const FormReading& f : forms) r.forms.push_back(form_result(f.name, *f.reading));
   set_directions(r, directions.names, *form_called(forms, r.form).reading);
   engine.check_stop();
+  r.controls = controls_of(
+      run, [&](Run& of) { return language_directions(of, r.layer, q); }, form_names(r), a);
+  engine.check_stop();
   for (ReadDirection& d : r.directions) add_tokens(run, q.show, q.near, d);
   write_read_files(engine, reading, q, folder, r);
   return r;
@@ -103,6 +107,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   const LanguageReading::LayerFidelity trust =
       reading.layer_fidelity(r.layer, line, run.inputs(r.layer, LanguageReading::kFidelityTokens));
   r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
+  r.controls = layer_controls(run, r.layer, {r.form});
   for (const LanguageReading::Scanned& s : all)
     r.tokens.push_back({.id = s.token,
                         .piece = tokenizer.piece(s.token),

@@ -31,6 +31,8 @@ std::vector<FormReading> read_forms(Run& run, const Directions& directions, cons
                                     std::span<const uint32_t> labels, const Wanted& wanted);
 const FormReading& form_called(const std::vector<FormReading>& forms, const std::string& name);
 ReadForm form_result(const std::string& name, const Reading& reading);
+// Of the forms that the result has.
+std::vector<std::string> form_names(const ReadResult& result);
 void set_directions(ReadResult& result, const std::vector<std::string>& names, Reading reading);
 
 // Writes spectra and figures as the request wants them, and notes their names in the result.

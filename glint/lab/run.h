@@ -103,6 +103,14 @@ class Run {
   // What a layer sees on the data that readings are measured on: the test images; the first validation
   // stories, about LanguageReading::kFidelityTokens tokens.
   Activations measured(size_t layer);
+  // What it sees on data that none of those are: kFitted of the training images, evenly spaced, or tokens of
+  // the first training stories. For fits of controls.
+  static constexpr size_t kFitted = 10000;
+  Activations fitted(size_t layer);
+  // The same configuration and data with fresh weights, those of seed 0: a control. Made when it is first asked
+  // for; its calibration is measured on kTwinSamples images or tokens and is not stored.
+  static constexpr size_t kTwinSamples = 5000;
+  Run& untrained();
 
   // From calibration.safetensors of the run when that fits its weights; otherwise measured on the training
   // data and stored there when those are the run's (a note when not, and when the directory cannot be
@@ -128,14 +136,20 @@ class Run {
   Matrix<float> inputs(size_t layer, size_t tokens);
 
  private:
+  struct Twin {
+    Run& of;
+  };
+  explicit Run(Twin twin);
+
   const Engine& engine_;
   RunSource source_;
   std::unique_ptr<LoadedRun> image_;
   std::unique_ptr<LanguageRun> language_;
   std::unique_ptr<GluModel> reading_;
   std::shared_ptr<const Dataset> images_;
-  std::unique_ptr<TextData> stories_;
+  std::shared_ptr<TextData> stories_;
   std::unique_ptr<StoredCalibration> calibration_;
+  std::unique_ptr<Run> untrained_;
 };
 
 }  // namespace glint

@@ -57,6 +57,8 @@ std::string data_json(const LanguagePageData& data, bool half) {
   run["sample"] = data.sample;
   run["forms"] = ordered_json::array();
   for (const LanguagePageForm& form : data.forms) run["forms"].push_back(form_json(form));
+  run["controls"] = ordered_json::array();
+  for (const Controls& layer : data.controls) run["controls"].push_back(page_controls(layer, false));
   if (!data.form.empty()) run["form"] = data.form;
   run["run"] = ordered_json(data.run);
   run["metrics"] = ordered_json(data.metrics);

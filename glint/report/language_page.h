@@ -38,6 +38,7 @@ struct LanguagePageData {
   std::string tokenizer_model;  // the bytes of the file
   std::string sample;           // a sentence to begin with
   std::vector<LanguagePageForm> forms;
+  std::vector<Controls> controls;  // one per layer
   std::string form = {};      // the one of them to begin with; "": the last
   double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
   Json run = Json::object();  // run.json

@@ -35,6 +35,12 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   if (!form.pictures.span().empty())
     j["pictures"] =
         packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
+  if (!form.linear.span().empty()) j["linear"] = packed_json(pack_f32(form.linear.span(), {classes, width}));
+  if (!form.linear_pictures.span().empty())
+    j["linearPictures"] =
+        packed_json(pack_u8(form.linear_pictures.span(), {classes, form.linear_pictures.cols()}));
+  j["quadraticShare"] = form.quadratic_share;
+  j["linearShare"] = form.linear_share;
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
   if (!form.linear_share.empty()) j["linearShare"] = form.linear_share;
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
@@ -42,7 +48,7 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["fidelity"] = {{"correlation", f.correlation},
                    {"r2", f.r2},
                    {"r2Scaled", f.r2_scaled},
-                   {"r2Centred", f.r2_centred},
+                   {"centredR2", f.r2_centred},
                    {"evenShare", f.even_share},
                    {"unitEvenShare", f.unit_even_share},
                    {"agreement", f.agreement},
@@ -52,6 +58,22 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
                    {"inputs", f.inputs}};
   return j;
 }
+
+}  // namespace
+
+ordered_json page_controls(const Controls& controls, bool decisions) {
+  const auto control = [&](const Fidelity& f) {
+    ordered_json j = {{"r2", f.r2}, {"r2Scaled", f.r2_scaled}};
+    if (decisions)
+      j["centredR2"] = f.r2_centred, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
+    return j;
+  };
+  ordered_json j = {{"linear", control(controls.linear)}, {"untrained", ordered_json::object()}};
+  for (const auto& [form, f] : controls.untrained) j["untrained"][form] = control(f);
+  return j;
+}
+
+namespace {
 
 ordered_json run_json(const PageRun& run, bool half) {
   const ClassifierParams params = classifier_params(run.config);
@@ -68,6 +90,7 @@ ordered_json run_json(const PageRun& run, bool half) {
   j["forms"] = ordered_json::array();
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
+  j["controls"] = page_controls(run.controls, true);
   if (!run.form.empty()) j["form"] = run.form;
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
   j["usual"] = {{"means", packed_json(pack_f32(run.usual_means.span(),

@@ -34,8 +34,11 @@ struct PageForm {
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   Fidelity fidelity;              // over the test images
-  // [classes]: how much of the form's variance is its linear part; empty without shifts
-  std::vector<double> linear_share = {};
+  // Of the linear part, empty where the form has none: the vectors [classes, width] and, for models of several
+  // layers, their pictures as above. The shares of eigenvectors and linear part in the variance of the form.
+  Matrix<float> linear;
+  Matrix<uint8_t> linear_pictures;
+  std::vector<double> quadratic_share, linear_share;  // [classes]
 };
 
 struct PageRun {
@@ -46,6 +49,7 @@ struct PageRun {
   std::vector<std::string> class_names;
   std::vector<float> weights;  // the flat buffer of model/params.h
   std::vector<PageForm> forms;
+  Controls controls;          // of the forms, over the test images
   std::string form = {};      // the one of them to begin with; "": the last
   size_t strongest = 0;       // eigenvectors kept on either side
   Matrix<float> logits;       // [images, classes], the program's own
@@ -80,6 +84,9 @@ struct Page {
 // Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte,
 // and for models that do not read pictures.
 Page make_page(const PageData& data, size_t max_bytes);
+
+// Controls as a page holds them; agreement and accuracy only of decisions.
+nlohmann::ordered_json page_controls(const Controls& controls, bool decisions);
 
 // The files of web/, built into the library.
 struct WebFile {

@@ -16,14 +16,14 @@ namespace {
 
 constexpr size_t kBatch = 1024;
 
+}  // namespace
+
 std::vector<uint32_t> evenly_spaced(size_t count, size_t most) {
   const size_t n = std::min(count, most);
   std::vector<uint32_t> rows(n);
   for (size_t i = 0; i < n; i++) rows[i] = static_cast<uint32_t>(i * count / n);
   return rows;
 }
-
-}  // namespace
 
 ImageReading::ImageReading(const ImageModel& model, const Compute& compute, const LinearAlgebra& linalg)
     : model_(model),

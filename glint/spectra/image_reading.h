@@ -82,5 +82,7 @@ class ImageReading : public GluModel {
 };
 
 std::vector<uint32_t> labels_of(const ImageSet& images);
+// At most `most` of `count` rows, evenly spaced.
+std::vector<uint32_t> evenly_spaced(size_t count, size_t most);
 
 }  // namespace glint

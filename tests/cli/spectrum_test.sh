@@ -9,7 +9,7 @@ expect_code 0
 # All classes: tables, spectra, figures with their numbers.
 run spectrum "$work/run"
 expect_code 0
-for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared"; do expect_out "$words"; done
+for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "control: linear map" "control: untrained, weights" "even share of the layer: 100.0 %"; do expect_out "$words"; done
 [ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
 for name in features-scaled shared-scaled truncation spectrum-0-scaled spectrum-9-scaled; do
   for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
@@ -43,6 +43,9 @@ expect_json "j['fidelity']['scaled']['agreement'] > j['fidelity']['weights']['ag
 # Its eigenvectors belong to a size of the input, and it says how far they hold.
 expect_json "0 < j['size']['low'] < j['size']['drawn_at'] < j['size']['high']"
 expect_json "0.5 < j['size']['low_alike'] <= 1 and 0.5 < j['size']['high_alike'] <= 1"
+# Controls of every form; shares of eigenvectors and linear part, which has its picture.
+expect_json "0 < j['controls']['linear']['agreement'] <= 1 and set(j['controls']['untrained']) == {'weights', 'scaled', 'calibrated'}"
+expect_json "all(u['quadratic_share'] == 1 and u['linear_share'] == 0 and u['even_share'] == 1 for u in j['units'])"
 expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
 grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
 sed -n 2p "$work/run/figures/truncation.csv" | grep -q ',0,' || fail "the figure does not begin at k = 0: $(sed -n 2p "$work/run/figures/truncation.csv")"
@@ -100,6 +103,9 @@ for flags in "--unit 3-5" "--unit 3" "--unit 3,5" "--unit 5,3" "--form weights" 
   [ "$(LC_ALL=C comm -13 "$work/before" "$work/after" | grep -c safetensors)" = 1 ] || fail "spectrum $flags has no file of its own"
   mv "$work/after" "$work/before"
 done
+# The linear part of the calibrated form has its picture beside the eigenvectors.
+grep -q "linear part" "$work/run/figures/features-calibrated.svg" || fail "the grid has no picture of the linear part"
+grep -q "^0,linear,," "$work/run/figures/features-calibrated.csv" || fail "the linear part has no pixels in the CSV"
 for name in spectra-3-minus-5-scaled-layer-1 spectra-3-scaled-layer-1 spectra-weights spectra-calibrated; do
   [ -s "$work/run/$name.safetensors" ] || fail "no $name.safetensors: $(ls "$work/run")"
 done

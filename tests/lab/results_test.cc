@@ -133,8 +133,13 @@ TEST(PageJson, ImagesAndLanguage) {
   PageFormResult form{.name = "weights"};
   form.fidelity.r2 = 0.5, form.fidelity.agreement = 0.75, form.fidelity.even_share = 0.625;
   r.runs[0].forms.push_back(form);
+  r.runs[0].controls.resize(1);
+  r.runs[0].controls[0].linear.agreement = 0.25;
+  r.runs[0].controls[0].untrained["weights"].r2 = 0.125;
   OrderedJson j = to_json(r);
   expect_schema(j, "glint-page/1");
+  EXPECT_EQ(j["runs"][0]["controls"]["linear"]["agreement"], 0.25);
+  EXPECT_EQ(j["runs"][0]["controls"]["untrained"]["weights"]["r2"], 0.125);
   EXPECT_EQ(j["weights"], "f32");
   EXPECT_FALSE(j.contains("logit_deviation"));
   EXPECT_EQ(j["runs"][0]["forms"]["weights"]["agreement"], 0.75);
