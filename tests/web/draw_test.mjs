@@ -246,6 +246,38 @@ await check("every reading of an image is the program's to 1e-4", async () => {
   return `${[...forms].join(", ")}: at most ${most.toExponential(1)}`;
 });
 
+await check("gains that depend on the input's size are those of this very input", async () => {
+  for (const name of ["main", "shrunk"]) {
+    const { page, close } = await open(browser, `${folder}/${name}.html`);
+    const off = await page.evaluate(async () => {
+      // @ts-ignore names of the page's import map
+      const [{ readData }, { Model }, { dot }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/linalg")]);
+      const data = await readData();
+      const model = new Model(data.runs[0], 28, 28);
+      const weights = data.runs[0].forms[0];
+      const power = 1.5;
+      const slope = Float32Array.from({ length: model.hidden }, (_, k) => 0.05 + 0.01 * (k % 7));
+      const form = { ...weights, name: "test", slope: { values: slope, shape: [model.hidden] }, power, size: 4 };
+      const pass = model.forward(Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255));
+      const { u } = pass.layers[model.last];
+      const s = Math.sqrt(u.reduce((a, v) => a + v * v, 0));
+      // The same as a plain form whose gains were computed for this size.
+      const gain = Float64Array.from(slope, (t, k) => weights.gain.values[k] / (1 + (t * s) ** power) ** (1 / power));
+      const plain = { ...weights, name: "plain", gain: { values: gain, shape: [model.hidden] } };
+      const q = model.interaction(plain, 3), x = model.formInput(pass), w = x.length;
+      const value = (/** @type {ArrayLike<number>} */ v) => Array.from(v).reduce((a, t, i) => a + t * dot(q.subarray(i * w, (i + 1) * w), v), 0);
+      const v = model.eigenvector(form, 3, w - 2);
+      const scale = Math.abs(weights.values.values[3 * w]);
+      return { s, logits: Math.max(...model.readLogits(pass, form).map((t, c) => Math.abs(t - model.readLogits(pass, plain)[c]))),
+        form: Math.abs(value(x) - model.quadraticPart(pass, form, 3)), eigenvalue: Math.abs(value(v) - model.eigenvalue(pass, form, 3, w - 2)) / scale,
+        same: Math.abs(model.readLogits(pass, form)[3] - model.readLogits(pass, weights)[3]) };
+    });
+    expect(off.s > 0 && off.same > 0.01, `${name}: the size changes the reading`);
+    expect(off.logits < 1e-9 && off.form < 1e-9 && off.eigenvalue < 1e-9, `${name}: ${JSON.stringify(off)}`);
+    await close();
+  }
+});
+
 await check("a bilinear model loses exactly what its reading expects", async () => {
   const { page, close } = await open(browser, `${folder}/identity.html`, "#image=7&class=2");
   await page.locator(".side.for .take").first().click();
