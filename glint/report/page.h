@@ -30,8 +30,6 @@ struct PageForm {
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   Fidelity fidelity;              // over the test images
-  // [classes]: how much of the form's variance is its linear part; empty without shifts
-  std::vector<double> linear_share = {};
 };
 
 struct PageRun {

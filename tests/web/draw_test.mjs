@@ -1,6 +1,6 @@
 // The view Draw in a real browser: on a phone, with an empty pad, with strange drawings, with a hundred classes, and
 // with eigenvectors taken away. Arguments: the folder of pages that page_test.sh made, and a page of 100 classes.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { axeFindings, check, expect, expectQuiet, finish, open, openBrowser, stroke } from "./harness.mjs";
 
 const [folder, hundred] = process.argv.slice(2);
@@ -278,6 +278,30 @@ await check("gains that depend on the input's size are those of this very input"
     expect(off.logits < 1e-9 && off.form < 1e-9 && off.eigenvalue < 1e-9, `${name}: ${JSON.stringify(off)}`);
     await close();
   }
+});
+
+await check("controls, even share and the share of the linear part are shown beside the readings", async () => {
+  // Numbers that are known, in the place of the program's.
+  const [start, end] = ['id="glint-data">', "</script>"];
+  const html = readFileSync(main, "utf8");
+  const from = html.indexOf(start) + start.length;
+  const data = JSON.parse(html.slice(from, html.indexOf(end, from)));
+  const run = data.runs[0];
+  run.controls = { linear: { r2: 0.123, r2Scaled: 0.234, agreement: 0.345 }, untrained: { calibrated: { r2: -0.456, r2Scaled: 0.067, agreement: 0.178 } } };
+  const calibrated = run.forms.find((/** @type {any} */ f) => f.name === "calibrated");
+  Object.assign(calibrated.fidelity, { r2Scaled: 0.876, evenShare: 0.654 });
+  calibrated.linearShare = run.classNames.map((/** @type {string} */ _, /** @type {number} */ c) => 0.1 * c);
+  const file = `${folder}/known-controls.htm`;
+  writeFileSync(file, html.slice(0, from) + JSON.stringify(data).replaceAll("<", "\\u003c") + html.slice(html.indexOf(end, from)));
+  const { page, trouble, close } = await open(browser, file, "#image=7&form=calibrated&class=4");
+  const rows = (await page.locator(".judged tbody tr").allTextContents()).join("|");
+  expect(/control: linear map34\.5 %0\.1230\.234/.test(rows) && /control: untrained17\.8 %−0\.4560\.067/.test(rows) && /0\.876/.test(rows), rows);
+  expect(/Even share 65\.4 %/.test(await text(page, ".judged .note")), await text(page, ".judged .note"));
+  expect(/makes 40 % of what varies/.test(await text(page, ".side.linear")), await text(page, ".side.linear"));
+  await page.evaluate(() => { location.hash = "#view=spectra&form=calibrated&class=3"; });
+  await page.waitForFunction(() => /makes 30 %/.test(document.querySelector(".linear-box")?.textContent ?? ""));
+  expectQuiet(trouble);
+  await close();
 });
 
 await check("a bilinear model loses exactly what its reading expects", async () => {
