@@ -219,6 +219,15 @@ await check("eigenvectors taken away: the model itself answers without them, and
   }
 });
 
+await check("what is explained stays when the answer changes", async () => {
+  const { page, close } = await open(browser, main, "#image=7&form=weights");
+  const [why, answer] = [await text(page, ".why h3"), (await text(page, ".verdict")).split(",")[0]];
+  for (let i = 0; i < 8 && (await text(page, ".verdict")).startsWith(`${answer},`); i++) await page.locator(".side.for .take").nth(i).click();
+  expect(!(await text(page, ".verdict")).startsWith(`${answer},`), `without its eigenvectors for ${answer} the model still says so`);
+  expect((await text(page, ".why h3")) === why && (await page.locator(".term.gone").count()) > 0, await text(page, ".why h3"));
+  await close();
+});
+
 await check("every reading of an image is the program's to 1e-4", async () => {
   const forms = new Set();
   let most = 0;
