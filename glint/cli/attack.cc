@@ -93,10 +93,11 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
 
 void report_text(Context& context, const Options& o, const Attack& a) {
   std::ostream& out = context.out;
-  out << "run:      " << a.run << ", " << a.data << ", form " << o.form << ", " << o.terms
+  out << "run:      " << a.run << ", " << a.data << ", form " << a.form << ", " << o.terms
       << (o.terms == 1 ? " term" : " terms") << "\n"
       << "fidelity: the form gives " << fixed_text(a.fidelity.agreement, 3) << " of the decisions, R² "
-      << fixed_text(a.fidelity.r2, 3) << "\n"
+      << fixed_text(a.fidelity.r2, 3) << "; even share of the layer " << fixed_text(a.fidelity.even_share, 3)
+      << "\n"
       << "strength: the Euclidean length of what is added; an image has " << fixed_text(a.image_length, 2)
       << " on average\n\n"
       << "All classes, mean ± sd over them. Away: accuracy on the images of a class under its mask.\n"
@@ -145,8 +146,9 @@ void add_attack(Program& program) {
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
   verb.size("--terms", o->terms, 1, 64, "Eigenvectors in a mask");
   verb.reals("--strengths", o->strengths, "Euclidean lengths of the mask, with commas between them");
-  verb.choice("--form", o->form, {"weights", "calibrated"},
-              "How gates are read: as the identity (the paper), or by lines measured on data");
+  verb.choice(
+      "--form", o->form, {"auto", "weights", "scaled", "calibrated"},
+      "How gates are read: as the identity (weights, the paper), or by gains or lines measured on data");
   verb.size("--images", o->images, 1, 1000000, "Test images for each mask, at most");
   verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
   verb.flag("--no-figures", o->no_figures, "Write no figures");

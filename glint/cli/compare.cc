@@ -21,9 +21,11 @@ std::string three(double v) { return fixed_text(v, 3); }
 std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.sd); }
 
 std::string fidelity_text(const std::vector<ComparedModel>& side) {
-  std::vector<double> agreement, r2;
-  for (const ComparedModel& m : side) agreement.push_back(m.agreement), r2.push_back(m.r2);
-  return three(mean_and_sd(agreement).mean) + " of the decisions, R² " + three(mean_and_sd(r2).mean);
+  std::vector<double> agreement, r2, even;
+  for (const ComparedModel& m : side)
+    agreement.push_back(m.agreement), r2.push_back(m.r2), even.push_back(m.even_share);
+  return three(mean_and_sd(agreement).mean) + " of the decisions, R² " + three(mean_and_sd(r2).mean) +
+         ", even share of the layer " + three(mean_and_sd(even).mean);
 }
 
 std::string rank_table(const Comparison& c) {
@@ -188,7 +190,7 @@ void add_compare(Program& program) {
             "Runs to compare with each other as control, with commas between, or a folder of seeds",
             {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
-  verb.choice("--form", o->form, {"weights", "calibrated"},
+  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "How gates are read: as the identity (the paper), or by lines measured on data");
   verb.choice("--space", o->space, {"pixels", "input"},
               "Compare pictures of the eigenvectors, or the vectors at the input of the last layer (same "

@@ -52,21 +52,20 @@ std::string sums_text(const ExplainResult& r) {
                {.header = "for", .align = Align::right},
                {.header = "against", .align = Align::right},
                {.header = "linear", .align = Align::right},
+               {.header = "bias, residual", .align = Align::right},
                {.header = "rest", .align = Align::right},
-               {.header = "total", .align = Align::right},
-               {.header = "logit", .align = Align::right},
-               {.header = "off by", .align = Align::right}});
+               {.header = "logit", .align = Align::right}});
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& a = r.classes[i];
     const auto add = [&](const char* form, const FormSums& f) {
-      const double off = f.total() - a.logit;
-      const bool tiny = std::fabs(off) < 5e-4;
+      const double rest = a.logit - f.total();
+      const bool tiny = std::fabs(rest) < 5e-4;
       table.add({r.shown[i].name, form, fixed_text(f.positive, 3), fixed_text(f.negative, 3),
                  fixed_text(f.linear, 3), fixed_text(f.constant + f.residual_logit, 3),
-                 fixed_text(f.total(), 3), fixed_text(a.logit, 3),
-                 tiny ? typed_number(off) : fixed_text(off, 3)});
+                 tiny ? typed_number(rest) : fixed_text(rest, 3), fixed_text(a.logit, 3)});
     };
     add("weights", a.weights);
+    if (a.scaled) add("scaled", *a.scaled);
     add("calibrated", a.calibrated);
     add("local", a.local);
   }
@@ -78,6 +77,7 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
   for (const ExplainedClass& c : r.shown)
     for (const auto* side : {&c.forward, &c.against})
       for (const ExplainedTerm& t : *side) largest = std::max(largest, std::fabs(t.contribution));
+  for (const ExplainedClass& c : r.shown) largest = std::max(largest, std::fabs(c.linear));
   std::string out;
   for (const ExplainedClass& c : r.shown) {
     out += "\n" + c.name + ": logit " + fixed_text(c.logit, 3) + "\n";
@@ -93,24 +93,29 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
           table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank),
                      typed_number(t.eigenvalue), fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
                      bar(t.contribution, largest, 20)});
+      if (!c.linear_pixels.empty())
+        table.add({"linear part", "", "", "", fixed_text(c.linear, 3), bar(c.linear, largest, 20)});
       out += table.terminal(result_columns());
       continue;
     }
     std::vector<Picture> pictures;
+    const auto add = [&](const std::vector<double>& pixels, double contribution,
+                         std::vector<std::string> below) {
+      Matrix<float> values(r.size.height, r.size.width);
+      std::transform(pixels.begin(), pixels.end(), values.data(),
+                     [](double v) { return static_cast<float>(v); });
+      const std::string b =
+          drawing.form == Drawing::Form::ascii
+              ? std::string(static_cast<size_t>(std::lround(14 * std::fabs(contribution) / largest)), '=')
+              : bar(contribution, largest, 14);
+      below.insert(below.begin(), {b, (contribution > 0 ? "for " : "against ") + typed_number(contribution)});
+      pictures.push_back(signed_picture(values, below));
+    };
     for (const auto* side : {&c.forward, &c.against})
-      for (const ExplainedTerm& t : *side) {
-        Matrix<float> values(r.size.height, r.size.width);
-        std::transform(t.pixels.begin(), t.pixels.end(), values.data(),
-                       [](double v) { return static_cast<float>(v); });
-        const std::string b =
-            drawing.form == Drawing::Form::ascii
-                ? std::string(static_cast<size_t>(std::lround(14 * std::fabs(t.contribution) / largest)), '=')
-                : bar(t.contribution, largest, 14);
-        pictures.push_back(signed_picture(
-            values,
-            {b, (t.contribution > 0 ? "for " : "against ") + typed_number(t.contribution),
-             "eigen " + typed_number(t.eigenvalue), "v.x " + fixed_text(std::fabs(t.projection), 2)}));
-      }
+      for (const ExplainedTerm& t : *side)
+        add(t.pixels, t.contribution,
+            {"eigen " + typed_number(t.eigenvalue), "v.x " + fixed_text(std::fabs(t.projection), 2)});
+    if (!c.linear_pixels.empty()) add(c.linear_pixels, c.linear, {"linear part"});
     out += draw(pictures, drawing);
   }
   return out;
@@ -125,7 +130,9 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
   out << "model: " << verdict_text(r) << "\n\n";
   if (drawing.form != Drawing::Form::none)
     out << draw({gray_picture(r.pixels, r.size.height, r.size.width)}, drawing) << "\n";
-  out << logits_text(r) << "\nWhat each form makes of the logits (local is exact for this input):\n"
+  out << logits_text(r)
+      << "\nEach logit split by each form: eigenvectors for and against, the form's linear part, what reaches "
+         "the logit past the layer, and the rest, which the form leaves out (local is exact for this input):\n"
       << sums_text(r);
   out << trust_text(r) << "\n\nThe strongest eigenvectors, " << r.form
       << " form; contribution = eigenvalue (v.x)^2:\n";
@@ -140,6 +147,7 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
 void run_explain(Context& context, const Options& o) {
   ExplainRequest request = o.request;
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
+  request.refine = o.reading.refine;
   request.out = context.shared.out, request.figure = !o.no_figures;
   if (o.index_given->given()) request.index = o.index;
   const Engine engine = engine_of(context);
@@ -178,7 +186,7 @@ void add_explain(Program& program) {
   verb.text("--class", o->request.classes,
             "Classes to explain; default: the decided, the runner-up and the true one",
             {.placeholder = "CLASSES"});
-  verb.choice("--form", o->request.form, {"weights", "calibrated", "local"},
+  verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated", "local"},
               "The form whose eigenvectors are drawn");
   verb.size("--top", o->request.top, 1, 32, "How many eigenvectors for and against");
   verb.flag("--as-is", o->request.as_is, "Only resize the picture: neither invert nor centre it");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/cli/spectrum_view.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -58,11 +59,18 @@ std::string language_text(const ReadResult& r) {
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
+               {.header = "R2 rescaled", .align = Align::right},
                {.header = "R2 of the eigenvectors alone", .align = Align::right}});
   for (const ReadForm& f : r.forms)
     table.add({f.name, fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
-               fixed_text(f.eigenvectors.r2, 4)});
-  out += table.terminal(result_columns());
+               fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.eigenvectors.r2, 4)});
+  const auto control = [&](const std::string& name, const Fidelity& f) {
+    table.add({"control: " + name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4),
+               fixed_text(f.r2_scaled, 4), "-"});
+  };
+  control("linear map", r.controls.linear);
+  for (const auto& [form, f] : r.controls.untrained) control("untrained, " + form, f);
+  out += table.terminal(result_columns()) + fidelity_notes(r);
   for (const ReadDirection& d : r.directions) out += direction_text(d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
@@ -98,7 +106,10 @@ std::string scan_text(const ScanResult& r) {
          std::to_string(r.fidelity.inputs) + " tokens of validation stories: R2 " +
          fixed_text(r.fidelity.r2, 3) + "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) +
          "; the linear part has " + share_text(r.linear_share) +
-         " % of the reading's variance\nall tokens: " + r.csv + "\n";
+         " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
+         " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
+         "; the same form of an untrained model: R2 " + fixed_text(r.controls.untrained.at(r.form).r2, 3) +
+         "\nall tokens: " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

@@ -22,7 +22,9 @@ void report_text(Context& context, const PageResult& r) {
         out << "decides as the model on " << fixed_text(100 * f.fidelity.agreement, 1)
             << " % of the test images, ";
       out << "R2 ";
-      if (!r.language) out << fixed_text(f.fidelity.r2, 3);
+      if (!r.language)
+        out << fixed_text(f.fidelity.r2, 3) << ", even share of the layer "
+            << fixed_text(f.fidelity.even_share, 3);
       for (size_t i = 0; i < f.layers.size(); i++)
         out << (i ? ", " : "") << fixed_text(f.layers[i].r2, 3) << " in layer " << i + 1;
       out << "\n";

@@ -1,4 +1,4 @@
-// The options that every verb that reads weights has: RUN, --data, --data-dir.
+// The options that every verb that reads weights has: RUN, --data, --data-dir, --refine.
 #pragma once
 
 #include "glint/cli/verb.h"

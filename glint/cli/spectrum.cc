@@ -56,6 +56,7 @@ void spectrum(Context& context, const Options& o) {
   }
   ReadRequest request = o.request;
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
+  request.refine = o.reading.refine;
   request.out = context.shared.out, request.figures = !o.no_figures;
   const ReadResult result = read(engine, request);
   if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
@@ -75,9 +76,11 @@ void add_spectrum(Program& program) {
        .details = "Each output of a gated layer is read as a quadratic form of the layer's input and "
                   "taken apart into eigenvectors: those with positive eigenvalues speak for the output, "
                   "those with negative ones against it. The form `weights` is the weights alone, with "
-                  "the gate taken as the identity; `calibrated` gives each hidden unit a line measured "
-                  "on training data, whose shifts add a linear part. How well each form follows the "
-                  "model is always shown for both.\n\n"
+                  "the gate taken as the identity. `scaled` gives each hidden unit a gain that shrinks "
+                  "with the size of the layer's input: purely quadratic, so the eigenvectors are all "
+                  "there is. `calibrated` gives each unit a line measured on training data, whose shifts "
+                  "add a linear part. `auto` is scaled for gates that are odd (sqs, identity), calibrated "
+                  "for others. How well each form follows the model is always shown.\n\n"
                   "Image models: the outputs are classes, eigenvectors are pictures. Below the last "
                   "layer the strongest eigenvector of the layer above, or the one that --via names, is "
                   "the output.\n\n"
@@ -108,7 +111,8 @@ void add_spectrum(Program& program) {
                              "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
                              {.placeholder = "UNITS", .words = {"all"}}));
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: the last");
-  verb.choice("--form", o->request.form, {"weights", "calibrated"}, "The form that is drawn and stored");
+  verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated"},
+              "The form that is drawn and stored");
   spectra("--top", verb.size("--top", o->request.top, 0, 1000000,
                              "Store only the K strongest eigenpairs of each unit, which is much faster for "
                              "wide layers; 0: all"));

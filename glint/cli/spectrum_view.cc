@@ -39,25 +39,37 @@ std::string fidelity_text(const ReadResult& r) {
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
+               {.header = "R2 rescaled", .align = Align::right},
+               {.header = "centred R2", .align = Align::right},
                {.header = "agreement %", .align = Align::right},
                {.header = "accuracy %", .align = Align::right}});
   const auto add = [&](const std::string& name, const Fidelity& f) {
-    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4),
+    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
+               r.whole_model ? fixed_text(f.centred_r2, 4) : "-",
                r.whole_model ? percent_text(f.agreement, 2) : "-",
                r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
   };
   for (const ReadForm& form : r.forms) add(form.name, form.fidelity);
-  if (r.whole_model) table.add({"the model", "", "", "", percent_text(r.accuracy_model, 2)});
+  add("control: linear map", r.controls.linear);
+  for (const auto& [form, f] : r.controls.untrained) add("control: untrained, " + form, f);
+  if (r.whole_model) table.add({"the model", "", "", "", "", "", percent_text(r.accuracy_model, 2)});
   std::string out = table.terminal(result_columns());
+  if (r.whole_model)
+    out += "centred R2: of the logits of each image less their mean, which is all that decides\n";
   out += "local: exact for its one input; largest |value - " +
          std::string(r.whole_model ? "logit" : "output") + "| " +
          typed_number(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
          " images (values up to " + fixed_text(r.local.scale, 1) + ")\n";
-  return out;
+  return out + fidelity_notes(r);
 }
 
 std::string units_text(const ReadResult& r) {
+  const bool linear = r.chosen().linear_part;
   std::vector<Column> columns = {{.header = "unit"}, {.header = "R2", .align = Align::right}};
+  if (linear) {
+    columns.push_back({.header = "quadratic %", .align = Align::right});
+    columns.push_back({.header = "linear %", .align = Align::right});
+  }
   for (const size_t k : kEnergies)
     columns.push_back({.header = (k == 1 ? "top " : "") + std::to_string(k) + " %", .align = Align::right});
   columns.push_back({.header = "entropy rank", .align = Align::right});
@@ -67,6 +79,10 @@ std::string units_text(const ReadResult& r) {
   for (const ReadDirection& d : r.directions) {
     const std::vector<double>& values = d.form.spectrum.values;
     std::vector<std::string> cells = {printable(d.name), fixed_text(d.r2, 3)};
+    if (linear) {
+      cells.push_back(percent_text(d.quadratic_share, 1));
+      cells.push_back(percent_text(d.linear_share, 1));
+    }
     for (const size_t k : kEnergies) cells.push_back(energy_text(d.energy, k));
     cells.push_back(d.rank ? fixed_text(d.rank->entropy, 1) : "-");
     cells.push_back(ends_text(values, true));
@@ -74,8 +90,21 @@ std::string units_text(const ReadResult& r) {
     table.add(cells);
   }
   return table.terminal(result_columns()) +
+         (linear ? "quadratic, linear %: shares of the eigenvectors and of the linear part in the variance of the "
+                   "reading; what they lack to 100 goes past the layer\n"
+                 : "") +
          "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
          "their magnitudes\n";
+}
+
+// The eigenvectors of a form whose gains depend on the input are drawn at one size of it.
+std::string size_text(const ReadResult& r) {
+  if (!r.drawn) return "";
+  return "drawn at |x| " + fixed_text(r.drawn->size, 2) +
+         ", the median size of the layer's input; at its 10 % and 90 % quantile (" +
+         fixed_text(r.drawn->low, 2) + " and " + fixed_text(r.drawn->high, 2) +
+         ") the strongest eigenvectors have |cos| " + fixed_text(r.drawn->low_alike, 3) + " and " +
+         fixed_text(r.drawn->high_alike, 3) + " with these\n";
 }
 
 std::string groups_text(const ReadResult& r) {
@@ -151,17 +180,21 @@ std::string pictures_text(const ReadResult& r, const Drawing& drawing) {
   const size_t most = many ? 1 : std::max<size_t>(1, (drawing.columns + 2) / 32);
   std::string out;
   std::vector<Picture> pictures;
+  const auto add_one = [&](const std::string& name, const std::vector<double>& pixels,
+                           const std::string& below) {
+    Matrix<float> values(r.size.height, r.size.width);
+    std::transform(pixels.begin(), pixels.end(), values.data(),
+                   [](double v) { return static_cast<float>(v); });
+    pictures.push_back(signed_picture(values, {name, below}));
+  };
   const auto add = [&](const std::string& name, const std::vector<ShownVector>& side) {
-    for (size_t k = 0; k < std::min(most, side.size()); k++) {
-      Matrix<float> values(r.size.height, r.size.width);
-      std::transform(side[k].pixels.begin(), side[k].pixels.end(), values.data(),
-                     [](double v) { return static_cast<float>(v); });
-      pictures.push_back(signed_picture(values, {name, typed_number(side[k].value)}));
-    }
+    for (size_t k = 0; k < std::min(most, side.size()); k++)
+      add_one(name, side[k].pixels, typed_number(side[k].value));
   };
   for (const ReadDirection& d : r.directions) {
     add(printable(d.name), d.positive);
     add(printable(d.name), d.negative);
+    if (!d.linear_pixels.empty()) add_one(printable(d.name), d.linear_pixels, "linear part");
     if (many) continue;
     out += draw(pictures, drawing) + "\n";
     pictures.clear();
@@ -175,6 +208,16 @@ std::string percent_text(double share, int decimals) {
   return std::isfinite(share) ? fixed_text(100 * share, decimals) : "-";
 }
 
+std::string fidelity_notes(const ReadResult& r) {
+  const double even = r.forms[0].fidelity.even_share;
+  return "linear map: the best linear map of the layer's input in place of the layer; untrained: the same "
+         "form of a model with fresh weights\nR2 rescaled: after one factor for the whole form\neven share of the layer: " + percent_text(even, 1) + " %" +
+         (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "
+                     "there"
+                   : ", its gate is odd") +
+         "\n";
+}
+
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\n";
   out += "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) + " test images; calibrated by " +
@@ -186,7 +229,7 @@ std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   out += fidelity_text(r) + "\n";
   if (r.whole_model)
     out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
-  out += "Spectra, " + r.form + " form:\n" + units_text(r) + groups_text(r) + "\n";
+  out += "Spectra, " + r.form + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
   if (drawing.form != Drawing::Form::none) out += pictures_text(r, drawing);
   if (!r.shared.values.empty())
     out += "Directions shared by the units (higher-order SVD), with v' Q v of each unit:\n" + shared_text(r);

@@ -70,11 +70,12 @@ AttackExample find_example(const ImageReading& reading, const ImageSet& test, st
 Attack measure_attack(const Engine& engine, Run& run, const AttackRequest& options) {
   const ImageReading& reading = run.image_reading();
   const ImageSet &train = run.images().train, &test = run.images().test;
-  const std::vector<GateLine> lines = run.lines(options.form);
-  const Directions classes = reading.classes();
   Attack attack;
+  attack.form = run.form(options.form);
+  const std::vector<GateLine> lines = run.lines(attack.form);
+  const Directions classes = reading.classes();
   attack.run = run.directory(), attack.data = run.images().name;
-  attack.form = options.form, attack.terms = options.terms, attack.strengths = options.strengths;
+  attack.terms = options.terms, attack.strengths = options.strengths;
   attack.height = test.height, attack.width = test.width;
   attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);

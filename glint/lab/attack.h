@@ -21,7 +21,7 @@ std::string_view name(AttackGoal goal);
 struct AttackRequest {
   RunSource reading;
   std::string unit = "all";                               // classes: 3, 3..5, or 0,2,7..9
-  std::string form = "calibrated";                        // or "weights"
+  std::string form = "auto";                              // weights, scaled, calibrated; Run::form
   size_t terms = 3;                                       // eigenvectors in a mask
   size_t images = 2000;                                   // test images for each mask, at most
   std::vector<double> strengths = {0, 1, 2, 3, 4, 6, 8};  // Euclidean lengths of the mask, from 0 to 1000

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/text.h"
+#include "glint/lab/fidelity_json.h"
 #include "glint/report/chart.h"
 #include "glint/report/panels.h"
 
@@ -99,7 +100,7 @@ OrderedJson to_json(const Attack& a) {
                    {"form", a.form},
                    {"terms", a.terms},
                    {"strengths", a.strengths}};
-  j["fidelity"] = {{"agreement", a.fidelity.agreement}, {"r2", a.fidelity.r2}};
+  j["fidelity"] = fidelity_json(a.fidelity, true);
   j["image_length"] = a.image_length;
   for (const AttackGoal goal : kGoals)
     for (const MaskKind kind : kMaskKinds) {

@@ -45,13 +45,14 @@ class Runs {
       fits(entry);
     }
     const ImageReading& reading = entry.run->image_reading();
-    entry.lines = entry.run->lines(options_.form);
+    entry.lines = entry.run->lines(entry.run->form(options_.form));
     const Directions all = reading.classes();
     const ImageSet& test = entry.run->images().test;
     const Reading form = reading.read(all, entry.lines[reading.last()],
                                       reading.run(test.pixels, reading.last()), labels_of(test));
     entry.model.agreement = form.fidelity.agreement;
     entry.model.r2 = form.fidelity.r2;
+    entry.model.even_share = form.fidelity.even_share;
     Directions chosen{.layer = all.layer,
                       .names = {},
                       .weights = Matrix<double>(units_.size(), all.weights.cols()),

@@ -16,7 +16,7 @@ struct CompareRequest {
   std::vector<std::string> runs;
   std::string control;           // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
-  std::string form = "weights";  // or "calibrated"
+  std::string form = "weights";  // or auto, scaled, calibrated; Run::form
   std::string space = "pixels";  // or "input": that of the last layer
   std::string data, data_dir;
   size_t top = 10;       // eigenvectors of each sign
@@ -29,6 +29,7 @@ struct ComparedModel {
   std::optional<uint64_t> seed;
   size_t width = 0, layers = 0;
   double agreement = 0, r2 = 0;  // of the form with the model, on the test images
+  double even_share = 1;         // of the model's last layer there
 };
 
 // What the paper says (section 4.1), and what one measure gives here.

@@ -38,6 +38,7 @@ OrderedJson model_json(const ComparedModel& m) {
   j["seed"] = m.seed ? OrderedJson(*m.seed) : OrderedJson();
   j["agreement"] = m.agreement;
   j["r2"] = m.r2;
+  j["even_share"] = m.even_share;
   return j;
 }
 

@@ -9,6 +9,8 @@
 #include "glint/base/text.h"
 #include "glint/data/prepare_image.h"
 #include "glint/io/png.h"
+#include "glint/lab/controls.h"
+#include "glint/lab/fidelity_json.h"
 #include "glint/lab/figures.h"
 #include "glint/lab/run.h"
 #include "glint/lab/run_checks.h"
@@ -22,12 +24,13 @@ using nlohmann::ordered_json;
 
 FormKind form_kind(const std::string& form) {
   if (form == "weights") return FormKind::weights;
+  if (form == "scaled") return FormKind::scaled;
   if (form == "calibrated") return FormKind::calibrated;
   if (form == "local") return FormKind::local;
   throw Error({.code = ErrorCode::usage,
                .what = "unknown form '" + form + "'",
                .where = "form",
-               .expected = suggest(form, {"weights", "calibrated", "local"})});
+               .expected = suggest(form, {"auto", "weights", "scaled", "calibrated", "local"})});
 }
 
 void check_input(const ExplainRequest& q) {
@@ -98,12 +101,6 @@ std::vector<size_t> classes_of(const ExplainRequest& q, const ExplainResult& r) 
   return classes;
 }
 
-// What stands beside the eigenvectors, by name.
-std::string rest_name(const FormSums& sums) {
-  if (sums.residual_logit != 0) return "rest";
-  return sums.constant != 0 ? "linear part and constant" : "linear part";
-}
-
 // The strongest terms of each sign, with pictures whose sign makes the projection positive.
 ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation& e, const std::string& name,
                              FormKind form, size_t top, std::span<const GateLine> lines) {
@@ -112,10 +109,11 @@ ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation
                    .logit = e.logit,
                    .positive = sums.positive,
                    .negative = sums.negative,
-                   .rest = sums.linear + sums.constant + sums.residual_logit,
+                   .linear = sums.linear,
+                   .beside = sums.constant + sums.residual_logit,
+                   .rest = e.logit - sums.total(),
                    .forward = {},
-                   .against = {},
-                   .rest_name = rest_name(sums)};
+                   .against = {}};
   const BothEnds ends = both_ends(e.terms, top);
   const auto terms = [&](const std::vector<uint32_t>& side) {
     std::vector<ExplainedTerm> out;
@@ -140,6 +138,11 @@ ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation
   };
   c.forward = terms(ends.positive);
   c.against = terms(ends.negative);
+  if (std::any_of(e.form.linear.begin(), e.form.linear.end(), [](double v) { return v != 0; })) {
+    const ConstMatrixView<double> one(e.form.linear.data(), 1, e.form.linear.size());
+    const Matrix<double> picture = reading.pictures(reading.last(), one, lines);
+    c.linear_pixels.assign(picture.data(), picture.data() + picture.size());
+  }
   return c;
 }
 
@@ -150,7 +153,7 @@ ordered_json sums_json(const FormSums& f, double logit) {
           {"constant", f.constant},
           {"residual_logit", f.residual_logit},
           {"total", f.total()},
-          {"off_by", f.total() - logit}};
+          {"rest", logit - f.total()}};
 }
 
 }  // namespace
@@ -158,16 +161,19 @@ ordered_json sums_json(const FormSums& f, double logit) {
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
   check_image_run(open_run(request.run));
   check_input(request);  // before the data are loaded
-  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  Run run(engine, {.run = request.run,
+                   .data = request.data,
+                   .data_dir = request.data_dir,
+                   .refine = request.refine});
   return explain(engine, run, request);
 }
 
 ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   const ImageReading& reading = run.image_reading();
   const ImageModel& model = run.image().model;
-  const FormKind form = form_kind(q.form);
   ExplainResult r{.run = run.directory(), .model = model_text(model), .input = {}};
-  r.form = q.form;
+  r.form = run.form(q.form);
+  const FormKind form = form_kind(r.form);
   r.linalg = engine.linalg().description();
   r.size = {model.height, model.width};
   r.layers = reading.layers();
@@ -191,14 +197,19 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
 
   const std::vector<size_t> classes = classes_of(q, r);
   const GateLine calibrated = run.lines("calibrated")[reading.last()];
-  r.classes = explain_classes(reading, one, 0, calibrated, classes, form);
-  const std::vector<GateLine> lines = run.lines(form == FormKind::weights ? "weights" : "calibrated");
+  const std::vector<GateLine> scaled = run.has_scaled() ? run.lines("scaled") : std::vector<GateLine>();
+  r.classes =
+      explain_classes(reading, one, 0, calibrated, classes, form, scaled.empty() ? nullptr : &scaled.back());
+  r.trusted = form == FormKind::local ? run.form("auto") : r.form;
+  const std::vector<GateLine> lines = run.lines(r.trusted);
   for (const ClassExplanation& e : r.classes)
     r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], form, q.top, lines));
   engine.check_stop();
-  r.fidelity =
-      form_fidelity(reading, reading.classes(), calibrated,
-                    reading.run(run.images().test.pixels, reading.last()), labels_of(run.images().test));
+  const Activations all = run.measured(reading.last());
+  const std::vector<uint32_t> labels = labels_of(run.images().test);
+  r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all, labels);
+  r.controls = controls_of(
+      run, [](Run& of) { return of.image_reading().classes(); }, {r.trusted}, all, labels);
 
   if (q.figure) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
@@ -237,8 +248,15 @@ std::string verdict_text(const ExplainResult& r) {
 }
 
 std::string trust_text(const ExplainResult& r) {
-  return "Over all test images the calibrated form has R2 " + fixed_text(r.fidelity.r2, 3) +
-         " and decides as the model on " + fixed_text(100 * r.fidelity.agreement, 1) + " %.";
+  const auto trust = [](const Fidelity& f) {
+    return "R2 " + fixed_text(f.r2, 3) + " and decides as the model on " + fixed_text(100 * f.agreement, 1) +
+           " %";
+  };
+  std::string text = "Over all test images the " + r.trusted + " form has " + trust(r.fidelity) +
+                     "; the best linear map of the layer's input has " + trust(r.controls.linear);
+  for (const auto& [form, f] : r.controls.untrained)
+    text += "; of an untrained model the same form has " + trust(f);
+  return text + "; even share of the layer " + fixed_text(100 * r.fidelity.even_share, 1) + " %.";
 }
 
 Explanation explanation_figure(const ExplainResult& r) {
@@ -266,16 +284,18 @@ ordered_json to_json(const ExplainResult& r) {
   j["logits"] = r.logits;
   j["probabilities"] = r.probabilities;
   j["form"] = r.form;
-  j["fidelity"] = {{"calibrated", {{"r2", r.fidelity.r2}, {"agreement", r.fidelity.agreement}}}};
+  j["fidelity"] = {{r.trusted, fidelity_json(r.fidelity, true)}};
+  j["controls"] = controls_json(r.controls, true);
   j["classes"] = ordered_json::array();
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& e = r.classes[i];
     ordered_json c = {{"index", e.index},
                       {"name", r.class_names[e.index]},
                       {"logit", e.logit},
-                      {"weights", sums_json(e.weights, e.logit)},
-                      {"calibrated", sums_json(e.calibrated, e.logit)},
-                      {"local", sums_json(e.local, e.logit)}};
+                      {"weights", sums_json(e.weights, e.logit)}};
+    if (e.scaled) c["scaled"] = sums_json(*e.scaled, e.logit);
+    c["calibrated"] = sums_json(e.calibrated, e.logit);
+    c["local"] = sums_json(e.local, e.logit);
     c["terms"] = ordered_json::array();
     for (const auto* side : {&r.shown[i].forward, &r.shown[i].against})
       for (const ExplainedTerm& t : *side)

@@ -19,11 +19,12 @@ struct ExplainRequest {
   std::string image = {};            // a PNG file
   std::string split = "test";        // or train: which images `index` counts
   std::string classes = {};          // as in unit_words.h; "": the decided, the runner-up and the true one
-  std::string form = "calibrated";   // whose eigenvectors are shown: weights, calibrated, local
-  size_t top = 4;                    // eigenvectors for and against
-  bool as_is = false;                // only resize a picture: neither invert nor centre it
-  bool figure = true;                // write OUT/figures/explain-*.svg, .png, .csv
-  std::string out = {};              // "": the run itself
+  std::string form = "auto";  // whose eigenvectors are shown: weights, scaled, calibrated, local; Run::form
+  bool refine = false;        // as in RunSource
+  size_t top = 4;             // eigenvectors for and against
+  bool as_is = false;         // only resize a picture: neither invert nor centre it
+  bool figure = true;         // write OUT/figures/explain-*.svg, .png, .csv
+  std::string out = {};       // "": the run itself
 };
 
 struct ExplainResult {
@@ -42,8 +43,10 @@ struct ExplainResult {
   std::string form = {};
   std::vector<ClassExplanation> classes = {};  // what every form makes of the logit
   std::vector<ExplainedClass> shown = {};  // the same classes: their strongest eigenvectors, with pictures
-  Fidelity fidelity = {};                  // of the calibrated form over the test images
-  std::string figure = {};                 // the SVG that was written
+  std::string trusted = {};  // the form whose fidelity is given: the one shown; for local, the default
+  Fidelity fidelity = {};    // of that form over the test images
+  Controls controls = {};    // of that form
+  std::string figure = {};   // the SVG that was written
 };
 
 ExplainResult explain(const Engine& engine, const ExplainRequest& request);
@@ -54,7 +57,7 @@ size_t clear_image(Run& run, const std::string& form);
 
 // "says 3 Dress with 97.1 %, right".
 std::string verdict_text(const ExplainResult& result);
-// How far the calibrated form can be trusted, a sentence.
+// How far the form can be trusted, a sentence.
 std::string trust_text(const ExplainResult& result);
 // What the figure shows; its title and note may be replaced before it is drawn by explain_figure.
 Explanation explanation_figure(const ExplainResult& result);

@@ -132,6 +132,18 @@ std::vector<std::filesystem::path> spectra_files(const std::string& directory) {
   return found;
 }
 
+// The gains of the scaled form of layer i, and their slopes where they depend on the input.
+void add_scaled(size_t i, const GateLine& line, Arrays& arrays) {
+  const std::string gates = "gates." + std::to_string(i) + ".scaled";
+  OrderedJson about = {{"form", "scaled"}, {"layer", i + 1}};
+  if (!line.slope.empty()) about["power"] = line.power, about["size"] = line.size;
+  const auto add = [&](const char* what, const std::vector<double>& values) {
+    arrays.add(gates + what, Dtype::f64, {values.size()}, std::as_bytes(std::span(values)), about);
+  };
+  add(".gain", line.gain);
+  if (!line.slope.empty()) add(".slope", line.slope);
+}
+
 std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest& q, const LoadedRun& run,
                                       Run* opened) {
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
@@ -155,6 +167,7 @@ std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest&
       arrays.add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)), about);
       kinds.push_back(name(calibration.kinds[i]));
     }
+    for (size_t i = 0; i < calibration.scaled.size(); i++) add_scaled(i, calibration.scaled[i], arrays);
     manifest["calibration"] = {{"inputs", calibration.inputs},
                                {"data", calibration.data},
                                {"linalg", calibration.linalg},
@@ -184,7 +197,7 @@ ModelCard model_card(const LoadedRun& run, Run* opened) {
   const ImageReading& reading = opened->image_reading();
   const ImageSet& test = opened->images().test;
   const Activations pass = reading.run(test.pixels, reading.last());
-  for (const char* form : {"weights", "calibrated"}) {
+  for (const std::string& form : opened->forms()) {
     const Fidelity f =
         reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test)).fidelity;
     card.fidelity.push_back({form, f.agreement, f.r2, f.accuracy_form});

@@ -8,6 +8,8 @@
 #include "glint/base/finite.h"
 #include "glint/base/version.h"
 #include "glint/io/half.h"
+#include "glint/lab/controls.h"
+#include "glint/lab/fidelity_json.h"
 #include "glint/lab/page_run.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
@@ -40,7 +42,8 @@ PageForm read_form(Run& run, const std::string& name, const Activations& pass,
   form.name = name;
   form.gain = lines.back().gain;
   form.shift = lines.back().shift;
-  for (size_t i = 0; i < reading.last(); i++) form.below.push_back(lines[i].gain);
+  form.slope = lines.back().slope, form.power = lines.back().power, form.size = lines.back().size;
+  for (size_t i = 0; i < reading.last(); i++) form.below.push_back(at_size(lines[i], lines[i].size).gain);
   const size_t classes = read.units.size(), width = read.units[0].spectrum.width();
   form.values = Matrix<double>(classes, width);
   form.vectors = Matrix<float>(classes * 2 * strongest, width);
@@ -54,11 +57,22 @@ PageForm read_form(Run& run, const std::string& name, const Activations& pass,
                      [](double x) { return static_cast<float>(x); });
     }
   }
-  if (reading.layers() > 1) {
-    Matrix<double> vectors(form.vectors.rows(), width);
-    std::ranges::copy(form.vectors.span(), vectors.data());
-    form.pictures = on_levels(reading.pictures(reading.last(), vectors, lines));
+  if (!read.units[0].linear.empty()) {
+    form.linear = Matrix<float>(classes, width);
+    for (size_t c = 0; c < classes; c++)
+      std::ranges::transform(read.units[c].linear, form.linear.view().row_ptr(c),
+                             [](double x) { return static_cast<float>(x); });
   }
+  const auto pictures_of = [&](const Matrix<float>& rows) {
+    Matrix<double> vectors(rows.rows(), rows.cols());
+    std::ranges::copy(rows.span(), vectors.data());
+    return on_levels(reading.pictures(reading.last(), vectors, lines));
+  };
+  if (reading.layers() > 1) {
+    form.pictures = pictures_of(form.vectors);
+    if (form.linear.size()) form.linear_pictures = pictures_of(form.linear);
+  }
+  form.quadratic_share = read.quadratic_share, form.linear_share = read.linear_share;
   form.accuracy = curve.accuracy;
   form.agreement = curve.agreement;
   form.fidelity = read.fidelity;
@@ -112,10 +126,16 @@ PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const Ima
   const Activations pass = reading.run(test.pixels, reading.last());
   const std::vector<uint32_t> labels = labels_of(test);
   page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
-  page.forms.push_back(read_form(run, "weights", pass, labels, page.strongest));
-  // A line through the identity is the identity.
-  if (model.config.gate.kind != GateKind::Identity)
-    page.forms.push_back(read_form(run, "calibrated", pass, labels, page.strongest));
+  // Every form of the identity is the identity.
+  const bool plain = model.config.gate.kind == GateKind::Identity;
+  for (const std::string& form : plain ? std::vector<std::string>{"weights"} : run.forms())
+    page.forms.push_back(read_form(run, form, pass, labels, page.strongest));
+  page.form = plain ? "weights" : run.form("auto");
+
+  std::vector<std::string> names;
+  for (const PageForm& form : page.forms) names.push_back(form.name);
+  page.controls = controls_of(
+      run, [](Run& of) { return of.image_reading().classes(); }, names, pass, labels);
 
   page.logits = Matrix<float>(shown.rows(), model.config.classes);
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
@@ -183,7 +203,7 @@ PageResult write_image_page(const Engine& engine, const PageRequest& q) {
   write_atomic(engine.files(), result.page, page.html);
   for (const PageRun& run : data.runs) {
     result.logit_deviation = std::max(result.logit_deviation, run.half_deviation);
-    result.runs.push_back({run.name, {}});
+    result.runs.push_back({.name = run.name, .forms = {}, .controls = {run.controls}});
     for (const PageForm& f : run.forms)
       result.runs.back().forms.push_back({.name = f.name, .fidelity = f.fidelity, .layers = {}});
   }
@@ -191,13 +211,15 @@ PageResult write_image_page(const Engine& engine, const PageRequest& q) {
 }
 
 OrderedJson to_json(const PageFormResult& form, bool language) {
-  if (!language) return {{"r2", form.fidelity.r2}, {"agreement", form.fidelity.agreement}};
+  if (!language) return fidelity_json(form.fidelity, true);
   OrderedJson layers = OrderedJson::array();
   for (const PageLayerFidelity& l : form.layers)
     layers.push_back({{"r2", l.r2},
                       {"correlation", l.correlation},
                       {"eigenvectors_r2", l.eigenvectors_r2},
-                      {"linear_share", l.linear_share}});
+                      {"linear_share", l.linear_share},
+                      {"r2_scaled", l.r2_scaled},
+                      {"even_share", l.even_share}});
   return layers;
 }
 
@@ -227,7 +249,10 @@ OrderedJson to_json(const PageResult& r) {
   for (const PageRunResult& run : r.runs) {
     OrderedJson forms = OrderedJson::object();
     for (const PageFormResult& form : run.forms) forms[form.name] = to_json(form, r.language);
+    OrderedJson controls = OrderedJson::array();
+    for (const Controls& c : run.controls) controls.push_back(controls_json(c, !r.language));
     j["runs"].push_back({{"name", run.name}, {"forms", forms}});
+    if (!controls.empty()) j["runs"].back()["controls"] = r.language ? controls : controls[0];
   }
   return j;
 }

@@ -23,10 +23,11 @@ struct PageRequest {
 // How far to trust one layer of a language run.
 struct PageLayerFidelity {
   double r2 = 0, correlation = 0, eigenvectors_r2 = 0, linear_share = 0;
+  double r2_scaled = 0, even_share = 1;
 };
 
 struct PageFormResult {
-  std::string name;                            // "weights", "calibrated"
+  std::string name;                            // "weights", "scaled", "calibrated"
   Fidelity fidelity = {};                      // of an image run
   std::vector<PageLayerFidelity> layers = {};  // of a language run
 };
@@ -34,6 +35,7 @@ struct PageFormResult {
 struct PageRunResult {
   std::string name;
   std::vector<PageFormResult> forms;
+  std::vector<Controls> controls = {};  // one; of a language run one per layer
 };
 
 struct PageResult {

@@ -5,6 +5,7 @@
 #include "glint/base/finite.h"
 #include "glint/base/version.h"
 #include "glint/io/half.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/page_run.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
@@ -24,6 +25,8 @@ LanguagePageLine page_line(const GateLine& line, const LanguageReading::LayerFid
           .r2 = f.all.r2,
           .eigenvectors_r2 = f.eigenvectors_r2,
           .linear_share = f.linear_share,
+          .r2_scaled = f.all.r2_scaled,
+          .even_share = f.all.even_share,
           .token_r2 = f.tokens.r2,
           .token_eigenvectors_r2 = f.tokens.eigenvectors_r2,
           .token_linear_share = f.tokens.linear_share,
@@ -113,9 +116,11 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   data.weights.assign(model.weights.span().begin(), model.weights.span().end());
   data.tokenizer_model = run.language().tokenizer.model();
   data.sample = sample(run);
-  data.forms.push_back({"weights", {}});
-  // A line through the identity is the identity.
-  if (model.config.gate.kind != GateKind::Identity) data.forms.push_back({"calibrated", {}});
+  // Every form of the identity is the identity.
+  const bool plain = model.config.gate.kind == GateKind::Identity;
+  for (const std::string& form : plain ? std::vector<std::string>{"weights"} : run.forms())
+    data.forms.push_back({form, {}});
+  data.form = plain ? "weights" : run.form("auto");
 
   for (size_t i = 0; i < run.language_reading().layers(); i++) {
     engine.check_stop();
@@ -124,6 +129,9 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
       const GateLine line = run.lines(form.name)[i];
       form.lines.push_back(page_line(line, run.language_reading().layer_fidelity(i, line, x)));
     }
+    std::vector<std::string> names;
+    for (const LanguagePageForm& form : data.forms) names.push_back(form.name);
+    data.controls.push_back(layer_controls(run, i, names));
   }
   data.half_deviation = half_deviation(run, engine);
   data.run = page_run_info(directory);
@@ -136,12 +144,17 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
                     .half = page.half,
                     .logit_deviation = data.half_deviation,
                     .language = true,
-                    .runs = {{data.name, {}}}};
+                    .runs = {{.name = data.name, .forms = {}, .controls = data.controls}}};
   write_atomic(engine.files(), result.page, page.html);
   for (const LanguagePageForm& form : data.forms) {
     PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};
     for (const LanguagePageLine& l : form.lines)
-      f.layers.push_back({l.r2, l.correlation, l.eigenvectors_r2, l.linear_share});
+      f.layers.push_back({.r2 = l.r2,
+                          .correlation = l.correlation,
+                          .eigenvectors_r2 = l.eigenvectors_r2,
+                          .linear_share = l.linear_share,
+                          .r2_scaled = l.r2_scaled,
+                          .even_share = l.even_share});
     result.runs[0].forms.push_back(std::move(f));
   }
   return result;

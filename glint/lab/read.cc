@@ -3,6 +3,8 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
+#include "glint/base/statistics.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run_checks.h"
@@ -17,7 +19,7 @@ bool same(const GateLine& a, const GateLine& b) {
   const auto none = [](const std::vector<double>& s) {
     return std::all_of(s.begin(), s.end(), [](double v) { return v == 0; });
   };
-  return a.gain == b.gain && (a.shift == b.shift || (none(a.shift) && none(b.shift)));
+  return a.gain == b.gain && a.slope == b.slope && (a.shift == b.shift || (none(a.shift) && none(b.shift)));
 }
 
 // The units asked for, most of which are classes that have been read already.
@@ -32,12 +34,32 @@ Reading asked_of(const ImageReading& reading, const Reading& classes, const std:
   const auto take = [&](const Reading& from, size_t u) {
     out.units.push_back(from.units[u]);
     out.fidelity.unit_r2.push_back(from.fidelity.unit_r2[u]);
+    out.fidelity.unit_even_share.push_back(from.fidelity.unit_even_share[u]);
     out.eigenvectors.unit_r2.push_back(from.eigenvectors.unit_r2[u]);
     out.linear_share.push_back(from.linear_share[u]);
+    out.quadratic_share.push_back(from.quadratic_share[u]);
   };
   size_t next = 0;
   for (const UnitWord& w : words) w.minus ? take(apart, next++) : take(classes, w.plus);
   return out;
+}
+
+// Where the eigenvectors of a form with slopes are drawn, and how far they hold at other sizes.
+void add_size(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted,
+              ReadResult& r) {
+  const GateLine line = run.lines(r.form)[r.layer];
+  if (line.slope.empty() || a.inputs.rows() == 0) return;
+  std::vector<double> sizes;
+  for (size_t i = 0; i < a.inputs.rows(); i++) sizes.push_back(input_size(a.inputs.view().row(i)));
+  std::vector<UnitForm> drawn;
+  for (const ReadDirection& d : r.directions) drawn.push_back(d.form);
+  const auto alike = [&](double s) {
+    return mean_alike(drawn,
+                      unit_forms(run.reading().linalg(), run.reading().pool(), run.reading().layer(r.layer),
+                                 at_size(line, s), directions.weights, directions.constants, wanted));
+  };
+  r.drawn = {.size = line.size, .low = quantile(sizes, 0.1), .high = quantile(sizes, 0.9)};
+  r.drawn->low_alike = alike(r.drawn->low), r.drawn->high_alike = alike(r.drawn->high);
 }
 
 bool all_known(const Spectrum& s) { return s.count() == s.width(); }
@@ -57,6 +79,10 @@ void add_pictures(const ImageReading& reading, std::span<const GateLine> lines, 
         wanted.push_back(s.vectors.view().row((*indices)[i]));
         targets.push_back(&(*side)[i].pixels);
       }
+    }
+    if (d.has_linear()) {
+      wanted.push_back(d.form.linear);
+      targets.push_back(&d.linear_pixels);
     }
   }
   r.shared_pictures.resize(std::min(kSharedPictures, r.shared.values.size()));
@@ -79,41 +105,41 @@ void add_pictures(const ImageReading& reading, std::span<const GateLine> lines, 
 void read_layer(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted,
                 ReadResult& r) {
   const ImageReading& reading = run.image_reading();
-  BothForms forms = read_both(reading, directions, run.lines("weights")[r.layer],
-                              run.lines("calibrated")[r.layer], a, {}, wanted);
-  r.forms = {form_result("weights", forms.weights), form_result("calibrated", forms.calibrated)};
+  const std::vector<FormReading> forms = read_forms(run, directions, a, {}, wanted);
+  for (const FormReading& f : forms) r.forms.push_back(form_result(f.name, *f.reading));
   r.local = local_error(reading, directions, a, kLocalImages);
-  set_directions(r, directions.names, std::move(r.form == "weights" ? forms.weights : forms.calibrated));
+  set_directions(r, directions.names, *form_called(forms, r.form).reading);
 }
 
-// The last layer: both forms of all classes, then the directions asked for.
+// The last layer: every form of all classes, then the directions asked for.
 void read_model(Run& run, const std::vector<UnitWord>& words, const Activations& a, const Wanted& wanted,
                 ReadResult& r) {
   const ImageReading& reading = run.image_reading();
   const std::vector<uint32_t> labels = labels_of(run.images().test);
   const Directions classes = reading.classes();
-  const GateLine weights = run.lines("weights")[r.layer], calibrated = run.lines("calibrated")[r.layer];
-  const BothForms forms = read_both(reading, classes, weights, calibrated, a, labels, wanted);
+  const std::vector<FormReading> forms = read_forms(run, classes, a, labels, wanted);
   r.whole_model = true;
-  r.accuracy_model = forms.weights.fidelity.accuracy_model;
-  for (const auto& [name, form] :
-       {std::pair("weights", &forms.weights), std::pair("calibrated", &forms.calibrated)}) {
-    r.forms.push_back(form_result(name, *form));
-    r.forms.back().truncation = r.forms.size() == 2 && same(weights, calibrated)
-                                    ? r.forms[0].truncation
-                                    : reading.truncation(*form, a, labels).accuracy;
+  r.accuracy_model = forms[0].reading->fidelity.accuracy_model;
+  for (size_t f = 0; f < forms.size(); f++) {
+    r.forms.push_back(form_result(forms[f].name, *forms[f].reading));
+    r.forms.back().truncation = f > 0 && forms[f].reading == forms[f - 1].reading
+                                    ? r.forms[f - 1].truncation
+                                    : reading.truncation(*forms[f].reading, a, labels).accuracy;
   }
   r.local = local_error(reading, classes, a, kLocalImages);
-  const bool plain = r.form == "weights";
+  const FormReading& chosen = form_called(forms, r.form);
   set_directions(r, class_directions(reading, words).names,
-                 asked_of(reading, plain ? forms.weights : forms.calibrated, words,
-                          plain ? weights : calibrated, a, wanted));
+                 asked_of(reading, *chosen.reading, words, chosen.line, a, wanted));
 }
 
 }  // namespace
 
 bool ReadDirection::has_linear() const {
   return std::any_of(form.linear.begin(), form.linear.end(), [](double v) { return v != 0; });
+}
+
+const ReadForm& ReadResult::chosen() const {
+  return *std::find_if(forms.begin(), forms.end(), [&](const ReadForm& f) { return f.name == form; });
 }
 
 std::vector<std::string> ReadResult::names() const {
@@ -123,11 +149,12 @@ std::vector<std::string> ReadResult::names() const {
 }
 
 void check_form(const std::string& form) {
-  if (form != "weights" && form != "calibrated")
+  const std::vector<std::string> known = {"auto", "weights", "scaled", "calibrated"};
+  if (std::ranges::count(known, form) == 0)
     throw Error({.code = ErrorCode::usage,
                  .what = "unknown form '" + form + "'",
                  .where = "form",
-                 .expected = suggest(form, {"weights", "calibrated"})});
+                 .expected = suggest(form, known)});
 }
 
 std::string result_folder(const std::string& out, const std::string& run) {
@@ -140,15 +167,23 @@ Wanted wanted_pairs(const GluLayerView& layer, size_t top) {
   return {.strongest = layer.width() > kFullWidth ? top : 0};
 }
 
-BothForms read_both(const GluModel& model, const Directions& directions, const GateLine& weights,
-                    const GateLine& calibrated, const Activations& activations,
-                    std::span<const uint32_t> labels, const Wanted& wanted) {
-  BothForms both;
-  both.weights = read(model, directions, weights, activations, labels, wanted);
-  both.calibrated = same(weights, calibrated)
-                        ? both.weights
-                        : read(model, directions, calibrated, activations, labels, wanted);
-  return both;
+std::vector<FormReading> read_forms(Run& run, const Directions& directions, const Activations& activations,
+                                    std::span<const uint32_t> labels, const Wanted& wanted) {
+  std::vector<FormReading> forms;
+  for (const std::string& name : run.forms()) {
+    FormReading form{.name = name, .line = run.lines(name)[directions.layer], .reading = nullptr};
+    if (!forms.empty() && same(forms.back().line, form.line))
+      form.reading = forms.back().reading;
+    else
+      form.reading = std::make_shared<const Reading>(
+          read(run.reading(), directions, form.line, activations, labels, wanted));
+    forms.push_back(std::move(form));
+  }
+  return forms;
+}
+
+const FormReading& form_called(const std::vector<FormReading>& forms, const std::string& name) {
+  return *std::find_if(forms.begin(), forms.end(), [&](const FormReading& f) { return f.name == name; });
 }
 
 ReadForm form_result(const std::string& name, const Reading& reading) {
@@ -165,6 +200,8 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
                     .r2 = reading.fidelity.unit_r2[u],
                     .eigenvectors_r2 = reading.eigenvectors.unit_r2[u],
                     .linear_share = reading.linear_share[u],
+                    .quadratic_share = reading.quadratic_share[u],
+                    .even_share = reading.fidelity.unit_even_share[u],
                     .form = std::move(reading.units[u])};
     if (all_known(d.form.spectrum)) {
       d.rank = spectrum_rank(d.form.spectrum.values);
@@ -172,6 +209,12 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
     }
     r.directions.push_back(std::move(d));
   }
+}
+
+std::vector<std::string> form_names(const ReadResult& r) {
+  std::vector<std::string> names;
+  for (const ReadForm& form : r.forms) names.push_back(form.name);
+  return names;
 }
 
 void describe(Run& run, ReadResult& r) {
@@ -185,26 +228,29 @@ void describe(Run& run, ReadResult& r) {
   r.data = run.data_name(), r.data_checksum = run.data_checksum();
   const StoredCalibration& calibration = run.calibration();
   r.calibration = name(calibration.kinds[r.layer]), r.calibration_inputs = calibration.inputs;
+  r.default_form = run.form("auto");
 }
 
 ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
   const ImageReading& reading = run.image_reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
-  r.form = q.form;
+  r.form = run.form(q.form);
   std::vector<UnitWord> words;
-  Directions directions;
+  std::vector<size_t> via;
   if (q.hidden.empty()) {
     words = parse_units(q.unit, run.class_names(), "unit");
-    const std::vector<size_t> via = parse_via(q.via, reading.last() - r.layer);
+    via = parse_via(q.via, reading.last() - r.layer);
     r.asked = class_text(words, run.class_names(), via);
-    directions = class_directions(reading, words);
-    for (const size_t rank : via)
-      directions = step_down(reading, directions, run.lines(q.form)[directions.layer], rank);
-  } else {
-    directions = hidden_direction(reading, r.layer, q.hidden);
-    r.asked = directions.names[0];
   }
+  const auto directions_of = [&](Run& of) {
+    if (!q.hidden.empty()) return hidden_direction(of.reading(), r.layer, q.hidden);
+    Directions d = class_directions(of.image_reading(), words);
+    for (const size_t rank : via) d = step_down(of.reading(), d, of.lines(r.form)[d.layer], rank);
+    return d;
+  };
+  const Directions directions = directions_of(run);
+  if (!q.hidden.empty()) r.asked = directions.names[0];
   const std::string folder = result_folder(q.out, run.directory());
   engine.check_stop();
   describe(run, r);
@@ -218,18 +264,26 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
   else
     read_layer(run, directions, a, wanted, r);
   engine.check_stop();
+  add_size(run, directions, a, wanted, r);
+  r.controls = r.whole_model
+                   ? controls_of(
+                         run, [](Run& of) { return of.image_reading().classes(); }, form_names(r), a,
+                         labels_of(run.images().test))
+                   : controls_of(run, directions_of, form_names(r), a);
+  engine.check_stop();
   std::vector<Spectrum> spectra;
   for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);
   if (spectra.size() > 1 && std::all_of(spectra.begin(), spectra.end(), all_known))
     r.shared = shared_directions(engine.linalg(), spectra);
-  add_pictures(reading, run.lines(q.form), q.show, r);
+  add_pictures(reading, run.lines(r.form), q.show, r);
   write_read_files(engine, reading, q, folder, r);
   return r;
 }
 
 ReadResult read(const Engine& engine, const ReadRequest& request) {
   check_form(request.form);
-  Run run(engine, {.run = request.run, .data = request.data, .data_dir = request.data_dir});
+  Run run(engine,
+          {.run = request.run, .data = request.data, .data_dir = request.data_dir, .refine = request.refine});
   const bool language = run.kind() == ModelKind::language;
   return language ? read_language(engine, run, request) : read_images(engine, run, request);
 }

@@ -19,7 +19,8 @@ namespace glint {
 struct ReadRequest {
   std::string run, data, data_dir;  // as everywhere: "" takes the data of the run
   size_t layer = 0;                 // from 1 on; 0: the last
-  std::string form = "calibrated";  // whose eigenvectors are given: weights, calibrated
+  std::string form = "auto";        // whose eigenvectors are given: weights, scaled, calibrated; Run::form
+  bool refine = false;              // as in RunSource
   // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
   // `via` of each layer above, by rank, from the last layer down: "1", "2,1".
   std::string unit = "all", via = "1";
@@ -57,11 +58,14 @@ struct ShownVector {
 struct ReadDirection {
   std::string name;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
+  double even_share = 1;       // of the layer along this direction
   UnitForm form;
   std::optional<SpectrumRank> rank = {};                 // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
   std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
   NearTokens linear_near = {};                            // language models: of the linear part
+  std::vector<double> linear_pixels = {};                 // image models: its picture; empty: there is none
   bool has_linear() const;
 };
 
@@ -71,6 +75,14 @@ struct ReadForm {
   Fidelity fidelity, eigenvectors;
   std::vector<double> truncation = {};  // accuracy with k eigenvectors, from k = 0; only for the whole model
   bool linear_part = false;
+};
+
+// Of a form whose gains depend on the size of the layer's input: the size at which its eigenvectors are drawn,
+// and how alike the strongest of them (of each sign, mean |cos| over the directions) are at other sizes.
+struct DrawnSize {
+  double size = 0;                     // the median over the calibration data
+  double low = 0, high = 0;            // the 10 % and 90 % quantile over the data that the reading is measured on
+  double low_alike = 0, high_alike = 0;
 };
 
 struct ReadResult {
@@ -86,7 +98,9 @@ struct ReadResult {
   std::string form;
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
-  std::vector<ReadForm> forms;  // weights, calibrated
+  std::vector<ReadForm> forms;  // weights, scaled where the model has it, calibrated
+  Controls controls;            // of all forms, over the same units
+  std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
   LocalError local;             // image models
   std::vector<ReadDirection> directions;
   // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
@@ -99,7 +113,9 @@ struct ReadResult {
   std::string figures_folder;        // "": no figures
   std::vector<std::string> figures;  // the SVG files that were written
 
-  const ReadForm& chosen() const { return forms[form == "weights" ? 0 : 1]; }
+  std::string default_form;  // that "auto" means for this run
+
+  const ReadForm& chosen() const;
   std::vector<std::string> names() const;
 };
 
@@ -111,7 +127,7 @@ nlohmann::ordered_json to_json(const ReadResult& result);
 struct ScanRequest {
   std::string run, data;
   size_t layer = 0;  // from 1 on; 0: the last
-  std::string form = "calibrated";
+  std::string form = "auto";
   std::string out = {};  // folder of the CSV; "": the run
 };
 
@@ -128,6 +144,7 @@ struct ScanResult {
   std::string run, linalg, form;
   size_t layer = 0;   // from 0
   Fidelity fidelity;  // over all that the layer adds to the residual stream
+  Controls controls;  // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
   std::vector<ScannedToken> tokens;
   std::string csv;  // the file that was written

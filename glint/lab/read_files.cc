@@ -15,12 +15,12 @@ namespace glint {
 namespace {
 
 // What stands in the names of files behind "spectra", "features" and so on: "" for all classes of the last
-// layer in the calibrated form, "-3-minus-5-weights-layer-1" for others.
+// layer in the run's default form, "-3-minus-5-weights-layer-1" for others.
 std::string place(const ReadResult& r) {
   return r.asked.empty() ? "" : "-layer-" + std::to_string(r.layer + 1);
 }
 std::string file_tag(const ReadResult& r) {
-  if (r.asked.empty()) return r.form == "calibrated" ? "" : "-" + r.form;
+  if (r.asked.empty()) return r.form == r.default_form ? "" : "-" + r.form;
   return "-" + file_word(r.asked) + "-" + r.form + place(r);
 }
 
@@ -32,7 +32,8 @@ void write_spectra(const Engine& engine, const GluModel& model, size_t top, cons
                          .form = r.form,
                          .layer = r.layer,
                          .model = r.weights_sha256,
-                         .linalg = r.linalg};
+                         .linalg = r.linalg,
+                         .size = r.drawn ? r.drawn->size : 0};
   for (const ReadDirection& d : r.directions)
     spectra.units.push_back(top ? strongest_terms(d.form, top) : d.form);
   // A language model has as many inputs as tokens: who wants their features multiplies by the embedding.
@@ -69,6 +70,11 @@ std::string trust_text(const ReadResult& r) {
                         : "");
 }
 
+// Below the picture of the linear part: how much of the reading it is.
+std::string linear_note(const ReadDirection& d) {
+  return fixed_text(100 * d.linear_share, 0) + " % of variance";
+}
+
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   return spectrum_figure(
       {.title = printable(d.name) + ": " + what_text(r),
@@ -78,7 +84,9 @@ Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
        .groups = d.form.spectrum.groups,
        .size = r.size,
        .positive = pictures_of(d.positive),
-       .negative = pictures_of(d.negative)});
+       .negative = pictures_of(d.negative),
+       .linear = d.linear_pixels,
+       .linear_note = linear_note(d)});
 }
 
 Figure grid_of(const ReadResult& r) {
@@ -87,8 +95,12 @@ Figure grid_of(const ReadResult& r) {
                    .size = r.size,
                    .rows = {}};
   for (const ReadDirection& d : r.directions)
-    grid.rows.push_back({printable(d.name), "R\u00b2 " + fixed_text(d.r2, 3), pictures_of(d.positive),
-                         pictures_of(d.negative)});
+    grid.rows.push_back({.name = printable(d.name),
+                         .note = "R\u00b2 " + fixed_text(d.r2, 3),
+                         .positive = pictures_of(d.positive),
+                         .negative = pictures_of(d.negative),
+                         .linear = d.linear_pixels,
+                         .linear_note = linear_note(d)});
   return feature_grid(grid);
 }
 

@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "glint/lab/fidelity_json.h"
 #include "glint/lab/read.h"
 
 namespace glint {
@@ -10,13 +11,11 @@ using nlohmann::ordered_json;
 // What samples of the model are called.
 const char* samples_word(const ReadResult& r) { return r.kind == ModelKind::image ? "images" : "tokens"; }
 
-ordered_json fidelity_json(const ReadResult& r, const ReadForm& form) {
+ordered_json form_json(const ReadResult& r, const ReadForm& form) {
   const Fidelity& f = form.fidelity;
-  ordered_json j = {{"correlation", f.correlation}, {"r2", f.r2}, {"eigenvectors_r2", form.eigenvectors.r2}};
-  if (r.whole_model) {
-    j["agreement"] = f.agreement;
-    j["accuracy"] = f.accuracy_form;
-  }
+  ordered_json j = fidelity_json(f, r.whole_model);
+  j["eigenvectors_r2"] = form.eigenvectors.r2;
+  if (r.whole_model) j["accuracy"] = f.accuracy_form;
   j["unit_r2"] = f.unit_r2;
   j[samples_word(r)] = f.inputs;
   return j;
@@ -24,7 +23,7 @@ ordered_json fidelity_json(const ReadResult& r, const ReadForm& form) {
 
 ordered_json all_fidelity_json(const ReadResult& r) {
   ordered_json j;
-  for (const ReadForm& form : r.forms) j[form.name] = fidelity_json(r, form);
+  for (const ReadForm& form : r.forms) j[form.name] = form_json(r, form);
   if (r.kind == ModelKind::language) return j;
   j["local"] = {{"largest_error", r.local.largest}, {"largest_value", r.local.scale}};
   if (r.whole_model) j["local"]["agreement"] = r.local.agreement;
@@ -52,7 +51,9 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
   ordered_json j = {{"name", d.name},
                     {"r2", d.r2},
                     {"eigenvectors_r2", d.eigenvectors_r2},
-                    {"linear_share", d.linear_share}};
+                    {"quadratic_share", d.quadratic_share},
+                    {"linear_share", d.linear_share},
+                    {"even_share", d.even_share}};
   if (d.rank) {
     j["entropy_rank"] = d.rank->entropy, j["participation_rank"] = d.rank->participation;
     j["energy"] = d.energy;
@@ -86,7 +87,14 @@ ordered_json to_json(const ReadResult& r) {
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
   j["form"] = r.form;
+  if (r.drawn)
+    j["size"] = {{"drawn_at", r.drawn->size},
+                 {"low", r.drawn->low},
+                 {"high", r.drawn->high},
+                 {"low_alike", r.drawn->low_alike},
+                 {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
+  j["controls"] = controls_json(r.controls, r.whole_model);
   if (r.whole_model) {
     j["accuracy_model"] = r.accuracy_model;
     j["truncation"] = truncation_json(r);
@@ -107,6 +115,10 @@ ordered_json to_json(const ReadResult& r) {
 }
 
 ordered_json to_json(const ScanResult& r) {
+  ordered_json fidelity = fidelity_json(r.fidelity, false);
+  fidelity["eigenvectors_r2"] = r.eigenvectors_r2;
+  fidelity["linear_share"] = r.linear_share;
+  fidelity["tokens"] = r.fidelity.inputs;
   ordered_json tokens = ordered_json::array();
   for (const ScannedToken& t : r.tokens)
     tokens.push_back({{"token", t.piece},
@@ -124,12 +136,8 @@ ordered_json to_json(const ScanResult& r) {
           {"linalg", r.linalg},
           {"layer", r.layer + 1},
           {"form", r.form},
-          {"fidelity",
-           {{"correlation", r.fidelity.correlation},
-            {"r2", r.fidelity.r2},
-            {"eigenvectors_r2", r.eigenvectors_r2},
-            {"linear_share", r.linear_share},
-            {"tokens", r.fidelity.inputs}}},
+          {"fidelity", std::move(fidelity)},
+          {"controls", controls_json(r.controls, false)},
           {"tokens", std::move(tokens)},
           {"csv", r.csv}};
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 
 #include "glint/base/text.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/report/table.h"
@@ -65,7 +66,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   const LanguageReading& reading = run.language_reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
-  r.form = q.form;
+  r.form = run.form(q.form);
   const Directions directions = language_directions(run, r.layer, q);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = result_folder(q.out, run.directory());
@@ -73,11 +74,13 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   describe(run, r);
   const Activations a = run.measured(r.layer);
   r.inputs = a.inputs.rows();
-  BothForms forms =
-      read_both(reading, directions, run.lines("weights")[r.layer], run.lines("calibrated")[r.layer], a, {},
-                wanted_pairs(reading.layer(r.layer), q.top));
-  r.forms = {form_result("weights", forms.weights), form_result("calibrated", forms.calibrated)};
-  set_directions(r, directions.names, std::move(q.form == "weights" ? forms.weights : forms.calibrated));
+  const std::vector<FormReading> forms =
+      read_forms(run, directions, a, {}, wanted_pairs(reading.layer(r.layer), q.top));
+  for (const FormReading& f : forms) r.forms.push_back(form_result(f.name, *f.reading));
+  set_directions(r, directions.names, *form_called(forms, r.form).reading);
+  engine.check_stop();
+  r.controls = controls_of(
+      run, [&](Run& of) { return language_directions(of, r.layer, q); }, form_names(r), a);
   engine.check_stop();
   for (ReadDirection& d : r.directions) add_tokens(run, q.show, q.near, d);
   write_read_files(engine, reading, q, folder, r);
@@ -91,9 +94,9 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   const Tokenizer& tokenizer = run.language().tokenizer;
   ScanResult r;
   r.linalg = engine.linalg().description();
-  r.run = run.directory(), r.form = q.form, r.layer = asked_layer(reading, q.layer);
+  r.run = run.directory(), r.form = run.form(q.form), r.layer = asked_layer(reading, q.layer);
   const std::string folder = result_folder(q.out, r.run);
-  const GateLine line = run.lines(q.form)[r.layer];
+  const GateLine line = run.lines(r.form)[r.layer];
   const size_t vocab = run.language().model.config.vocab;
   std::vector<LanguageReading::Scanned> all = reading.scan(r.layer, line, [&](size_t done) {
     engine.progress({.label = "scan", .done = done, .total = vocab, .unit = "tokens"});
@@ -104,6 +107,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   const LanguageReading::LayerFidelity trust =
       reading.layer_fidelity(r.layer, line, run.inputs(r.layer, LanguageReading::kFidelityTokens));
   r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
+  r.controls = layer_controls(run, r.layer, {r.form});
   for (const LanguageReading::Scanned& s : all)
     r.tokens.push_back({.id = s.token,
                         .piece = tokenizer.piece(s.token),
@@ -116,7 +120,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
                         .r2 = trust.tokens.r2[s.token],
                         .eigenvectors_r2 = trust.tokens.eigenvectors_r2[s.token],
                         .linear_share = trust.tokens.linear_share[s.token]});
-  const std::string form = q.form == "calibrated" ? "" : "-" + q.form;
+  const std::string form = r.form == run.form("auto") ? "" : "-" + r.form;
   r.csv = folder + "/scan" + form + "-layer-" + std::to_string(r.layer + 1) + ".csv";
   write_atomic(engine.files(), r.csv, scan_table(r).csv());
   return r;

@@ -12,7 +12,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& requ
 // What the result says of the run, its data and its calibration.
 void describe(Run& run, ReadResult& result);
 
-// Error (usage) for what is neither weights nor calibrated.
+// Error (usage) for what is no form of a layer: auto, weights, scaled, calibrated.
 void check_form(const std::string& form);
 // The folder that results go to, made when it is not there.
 std::string result_folder(const std::string& out, const std::string& run);
@@ -20,14 +20,19 @@ std::string result_folder(const std::string& out, const std::string& run);
 // `top` reaches the solver where that saves work: layers so wide that few eigenpairs come much faster than
 // all.
 Wanted wanted_pairs(const GluLayerView& layer, size_t top);
-// The directions through both forms, weights first; where the two lines are the same, read once.
-struct BothForms {
-  Reading weights, calibrated;
+// The directions through every form that the run has, in the order of Run::forms; lines that are the same are
+// read once.
+struct FormReading {
+  std::string name;
+  GateLine line;
+  std::shared_ptr<const Reading> reading;  // shared by forms whose lines are the same
 };
-BothForms read_both(const GluModel& model, const Directions& directions, const GateLine& weights,
-                    const GateLine& calibrated, const Activations& activations,
-                    std::span<const uint32_t> labels, const Wanted& wanted);
+std::vector<FormReading> read_forms(Run& run, const Directions& directions, const Activations& activations,
+                                    std::span<const uint32_t> labels, const Wanted& wanted);
+const FormReading& form_called(const std::vector<FormReading>& forms, const std::string& name);
 ReadForm form_result(const std::string& name, const Reading& reading);
+// Of the forms that the result has.
+std::vector<std::string> form_names(const ReadResult& result);
 void set_directions(ReadResult& result, const std::vector<std::string>& names, Reading reading);
 
 // Writes spectra and figures as the request wants them, and notes their names in the result.

@@ -2,18 +2,35 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/run_checks.h"
+#include "glint/spectra/scaled.h"
 #include "glint/train/text_task.h"
 
 namespace glint {
 namespace {
 
-// The calibration stored in a run directory when it is that of the weights, else what `measure` gives. That
-// is stored when `data_checksum` is the data that the run was trained on; otherwise, and when it cannot be
-// written, a note; also when other linear algebra than the engine's computed the stored one.
+// Stores a calibration beside the run when `data_checksum` is the data that the run was trained on; a note
+// when it is not, and when the file cannot be written.
+void keep(const Engine& engine, const RunInfo& run, const std::string& data_checksum, const std::string& path,
+          const StoredCalibration& calibration) {
+  if (!run.data_checksum.empty() && run.data_checksum != data_checksum) {
+    engine.note("the calibration is measured on other data than the run's and is not stored");
+    return;
+  }
+  try {
+    save_calibration(engine.files(), path, calibration);
+  } catch (const Error& e) {
+    engine.note(std::string("the calibration could not be stored: ") + e.what());
+  }
+}
+
+// The calibration stored in a run directory when it is that of the weights, else what `measure` gives.
+// `complete` adds what is still missing, and says whether that was anything. A note when
+// other linear algebra than the engine's computed the stored one.
 StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
                                      const std::string& data_checksum, const std::vector<size_t>& hidden,
                                      const std::string& weights_hash,
-                                     const std::function<StoredCalibration()>& measure) {
+                                     const std::function<StoredCalibration()>& measure,
+                                     const std::function<bool(StoredCalibration&)>& complete) {
   const std::string path = run.directory + "/calibration.safetensors";
   if (exists(path)) {
     StoredCalibration stored = load_calibration(path, hidden);
@@ -22,20 +39,14 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
       if (!stored.linalg.empty() && stored.linalg != engine.linalg().description())
         engine.note("the stored calibration was computed with " + printable(stored.linalg) + ", this with " +
                     engine.linalg().description() + ": last digits differ from a calibration made anew");
+      if (complete(stored)) keep(engine, run, data_checksum, path, stored);
       return stored;
     }
     engine.note("the calibration belongs to other weights and is measured anew");
   }
   StoredCalibration measured = measure();
-  if (!run.data_checksum.empty() && run.data_checksum != data_checksum) {
-    engine.note("the calibration is measured on other data than the run's and is not stored");
-    return measured;
-  }
-  try {
-    save_calibration(engine.files(), path, measured);
-  } catch (const Error& e) {
-    engine.note(std::string("the calibration could not be stored: ") + e.what());
-  }
+  complete(measured);
+  keep(engine, run, data_checksum, path, measured);
   return measured;
 }
 
@@ -44,12 +55,18 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
 Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data)
     : engine_(engine), source_(source) {
   if (model_kind(open_run(source.run).directory) == ModelKind::language) {
+    if (source.refine)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "there is nothing to refine: a layer of a language model has no logits of its own",
+                   .where = "refine",
+                   .expected = "an image model"});
     language_ = std::make_unique<LanguageRun>(load_language_run(engine, source.run));
     reading_ = std::make_unique<LanguageReading>(language_->model, engine.compute(), engine.linalg());
     return;
   }
   image_ = std::make_unique<LoadedRun>(load_run(engine, source.run));
   reading_ = std::make_unique<ImageReading>(image_->model, engine.compute(), engine.linalg());
+  if (source.refine) check_scaled_form(reading_->layer(reading_->last()));
   if (data && (source.data.empty() ? image_->model.data : source.data) == data->name)
     images_ = std::move(data);
 }
@@ -127,19 +144,63 @@ const StoredCalibration& Run::calibration() {
   std::vector<size_t> hidden;
   for (size_t i = 0; i < reading_->layers(); i++) hidden.push_back(reading_->layer(i).hidden());
   const std::string& checksum = data_checksum();
+  const auto with_rows = [&](const auto& body) {
+    TextRows rows(language_->tokenizer.end(), language_->model.config.context);
+    return body(rows.fill_first(stories().train, LanguageReading::kCalibrationTokens));
+  };
   const auto measure = [&] {
     if (image_) return image_reading().calibrate(images().train, checksum);
-    TextRows rows(language_->tokenizer.end(), language_->model.config.context);
-    return language_reading().calibrate(rows.fill_first(stories().train, LanguageReading::kCalibrationTokens),
-                                        checksum);
+    return with_rows([&](const auto& rows) { return language_reading().calibrate(rows, checksum); });
+  };
+  const auto complete = [&](StoredCalibration& stored) {
+    bool added = false;
+    if (stored.scaled.empty() && has_scaled()) {
+      stored.scaled =
+          image_ ? image_reading().scaled_lines(images().train)
+                 : with_rows([&](const auto& rows) { return language_reading().scaled_lines(rows); });
+      added = true;
+    }
+    if (stored.refined.empty() && source_.refine) {
+      stored.refined = image_reading().refined_lines(images().train, stored.scaled);
+      added = true;
+    }
+    return added;
   };
   calibration_ = std::make_unique<StoredCalibration>(
-      stored_or_measured(engine_, info(), checksum, hidden, reading_->weights_hash(), measure));
+      stored_or_measured(engine_, info(), checksum, hidden, reading_->weights_hash(), measure, complete));
   return *calibration_;
 }
 
+bool Run::has_scaled() const { return has_scaled_form(reading_->layer(reading_->last())); }
+
+std::string Run::form(const std::string& asked) {
+  if (asked == "scaled") check_scaled_form(reading_->layer(reading_->last()));
+  if (asked != "auto") return asked;
+  if (source_.data.empty()) {
+    try {
+      data_name();
+    } catch (const Error&) {
+      return "weights";
+    }
+  }
+  return gate_info(gate()).text.parity == Parity::odd ? "scaled" : "calibrated";
+}
+
+std::vector<std::string> Run::forms() const {
+  return has_scaled() ? std::vector<std::string>{"weights", "scaled", "calibrated"}
+                      : std::vector<std::string>{"weights", "calibrated"};
+}
+
 std::vector<GateLine> Run::lines(const std::string& form) {
-  return form == "weights" ? weights_lines(*reading_) : calibration().lines;
+  if (form == "weights") return weights_lines(*reading_);
+  if (form == "calibrated") return calibration().lines;
+  if (form != "scaled")
+    throw Error({.code = ErrorCode::usage,
+                 .what = "unknown form '" + form + "'",
+                 .where = "form",
+                 .expected = suggest(form, {"weights", "scaled", "calibrated"})});
+  check_scaled_form(reading_->layer(reading_->last()));
+  return source_.refine ? calibration().refined : calibration().scaled;
 }
 
 std::vector<std::string> Run::class_names() const {

@@ -65,11 +65,12 @@ std::string printable(std::string text);
 // What to open, and the data to measure on: "" takes those that it was trained on.
 struct RunSource {
   std::string run, data = {}, data_dir = {};
+  bool refine = false;  // the scaled form refined: spectra/refine.h; image models that have that form
 };
 
 class Run {
  public:
-  // `engine` is kept. Errors as open_run. Runs on the same images share them: `data` are those of another
+  // `engine` is kept. Errors as open_run, and (usage) where there is nothing to refine. Runs on the same images share them: `data` are those of another
   // run, or null.
   Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data = nullptr);
   virtual ~Run() = default;
@@ -98,12 +99,28 @@ class Run {
   // What a layer sees on the data that readings are measured on: the test images; the first validation
   // stories, about LanguageReading::kFidelityTokens tokens.
   Activations measured(size_t layer);
+  // What it sees on data that none of those are: kFitted of the training images, evenly spaced, or tokens of
+  // the first training stories. For fits of controls.
+  static constexpr size_t kFitted = 10000;
+  Activations fitted(size_t layer);
+  // The same configuration and data with fresh weights, those of seed 0: a control. Made when it is first asked
+  // for; its calibration is measured on kTwinSamples images or tokens and is not stored.
+  static constexpr size_t kTwinSamples = 5000;
+  Run& untrained();
 
   // From calibration.safetensors of the run when that fits its weights; otherwise measured on the training
   // data and stored there when those are the run's (a note when not, and when the directory cannot be
-  // written).
+  // written). What a file of an earlier version lacks is added to it.
   const StoredCalibration& calibration();
-  // "weights" or "calibrated", of every layer.
+  // Whether the model has the scaled form: spectra/scaled.h.
+  bool has_scaled() const;
+  // The form that is meant: for "auto" the scaled one where the gate is odd, the calibrated one for other
+  // gates, and that of the weights where the data of the run are not at hand; any other name as it is. Error
+  // (usage) for "scaled" where the model has none.
+  std::string form(const std::string& asked);
+  // The forms that this model has and that data are read by: weights, scaled, calibrated.
+  std::vector<std::string> forms() const;
+  // "weights", "scaled" (refined where the source says so) or "calibrated", of every layer.
   std::vector<GateLine> lines(const std::string& form);
 
   // Image models: printable names of the classes; "3 Dress", or "3" where that is the name.
@@ -115,14 +132,20 @@ class Run {
   Matrix<float> inputs(size_t layer, size_t tokens);
 
  private:
+  struct Twin {
+    Run& of;
+  };
+  explicit Run(Twin twin);
+
   const Engine& engine_;
   RunSource source_;
   std::unique_ptr<LoadedRun> image_;
   std::unique_ptr<LanguageRun> language_;
   std::unique_ptr<GluModel> reading_;
   std::shared_ptr<const Dataset> images_;
-  std::unique_ptr<TextData> stories_;
+  std::shared_ptr<TextData> stories_;
   std::unique_ptr<StoredCalibration> calibration_;
+  std::unique_ptr<Run> untrained_;
 };
 
 }  // namespace glint

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
+#include <string>
 #include <vector>
 
 namespace glint {
@@ -9,12 +11,27 @@ namespace glint {
 // Approximate logits against the model's own, both [n, units]. With y the true and f the approximate value:
 //   r2           1 - sum (y - f)^2 / sum (y - mean_u y)^2 (1 when both sums are 0, 0 when only the second is)
 //   correlation  Pearson; over all units together after the mean of each unit is taken off (0 for a constant)
+//   r2_scaled    r2 after the form is multiplied by the one number that makes it largest
+//   even_share   Var(e) / (Var(e) + E[o^2]), e and o the even and the odd part of the layer that the form
+//                stands for, over the inputs and their mirror images: what an even form can be of it there.
+//                A residual path past the layer does not count. 1 where nobody measured it.
 struct Fidelity {
   double correlation = 0, r2 = 0;                 // all units together
   std::vector<double> unit_correlation, unit_r2;  // [units]
+  double centred_r2 = 0;                          // of the outputs of each input less their mean: what decides
   double agreement = 0;                           // share of inputs whose argmax is the model's
   double accuracy_model = 0, accuracy_form = 0;   // against the labels; 0 without labels
   size_t inputs = 0;
+  double r2_scaled = 0;
+  double even_share = 1;
+  std::vector<double> unit_even_share;  // [units], or empty
+};
+
+// What a fidelity has to be compared with before it impresses.
+struct Controls {
+  Fidelity linear;  // the layer replaced by the best linear map of its input, against the model
+  // By form: the same form of a model of the same configuration with fresh weights, against that model.
+  std::map<std::string, Fidelity> untrained;
 };
 
 }  // namespace glint

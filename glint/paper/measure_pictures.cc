@@ -135,6 +135,7 @@ void measure_explanation(Measuring& m) {
   m.check_stop("explaining a decision");
   const size_t index = clear_image(*run, "calibrated");
   ExplainRequest request;
+  request.form = "calibrated";
   request.run = run->directory(), request.index = index, request.figure = false;
   const ExplainResult result = explain(m.engine, *run, request);
   m.measured.explained = {.data = data,

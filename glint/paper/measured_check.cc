@@ -100,9 +100,11 @@ void check(const Checker& c, const Explanation& e) {
   c.length(e.class_names, e.logits.size(), "explained.class_names");
   c.length(e.probabilities, e.logits.size(), "explained.probabilities");
   c.demand(!e.classes.empty(), "explained.classes", "at least one class");
-  for (const ExplainedClass& k : e.classes)
+  for (const ExplainedClass& k : e.classes) {
+    if (!k.linear_pixels.empty()) c.length(k.linear_pixels, pixels, "explained.classes.linear_pixels");
     for (const auto* side : {&k.forward, &k.against})
       for (const ExplainedTerm& term : *side) c.length(term.pixels, pixels, "explained.classes.pixels");
+  }
 }
 
 }  // namespace

@@ -243,9 +243,9 @@ void describe(A& a, ExplainedTerm& v) {
 
 template <class A>
 void describe(A& a, ExplainedClass& v) {
-  a("name", v.name), a("logit", v.logit), a("positive", v.positive), a("negative", v.negative),
-      a("rest", v.rest);
-  a("rest_name", v.rest_name), a("forward", v.forward), a("against", v.against);
+  a("name", v.name), a("logit", v.logit), a("positive", v.positive), a("negative", v.negative);
+  a("linear", v.linear), a("beside", v.beside), a("rest", v.rest);
+  a("forward", v.forward), a("against", v.against), a("linear_pixels", v.linear_pixels);
 }
 
 // Its title and note are made by the report.

@@ -128,7 +128,7 @@ void write_explanation(const Measured& m, ReportSection& section) {
       "term that is linear in the input and belongs to no eigenvector; it can be a large part "
       "of the logit. " +
           std::string(image.constant ? "The constant is the bias of the head. " : "") +
-          "What these sums lack to the logit is the error of the form.",
+          "The rest is what the form leaves out.",
       explain_figure(e), true));
   section.blocks.push_back(
       Commands{{"glint explain " + image.run + " --index " + std::to_string(image.index)}});

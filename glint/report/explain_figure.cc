@@ -12,6 +12,18 @@ namespace {
 constexpr double kEdge = 18, kTop = 46, kInput = 168, kTile = 84, kGap = 8, kMiddle = 20;
 constexpr double kLogitRow = 19, kBar = 9, kLogitBars = 76, kColumnGap = 9, kNumberFont = 11;
 
+constexpr const char* kBeside = "bias and residual";
+
+// "3: logit +5.10 = eigenvectors +6.20 -1.30, linear part +0.10, rest +0.10".
+std::string split_text(const ExplainedClass& c) {
+  const auto part = [](const char* name, double value) {
+    return value != 0 ? ", " + std::string(name) + " " + signed_text(value) : "";
+  };
+  return c.name + ": logit " + signed_text(c.logit) + " = eigenvectors for " + signed_text(c.positive) +
+         ", against " + signed_text(c.negative) + part("linear part", c.linear) + part(kBeside, c.beside) +
+         ", rest " + signed_text(c.rest);
+}
+
 std::string to_csv(const Explanation& e) {
   std::string out = "class,side,rank,eigenvalue,projection,contribution\n";
   for (const ExplainedClass& c : e.classes) {
@@ -23,10 +35,11 @@ std::string to_csv(const Explanation& e) {
     };
     side("for", c.forward);
     side("against", c.against);
-    out += csv_field(c.name) + ",all for,,,," + number_text(c.positive) + "\n";
-    out += csv_field(c.name) + ",all against,,,," + number_text(c.negative) + "\n";
-    out += csv_field(c.name) + "," + csv_field(c.rest_name) + ",,,," + number_text(c.rest) + "\n";
-    out += csv_field(c.name) + ",logit,,,," + number_text(c.logit) + "\n";
+    const auto sum = [&](const char* what, double value) {
+      out += csv_field(c.name) + "," + what + ",,,," + number_text(value) + "\n";
+    };
+    sum("all for", c.positive), sum("all against", c.negative), sum("linear part", c.linear);
+    sum(kBeside, c.beside), sum("rest", c.rest), sum("logit", c.logit);
   }
   return out;
 }
@@ -82,8 +95,11 @@ std::string logit_bars(const Explanation& e, double x, double y, double w) {
 
 Figure explain_figure(const Explanation& e) {
   size_t forward = 1, against = 1;
-  double strongest = 0;
+  bool linear = false;
+  double strongest = 0, headings = 0;
   for (const ExplainedClass& c : e.classes) {
+    if (!c.linear_pixels.empty()) linear = true, strongest = std::max(strongest, std::fabs(c.linear));
+    headings = std::max(headings, 1.08 * svg::text_width(split_text(c), svg::kSmallFont + 1));
     forward = std::max(forward, c.forward.size());
     against = std::max(against, c.against.size());
     for (const auto* side : {&c.forward, &c.against})
@@ -95,8 +111,10 @@ Figure explain_figure(const Explanation& e) {
   const double column = std::max(kInput, logit_columns(e).around_bars() + kLogitBars),
                left = kEdge + column + 34;
   const double right_side = left + static_cast<double>(forward) * step + kMiddle;
-  const double width = std::max(right_side + static_cast<double>(against) * step + kEdge,
-                                svg::text_width(e.title, svg::kTitleFont) + 2 * kEdge);
+  const double linear_at = right_side + static_cast<double>(against) * step + kMiddle;
+  const double width =
+      std::max({linear ? linear_at + kTile + kEdge : linear_at - kMiddle + kEdge, left + headings + kEdge,
+                svg::text_width(e.title, svg::kTitleFont) + 2 * kEdge});
   const double logits_end =
       kTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
   const double body = std::max(logits_end, kTop + row_h * static_cast<double>(e.classes.size()));
@@ -109,28 +127,31 @@ Figure explain_figure(const Explanation& e) {
   out += logit_bars(e, kEdge, kTop + kInput * ratio + 24, column);
   double y = kTop;
   for (const ExplainedClass& c : e.classes) {
-    out += svg::text(left, y + 12, svg::kSmallFont + 1, "start",
-                     c.name + ": logit " + signed_text(c.logit) + "; all for " + signed_text(c.positive) +
-                         ", all against " + signed_text(c.negative) +
-                         (c.rest != 0 ? ", " + c.rest_name + " " + signed_text(c.rest) : ""),
-                     " font-weight=\"bold\"");
-    const auto side = [&](double x, const std::vector<ExplainedTerm>& terms, double t) {
-      const std::string color = hex_color(diverging_color(t));
+    out += svg::text(left, y + 12, svg::kSmallFont + 1, "start", split_text(c), " font-weight=\"bold\"");
+    const double below = y + 22 + tile_h + kBar + 29;
+    const auto tile = [&](double x, const std::vector<double>& pixels, double contribution) {
+      const std::string color = hex_color(diverging_color(contribution < 0 ? -1 : 1));
+      out += signed_image(x, y + 22, kTile, tile_h, pixels, e.size);
+      const double length = strongest > 0 ? std::fabs(contribution) / strongest * kTile : 0;
+      out += svg::rect(x, y + 22 + tile_h + 3, length, kBar, "fill=\"" + color + "\"");
+      out += svg::text(x, y + 22 + tile_h + kBar + 16, svg::kSmallFont, "start", signed_text(contribution),
+                       " font-weight=\"bold\" fill=\"" + color + "\"");
+    };
+    const auto side = [&](double x, const std::vector<ExplainedTerm>& terms) {
       for (const ExplainedTerm& term : terms) {
-        out += signed_image(x, y + 22, kTile, tile_h, term.pixels, e.size);
-        const double length = strongest > 0 ? std::fabs(term.contribution) / strongest * kTile : 0;
-        out += svg::rect(x, y + 22 + tile_h + 3, length, kBar, "fill=\"" + color + "\"");
-        out += svg::text(x, y + 22 + tile_h + kBar + 16, svg::kSmallFont, "start",
-                         signed_text(term.contribution), " font-weight=\"bold\" fill=\"" + color + "\"");
-        const double below = y + 22 + tile_h + kBar + 29;
+        tile(x, term.pixels, term.contribution);
         out += svg::text(x, below, 10, "start", "\u03bb " + signed_text(term.eigenvalue), faint());
         out += svg::text(x, below + 12, 10, "start", "v\u00b7x " + fixed_text(std::fabs(term.projection), 2),
                          faint());
         x += step;
       }
     };
-    side(left, c.forward, 1);
-    side(right_side, c.against, -1);
+    side(left, c.forward);
+    side(right_side, c.against);
+    if (!c.linear_pixels.empty()) {
+      tile(linear_at, c.linear_pixels, c.linear);
+      out += svg::text(linear_at, below, 10, "start", "linear part", faint());
+    }
     y += row_h;
   }
   out += color_bar(kEdge + 20, body + 8, 110);

@@ -1,5 +1,5 @@
 // One input explained: what the model makes of it, and the eigenvectors that speak for and against each
-// class, with what each contributes.
+// class, with what each contributes, beside what is not theirs: the linear part and the rest.
 #pragma once
 
 #include "glint/report/signed_picture.h"
@@ -15,9 +15,13 @@ struct ExplainedTerm {
 struct ExplainedClass {
   std::string name;
   double logit = 0;
-  double positive = 0, negative = 0, rest = 0;  // sums of all terms; rest: linear part, constant, residual
+  // They add up to the logit:
+  double positive = 0, negative = 0;  // all eigenvectors for, and against
+  double linear = 0;                  // the linear part of the form
+  double beside = 0;                  // what is no part of the layer: the head's bias and the residual path
+  double rest = 0;                    // what the form leaves out
   std::vector<ExplainedTerm> forward, against;  // strongest first
-  std::string rest_name = "rest";               // what `rest` is of this form: "linear part"
+  std::vector<double> linear_pixels = {};       // the picture of the linear part; empty: it has none
 };
 
 struct Explanation {
@@ -30,7 +34,7 @@ struct Explanation {
   std::vector<ExplainedClass> classes;  // those explained
 };
 
-// The CSV has a line a term: class, side, rank, eigenvalue, projection, contribution.
+// The CSV has one line per term: class, side, rank, eigenvalue, projection, contribution; then the sums.
 Figure explain_figure(const Explanation& explanation);
 
 }  // namespace glint

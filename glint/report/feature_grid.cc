@@ -25,6 +25,10 @@ std::string to_csv(const FeatureGrid& grid) {
   for (const FeatureRow& row : grid.rows) {
     side(row, "positive", row.positive);
     side(row, "negative", row.negative);
+    if (row.linear.empty()) continue;
+    out += csv_field(row.name) + ",linear,,";
+    for (const double p : row.linear) out += "," + float_text(p);
+    out += '\n';
   }
   return out;
 }
@@ -32,11 +36,12 @@ std::string to_csv(const FeatureGrid& grid) {
 }  // namespace
 
 Figure feature_grid(const FeatureGrid& grid) {
-  size_t positive = 0, negative = 0;
+  size_t positive = 0, negative = 0, linear = 0;
   double names = svg::text_width("unit", svg::kLabelFont);
   for (const FeatureRow& row : grid.rows) {
     positive = std::max(positive, row.positive.size());
     negative = std::max(negative, row.negative.size());
+    if (!row.linear.empty()) linear = 1;
     names = std::max({names, svg::text_width(row.name, svg::kLabelFont), svg::text_width(row.note, 11)});
   }
   const double tile_h =
@@ -45,7 +50,8 @@ Figure feature_grid(const FeatureGrid& grid) {
   const double step = kTile + kGap, row_h = tile_h + kCaption + kGap;
   const double left = kEdge + names + 14;
   const double right_side = left + static_cast<double>(positive) * step + kMiddle;
-  const double pictures_end = right_side + static_cast<double>(negative) * step;
+  const double linear_at = right_side + static_cast<double>(negative) * step + (negative ? kMiddle : 0);
+  const double pictures_end = linear ? linear_at + step : linear_at - (negative ? kMiddle : 0);
   const double text_end = 2 * kEdge + std::max(svg::kBold * svg::text_width(grid.title, svg::kTitleFont),
                                                0.95 * svg::text_width(grid.note, 11) + 172);
   const double width = std::max({pictures_end + kEdge, text_end, 320.0});
@@ -64,6 +70,7 @@ Figure feature_grid(const FeatureGrid& grid) {
   };
   heading(left, positive, positive > 1 ? "positive: for the unit" : "for", 1);
   heading(right_side, negative, negative > 1 ? "negative: against it" : "against", -1);
+  heading(linear_at, linear, "linear part", 0.5);
 
   double y = kTop;
   for (const FeatureRow& row : grid.rows) {
@@ -80,6 +87,10 @@ Figure feature_grid(const FeatureGrid& grid) {
     };
     side(left, row.positive);
     side(right_side, row.negative);
+    if (!row.linear.empty()) {
+      out += signed_image(linear_at, y, kTile, tile_h, row.linear, grid.size);
+      out += svg::text(linear_at + kTile / 2, y + tile_h + 13, 11, "middle", row.linear_note);
+    }
     y += row_h;
   }
   out += color_bar(kEdge + 20, bottom + 8, 110);

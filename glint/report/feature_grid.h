@@ -1,5 +1,6 @@
-// Eigenvectors as pictures in a grid: a row a unit, its strongest with positive eigenvalues on the left (they
-// speak for it), with negative ones on the right (they speak against it).
+// Eigenvectors as pictures in a grid: one row per unit, its strongest with positive eigenvalues on the left
+// (they speak for it), with negative ones on the right (they speak against it), and at the end the linear
+// part, which belongs to none of them.
 #pragma once
 
 #include "glint/report/signed_picture.h"
@@ -10,6 +11,8 @@ struct FeatureRow {
   std::string name;
   std::string note = {};                          // small, below the name
   std::vector<SignedPicture> positive, negative;  // strongest first
+  std::vector<double> linear = {};                // the picture of the linear part; empty: it has none
+  std::string linear_note = {};                   // below it
 };
 
 struct FeatureGrid {
@@ -19,7 +22,7 @@ struct FeatureGrid {
   std::vector<FeatureRow> rows;
 };
 
-// The CSV has a line a picture: unit, sign, rank, eigenvalue and the pixels.
+// The CSV has one line per picture: unit, sign (positive, negative, linear), rank, eigenvalue and the pixels.
 Figure feature_grid(const FeatureGrid& grid);
 
 }  // namespace glint

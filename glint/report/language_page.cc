@@ -26,6 +26,8 @@ ordered_json form_json(const LanguagePageForm& form) {
     if (!line.shift.empty()) l["shift"] = packed_floats(line.shift, {line.shift.size()});
     l["fidelity"] = {{"correlation", line.correlation},
                      {"r2", line.r2},
+                     {"r2Scaled", line.r2_scaled},
+                     {"evenShare", line.even_share},
                      {"eigenvectorsR2", line.eigenvectors_r2},
                      {"linearShare", line.linear_share},
                      {"inputs", line.inputs}};
@@ -55,6 +57,9 @@ std::string data_json(const LanguagePageData& data, bool half) {
   run["sample"] = data.sample;
   run["forms"] = ordered_json::array();
   for (const LanguagePageForm& form : data.forms) run["forms"].push_back(form_json(form));
+  run["controls"] = ordered_json::array();
+  for (const Controls& layer : data.controls) run["controls"].push_back(page_controls(layer, false));
+  if (!data.form.empty()) run["form"] = data.form;
   run["run"] = ordered_json(data.run);
   run["metrics"] = ordered_json(data.metrics);
   ordered_json j;

@@ -17,13 +17,14 @@ struct LanguagePageLine {
   // All directions of the residual stream together: the whole form, its eigenvectors alone, and the share of
   // its linear part in its variance.
   double correlation = 0, r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  double r2_scaled = 0, even_share = 1;  // as in model/fidelity.h
   // [vocab]: the same of the layer's output along a token's unembedding.
   std::vector<double> token_r2, token_eigenvectors_r2, token_linear_share;
   size_t inputs = 0;  // tokens it was measured at
 };
 
 struct LanguagePageForm {
-  std::string name;                     // "weights", "calibrated"
+  std::string name;                     // "weights", "scaled", "calibrated"
   std::vector<LanguagePageLine> lines;  // one a layer
 };
 
@@ -37,6 +38,8 @@ struct LanguagePageData {
   std::string tokenizer_model;  // the bytes of the file
   std::string sample;           // a sentence to begin with
   std::vector<LanguagePageForm> forms;
+  std::vector<Controls> controls;  // one per layer
+  std::string form = {};      // the one of them to begin with; "": the last
   double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
   Json run = Json::object();  // run.json
   std::vector<Json> metrics;  // the lines of metrics.jsonl

@@ -7,10 +7,10 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
+#include "glint/base/text.h"
 #include "glint/model/model_file.h"
 #include "glint/report/gate_table.h"
 #include "glint/report/page_pack.h"
-#include "glint/base/text.h"
 
 namespace glint {
 namespace {
@@ -23,6 +23,11 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["name"] = form.name;
   j["gain"] = packed_floats(form.gain, {form.gain.size()});
   if (!form.shift.empty()) j["shift"] = packed_floats(form.shift, {form.shift.size()});
+  if (!form.slope.empty()) {
+    j["slope"] = packed_floats(form.slope, {form.slope.size()});
+    j["power"] = form.power;
+    j["size"] = form.size;
+  }
   j["below"] = ordered_json::array();
   for (const std::vector<double>& gain : form.below) j["below"].push_back(packed_floats(gain, {gain.size()}));
   j["values"] = packed_floats(form.values.span(), {classes, width});
@@ -30,11 +35,21 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   if (!form.pictures.span().empty())
     j["pictures"] =
         packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
+  if (!form.linear.span().empty()) j["linear"] = packed_json(pack_f32(form.linear.span(), {classes, width}));
+  if (!form.linear_pictures.span().empty())
+    j["linearPictures"] =
+        packed_json(pack_u8(form.linear_pictures.span(), {classes, form.linear_pictures.cols()}));
+  j["quadraticShare"] = form.quadratic_share;
+  j["linearShare"] = form.linear_share;
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
   const Fidelity& f = form.fidelity;
   j["fidelity"] = {{"correlation", f.correlation},
                    {"r2", f.r2},
+                   {"r2Scaled", f.r2_scaled},
+                   {"centredR2", f.centred_r2},
+                   {"evenShare", f.even_share},
+                   {"unitEvenShare", f.unit_even_share},
                    {"agreement", f.agreement},
                    {"accuracyModel", f.accuracy_model},
                    {"accuracyForm", f.accuracy_form},
@@ -42,6 +57,22 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
                    {"inputs", f.inputs}};
   return j;
 }
+
+}  // namespace
+
+ordered_json page_controls(const Controls& controls, bool decisions) {
+  const auto control = [&](const Fidelity& f) {
+    ordered_json j = {{"r2", f.r2}, {"r2Scaled", f.r2_scaled}};
+    if (decisions)
+      j["centredR2"] = f.centred_r2, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
+    return j;
+  };
+  ordered_json j = {{"linear", control(controls.linear)}, {"untrained", ordered_json::object()}};
+  for (const auto& [form, f] : controls.untrained) j["untrained"][form] = control(f);
+  return j;
+}
+
+namespace {
 
 ordered_json run_json(const PageRun& run, bool half) {
   const ClassifierParams params = classifier_params(run.config);
@@ -58,6 +89,8 @@ ordered_json run_json(const PageRun& run, bool half) {
   j["forms"] = ordered_json::array();
   for (const PageForm& form : run.forms)
     j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
+  j["controls"] = page_controls(run.controls, true);
+  if (!run.form.empty()) j["form"] = run.form;
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
   j["usual"] = {{"means", packed_json(pack_f32(run.usual_means.span(),
                                                {run.usual_means.rows(), run.usual_means.cols()}))},

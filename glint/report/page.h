@@ -16,11 +16,15 @@
 
 namespace glint {
 
-// A reading of the last layer as a quadratic form: gate(l) ~ gain l + shift for every hidden unit.
+// A reading of the last layer as a quadratic form: gate(l) ~ gain l + shift for every hidden unit. With
+// slopes the gain depends on the size s of the layer's input, gain / (1 + (slope s)^power)^(1/power), and
+// what is decomposed is the form at s = `size`.
 struct PageForm {
-  std::string name;                        // "weights", "calibrated"
+  std::string name;                        // "weights", "scaled", "calibrated"
   std::vector<double> gain;                // [hidden]
   std::vector<double> shift;               // [hidden], or empty: all 0
+  std::vector<double> slope = {};          // [hidden], or empty: the gain is the same for every input
+  double power = 1, size = 0;              // with slopes
   std::vector<std::vector<double>> below;  // gains of the layers below the last, the first layer first
   Matrix<double> values;                   // [classes, width], each row descending
   Matrix<float> vectors;  // [classes * 2 strongest, width]: the first of `values`, then the last
@@ -30,6 +34,11 @@ struct PageForm {
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   Fidelity fidelity;              // over the test images
+  // Of the linear part, empty where the form has none: the vectors [classes, width] and, for models of several
+  // layers, their pictures as above. The shares of eigenvectors and linear part in the variance of the form.
+  Matrix<float> linear;
+  Matrix<uint8_t> linear_pictures;
+  std::vector<double> quadratic_share, linear_share;  // [classes]
 };
 
 struct PageRun {
@@ -40,6 +49,8 @@ struct PageRun {
   std::vector<std::string> class_names;
   std::vector<float> weights;  // the flat buffer of model/params.h
   std::vector<PageForm> forms;
+  Controls controls;          // of the forms, over the test images
+  std::string form = {};      // the one of them to begin with; "": the last
   size_t strongest = 0;       // eigenvectors kept on either side
   Matrix<float> logits;       // [images, classes], the program's own
   // Where inputs of the last layer usually are: the means of the classes [.., width], and how far from the
@@ -73,6 +84,9 @@ struct Page {
 // Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte,
 // and for models that do not read pictures.
 Page make_page(const PageData& data, size_t max_bytes);
+
+// Controls as a page holds them; agreement and accuracy only of decisions.
+nlohmann::ordered_json page_controls(const Controls& controls, bool decisions);
 
 // The files of web/, built into the library.
 struct WebFile {

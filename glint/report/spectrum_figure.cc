@@ -72,7 +72,8 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   // A model of vectors or of text has no pictures: then there is nothing that a scale of colours could belong
   // to.
   const bool pictures = !plot.size.empty();
-  const size_t columns = std::max<size_t>({plot.positive.size(), plot.negative.size(), 1});
+  const size_t columns =
+      std::max<size_t>({plot.positive.size(), plot.negative.size(), 1}) + (plot.linear.empty() ? 0 : 1);
   const double tile_h =
       plot.size.width ? kTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
                       : kTile;
@@ -101,6 +102,12 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   };
   if (pictures && !plot.positive.empty()) side(kTop + 8, plot.positive, "positive: for", 1);
   if (pictures && !plot.negative.empty()) side(kTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (pictures && !plot.linear.empty()) {
+    const double x = kPlotWidth + 18 + static_cast<double>(columns - 1) * (kTile + kGap);
+    out += svg::text(x, kTop + 20, svg::kSmallFont, "start", "linear part", " font-weight=\"bold\"");
+    out += signed_image(x, kTop + 28, kTile, tile_h, plot.linear, plot.size);
+    out += svg::text(x + kTile / 2, kTop + 42 + tile_h, 11, "middle", plot.linear_note);
+  }
   if (!plot.note.empty())
     out += svg::text(18, height - 16, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
   if (pictures) out += color_bar(kPlotWidth + 38, height - 34 - own_line, 110);

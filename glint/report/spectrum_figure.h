@@ -14,6 +14,8 @@ struct SpectrumPlot {
   std::vector<uint32_t> groups;  // equal for near-equal neighbours, whose vectors are not single directions
   PictureSize size;
   std::vector<SignedPicture> positive, negative;  // strongest first
+  std::vector<double> linear = {};                // the picture of the linear part; empty: it has none
+  std::string linear_note = {};                   // below it
 };
 // The CSV has a line an eigenvalue: rank, eigenvalue, group, and how many share the group.
 Figure spectrum_figure(const SpectrumPlot& plot);

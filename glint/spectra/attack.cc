@@ -22,8 +22,8 @@ std::vector<double> truncated_gradient(const Spectrum& s, std::span<const uint32
 }
 
 std::vector<double> with_gains(std::span<const double> q, const GateLine& line) {
-  std::vector<double> out(q.size());
-  for (size_t h = 0; h < q.size(); h++) out[h] = q[h] * line.gain[h];
+  std::vector<double> out = at_size(line, line.size).gain;
+  for (size_t h = 0; h < q.size(); h++) out[h] *= q[h];
   return out;
 }
 

@@ -1,5 +1,5 @@
-// The lines that stand for the gates of a layer in its calibrated form, measured once on data and stored
-// beside the model.
+// The lines that stand for the gates of a layer in its calibrated form, and the file that keeps them beside
+// the model together with those of the scaled form (spectra/scaled.h). All are measured once, on data.
 //
 //   gain    a unit's own line through 0, each point weighted by r^2, as its error enters the output:
 //           gain = E[r^2 gate(l) l] / E[r^2 l^2]
@@ -38,6 +38,9 @@ struct StoredCalibration {
   uint64_t inputs = 0;      // how many samples
   std::vector<GateLine> lines;
   std::vector<Calibration> kinds;
+  // Empty where the model has no such form, or nobody has asked for it yet.
+  std::vector<GateLine> scaled = {};
+  std::vector<GateLine> refined = {};  // the scaled form after spectra/refine.h
   std::string linalg =
       {};              // what computed it, as LinearAlgebra::description; "" in files of earlier versions
   bool sealed = true;  // false: from a file of an earlier version, without a checksum

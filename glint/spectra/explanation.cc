@@ -13,12 +13,14 @@ FormSums sums(const UnitForm& form, std::span<const double> x, double residual_l
 }  // namespace
 
 const FormSums& sums_of(const ClassExplanation& e, FormKind form) {
+  if (form == FormKind::scaled) return e.scaled.value();
   return form == FormKind::weights ? e.weights : form == FormKind::local ? e.local : e.calibrated;
 }
 
 std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& a, size_t row,
                                               const GateLine& calibrated, std::span<const size_t> classes,
-                                              FormKind chosen) {
+                                              FormKind chosen, const GateLine* scaled) {
+  assert(chosen != FormKind::scaled || scaled);
   const GluLayerView layer = reading.layer(reading.last());
   const Directions all = reading.classes();
   Matrix<double> weights(classes.size(), all.weights.cols());
@@ -33,7 +35,8 @@ std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const
     return unit_forms(reading.linalg(), reading.pool(), layer, line, weights, constants);
   };
   std::vector<UnitForm> by_weights = forms(weights_form(layer)), by_calibration = forms(calibrated),
-                        by_local = forms(local_form(layer, x));
+                        by_local = forms(local_form(layer, x)), by_size;
+  if (scaled) by_size = forms(at_size(*scaled, input_size(input)));
   std::vector<ClassExplanation> out(classes.size());
   for (size_t i = 0; i < classes.size(); i++) {
     ClassExplanation& c = out[i];
@@ -43,9 +46,11 @@ std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const
     c.weights = sums(by_weights[i], x, residual);
     c.calibrated = sums(by_calibration[i], x, residual);
     c.local = sums(by_local[i], x, residual);
-    std::vector<UnitForm>& from = chosen == FormKind::weights ? by_weights
-                                  : chosen == FormKind::local ? by_local
-                                                              : by_calibration;
+    if (scaled) c.scaled = sums(by_size[i], x, residual);
+    std::vector<UnitForm>& from = chosen == FormKind::weights  ? by_weights
+                                  : chosen == FormKind::scaled ? by_size
+                                  : chosen == FormKind::local  ? by_local
+                                                               : by_calibration;
     c.form = std::move(from[i]);
     c.terms = contributions(c.form.spectrum, x);
     const Spectrum& s = c.form.spectrum;

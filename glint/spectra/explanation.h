@@ -1,5 +1,7 @@
-// One input read through the three forms, class by class.
+// One input read through every form, class by class.
 #pragma once
+
+#include <optional>
 
 #include "glint/spectra/image_reading.h"
 
@@ -17,18 +19,22 @@ struct ClassExplanation {
   size_t index = 0;
   double logit = 0;
   FormSums weights, calibrated, local;
-  UnitForm form;                    // the chosen form, whole
+  std::optional<FormSums> scaled =
+      {};         // with the gains of the input's own size; none where there is no such form
+  UnitForm form;  // the chosen form, whole
   std::vector<double> projections;  // [k]: v . x, with a bias v . (x, 1)
   std::vector<double> terms;        // [k]: value (v . x)^2
 };
 
-enum class FormKind { weights, calibrated, local };
+enum class FormKind { weights, scaled, calibrated, local };
 
 const FormSums& sums_of(const ClassExplanation& explanation, FormKind form);
 
-// Classes of the model at the last layer; the input is row `row` of the activations of that layer.
+// Classes of the model at the last layer; the input is row `row` of the activations of that layer. The lines
+// are those of the last layer; `scaled` may be null unless it is chosen.
 std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& activations,
                                               size_t row, const GateLine& calibrated,
-                                              std::span<const size_t> classes, FormKind chosen);
+                                              std::span<const size_t> classes, FormKind chosen,
+                                              const GateLine* scaled = nullptr);
 
 }  // namespace glint

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numeric>
 
 #include "glint/spectra/lanczos.h"
 #include "glint/spectra/tiles.h"
@@ -24,7 +25,7 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
     tile_pre_activations(linalg, layer, x.row_range(first, rows), memory[worker]);
     Matrix<double>& y = hidden[worker];
     if (y.rows() != rows) y = Matrix<double>(rows, layer.hidden());
-    activate(memory[worker], y);
+    activate(x.row_range(first, rows), memory[worker], y);
     const MatrixView<double> o = out.view().row_range(first, rows);
     for (size_t i = 0; i < rows && !constants.empty(); i++)
       std::copy(constants.begin(), constants.end(), o.row_ptr(i));
@@ -47,7 +48,36 @@ std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& po
 
 }  // namespace
 
-GateLine weights_form(const GluLayerView& layer) { return {std::vector<double>(layer.hidden(), 1.0), {}}; }
+double input_size(std::span<const float> x) {
+  double squares = 0;
+  for (const float e : x) squares += static_cast<double>(e) * static_cast<double>(e);
+  return std::sqrt(squares);
+}
+
+double input_size(std::span<const double> x) {
+  double squares = 0;
+  for (const double e : x) squares += e * e;
+  return std::sqrt(squares);
+}
+
+GateLine at_size(const GateLine& line, double s) {
+  GateLine plain{.gain = line.gain, .shift = line.shift};
+  for (size_t h = 0; h < line.slope.size(); h++)
+    plain.gain[h] /= gate_code::shrink(line.slope[h] * s, line.power);
+  return plain;
+}
+
+GateLine without_shift(GateLine line) {
+  line.shift.clear();
+  return line;
+}
+
+GateLine weights_form(const GluLayerView& layer) {
+  // Where gate(l) - gate(-l) = l, half of l is the gate's odd part, and with it the form the layer's even
+  // part.
+  const bool half = gate_info(layer.gate.kind).text.parity == Parity::half_linear;
+  return {.gain = std::vector<double>(layer.hidden(), half ? 0.5 : 1.0)};
+}
 
 GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
   const GateInfo& gate = gate_info(layer.gate.kind);
@@ -65,9 +95,10 @@ GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
 }
 
 std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 const GateLine& line, ConstMatrixView<double> weights,
+                                 const GateLine& any_size, ConstMatrixView<double> weights,
                                  std::span<const float> constants, const Wanted& wanted) {
   const size_t h = layer.hidden(), d = layer.inputs();
+  const GateLine line = at_size(any_size, any_size.size);
   assert(weights.cols() == h && line.gain.size() == h && (line.shift.empty() || line.shift.size() == h));
   Matrix<double> q(weights.rows(), h);
   for (size_t u = 0; u < q.rows(); u++)
@@ -91,6 +122,23 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
     if (!all_finite(f.linear)) throw_overflow("the linear part of a form");
   }
   return forms;
+}
+
+double mean_alike(std::span<const UnitForm> a, std::span<const UnitForm> b) {
+  assert(a.size() == b.size());
+  double sum = 0;
+  size_t count = 0;
+  for (size_t u = 0; u < a.size(); u++) {
+    const BothEnds x = both_ends(a[u].spectrum.values, 1), y = both_ends(b[u].spectrum.values, 1);
+    for (const auto side : {&BothEnds::positive, &BothEnds::negative}) {
+      if ((x.*side).empty() || (y.*side).empty()) continue;
+      const std::span<const double> v = a[u].spectrum.vectors.view().row((x.*side)[0]),
+                                    w = b[u].spectrum.vectors.view().row((y.*side)[0]);
+      sum += std::fabs(std::inner_product(v.begin(), v.end(), w.begin(), 0.0));
+      count++;
+    }
+  }
+  return count ? sum / static_cast<double>(count) : 1;
 }
 
 UnitForm strongest_terms(UnitForm form, size_t k) {
@@ -132,25 +180,29 @@ double form_value(const UnitForm& form, std::span<const double> x) {
 Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                              ConstMatrixView<double> weights, ConstMatrixView<float> x,
                              std::span<const float> constants) {
-  return outputs(linalg, pool, layer, weights, x, constants, [&](const TileMemory& tile, Matrix<double>& y) {
+  const auto activate = [&](ConstMatrixView<float>, const TileMemory& tile, Matrix<double>& y) {
     with_gate(layer.gate, [&](auto gate) {
       for (size_t i = 0; i < y.size(); i++)
         y.data()[i] = static_cast<double>(gate(tile.l.data()[i])) * static_cast<double>(tile.r.data()[i]);
     });
-  });
+  };
+  return outputs(linalg, pool, layer, weights, x, constants, activate);
 }
 
 Matrix<double> form_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                             const GateLine& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
                             std::span<const float> constants) {
-  return outputs(linalg, pool, layer, weights, x, constants, [&](const TileMemory& tile, Matrix<double>& y) {
-    for (size_t i = 0; i < y.rows(); i++)
+  const auto activate = [&](ConstMatrixView<float> inputs, const TileMemory& tile, Matrix<double>& y) {
+    for (size_t i = 0; i < y.rows(); i++) {
+      const GateLine own = line.slope.empty() ? GateLine() : at_size(line, input_size(inputs.row(i)));
+      const std::vector<double>& gain = line.slope.empty() ? line.gain : own.gain;
       for (size_t j = 0; j < y.cols(); j++) {
         const double shift = line.shift.empty() ? 0 : line.shift[j];
-        y(i, j) =
-            (line.gain[j] * static_cast<double>(tile.l(i, j)) + shift) * static_cast<double>(tile.r(i, j));
+        y(i, j) = (gain[j] * static_cast<double>(tile.l(i, j)) + shift) * static_cast<double>(tile.r(i, j));
       }
-  });
+    }
+  };
+  return outputs(linalg, pool, layer, weights, x, constants, activate);
 }
 
 }  // namespace glint

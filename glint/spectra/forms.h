@@ -1,9 +1,11 @@
-// Three readings of a gated layer as a quadratic form of its input. Each replaces the gate of hidden unit h
+// Four readings of a gated layer as a quadratic form of its input. Each replaces the gate of hidden unit h
 // by a line, gate(l) ~ gain_h l + shift_h, so that an output with hidden weights q becomes
 //
 //   value(x) = x' Q x + w . x + constant,   Q from the weights gain_h q_h,   w = sum_h shift_h q_h R_h
 //
-//   weights     gain 1, shift 0: the paper's form; exact when the gate is the identity
+//   weights     shift 0, from the weights alone. Odd gates (identity, SQS): gain 1, the paper's form, exact
+//               for the identity. ReLU, GELU, SiLU: gain 1/2, the even part of the layer, exactly (even.h)
+//   scaled      no shift, and a gain that depends on the size of the input: spectra/scaled.h
 //   calibrated  the line that serves best over data: spectra/calibration.h
 //   local       the line through the point of one input: the value at that input is the model's own
 #pragma once
@@ -16,9 +18,22 @@
 namespace glint {
 
 struct GateLine {
-  std::vector<double> gain;   // [h]
-  std::vector<double> shift;  // [h], or empty: all 0
+  std::vector<double> gain;        // [h]
+  std::vector<double> shift = {};  // [h], or empty: all 0
+  // [h], or empty: the gain is the same for every input. Otherwise, for an input of size s,
+  //   gain_h(s) = gain_h / (1 + (slope_h s)^power)^(1/power)
+  std::vector<double> slope = {};
+  double power = 1;
+  double size = 0;  // where spectra are drawn: the median of s over data; 0 where there is no slope
 };
+
+// s of one input of a layer: its Euclidean length, without the 1 that biases append.
+double input_size(std::span<const float> x);
+double input_size(std::span<const double> x);
+// The line of inputs of size s, with plain gains.
+GateLine at_size(const GateLine& line, double s);
+// The form without its linear part: the eigenvectors alone.
+GateLine without_shift(GateLine line);
 
 GateLine weights_form(const GluLayerView& layer);
 
@@ -43,10 +58,15 @@ struct Wanted {
   double gap = kDefaultGap;
 };
 
-// A form for every row of the hidden weights [units, h]; constants [units] or empty.
+// A form for every row of the hidden weights [units, h]; constants [units] or empty. Gains that depend on the
+// input's size are taken at the size of the line.
 std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                  const GateLine& line, ConstMatrixView<double> weights,
                                  std::span<const float> constants = {}, const Wanted& wanted = {});
+
+// How alike the strongest eigenvectors of two forms of each output are: |cos| of the first above 0 and of the
+// first below 0, mean over the outputs.
+double mean_alike(std::span<const UnitForm> a, std::span<const UnitForm> b);
 
 // A form with only its k terms of the largest |value|; all when it has no more.
 UnitForm strongest_terms(UnitForm form, size_t k);
@@ -57,7 +77,8 @@ std::vector<double> contributions(const Spectrum& spectrum, std::span<const doub
 // Their sum with the linear part and the constant.
 double form_value(const UnitForm& form, std::span<const double> x);
 
-// Outputs [n, units] of the layer itself and of a form of it, for inputs x [n, d]. Pre-activations in float,
+// Outputs [n, units] of the layer itself and of a form of it, for inputs x [n, d], each with the gains of its
+// own size. Pre-activations in float,
 // as the model computes them; sums over hidden units in double. These and all readings: Error (numeric) when
 // a number overflows.
 Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,

@@ -5,12 +5,10 @@
 #include <cmath>
 
 #include "glint/base/finite.h"
+#include "glint/spectra/even.h"
 
 namespace glint {
 namespace {
-
-// The eigenvectors of a form without its linear part.
-GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
 
 bool has_shift(const GateLine& line) {
   return std::any_of(line.shift.begin(), line.shift.end(), [](double v) { return v != 0; });
@@ -22,12 +20,6 @@ Matrix<double> widened(const Matrix<float>& m) {
   return out;
 }
 
-// What the directions are measured against.
-Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Activations& a) {
-  if (d.decisions) return widened(a.logits);
-  return layer_outputs(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs, d.constants);
-}
-
 Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateLine& line,
                           const Activations& a) {
   Matrix<double> out = form_outputs(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
@@ -37,22 +29,39 @@ Matrix<double> outputs_of(const GluModel& model, const Directions& d, const Gate
   return out;
 }
 
-// Per column: cov(form - squared, form) / var(form).
-std::vector<double> linear_shares(const Matrix<double>& form, const Matrix<double>& squared) {
+// The fidelity of a form, with the even share of the layer.
+Fidelity with_even_share(Fidelity f, const EvenShare& even) {
+  f.even_share = even.all, f.unit_even_share = even.unit;
+  return f;
+}
+
+EvenShare even_share_of(const GluModel& model, const Directions& d, const Activations& a) {
+  return even_share(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs);
+}
+
+Matrix<double> difference(const Matrix<double>& a, const Matrix<double>& b) {
+  Matrix<double> out = a;
+  for (size_t i = 0; i < b.size(); i++) out.data()[i] -= b.data()[i];
+  return out;
+}
+
+// Per column: cov(part, form) / var(form), and `none` for a constant form.
+std::vector<double> shares(const Matrix<double>& part, const Matrix<double>& form, double none) {
   const size_t n = form.rows();
-  std::vector<double> shares;
+  std::vector<double> out;
   for (size_t u = 0; u < form.cols(); u++) {
-    double mean = 0, linear_mean = 0, part = 0, whole = 0;
-    for (size_t r = 0; r < n; r++) mean += form(r, u), linear_mean += form(r, u) - squared(r, u);
-    mean /= static_cast<double>(n), linear_mean /= static_cast<double>(n);
+    double mean = 0, part_mean = 0, together = 0, whole = 0;
+    for (size_t r = 0; r < n; r++) mean += form(r, u), part_mean += part(r, u);
+    mean /= static_cast<double>(n), part_mean /= static_cast<double>(n);
     for (size_t r = 0; r < n; r++) {
       const double centred = form(r, u) - mean;
-      part += (form(r, u) - squared(r, u) - linear_mean) * centred;
+      together += (part(r, u) - part_mean) * centred;
       whole += centred * centred;
     }
-    shares.push_back(whole > 0 ? part / whole : 0);
+    out.push_back(whole > 0 ? together / whole : none);
   }
-  return shares;
+  if (!all_finite(out)) throw_overflow("the parts of a form");
+  return out;
 }
 
 }  // namespace
@@ -107,29 +116,38 @@ std::vector<GateLine> weights_lines(const GluModel& model) {
   return lines;
 }
 
+Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Activations& a) {
+  if (d.decisions) return widened(a.logits);
+  return layer_outputs(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs, d.constants);
+}
+
 Reading read(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
              std::span<const uint32_t> labels, const Wanted& wanted) {
   const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
+  const EvenShare even = even_share_of(model, d, a);
   Reading out{.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
                                   d.constants, wanted),
-              .fidelity = fidelity(own, form, labels),
+              .fidelity = with_even_share(fidelity(own, form, labels), even),
               .eigenvectors = {},
-              .linear_share = std::vector<double>(d.count())};
+              .linear_share = std::vector<double>(d.count()),
+              .quadratic_share = std::vector<double>(d.count(), 1.0)};
+  const Matrix<double> past = d.decisions ? a.residual_logits : Matrix<double>();
   if (!has_shift(line)) {
     out.eigenvectors = out.fidelity;
+    if (past.size()) out.quadratic_share = shares(difference(form, past), form, 1);
     return out;
   }
   const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
-  out.eigenvectors = fidelity(own, squared, labels);
-  out.linear_share = linear_shares(form, squared);
-  if (!all_finite(out.linear_share))
-    throw_overflow("the linear part of layer " + std::to_string(d.layer + 1));
+  out.eigenvectors = with_even_share(fidelity(own, squared, labels), even);
+  out.linear_share = shares(difference(form, squared), form, 0);
+  out.quadratic_share = shares(difference(squared, past), form, 1);
   return out;
 }
 
 Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
                        std::span<const uint32_t> labels) {
-  return fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels);
+  return with_even_share(fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels),
+                         even_share_of(model, d, a));
 }
 
 LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,

@@ -64,18 +64,23 @@ class GluModel {
   Directions hidden_unit(size_t layer, size_t unit) const;
 };
 
-// gain 1, shift 0 for every layer.
+// The form of the weights for every layer.
 std::vector<GateLine> weights_lines(const GluModel& model);
 
 // Directions read through one form. A form is its eigenvectors and, where the lines have shifts, a linear
-// part: the share of the linear part is cov(linear part, form) / var(form), and 1 minus it is that of the
-// eigenvectors. 0 for a constant form.
+// part; beside it a residual path may reach the logits. The share of a part is cov(part, form) / var(form):
+// those of the three add up to 1. For a constant form the eigenvectors have it all.
 struct Reading {
   std::vector<UnitForm> units;
   Fidelity fidelity;      // of the whole form: against the logits for decisions, else the layer's own outputs
   Fidelity eigenvectors;  // of the form without its linear part
-  std::vector<double> linear_share;  // [directions]
+  std::vector<double> linear_share, quadratic_share;  // [directions]
 };
+
+// What directions are measured against: the logits for decisions, else the layer's own outputs. [n,
+// directions]
+Matrix<double> own_outputs(const GluModel& model, const Directions& directions,
+                           const Activations& activations);
 
 // `activations` must be of the directions' layer; labels, for decisions, may be empty.
 Reading read(const GluModel& model, const Directions& directions, const GateLine& line,

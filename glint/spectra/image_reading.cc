@@ -8,11 +8,15 @@
 #include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/spectra/lanczos.h"
+#include "glint/spectra/refine.h"
+#include "glint/spectra/scaled.h"
 
 namespace glint {
 namespace {
 
 constexpr size_t kBatch = 1024;
+
+}  // namespace
 
 std::vector<uint32_t> evenly_spaced(size_t count, size_t most) {
   const size_t n = std::min(count, most);
@@ -20,8 +24,6 @@ std::vector<uint32_t> evenly_spaced(size_t count, size_t most) {
   for (size_t i = 0; i < n; i++) rows[i] = static_cast<uint32_t>(i * count / n);
   return rows;
 }
-
-}  // namespace
 
 ImageReading::ImageReading(const ImageModel& model, const Compute& compute, const LinearAlgebra& linalg)
     : model_(model),
@@ -40,7 +42,8 @@ GluLayerView ImageReading::layer(size_t i) const {
                     .right = w.row_range(h, h),
                     .bias_left = {},
                     .bias_right = {},
-                    .gate = model_.config.gate};
+                    .gate = model_.config.gate,
+                    .normed = model_.config.norm != Norm::none};
   if (params_.blocks[i].bias != kNoParam) {
     const std::span<const float> b = params_.table.view(model_.weights.span(), params_.blocks[i].bias).row(0);
     view.bias_left = b.subspan(0, h);
@@ -147,8 +150,29 @@ StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::stri
     stored.lines.push_back(kind == Calibration::joint
                                ? joint_form(linalg_, pool(), layer(i), classes().weights, pass.inputs)
                                : calibrated_form(linalg_, pool(), layer(i), pass.inputs, kind));
+    if (has_scaled_form(layer(i))) stored.scaled.push_back(scaled_line(i, pass));
   }
   return stored;
+}
+
+std::vector<GateLine> ImageReading::scaled_lines(const ImageSet& train) const {
+  const std::vector<uint32_t> rows = evenly_spaced(train.count(), kCalibrationImages);
+  std::vector<GateLine> lines;
+  for (size_t i = 0; i < layers(); i++) lines.push_back(scaled_line(i, run(train, i, rows)));
+  return lines;
+}
+
+std::vector<GateLine> ImageReading::refined_lines(const ImageSet& train, std::vector<GateLine> scaled) const {
+  assert(scaled.size() == layers());
+  const Activations pass = run(train, last(), evenly_spaced(train.count(), kCalibrationImages));
+  scaled.back() = refined_form(linalg_, pool(), layer(last()), classes().weights, pass.logits, pass.inputs,
+                               scaled.back());
+  return scaled;
+}
+
+GateLine ImageReading::scaled_line(size_t i, const Activations& pass) const {
+  const Matrix<double> logits = i == last() ? classes().weights : Matrix<double>();
+  return scaled_form(linalg_, pool(), layer(i), logits, pass.inputs);
 }
 
 Directions ImageReading::classes() const {
@@ -183,7 +207,8 @@ Matrix<double> ImageReading::pictures(size_t layer_index, ConstMatrixView<double
                                       std::span<const GateLine> lines) const {
   if (layer_index == 0) return features(linalg_, vectors, input_map()).maps;
   const GluLayerView below = layer(layer_index - 1);
-  const GateLine& line = lines[layer_index - 1];
+  const GateLine& any_size = lines[layer_index - 1];
+  const GateLine line = at_size(any_size, any_size.size);
   Matrix<double> strongest(vectors.rows(), below.width());
   pool().for_tiles(vectors.rows(), [&](size_t k, size_t) {
     std::vector<double> q(below.hidden());

@@ -39,11 +39,16 @@ class ImageReading : public GluModel {
   Activations run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows = {}) const;
   Activations run(ConstMatrixView<uint8_t> pixels, size_t layer, std::span<const uint32_t> rows = {}) const;
 
-  // Gains and shifts of all layers from training images, at most kCalibrationImages of them, evenly spaced.
-  // `joint` applies to the last layer, whose outputs are known; the layers below get `affine`.
+  // Lines of all layers from training images, at most kCalibrationImages of them, evenly spaced: gains and
+  // shifts, and those of the scaled form where the model has one. `joint` applies to the last layer, whose
+  // outputs are known; the layers below get `affine`.
   static constexpr size_t kCalibrationImages = 20000;
   StoredCalibration calibrate(const ImageSet& train, const std::string& data_checksum,
                               Calibration calibration = Calibration::joint) const;
+  // The scaled form of all layers alone, from the same images.
+  std::vector<GateLine> scaled_lines(const ImageSet& train) const;
+  // The same with the last layer refined: spectra/refine.h.
+  std::vector<GateLine> refined_lines(const ImageSet& train, std::vector<GateLine> scaled) const;
 
   // All classes; one class against another.
   Directions classes() const;
@@ -64,6 +69,8 @@ class ImageReading : public GluModel {
                           std::span<const GateLine> lines) const;
 
  private:
+  GateLine scaled_line(size_t layer, const Activations& pass) const;
+
   const ImageModel& model_;
   const Compute& compute_;
   const LinearAlgebra& linalg_;
@@ -71,5 +78,7 @@ class ImageReading : public GluModel {
 };
 
 std::vector<uint32_t> labels_of(const ImageSet& images);
+// At most `most` of `count` rows, evenly spaced.
+std::vector<uint32_t> evenly_spaced(size_t count, size_t most);
 
 }  // namespace glint

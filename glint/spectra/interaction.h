@@ -23,6 +23,7 @@ struct GluLayerView {
   std::span<const float> bias_left;   // [h], or empty
   std::span<const float> bias_right;  // [h], or empty
   Gate gate;
+  bool normed = false;  // its input comes from a norm and always has the same length
 
   size_t hidden() const { return left.rows(); }
   size_t inputs() const { return left.cols(); }

@@ -11,6 +11,8 @@
 #include "glint/base/finite.h"
 #include "glint/base/sha256.h"
 #include "glint/nn/embedding.h"
+#include "glint/spectra/even.h"
+#include "glint/spectra/scaled.h"
 
 namespace glint {
 namespace {
@@ -20,9 +22,6 @@ std::vector<TokenId> all_tokens(size_t vocab) {
   std::iota(tokens.begin(), tokens.end(), TokenId{0});
   return tokens;
 }
-
-// The eigenvectors of a form without its linear part.
-GateLine without_shift(const GateLine& line) { return {.gain = line.gain, .shift = {}}; }
 
 void subtract(Matrix<double>& a, const Matrix<double>& b) {
   for (size_t i = 0; i < a.size(); i++) a.data()[i] -= b.data()[i];
@@ -85,7 +84,8 @@ GluLayerView LanguageReading::layer(size_t i) const {
           .right = w.row_range(h, h),
           .bias_left = {},
           .bias_right = {},
-          .gate = model_.config.gate};
+          .gate = model_.config.gate,
+          .normed = true};
 }
 
 ConstMatrixView<float> LanguageReading::projection(size_t i) const {
@@ -148,8 +148,16 @@ StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
     stored.inputs = x.rows();
     stored.kinds.push_back(Calibration::affine);
     stored.lines.push_back(calibrated_form(linalg_, pool(), layer(i), x, Calibration::affine));
+    stored.scaled.push_back(scaled_form(linalg_, pool(), layer(i), {}, x));
   }
   return stored;
+}
+
+std::vector<GateLine> LanguageReading::scaled_lines(std::span<const TokenRow> rows) const {
+  std::vector<GateLine> lines;
+  for (size_t i = 0; i < layers(); i++)
+    lines.push_back(scaled_form(linalg_, pool(), layer(i), {}, inputs(rows, i, kCalibrationTokens)));
+  return lines;
 }
 
 LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateLine& line,
@@ -164,6 +172,7 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
   const Matrix<double> squared = form_outputs(linalg_, pool(), view, without_shift(line), weights, x);
   LayerFidelity out;
   out.all = fidelity(model, form);
+  out.all.even_share = even_share(linalg_, pool(), view, weights, x).all;
   out.eigenvectors_r2 = fidelity(model, squared).r2;
   // The output along a token is linear in these: its variances and errors are squares of their moments.
   Matrix<double> error = form, error_squared = squared, linear = form;
@@ -225,8 +234,9 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
   const GluLayerView view = layer(i);
   const std::vector<TokenId> tokens = all_tokens(vocab);
   Matrix<double> weights = hidden(i, token_directions(tokens));
+  const std::vector<double> gain = at_size(line, line.size).gain;
   for (size_t t = 0; t < vocab; t++)
-    for (size_t j = 0; j < h; j++) weights(t, j) *= line.gain[j];
+    for (size_t j = 0; j < h; j++) weights(t, j) *= gain[j];
   const InteractionBuilder builder(linalg_, view);
   struct Worker {
     Matrix<double> q, scratch;

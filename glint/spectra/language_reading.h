@@ -37,8 +37,10 @@ class LanguageReading : public GluModel {
   // What the GLU of a layer reads at the first `most` tokens of these rows, [n, d].
   Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const;
 
-  // Lines of all layers, `affine`, from these rows.
+  // Lines of all layers from these rows: `affine`, and the scaled form.
   StoredCalibration calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const;
+  // The scaled form alone.
+  std::vector<GateLine> scaled_lines(std::span<const TokenRow> rows) const;
   static constexpr size_t kCalibrationTokens = 20000, kFidelityTokens = 20000;
 
   // Fidelity and shares as in glint::read, over all that a layer adds to the residual stream and along the

@@ -9,18 +9,51 @@ namespace glint {
 namespace {
 
 struct Sums {
-  double yy = 0, ff = 0, yf = 0, ee = 0;  // deviations from the means; ee the error itself
-  void operator+=(const Sums& o) { yy += o.yy, ff += o.ff, yf += o.yf, ee += o.ee; }
+  double yy = 0, ff = 0, yf = 0, ee = 0;            // deviations from the means; ee the error itself
+  double plain_yy = 0, plain_ff = 0, plain_yf = 0;  // of the values themselves
+  void operator+=(const Sums& o) {
+    yy += o.yy, ff += o.ff, yf += o.yf, ee += o.ee;
+    plain_yy += o.plain_yy, plain_ff += o.plain_ff, plain_yf += o.plain_yf;
+  }
   double correlation() const {
     return yy > 0 && ff > 0 ? std::clamp(yf / (std::sqrt(yy) * std::sqrt(ff)), -1.0, 1.0) : 0;
   }
-  double r2() const { return yy > 0 ? 1 - ee / yy : ee == 0 ? 1 : 0; }
+  double r2() const { return r2_of(ee); }
+  // The smallest sum of (y - a f)^2 over all a.
+  double r2_scaled() const {
+    const double least = plain_ff > 0 ? plain_yy - plain_yf * plain_yf / plain_ff : plain_yy;
+    return std::max(r2_of(std::max(least, 0.0)), r2());  // a = 1 is one of them: rounding must not lose it
+  }
+
+ private:
+  double r2_of(double error) const { return yy > 0 ? 1 - error / yy : error == 0 ? 1 : 0; }
 };
+
+// Each row less its mean.
+Matrix<double> centred_rows(ConstMatrixView<double> m) {
+  Matrix<double> out(m.rows(), m.cols());
+  for (size_t i = 0; i < m.rows(); i++) {
+    double mean = 0;
+    for (const double v : m.row(i)) mean += v / static_cast<double>(m.cols());
+    for (size_t u = 0; u < m.cols(); u++) out(i, u) = m(i, u) - mean;
+  }
+  return out;
+}
 
 double mean_of_column(ConstMatrixView<double> m, size_t column) {
   double sum = 0;
   for (size_t i = 0; i < m.rows(); i++) sum += m(i, column);
   return m.rows() ? sum / static_cast<double>(m.rows()) : 0;
+}
+
+Sums column_sums(ConstMatrixView<double> model, ConstMatrixView<double> form, size_t u) {
+  const double my = mean_of_column(model, u), mf = mean_of_column(form, u);
+  Sums s;
+  for (size_t i = 0; i < model.rows(); i++) {
+    const double y = model(i, u), f = form(i, u), dy = y - my, df = f - mf;
+    s += {dy * dy, df * df, dy * df, (y - f) * (y - f), y * y, f * f, y * f};
+  }
+  return s;
 }
 
 double share_equal(std::span<const uint32_t> a, std::span<const uint32_t> b) {
@@ -46,22 +79,19 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
   assert(model.rows() == form.rows() && model.cols() == form.cols());
   Fidelity out;
   out.inputs = model.rows();
-  Sums all;
+  Sums all, centred;
+  const Matrix<double> centred_model = centred_rows(model), centred_form = centred_rows(form);
   for (size_t u = 0; u < model.cols(); u++) {
-    const double my = mean_of_column(model, u), mf = mean_of_column(form, u);
-    Sums s;
-    for (size_t i = 0; i < model.rows(); i++) {
-      const double y = model(i, u) - my, f = form(i, u) - mf, e = model(i, u) - form(i, u);
-      s += {y * y, f * f, y * f, e * e};
-    }
+    const Sums s = column_sums(model, form, u);
+    centred += column_sums(centred_model, centred_form, u);
     out.unit_correlation.push_back(s.correlation());
     out.unit_r2.push_back(s.r2());
     all += s;
   }
-  if (!std::isfinite(all.yy + all.ff + all.yf + all.ee))
+  if (!std::isfinite(all.yy + all.ff + all.yf + all.ee + all.plain_yy + all.plain_ff + all.plain_yf))
     throw_overflow("the comparison of a form with the model");
   out.correlation = all.correlation();
-  out.r2 = all.r2();
+  out.r2 = all.r2(), out.r2_scaled = all.r2_scaled(), out.centred_r2 = centred.r2();
   const std::vector<uint32_t> decided = argmax_rows(model), read = argmax_rows(form);
   out.agreement = share_equal(decided, read);
   if (!labels.empty()) {

@@ -4,6 +4,7 @@
 #include <map>
 
 #include "glint/base/finite.h"
+#include "glint/base/text.h"
 #include "glint/io/json.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
@@ -39,13 +40,14 @@ void save_spectra(FileSystem& files, const std::string& path, const SpectraToWri
       tensor_to_write<int32_t>("groups", groups.view())};
   if (!spectra.features.span().empty())
     tensors.push_back({"features", Dtype::f32, {units, k, features.cols()}, std::as_bytes(features.span())});
-  write_sealed_safetensors(files, path, tensors,
-                           {{"format", "glint-spectra"},
-                            {"form", spectra.form},
-                            {"layer", std::to_string(spectra.layer + 1)},
-                            {"linalg", spectra.linalg},
-                            {"model_sha256", spectra.model},
-                            {"units", Json(spectra.names).dump()}});
+  std::map<std::string, std::string> metadata = {{"format", "glint-spectra"},
+                                                 {"form", spectra.form},
+                                                 {"layer", std::to_string(spectra.layer + 1)},
+                                                 {"linalg", spectra.linalg},
+                                                 {"model_sha256", spectra.model},
+                                                 {"units", Json(spectra.names).dump()}};
+  if (spectra.size > 0) metadata["size"] = number_text(spectra.size);
+  write_sealed_safetensors(files, path, tensors, metadata);
 }
 
 }  // namespace glint

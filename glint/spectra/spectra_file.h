@@ -18,6 +18,7 @@ struct SpectraToWrite {
   size_t layer = 0;         // from 0
   std::string model;        // SHA-256 of the weights
   std::string linalg = {};  // what computed them, as LinearAlgebra::description
+  double size = 0;          // of the input at which they are drawn; 0: they are the same at every size
 };
 
 // The same spectra give the same bytes.

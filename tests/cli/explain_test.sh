@@ -8,7 +8,7 @@ expect_code 0
 
 run explain "$work/run" --index 3
 expect_code 0
-for words in "input: test image 3 of glyphs" "model: says" "calibrated" "local" "Over all test images"; do expect_out "$words"; done
+for words in "input: test image 3 of glyphs" "model: says" "scaled" "calibrated" "local" "Over all test images" "best linear map" "untrained model" "linear"; do expect_out "$words"; done
 for ending in svg csv; do [ -s "$work/run/figures/explain-3.$ending" ] || fail "no explain-3.$ending"; done
 for draw in ascii blocks color; do
   run explain "$work/run" --index 3 --draw $draw --no-figures
@@ -16,12 +16,14 @@ for draw in ascii blocks color; do
 done
 
 # The accounts add up; the local one is the logit; the terms are the strongest of each side.
-for form in weights calibrated local; do
+for form in auto weights scaled calibrated local; do
   run explain "$work/run" --index 11 --form $form --top 3 --json --no-figures
   expect_code 0
   expect_json "abs(sum(j['probabilities']) - 1) < 1e-12 and j['predicted'] == j['logits'].index(max(j['logits']))"
-  expect_json "all(abs(c[f]['positive'] + c[f]['negative'] + c[f]['linear'] + c[f]['constant'] + c[f]['residual_logit'] - c[f]['total']) < 1e-9 for c in j['classes'] for f in ('weights', 'calibrated', 'local'))"
-  expect_json "all(abs(c['local']['off_by']) < 1e-5 * (1 + abs(c['local']['positive']) + abs(c['local']['negative'])) for c in j['classes'])"
+  expect_json "all(abs(c[f]['positive'] + c[f]['negative'] + c[f]['linear'] + c[f]['constant'] + c[f]['residual_logit'] - c[f]['total']) < 1e-9 for c in j['classes'] for f in ('weights', 'scaled', 'calibrated', 'local'))"
+  expect_json "all(abs(c[f]['total'] + c[f]['rest'] - c['logit']) < 1e-9 for c in j['classes'] for f in ('weights', 'scaled', 'calibrated', 'local'))"
+  expect_json "all(c['scaled']['linear'] == 0 for c in j['classes'])"
+  expect_json "all(abs(c['local']['rest']) < 1e-5 * (1 + abs(c['local']['positive']) + abs(c['local']['negative'])) for c in j['classes'])"
   expect_json "all(abs(t['eigenvalue'] * t['projection'] ** 2 - t['contribution']) < 1e-9 * (1 + abs(t['contribution'])) for c in j['classes'] for t in c['terms'])"
   expect_json "len(j['classes'][0]['terms']) == 6 and j['classes'][0]['index'] == j['predicted']"
 done
@@ -35,7 +37,7 @@ run train quick --epochs 1 --gate identity --out "$work/bilinear" --quiet
 expect_code 0
 run explain "$work/bilinear" --index 5 --json --no-figures
 expect_code 0
-expect_json "all(abs(c[f]['off_by']) < 1e-5 * (1 + abs(c[f]['positive']) + abs(c[f]['negative'])) for c in j['classes'] for f in ('weights', 'calibrated', 'local'))"
+expect_json "all(abs(c[f]['rest']) < 1e-5 * (1 + abs(c[f]['positive']) + abs(c[f]['negative'])) for c in j['classes'] for f in ('weights', 'scaled', 'calibrated', 'local'))"
 
 # A deeper model says where its pictures come from.
 run train quick --epochs 1 --layers 2 --out "$work/deep" --quiet

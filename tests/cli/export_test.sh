@@ -34,6 +34,8 @@ for name, a in listed.items():
     if name in weights:
         assert header["descr"] == "<f4" and weights[name] == (a["shape"], data), name
 assert listed["gates.0.gain"]["shape"] == [24] and "gates.1.shift" in listed
+scaled = listed["gates.1.scaled.slope"]
+assert scaled["shape"] == [24] and scaled["power"] == 1 and scaled["size"] > 0 and "gates.0.scaled.gain" in listed
 assert manifest["calibration"]["inputs"] > 0
 
 assert {p.name for p in hub.iterdir()} == {"config.json", "model.safetensors", "modeling_glint.py", "README.md"}
@@ -63,12 +65,12 @@ m = json.load(open(sys.argv[1] + "/manifest.json"))
 arrays = {a["name"]: a for a in m["arrays"]}
 rows = arrays["spectra.eigenvalues"]["rows"]
 assert [r["unit"] for r in rows] == [str(i) for i in range(10)], rows
-assert all(r["form"] == "calibrated" and r["layer"] == 2 for r in rows), rows
+assert all(r["form"] == "scaled" and r["layer"] == 2 for r in rows), rows
 one = arrays["spectra-3-minus-5-weights-layer-2.eigenvectors"]
 assert one["rows"] == [{"unit": "3 - 5", "form": "weights", "layer": 2}] and one["shape"][0] == 1, one
 assert len(m["spectra"]) == 3 and m["spectra"][0]["source"] == "spectra.safetensors", m["spectra"]
 assert sorted((s["form"], s["layer"], len(s["units"])) for s in m["spectra"]) == \
-    [("calibrated", 1, 2), ("calibrated", 2, 10), ("weights", 2, 1)], m["spectra"]
+    [("scaled", 1, 2), ("scaled", 2, 10), ("weights", 2, 1)], m["spectra"]
 for s in m["spectra"]:
     assert all(len(arrays[a]["rows"]) == arrays[a]["shape"][0] == len(s["units"]) for a in s["arrays"]), s
 assert arrays["gates.1.gain"]["layer"] == 2

@@ -12,6 +12,7 @@ expect_code 0
 run page "$work/a"
 expect_code 0
 expect_out "$work/a/explorer.html"
+expect_out "a, scaled: decides as the model on"
 expect_out "a, calibrated: decides as the model on"
 page=$work/a/explorer.html
 [ "$(stat -c %s "$page")" -le 5000000 ] || fail "the page has more than 5 MB"
@@ -38,7 +39,7 @@ assert j["bytes"] == os.path.getsize(sys.argv[2]) and j["images"] == 1000 and j[
 assert [r["name"] for r in j["runs"]] == ["a", "b"], j
 # A bilinear model is its quadratic form: only rounding is between them.
 assert list(j["runs"][1]["forms"]) == ["weights"] and j["runs"][1]["forms"]["weights"]["r2"] > 1 - 1e-9, j
-assert list(j["runs"][0]["forms"]) == ["weights", "calibrated"], j
+assert list(j["runs"][0]["forms"]) == ["weights", "scaled", "calibrated"], j
 html = open(sys.argv[2]).read()
 data = json.loads(re.search(r'id="glint-data">(.*?)</script>', html, re.S)[1])
 def floats(a):
@@ -51,7 +52,12 @@ for run in data["runs"]:
         values, accuracy = floats(form["values"]), floats(form["accuracy"])
         assert len(values) == 320 and len(accuracy) == 33, (len(values), len(accuracy))
         assert all(values[i] >= values[i + 1] for i in range(319) if i % 32 != 31)
-        assert abs(accuracy[32] - form["fidelity"]["accuracyForm"]) < 1e-6
+        if form["name"] == "scaled":  # drawn at the median size of the input
+            assert len(floats(form["slope"])) == 32 and form["power"] == 1 and form["size"] > 0, form.keys()
+            assert abs(accuracy[32] - form["fidelity"]["accuracyForm"]) < 0.05
+        else:
+            assert abs(accuracy[32] - form["fidelity"]["accuracyForm"]) < 1e-6
+assert [r["form"] for r in data["runs"]] == ["scaled", "weights"]
 PYTHON
 
 # Too large for f32: f16, and it says so. Too large altogether: an error with what to do.
@@ -89,7 +95,7 @@ import json, os, re, sys
 j = json.load(open(sys.argv[1]))
 forms = j["runs"][0]["forms"]
 assert j["bytes"] == os.path.getsize(sys.argv[2]) and j["weights"] == "f32", j
-assert [len(forms[f]) for f in ["weights", "calibrated"]] == [2, 2], j
+assert [len(forms[f]) for f in ["weights", "scaled", "calibrated"]] == [2, 2, 2], j
 # The calibration is fitted on other stories, and its family of lines holds the plain one.
 assert all(c["r2"] > w["r2"] for w, c in zip(forms["weights"], forms["calibrated"])), forms
 data = json.loads(re.search(r'id="glint-data">(.*?)</script>', open(sys.argv[2]).read(), re.S)[1])

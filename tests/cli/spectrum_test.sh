@@ -9,9 +9,9 @@ expect_code 0
 # All classes: tables, spectra, figures with their numbers.
 run spectrum "$work/run"
 expect_code 0
-for words in "weights" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared"; do expect_out "$words"; done
+for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "control: linear map" "control: untrained, weights" "even share of the layer: 100.0 %"; do expect_out "$words"; done
 [ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
-for name in features-calibrated shared-calibrated truncation spectrum-0-calibrated spectrum-9-calibrated; do
+for name in features-scaled shared-scaled truncation spectrum-0-scaled spectrum-9-scaled; do
   for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
   [ -s "$work/run/figures/$name.png" ] || grep -q "no PNG" "$work/err" || fail "no $name.png and no note"
 done
@@ -26,7 +26,7 @@ done
 for threads in 2 3; do
   cmp -s "$work/out-1/spectra.safetensors" "$work/out-$threads/spectra.safetensors" || fail "spectra differ at $threads threads"
   cmp -s "$work/json-1" "$work/json-$threads" || fail "results differ at $threads threads"
-  cmp -s "$work/out-1/figures/features-calibrated.svg" "$work/out-$threads/figures/features-calibrated.svg" || fail "figures differ"
+  cmp -s "$work/out-1/figures/features-scaled.svg" "$work/out-$threads/figures/features-scaled.svg" || fail "figures differ"
 done
 
 # The numbers hang together: the trace of the energy, the end of the truncation, better calibrated than not.
@@ -36,7 +36,13 @@ expect_json "j['truncation']['calibrated'][-1] == j['fidelity']['calibrated']['a
 expect_json "j['fidelity']['calibrated']['r2'] > j['fidelity']['weights']['r2']"
 # k = 0 is there and named: what a form has without any eigenvector.
 expect_json "j['truncation']['first_k'] == 0 and len(j['truncation']['calibrated']) == len(j['units'][0]['eigenvalues']) + 1"
-expect_json "j['truncation']['linear_part'] == {'weights': False, 'calibrated': True}"
+expect_json "j['truncation']['linear_part'] == {'weights': False, 'scaled': False, 'calibrated': True}"
+# The scaled form is its eigenvectors and nothing else, and it is what auto means for SQS.
+expect_json "j['form'] == 'scaled' and j['fidelity']['scaled']['r2'] == j['fidelity']['scaled']['eigenvectors_r2']"
+expect_json "j['fidelity']['scaled']['agreement'] > j['fidelity']['weights']['agreement']"
+# Controls of every form; shares of eigenvectors and linear part, which has its picture.
+expect_json "0 < j['controls']['linear']['agreement'] <= 1 and set(j['controls']['untrained']) == {'weights', 'scaled', 'calibrated'}"
+expect_json "all(u['quadratic_share'] == 1 and u['linear_share'] == 0 and u['even_share'] == 1 for u in j['units'])"
 expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
 grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
 sed -n 2p "$work/run/figures/truncation.csv" | grep -q ',0,' || fail "the figure does not begin at k = 0: $(sed -n 2p "$work/run/figures/truncation.csv")"
@@ -50,7 +56,7 @@ told = json.load(open(sys.argv[2]))
 n = struct.unpack("<Q", raw[:8])[0]
 head = json.loads(raw[8:8 + n])
 meta = head.pop("__metadata__")
-assert meta["form"] == "calibrated" and meta["layer"] == "1" and len(json.loads(meta["units"])) == 10, meta
+assert meta["form"] == "scaled" and meta["layer"] == "1" and len(json.loads(meta["units"])) == 10, meta
 assert meta["model_sha256"] == told["weights_sha256"]
 units, k, d = head["eigenvectors"]["shape"]
 assert units == 10 and k == d and head["features"]["shape"] == [units, k, 784], head
@@ -86,7 +92,7 @@ cmp -s "$work/run/calibration.safetensors" "$work/elsewhere/calibration.safetens
 # Other units, forms and layers have files of their own: nothing that was there changes.
 everything() { (cd "$work/run" && find . -name 'spectr*' -o -name 'features*' -o -name 'shared*' | xargs sha256sum | LC_ALL=C sort); }
 everything >"$work/before"
-for flags in "--unit 3-5" "--unit 3" "--unit 3,5" "--unit 5,3" "--form weights" "--unit 3-5 --form weights"; do
+for flags in "--unit 3-5" "--unit 3" "--unit 3,5" "--unit 5,3" "--form weights" "--form calibrated" "--unit 3-5 --form weights"; do
   run spectrum "$work/run" $flags
   expect_code 0
   everything >"$work/after"
@@ -94,7 +100,10 @@ for flags in "--unit 3-5" "--unit 3" "--unit 3,5" "--unit 5,3" "--form weights" 
   [ "$(LC_ALL=C comm -13 "$work/before" "$work/after" | grep -c safetensors)" = 1 ] || fail "spectrum $flags has no file of its own"
   mv "$work/after" "$work/before"
 done
-for name in spectra-3-minus-5-calibrated-layer-1 spectra-3-calibrated-layer-1 spectra-weights; do
+# The linear part of the calibrated form has its picture beside the eigenvectors.
+grep -q "linear part" "$work/run/figures/features-calibrated.svg" || fail "the grid has no picture of the linear part"
+grep -q "^0,linear,," "$work/run/figures/features-calibrated.csv" || fail "the linear part has no pixels in the CSV"
+for name in spectra-3-minus-5-scaled-layer-1 spectra-3-scaled-layer-1 spectra-weights spectra-calibrated; do
   [ -s "$work/run/$name.safetensors" ] || fail "no $name.safetensors: $(ls "$work/run")"
 done
 [ -s "$work/run/figures/features-3-minus-5-weights-layer-1.svg" ] || fail "no figure of 3 - 5"
@@ -112,11 +121,20 @@ refused "no layer 2" spectrum "$work/run" --layer 2
 refused "not a rank" spectrum "$work/run" --via 0
 refused "--form" spectrum "$work/run" --form best
 
+# A gate that is not odd has the scaled form only behind a norm.
+run train quick --epochs 1 --gate silu --out "$work/silu" --quiet
+expect_code 0
+run spectrum "$work/silu" --json --no-figures
+expect_code 0
+expect_json "j['form'] == 'calibrated' and 'scaled' not in j['fidelity']"
+refused "without a norm" spectrum "$work/silu" --form scaled
+
 # A deeper model with everything, and the layer below the last.
 run train quick --epochs 1 --layers 2 --bias --residual --norm rms --gate silu --out "$work/deep" --quiet
 expect_code 0
 run spectrum "$work/deep" --json --no-figures
 expect_code 0
+expect_json "j['form'] == 'calibrated' and j['fidelity']['scaled']['r2'] > j['fidelity']['weights']['r2']"
 expect_json "j['layer'] == 2 and j['fidelity']['local']['largest_error'] < 1e-5 * j['fidelity']['local']['largest_value']"
 run spectrum "$work/deep" --layer 1 --via 2 --unit 0,1 --json
 expect_code 0

@@ -59,7 +59,7 @@ expect_code 3
 run spectrum "$work/one" --token happy --layer 1 --no-figures
 expect_code 0
 expect_out "calibrated"
-happy=$work/one/spectra-_happy-calibrated-layer-1.safetensors
+happy=$work/one/spectra-_happy-scaled-layer-1.safetensors
 cp "$happy" "$work/first"
 run spectrum "$work/one" --token happy --layer 1 --no-figures --threads 1
 cmp -s "$work/first" "$happy" || fail "other spectra with one thread"
@@ -69,7 +69,7 @@ expect_code 0
 run spectrum "$work/one" --token happy --layer 1 --form weights
 expect_code 0
 cmp -s "$work/first" "$happy" || fail "'happy - sad' overwrote 'happy'"
-for name in spectra-_happy-minus-_sad-calibrated-layer-1 spectra-_happy-weights-layer-1; do
+for name in spectra-_happy-minus-_sad-scaled-layer-1 spectra-_happy-weights-layer-1; do
   [ -s "$work/one/$name.safetensors" ] || fail "no $name: $(ls "$work/one")"
   [ -s "$work/one/figures/${name/spectra/spectrum}.svg" ] || fail "no figure of $name: $(ls "$work/one/figures")"
 done
@@ -82,6 +82,7 @@ values = j["units"][0]["eigenvalues"]
 assert len(values) == 32 and values == sorted(values, reverse=True)
 assert j["units"][0]["vectors"][0]["along"][0]["cosine"] > 0
 assert j["fidelity"]["calibrated"]["r2"] >= j["fidelity"]["weights"]["r2"]
+assert j["form"] == "scaled" and j["fidelity"]["scaled"]["r2"] == j["fidelity"]["scaled"]["eigenvectors_r2"]
 PYTHON
 run spectrum "$work/one" --scan
 expect_code 0

@@ -38,8 +38,21 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   const nlohmann::ordered_json j = to_json(r);
   EXPECT_EQ(j.begin().key(), "schema");
   EXPECT_EQ(j["schema"], "glint-read/1");
-  for (const char* form : {"weights", "calibrated", "local"})
+  EXPECT_EQ(j["form"], "scaled");
+  for (const char* form : {"weights", "scaled", "calibrated", "local"})
     EXPECT_TRUE(j["fidelity"][form]["agreement"].is_number()) << form;
+  for (const char* form : {"weights", "calibrated"}) {
+    EXPECT_GE(j["fidelity"][form]["r2_scaled"], j["fidelity"][form]["r2"]) << form;
+    EXPECT_TRUE(j["fidelity"][form]["centred_r2"].is_number()) << form;
+    EXPECT_TRUE(j["fidelity"][form]["even_share"].is_number()) << form;
+  }
+  for (const auto& unit : j["units"]) {
+    EXPECT_TRUE(unit["even_share"].is_number());
+    EXPECT_NEAR(unit["linear_share"].get<double>() + unit["quadratic_share"].get<double>(), 1, 1e-9);
+  }
+  EXPECT_TRUE(j["controls"]["linear"]["agreement"].is_number());
+  for (const ReadForm& form : r.forms)
+    EXPECT_TRUE(j["controls"]["untrained"][form.name]["centred_r2"].is_number()) << form.name;
   EXPECT_EQ(j["fidelity"]["local"]["agreement"], 1.0);
   EXPECT_TRUE(j["accuracy_model"].is_number());
   ASSERT_EQ(j["units"].size(), 2u);
@@ -47,6 +60,7 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   EXPECT_EQ(j["truncation"]["weights"].size(), 13u);
   ASSERT_FALSE(r.directions[0].positive.empty());
   EXPECT_EQ(r.directions[0].positive[0].pixels.size(), 784u);
+  for (const ReadDirection& d : r.directions) EXPECT_EQ(d.linear_pixels.size(), d.has_linear() ? 784u : 0u);
 }
 
 TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
@@ -57,6 +71,8 @@ TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
   const ReadResult lower = read(saved.engine, request);
   EXPECT_EQ(lower.names(), (std::vector<std::string>{"0 via v2", "1 via v2"}));
   EXPECT_FALSE(lower.whole_model);
+  EXPECT_LE(lower.controls.linear.r2, 1);
+  EXPECT_EQ(lower.controls.untrained.size(), lower.forms.size());
   EXPECT_TRUE(lower.spectra.empty());
   request.hidden = "5";
   const ReadResult hidden = read(saved.engine, request);
@@ -106,7 +122,10 @@ TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {
   EXPECT_EQ(r.classes[0].index, r.order[0]);
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ExplainedClass& c = r.shown[i];
-    EXPECT_NEAR(c.positive + c.negative + c.rest, c.logit, 1e-5 * (1 + c.positive - c.negative));
+    const double size = 1 + c.positive - c.negative;
+    EXPECT_NEAR(c.positive + c.negative + c.linear + c.beside + c.rest, c.logit, 1e-12 * size);
+    EXPECT_NEAR(c.rest, 0, 1e-5 * size) << "the local form is exact";
+    EXPECT_NE(c.beside, 0) << "the bias of the head";
     EXPECT_LE(c.forward.size(), 4u);
   }
   EXPECT_EQ(r.pixels.size(), 784u);
@@ -115,6 +134,9 @@ TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {
   EXPECT_EQ(j.begin().key(), "schema");
   EXPECT_EQ(j["schema"], "glint-explain/1");
   EXPECT_EQ(j["classes"][0]["local"].count("residual_logit"), 1u);
+  EXPECT_EQ(j["classes"][0]["local"].count("rest"), 1u);
+  EXPECT_TRUE(j["controls"]["linear"]["agreement"].is_number());
+  EXPECT_EQ(j["controls"]["untrained"].size(), 1u);
 }
 
 TEST(Explain, NamesTheParameterThatIsWrong) {

@@ -131,19 +131,26 @@ TEST(AttackJson, MeansOverClasses) {
 TEST(PageJson, ImagesAndLanguage) {
   PageResult r{.page = "p.html", .bytes = 7, .images = 5, .runs = {{"first", {}}}};
   PageFormResult form{.name = "weights"};
-  form.fidelity.r2 = 0.5, form.fidelity.agreement = 0.75;
+  form.fidelity.r2 = 0.5, form.fidelity.agreement = 0.75, form.fidelity.even_share = 0.625;
   r.runs[0].forms.push_back(form);
+  r.runs[0].controls.resize(1);
+  r.runs[0].controls[0].linear.agreement = 0.25;
+  r.runs[0].controls[0].untrained["weights"].r2 = 0.125;
   OrderedJson j = to_json(r);
   expect_schema(j, "glint-page/1");
+  EXPECT_EQ(j["runs"][0]["controls"]["linear"]["agreement"], 0.25);
+  EXPECT_EQ(j["runs"][0]["controls"]["untrained"]["weights"]["r2"], 0.125);
   EXPECT_EQ(j["weights"], "f32");
   EXPECT_FALSE(j.contains("logit_deviation"));
   EXPECT_EQ(j["runs"][0]["forms"]["weights"]["agreement"], 0.75);
+  EXPECT_EQ(j["runs"][0]["forms"]["weights"]["even_share"], 0.625);
   r.language = true, r.half = true, r.logit_deviation = 0.125;
-  r.runs[0].forms[0].layers = {{.r2 = 0.9}, {.r2 = 0.8}};
+  r.runs[0].forms[0].layers = {{.r2 = 0.9}, {.r2 = 0.8, .even_share = 0.5}};
   j = to_json(r);
   EXPECT_FALSE(j.contains("images"));
   EXPECT_EQ(j["logit_deviation"], 0.125);
   EXPECT_EQ(j["runs"][0]["forms"]["weights"][1]["r2"], 0.8);
+  EXPECT_EQ(j["runs"][0]["forms"]["weights"][1]["even_share"], 0.5);
 }
 
 TEST(ExportJson, ArraysSayWhatTheirRowsAre) {

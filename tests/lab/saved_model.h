@@ -9,9 +9,14 @@
 namespace glint::fixtures {
 
 struct SavedModel {
-  explicit SavedModel(size_t layers = 1, bool bias = false) {
+  explicit SavedModel(size_t layers = 1, bool bias = false, GateKind gate = GateKind::Sqs) {
     ImageModel m;
-    m.config = {.inputs = 784, .classes = 10, .layers = layers, .d_model = 12, .gate = {}, .bias = bias};
+    m.config = {.inputs = 784,
+                .classes = 10,
+                .layers = layers,
+                .d_model = 12,
+                .gate = {.kind = gate, .params = {}},
+                .bias = bias};
     m.data = "glyphs";
     for (size_t c = 0; c < 10; c++) m.class_names.push_back(std::to_string(c));
     const ParamTable table = classifier_params(m.config).table;

@@ -125,9 +125,12 @@ Measured everything() {
                              .logit = 1,
                              .positive = 2,
                              .negative = -0.5,
-                             .rest = -0.5,
+                             .linear = -0.25,
+                             .beside = 0.125,
+                             .rest = -0.375,
                              .forward = {{1, 2, 1, 2, {1, 0, 0, 1}}},
-                             .against = {}}}};
+                             .against = {},
+                             .linear_pixels = {0, 1, 1, 0}}}};
   m.explained = {
       .data = "mnist", .run = "out/runs/x", .index = 3, .r2 = 0.9, .agreement = 0.95, .explanation = e};
   m.samples = {{"sqs", "once upon a time"}};

@@ -169,7 +169,13 @@ TEST(ExplainFigure, HasTheInputTheLogitsAndTheTerms) {
                       .class_names = {"cat", "dog"},
                       .logits = {4, -1},
                       .probabilities = {0.99, 0.01},
-                      .classes = {{"cat", 4, 12, -9, 1, {term}, {}}}};
+                      .classes = {{.name = "cat",
+                                   .logit = 4,
+                                   .positive = 12,
+                                   .negative = -9,
+                                   .rest = 1,
+                                   .forward = {term},
+                                   .against = {}}}};
   const Figure f = explain_figure(e);
   expect_document(f.svg);
   EXPECT_EQ(count(f.svg, "<image"), 1u + 1 + 1);
@@ -187,7 +193,13 @@ TEST(ExplainFigure, NumbersWithoutAPlaceAreStillWritten) {
                 .class_names = {"cat", "dog"},
                 .logits = {HUGE_VAL, -1e300},
                 .probabilities = {1, 0},
-                .classes = {{"cat", HUGE_VAL, HUGE_VAL, -HUGE_VAL, 0, {term}, {}}}};
+                .classes = {{.name = "cat",
+                             .logit = HUGE_VAL,
+                             .positive = HUGE_VAL,
+                             .negative = -HUGE_VAL,
+                             .rest = std::nan(""),
+                             .forward = {term},
+                             .against = {}}}};
   e.classes[0].forward[0].pixels = {0, HUGE_VAL, std::nan(""), 1, 2, 3};
   const Figure f = explain_figure(e);
   expect_document(f.svg);
@@ -203,11 +215,24 @@ TEST(ExplainFigure, NamesWhatIsNoEigenvector) {
                 .class_names = {"cat"},
                 .logits = {4},
                 .probabilities = {1},
-                .classes = {{"cat", 4, 12, -9, 1, {}, {}, "linear part"}}};
+                .classes = {{.name = "cat",
+                             .logit = 4,
+                             .positive = 12,
+                             .negative = -9,
+                             .linear = 2,
+                             .rest = -1,
+                             .forward = {},
+                             .against = {},
+                             .linear_pixels = {1, -1, 0, 0, 1, 0}}}};
   const Figure f = explain_figure(e);
-  EXPECT_NE(f.svg.find("linear part +1.00"), std::string::npos);
-  EXPECT_EQ(f.svg.find("rest"), std::string::npos);
-  EXPECT_NE(f.csv.find("cat,linear part,,,,1\n"), std::string::npos);
+  expect_document(f.svg);
+  EXPECT_NE(f.svg.find("eigenvectors for +12.0, against \u22129.00, linear part +2.00, rest \u22121.00"),
+            std::string::npos)
+      << f.svg;
+  EXPECT_EQ(f.svg.find("bias"), std::string::npos) << "nothing reaches the logit past the layer";
+  EXPECT_EQ(count(f.svg, "<image"), 2u) << "the input and the linear part";
+  for (const char* line : {"cat,linear part,,,,2\n", "cat,bias and residual,,,,0\n", "cat,rest,,,,-1\n"})
+    EXPECT_NE(f.csv.find(line), std::string::npos) << line;
 }
 
 TEST(ExplainFigure, LogitsAndProbabilitiesKeepOffEachOther) {

@@ -83,11 +83,14 @@ TEST_F(Joint, WithoutDataOrWithDeadUnitsTheLinesStayFinite) {
 struct CalibrationFile : testing::Test {
   const std::string path =
       testing::TempDir() + "glint-calibration-" + std::to_string(::getpid()) + ".safetensors";
-  const StoredCalibration stored{.model = "aa",
-                                 .data = "bb",
-                                 .inputs = 12,
-                                 .lines = {{{1.5, -2, 1e-300}, {0.25, 0, -1}}, {{1, 2}, {}}},
-                                 .kinds = {Calibration::joint, Calibration::gain}};
+  const StoredCalibration stored{
+      .model = "aa",
+      .data = "bb",
+      .inputs = 12,
+      .lines = {{{1.5, -2, 1e-300}, {0.25, 0, -1}}, {{1, 2}, {}}},
+      .kinds = {Calibration::joint, Calibration::gain},
+      .scaled = {{.gain = {1, 2, 3}, .slope = {0, 0.5, 1e-9}, .power = 2.5, .size = 7.25},
+                 {.gain = {0.5, -1}}}};
   const size_t hidden[2] = {3, 2};
   ~CalibrationFile() override { std::filesystem::remove(path); }
   // A file of this program with one thing changed.
@@ -124,7 +127,31 @@ TEST_F(CalibrationFile, ComesBackAsItWas) {
     EXPECT_EQ(back.lines[i].gain, stored.lines[i].gain);
     EXPECT_EQ(back.lines[i].shift, stored.lines[i].shift);
     EXPECT_EQ(back.kinds[i], stored.kinds[i]);
+    EXPECT_EQ(back.scaled[i].gain, stored.scaled[i].gain);
+    EXPECT_EQ(back.scaled[i].slope, stored.scaled[i].slope);
+    EXPECT_EQ(back.scaled[i].power, stored.scaled[i].power);
+    EXPECT_EQ(back.scaled[i].size, stored.scaled[i].size);
   }
+}
+
+// A file of an earlier version says nothing of the scaled form; one that lies about it is refused.
+TEST_F(CalibrationFile, TheScaledFormMayBeMissingButNotWrong) {
+  StoredCalibration changed = stored;
+  const auto back = [&] {
+    save_calibration(real_files(), path, changed);
+    return load_calibration(path, hidden);
+  };
+  changed.scaled.clear();
+  EXPECT_TRUE(back().scaled.empty());
+  changed = stored, changed.scaled[0].slope[1] = -0.1;
+  EXPECT_THROW(back(), Error);
+  changed = stored, changed.scaled[0].power = 0;
+  EXPECT_THROW(back(), Error);
+  changed = stored, changed.scaled[0].size = std::numeric_limits<double>::infinity();
+  EXPECT_THROW(back(), Error);
+  changed = stored, changed.scaled[0].gain.pop_back();
+  EXPECT_THROW(back(), Error);
+  EXPECT_EQ(stored.scaled.size(), 2u);
 }
 
 TEST_F(CalibrationFile, HostileFilesAreRefused) {

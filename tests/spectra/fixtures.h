@@ -13,8 +13,8 @@
 
 namespace glint::fixtures {
 
-inline nlohmann::json golden() {
-  std::ifstream file(std::string(GLINT_GOLDEN_DIR) + "/spectra.json");
+inline nlohmann::json golden(const std::string& name = "spectra.json") {
+  std::ifstream file(std::string(GLINT_GOLDEN_DIR) + "/" + name);
   return nlohmann::json::parse(file);
 }
 

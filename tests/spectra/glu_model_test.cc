@@ -73,7 +73,11 @@ TEST(Read, TellsTheLinearPartFromTheEigenvectors) {
       calibrated_form(m.linalg, m.reading.pool(), m.reading.layer(0), a.inputs, Calibration::affine);
   const Reading calibrated = read(m.reading, classes, line, a);
   EXPECT_GT(calibrated.fidelity.r2, calibrated.eigenvectors.r2);
-  for (size_t u = 0; u < 3; u++) EXPECT_NE(calibrated.linear_share[u], 0);
+  EXPECT_EQ(weights.quadratic_share, std::vector<double>(3, 1.0));
+  for (size_t u = 0; u < 3; u++) {
+    EXPECT_NE(calibrated.linear_share[u], 0);
+    EXPECT_NEAR(calibrated.linear_share[u] + calibrated.quadratic_share[u], 1, 1e-12);
+  }
   EXPECT_EQ(form_fidelity(m.reading, classes, line, a).r2, calibrated.fidelity.r2);
 }
 

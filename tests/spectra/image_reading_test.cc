@@ -231,6 +231,31 @@ TEST(Explanation, AccountsAddUpAndTheLocalOneIsTheLogit) {
   }
 }
 
+// The account of the scaled form is that of the input's own size, not of the median.
+TEST(Explanation, OfTheScaledFormUsesTheSizeOfItsInput) {
+  for (const Variant& v : kVariants) {
+    const Reader r(v, GateKind::Sqs);
+    const ImageSet images = random_images(40);
+    const StoredCalibration c = r.reading->calibrate(images, "data");
+    ASSERT_EQ(c.scaled.size(), r.reading->layers());
+    const Activations pass = r.reading->run(images.pixels, r.reading->last());
+    const Directions all = r.reading->classes();
+    const Matrix<double> values =
+        form_outputs(r.reading->linalg(), r.reading->pool(), r.reading->layer(r.reading->last()),
+                     c.scaled.back(), all.weights, pass.inputs, all.constants);
+    const size_t classes[] = {4, 1};
+    for (const size_t row : {0, 7, 31})
+      for (const ClassExplanation& a : explain_classes(*r.reading, pass, row, c.lines.back(), classes,
+                                                       FormKind::scaled, &c.scaled.back())) {
+        const double residual = pass.residual_logits.span().empty() ? 0 : pass.residual_logits(row, a.index);
+        EXPECT_NEAR(sums_of(a, FormKind::scaled).total(), values(row, a.index) + residual,
+                    1e-5 * (1 + a.scaled->positive - a.scaled->negative))
+            << v.name;
+        EXPECT_EQ(a.scaled->linear, 0);
+      }
+  }
+}
+
 TEST(SpectraFile, KeepsTheStrongestTermsAndWritesTheSameBytes) {
   const LinearAlgebra linalg;
   const double values[] = {5, 1, 0.1, -2, -7};

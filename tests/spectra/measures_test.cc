@@ -1,5 +1,5 @@
-#include "glint/spectra/calibration.h"
 #include "glint/spectra/measures.h"
+#include "glint/spectra/calibration.h"
 
 #include <algorithm>
 #include <numeric>
@@ -131,11 +131,34 @@ TEST(Fidelity, OfEqualShiftedAndConstantLogits) {
   for (double& v : doubled.span()) v = 2 * v;
   EXPECT_NEAR(fidelity(y, doubled).correlation, 1, 1e-12) << "scale does not matter to a correlation";
   EXPECT_LT(fidelity(y, doubled).r2, 0.5) << "but it does to R2";
+  EXPECT_NEAR(fidelity(y, doubled).r2_scaled, 1, 1e-12) << "until one factor takes it away";
+  Matrix<double> shifted = y;  // by another number for every input: no decision changes
+  for (size_t i = 0; i < 50; i++)
+    for (double& v : shifted.view().row(i)) v += static_cast<double>(i);
+  EXPECT_LT(fidelity(y, shifted).r2, 0);
+  EXPECT_NEAR(fidelity(y, shifted).centred_r2, 1, 1e-12);
+  EXPECT_EQ(fidelity(y, shifted).agreement, 1);
   const Matrix<double> zero(50, 3);
   EXPECT_EQ(fidelity(zero, zero).r2, 1);
   EXPECT_EQ(fidelity(zero, y).r2, 0);
+  EXPECT_EQ(fidelity(zero, y).r2_scaled, 1) << "a factor of 0 is one as well";
+  EXPECT_GE(fidelity(y, zero).r2_scaled, fidelity(y, zero).r2);
   EXPECT_EQ(fidelity(y, zero).correlation, 0);
   EXPECT_EQ(fidelity(Matrix<double>(0, 3), Matrix<double>(0, 3)).inputs, 0u);
+}
+
+// What is added to all outputs of an input decides nothing.
+TEST(Fidelity, CentredDoesNotSeeWhatAllOutputsHaveInCommon) {
+  const Matrix<double> model = random_matrix(50, 4, 71);
+  Matrix<double> form = model;
+  for (size_t i = 0; i < form.rows(); i++)
+    for (double& v : form.view().row(i)) v += 3.0 * static_cast<double>(i % 7);
+  const Fidelity f = fidelity(model, form);
+  EXPECT_LT(f.r2, 0);
+  EXPECT_NEAR(f.centred_r2, 1, 1e-12);
+  EXPECT_EQ(f.agreement, 1);
+  form(3, 2) += 1;
+  EXPECT_LT(fidelity(model, form).centred_r2, 1 - 1e-3);
 }
 
 TEST(SpectrumRank, CountsEqualValues) {

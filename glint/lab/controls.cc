@@ -1,0 +1,32 @@
+#include "glint/lab/controls.h"
+
+#include "glint/spectra/controls.h"
+
+namespace glint {
+
+Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<std::string>& forms,
+                     const Activations& measured, std::span<const uint32_t> labels) {
+  Controls out;
+  {
+    const Directions d = directions(run);
+    out.linear = linear_control(run.reading(), d, run.fitted(d.layer), measured, labels);
+  }
+  Run& twin = run.untrained();
+  const Directions d = directions(twin);
+  const Activations a = twin.measured(d.layer);
+  for (const std::string& form : forms)
+    out.untrained[form] = form_fidelity(twin.reading(), d, twin.lines(form)[d.layer], a, labels);
+  return out;
+}
+
+Controls layer_controls(Run& run, size_t layer, const std::vector<std::string>& forms) {
+  const auto all = [&](Run& of) {
+    const size_t d = of.language().model.config.d_model;
+    Matrix<double> each(d, d);
+    for (size_t i = 0; i < d; i++) each(i, i) = 1;
+    return of.reading().directions(layer, each, std::vector<std::string>(d));
+  };
+  return controls_of(run, all, forms, run.measured(layer));
+}
+
+}  // namespace glint

@@ -1,0 +1,16 @@
+// How well a form stands for a model, as JSON: the same keys in every result.
+#pragma once
+
+#include <nlohmann/json_fwd.hpp>
+
+#include "glint/model/fidelity.h"
+
+namespace glint {
+
+// correlation, r2, r2_scaled, even_share; for decisions also centred_r2 and agreement.
+nlohmann::ordered_json fidelity_json(const Fidelity& fidelity, bool decisions);
+// linear and untrained, the second by form; each correlation, r2 and r2_scaled, for decisions also centred_r2,
+// agreement and, of the linear map, accuracy.
+nlohmann::ordered_json controls_json(const Controls& controls, bool decisions);
+
+}  // namespace glint
