@@ -5,16 +5,16 @@
  * @typedef {{values: Float32Array, shape: number[]}} Tensor
  * @typedef {{correlation: number, r2: number, agreement: number, accuracyModel: number, accuracyForm: number,
  *   unitR2: number[], inputs: number, r2Scaled?: number, evenShare?: number}} Fidelity
- * @typedef {{r2: number, agreement: number}} Control
+ * @typedef {{r2: number, r2Scaled?: number, agreement: number}} Control
  * @typedef {{name: string, gain: Tensor, shift?: Tensor, slope?: Tensor, power?: number, size?: number, below: Tensor[],
  *   values: Tensor, vectors: Tensor, pictures?: {values: Uint8Array, shape: number[]}, accuracy?: Tensor,
- *   agreement?: Tensor, fidelity: Fidelity, linearShare?: number[], controls?: {linear: Control, untrained: Control}}} Form
+ *   agreement?: Tensor, fidelity: Fidelity, linearShare?: number[], linearPictures?: {values: Uint8Array, shape: number[]}}} Form
  * @typedef {{layers: number, d_model: number, d_hidden: number, inputs: number, classes: number, gate: string,
  *   c: number, lambda: number, p: number, bias: boolean, residual: boolean, norm: string}} Config
  * @typedef {{name: string, data: string, config: Config, parameters: number, classNames: string[],
  *   gate: {name: string, title: string, value: string, options: Record<string, number>}, halfDeviation?: number,
  *   tensors: Record<string, Tensor>, strongest: number, forms: Form[], form?: string, logits: Tensor,
- *   usual: {means: Tensor, limit: number},
+ *   usual: {means: Tensor, limit: number}, controls?: {linear: Control, untrained: Record<string, Control>},
  *   run: Record<string, any>, metrics: Record<string, any>[]}} Run
  * @typedef {{gain: Tensor, shift?: Tensor, tokenR2: Tensor, tokenEigenvectorsR2?: Tensor, tokenLinearShare?: Tensor,
  *   fidelity: {correlation: number, r2: number, eigenvectorsR2: number, linearShare: number, inputs: number,
@@ -23,6 +23,7 @@
  * @typedef {{name: string, data: string, parameters: number, gate: Run["gate"], halfDeviation?: number,
  *   config: {layers: number, d_model: number, d_hidden: number, heads: number, context: number, vocab: number, gate: string,
  *     c: number, lambda: number, p: number}, tensors: Record<string, Tensor>, tokenizer: {values: Uint8Array, shape: number[]},
+ *   controls?: {linear: {r2: number}, untrained: Record<string, {r2: number}>}[],
  *   sample: string, forms: LanguageForm[], form?: string, run: Record<string, any>, metrics: Record<string, any>[]}} LanguageRun
  * @typedef {{what: string, total: number, height: number, width: number,
  *   pixels: {values: Uint8Array, shape: number[]}, labels: {values: Uint8Array, shape: number[]}}} Images

@@ -95,8 +95,8 @@ function removedLine(drawing) {
       const p = softmax(pass.logits);
       const [from, to] = [whole, pass].map((run_) => model.readLogits(run_, form)[chosen]);
       words.textContent = `Without ${removed} direction${removed === 1 ? "" : "s"} the model ` +
-        (says[0] === says[1] ? `still says ${run.classNames[says[1]]}` : `says ${run.classNames[says[1]]}, no longer ${run.classNames[says[0]]}`) +
-        ` (${percent(p[says[1]])}). Logit of ${drawing.name}: ${fixed(whole.logits[chosen])} → ${fixed(pass.logits[chosen])}, ` +
+        `${says[0] === says[1] ? "still says" : "says"} ${run.classNames[says[1]]} (${percent(p[says[1]])})` +
+        `${says[0] === says[1] ? "" : `, no longer ${run.classNames[says[0]]}`}. Logit of ${drawing.name}: ${fixed(whole.logits[chosen])} → ${fixed(pass.logits[chosen])}, ` +
         `a change of ${signed(pass.logits[chosen] - whole.logits[chosen])}; the ${form.name} reading expects ${signed(to - from)}. `;
     },
   };

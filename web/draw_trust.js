@@ -52,10 +52,10 @@ function fidelityRows({ run, form: current }) {
   const row = (/** @type {string} */ name, /** @type {string} */ tone, /** @type {{agreement: number, r2: number, r2Scaled?: number}} */ f) =>
     h("tr", { class: tone }, h("th", { scope: "row" }, name), h("td", {}, percent(f.agreement)), h("td", {}, fixed(f.r2, 3)),
       h("td", {}, f.r2Scaled === undefined ? "" : fixed(f.r2Scaled, 3)));
-  const { controls } = current;
+  const { controls } = run;
   return [...run.forms.map((f) => row(f.name, f === current ? "current" : "", f.fidelity)),
-    ...(controls ? [row("control: linear map", "control", controls.linear),
-      row("control: untrained", "control", controls.untrained)] : [])];
+    ...(controls ? [row("control: linear map", "control", controls.linear)] : []),
+    ...(controls?.untrained[current.name] ? [row("control: untrained", "control", controls.untrained[current.name])] : [])];
 }
 
 /** @param {import("./drawing.js").Drawing} drawing */
@@ -93,9 +93,9 @@ export function fidelityCard(drawing) {
     element,
     update() {
       body.replaceChildren(...fidelityRows(drawing));
-      const { fidelity: { evenShare: share, inputs }, controls } = drawing.form;
+      const { evenShare: share, inputs } = drawing.form.fidelity;
       even.textContent = `Measured on ${whole(inputs)} images. ` +
-        (controls ? `A reading says something only where it beats its controls: the best linear map, which has no eigenvectors, and the ${drawing.form.name} reading of an untrained model. ` : "") +
+        (drawing.run.controls ? `A reading says something only where it beats its controls: the best linear map, which has no eigenvectors, and the ${drawing.form.name} reading of an untrained model. ` : "") +
         (share === undefined ? "" : `Even share ${percent(share)}: so much of what the last layer says is the same for x and −x, as every sum of squares is.`);
     },
   };

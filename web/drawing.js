@@ -51,7 +51,8 @@ export class Drawing {
     const names = this.removed();
     this.whole = model.forward(this.pixels);
     this.pass = names.length ? model.forward(this.pixels, this.directions(names)) : this.whole;
-    this.chosen = wholeIn(this.context.state.class, 0, model.classes - 1, this.decided);
+    // That of the model as it is: what was removed from it stays in sight when the answer changes.
+    this.chosen = wholeIn(this.context.state.class, 0, model.classes - 1, argmax(this.whole.logits));
   }
 
   /** The eigenvectors that the reader took away: names that make sense for this run, each once. */

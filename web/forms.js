@@ -29,6 +29,7 @@ export function classChoice(context, change) {
 export function linearWords(model, form, c) {
   const share = form.linearShare?.[c];
   return "This reading also has a part that is not squared, w·x" +
-    (model.readsPixels ? ": ink on red speaks for the class, ink on blue against it." : ", in the input of the last layer.") +
+    (model.readsPixels ? ": ink on red speaks for the class, ink on blue against it."
+      : ", in the input of the last layer. Its picture is the strongest pattern of the layers below that drives it.") +
     (share === undefined ? "" : ` Over the test images it makes ${percent(share, 0)} of what varies in this class's logit; no eigenvector explains that.`);
 }

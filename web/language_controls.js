@@ -74,9 +74,12 @@ export function languageControls(context) {
         ? `R² ${fixed(tokenR2.values[id], 3)} for ${direction.name}${parts(tokenEigenvectorsR2?.values[id], tokenLinearShare?.values[id])}; ` : "";
       const more = [fidelity.r2Scaled === undefined ? "" : `R² ${fixed(fidelity.r2Scaled, 3)} after the best single factor, `,
         fidelity.evenShare === undefined ? "" : `even share of the layer ${percent(fidelity.evenShare)}, `].join("");
+      const control = model.run.controls?.[at];
+      const bare = control?.untrained[chosen.name];
+      const controls = control ? ` Controls: R² ${fixed(control.linear.r2, 3)} of the best linear map${bare ? `, ${fixed(bare.r2, 3)} of this reading of an untrained model` : ""}.` : "";
       said.replaceChildren(h("strong", {}, `${chosen.name} reading of layer ${at + 1}`),
         `: ${one}R² ${fixed(fidelity.r2, 3)}${one ? "" : parts(fidelity.eigenvectorsR2, fidelity.linearShare)}, ${more}correlation ${fixed(fidelity.correlation, 3)} ` +
-        `over all that the layer adds, at ${whole(fidelity.inputs)} tokens of validation stories.`);
+        `over all that the layer adds, at ${whole(fidelity.inputs)} tokens of validation stories.${controls}`);
     },
   };
 }

@@ -261,7 +261,10 @@ export class Model {
       vector.set(matvecTransposed(this.weight(`blocks.${this.last}`).subarray(h * d), h, d, q));
       const bias = this.bias(`blocks.${this.last}`);
       if (bias) vector[d] = dot(q, bias.subarray(h));
-      return { vector, picture: this.readsPixels ? this.inPixels(form, vector) : null };
+      const n = this.config.inputs;
+      const stored = form.linearPictures?.values.subarray(c * n, (c + 1) * n);
+      const picture = stored ? Float64Array.from(stored, (v) => (v - 128) / 127) : this.readsPixels ? this.inPixels(form, vector) : null;
+      return { vector, picture };
     });
   }
 

@@ -77,7 +77,6 @@ PageForm read_form(Run& run, const std::string& name, const Activations& pass,
   form.accuracy = curve.accuracy;
   form.agreement = curve.agreement;
   form.fidelity = read.fidelity;
-  if (!form.shift.empty()) form.linear_share = read.linear_share;
   return form;
 }
 

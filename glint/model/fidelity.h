@@ -12,6 +12,7 @@ namespace glint {
 //   r2           1 - sum (y - f)^2 / sum (y - mean_u y)^2 (1 when both sums are 0, 0 when only the second is)
 //   correlation  Pearson; over all units together after the mean of each unit is taken off (0 for a constant)
 //   r2_scaled    r2 after the form is multiplied by the one number that makes it largest
+//   r2_centred   r2 of values less their mean over the units, input by input: of classes, what softmax sees
 //   even_share   Var(e) / (Var(e) + E[o^2]), e and o the even and the odd part of the layer that the form
 //                stands for, over the inputs and their mirror images: what an even form can be of it there.
 //                A residual path past the layer does not count. 1 where nobody measured it.
@@ -21,7 +22,7 @@ struct Fidelity {
   double agreement = 0;                           // share of inputs whose argmax is the model's
   double accuracy_model = 0, accuracy_form = 0;   // against the labels; 0 without labels
   size_t inputs = 0;
-  double r2_scaled = 0;
+  double r2_scaled = 0, r2_centred = 0;
   double even_share = 1;
   std::vector<double> unit_even_share;  // [units], or empty
 };

@@ -42,7 +42,6 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["quadraticShare"] = form.quadratic_share;
   j["linearShare"] = form.linear_share;
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
-  if (!form.linear_share.empty()) j["linearShare"] = form.linear_share;
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
   const Fidelity& f = form.fidelity;
   j["fidelity"] = {{"correlation", f.correlation},

@@ -12,7 +12,7 @@ namespace {
 
 // Of the mean of the diagonal: enough for inputs that never vary, and too little to cost a good map anything.
 constexpr double kRidge = 1e-5;
-constexpr size_t kBlock = 64;  // columns of the Gram matrix that are computed together
+constexpr size_t kControlRows = 64;  // columns of the Gram matrix that are computed together
 
 std::vector<double> column_means(const Matrix<double>& m) {
   std::vector<double> means(m.cols());
@@ -46,8 +46,8 @@ LinearMap fit_linear(const LinearAlgebra& linalg, ThreadPool& pool, ConstMatrixV
   // By rows, what is on and right of the diagonal; seen by columns, as Eigen does, that is the lower
   // triangle.
   Matrix<double> gram(d, d), moments(d, units);
-  pool.for_tiles((d + kBlock - 1) / kBlock, [&](size_t t, size_t) {
-    const size_t first = t * kBlock, count = std::min(kBlock, d - first);
+  pool.for_tiles((d + kControlRows - 1) / kControlRows, [&](size_t t, size_t) {
+    const size_t first = t * kControlRows, count = std::min(kControlRows, d - first);
     const ConstMatrixView<double> block = std::as_const(inputs).view().col_range(first, count);
     linalg.gemm(Op::transposed, Op::plain, 1.0, block,
                 std::as_const(inputs).view().col_range(first, d - first), 0.0,

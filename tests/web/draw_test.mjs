@@ -1,6 +1,6 @@
 // The view Draw in a real browser: on a phone, with an empty pad, with strange drawings, with a hundred classes, and
 // with eigenvectors taken away. Arguments: the folder of pages that page_test.sh made, and a page of 100 classes.
-import { readFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { axeFindings, check, expect, expectQuiet, finish, open, openBrowser, stroke } from "./harness.mjs";
 
 const [folder, hundred] = process.argv.slice(2);
@@ -103,7 +103,8 @@ await check("a drawing unlike the training data says so", async () => {
   await click(page, "Clear");
   await page.locator("#pen").fill("48");
   await stroke(page, Array.from({ length: 12 }, (_, i) => [i % 2 ? 0.95 : 0.05, 0.04 + i * 0.085]));
-  expect(/^Unlike the training images: \d+\.\d times as far/.test(await text(page, ".likeness.unlike")), await text(page, ".likeness"));
+  expect(/^Unlike the training images: \d+\.\d times as far/.test(await text(page, ".likeness")), await text(page, ".likeness"));
+  expect((await page.locator(".likeness.unlike").count()) === 1, "it stands out");
   const { bad } = await axeFindings(page);
   expect(bad.length === 0, bad.join("\n"));
   // The limit is what 99 % of the test images stay within.
@@ -218,6 +219,15 @@ await check("eigenvectors taken away: the model itself answers without them, and
   }
 });
 
+await check("what is explained stays when the answer changes", async () => {
+  const { page, close } = await open(browser, main, "#image=7&form=weights");
+  const [why, answer] = [await text(page, ".why h3"), (await text(page, ".verdict")).split(",")[0]];
+  for (let i = 0; i < 8 && (await text(page, ".verdict")).startsWith(`${answer},`); i++) await page.locator(".side.for .take").nth(i).click();
+  expect(!(await text(page, ".verdict")).startsWith(`${answer},`), `without its eigenvectors for ${answer} the model still says so`);
+  expect((await text(page, ".why h3")) === why && (await page.locator(".term.gone").count()) > 0, await text(page, ".why h3"));
+  await close();
+});
+
 await check("every reading of an image is the program's to 1e-4", async () => {
   const forms = new Set();
   let most = 0;
@@ -233,17 +243,74 @@ await check("every reading of an image is the program's to 1e-4", async () => {
         return Object.fromEntries(model.run.forms.map((/** @type {any} */ f) => [f.name, [...model.readLogits(pass, f)]]));
       }, image);
       for (const c of JSON.parse(readFileSync(`${folder}/${name}-${image}.json`, "utf8")).classes) {
-        for (const [form, read] of Object.entries(own)) {
-          most = Math.max(most, Math.abs(read[c.index] - c[form].total) / Math.max(1, Math.abs(c[form].total)));
+        for (const form of ["weights", "scaled", "calibrated"].filter((f) => f in c)) {
+          expect(form in own, `${name}: the page lacks the ${form} reading`);
+          most = Math.max(most, Math.abs(own[form][c.index] - c[form].total) / Math.max(1, Math.abs(c[form].total)));
           forms.add(form);
         }
       }
     }
     await close();
   }
-  expect(["weights", "calibrated"].every((f) => forms.has(f)), `only ${[...forms]} were read`);
+  expect(forms.has("weights") && forms.has("calibrated"), `only ${[...forms]} were read`);
   expect(most <= 1e-4, `a reading differs by ${most}`);
   return `${[...forms].join(", ")}: at most ${most.toExponential(1)}`;
+});
+
+await check("gains that depend on the input's size are those of this very input", async () => {
+  for (const name of ["main", "shrunk"]) {
+    const { page, close } = await open(browser, `${folder}/${name}.html`);
+    const off = await page.evaluate(async () => {
+      // @ts-ignore names of the page's import map
+      const [{ readData }, { Model }, { dot }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/linalg")]);
+      const data = await readData();
+      const model = new Model(data.runs[0], 28, 28);
+      const weights = data.runs[0].forms[0];
+      const power = 1.5;
+      const slope = Float32Array.from({ length: model.hidden }, (_, k) => 0.05 + 0.01 * (k % 7));
+      const form = { ...weights, name: "test", slope: { values: slope, shape: [model.hidden] }, power, size: 4 };
+      const pass = model.forward(Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255));
+      const { u } = pass.layers[model.last];
+      const s = Math.sqrt(u.reduce((a, v) => a + v * v, 0));
+      // The same as a plain form whose gains were computed for this size.
+      const gain = Float64Array.from(slope, (t, k) => weights.gain.values[k] / (1 + (t * s) ** power) ** (1 / power));
+      const plain = { ...weights, name: "plain", gain: { values: gain, shape: [model.hidden] } };
+      const q = model.interaction(plain, 3), x = model.formInput(pass), w = x.length;
+      const value = (/** @type {ArrayLike<number>} */ v) => Array.from(v).reduce((a, t, i) => a + t * dot(q.subarray(i * w, (i + 1) * w), v), 0);
+      const v = model.eigenvector(form, 3, w - 2);
+      const scale = Math.abs(weights.values.values[3 * w]);
+      return { s, logits: Math.max(...model.readLogits(pass, form).map((t, c) => Math.abs(t - model.readLogits(pass, plain)[c]))),
+        form: Math.abs(value(x) - model.quadraticPart(pass, form, 3)), eigenvalue: Math.abs(value(v) - model.eigenvalue(pass, form, 3, w - 2)) / scale,
+        same: Math.abs(model.readLogits(pass, form)[3] - model.readLogits(pass, weights)[3]) };
+    });
+    expect(off.s > 0 && off.same > 0.01, `${name}: the size changes the reading`);
+    expect(off.logits < 1e-9 && off.form < 1e-9 && off.eigenvalue < 1e-9, `${name}: ${JSON.stringify(off)}`);
+    await close();
+  }
+});
+
+await check("controls, even share and the share of the linear part are shown beside the readings", async () => {
+  // Numbers that are known, in the place of the program's.
+  const [start, end] = ['id="glint-data">', "</script>"];
+  const html = readFileSync(main, "utf8");
+  const from = html.indexOf(start) + start.length;
+  const data = JSON.parse(html.slice(from, html.indexOf(end, from)));
+  const run = data.runs[0];
+  run.controls = { linear: { r2: 0.123, r2Scaled: 0.234, agreement: 0.345 }, untrained: { calibrated: { r2: -0.456, r2Scaled: 0.067, agreement: 0.178 } } };
+  const calibrated = run.forms.find((/** @type {any} */ f) => f.name === "calibrated");
+  Object.assign(calibrated.fidelity, { r2Scaled: 0.876, evenShare: 0.654 });
+  calibrated.linearShare = run.classNames.map((/** @type {string} */ _, /** @type {number} */ c) => 0.1 * c);
+  const file = `${folder}/known-controls.htm`;
+  writeFileSync(file, html.slice(0, from) + JSON.stringify(data).replaceAll("<", "\\u003c") + html.slice(html.indexOf(end, from)));
+  const { page, trouble, close } = await open(browser, file, "#image=7&form=calibrated&class=4");
+  const rows = (await page.locator(".judged tbody tr").allTextContents()).join("|");
+  expect(/control: linear map34\.5 %0\.1230\.234/.test(rows) && /control: untrained17\.8 %−0\.4560\.067/.test(rows) && /0\.876/.test(rows), rows);
+  expect(/Even share 65\.4 %/.test(await text(page, ".judged .note")), await text(page, ".judged .note"));
+  expect(/makes 40 % of what varies/.test(await text(page, ".side.linear")), await text(page, ".side.linear"));
+  await page.evaluate(() => { location.hash = "#view=spectra&form=calibrated&class=3"; });
+  await page.waitForFunction(() => /makes 30 %/.test(document.querySelector(".linear-box")?.textContent ?? ""));
+  expectQuiet(trouble);
+  await close();
 });
 
 await check("a bilinear model loses exactly what its reading expects", async () => {
