@@ -238,9 +238,9 @@ std::vector<FormulaCheck> compute_formulas() {
                             })}}});
   all.push_back({"gradients",
                  {{"slope of x^2 at 1e-6", 2e-6},
-                  {"slope of g there", QuadraticShrink::slope(1e-6, k)},
+                  {"slope of g at 1e-6", QuadraticShrink::slope(1e-6, k)},
                   {"slope of x^2 at 1e6", 2e6},
-                  {"slope of g there", QuadraticShrink::slope(1e6, k)}}});
+                  {"slope of g at 1e6", QuadraticShrink::slope(1e6, k)}}});
   const auto factored = [&](double shift) {
     return largest(x, [&](double v) {
       const double a = std::fabs(v);

@@ -13,7 +13,6 @@ namespace {
 
 constexpr size_t kDirections = 100;
 constexpr uint32_t kTokenStream = 0x746f6b00u, kBootStream = 0x626f6f00u;  // sub-streams of Stream::sample
-constexpr const char* kForms[] = {"weights", "calibrated"};
 
 // So many different tokens, each drawn as often as the training stories have it.
 std::vector<TokenId> frequent_tokens(const Corpus& stories) {
@@ -31,7 +30,7 @@ GateLine eigenvectors_alone(GateLine line) {
   return line;
 }
 
-// [form][layer][token][seed]
+// Of one form of one layer, [token][seed].
 struct Values {
   std::vector<std::vector<double>> r2, correlation;
 };
@@ -43,6 +42,7 @@ void measure_language(Measuring& m) {
   const std::string key = stories_key(m.plan.setup), group = group_stories(m.plan.setup);
   for (const std::string_view gate : kPaperGates) {
     const std::vector<const PlannedRun*> runs = m.finished(group, gate);
+    std::vector<std::string> forms;
     std::vector<std::vector<Values>> values;  // [form][layer]
     size_t tokens = 0, directions = 0;
     for (const PlannedRun* planned : runs) {
@@ -53,16 +53,17 @@ void measure_language(Measuring& m) {
       const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
       directions = drawn.size();
       const Matrix<double> along = reading.token_directions(drawn);
-      values.resize(std::size(kForms));
-      for (size_t f = 0; f < std::size(kForms); f++) values[f].resize(reading.layers());
+      forms = forms_of(run);
+      values.resize(forms.size());
+      for (std::vector<Values>& layers : values) layers.resize(reading.layers());
       for (size_t layer = 0; layer < reading.layers(); layer++) {
         const Matrix<float> x = run.inputs(layer, LanguageReading::kFidelityTokens);
         tokens = x.rows();
         const Matrix<double> weights = reading.hidden(layer, along);
         const GluLayerView view = reading.layer(layer);
         const Matrix<double> own = layer_outputs(reading.linalg(), reading.pool(), view, weights, x);
-        for (size_t f = 0; f < std::size(kForms); f++) {
-          const GateLine line = eigenvectors_alone(run.lines(kForms[f])[layer]);
+        for (size_t f = 0; f < forms.size(); f++) {
+          const GateLine line = eigenvectors_alone(run.lines(forms[f])[layer]);
           const Fidelity fit =
               fidelity(own, form_outputs(reading.linalg(), reading.pool(), view, line, weights, x));
           Values& v = values[f][layer];
@@ -81,7 +82,7 @@ void measure_language(Measuring& m) {
                              r = median_interval(v.correlation, kBootStream);
         m.measured.language.push_back({.data = key,
                                        .gate = std::string(gate),
-                                       .form = kForms[f],
+                                       .form = forms[f],
                                        .layer = layer + 1,
                                        .seeds = runs.size(),
                                        .directions = directions,

@@ -25,21 +25,15 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   const auto pass = reading.run(run->images().test, reading.last());
   const auto classes = reading.classes();
   auto result = std::make_shared<ModelReading>();
-  const auto read = [&](const char* form, Fidelity& fidelity, Fidelity& alone, TruncationCurve& cut,
-                        bool own) {
+  for (const std::string& form : forms_of(*run)) {
     const std::vector<GateLine> lines = run->lines(form);
     const auto r = reading.read(classes, lines[reading.last()], pass, labels);
-    fidelity = r.fidelity, alone = r.eigenvectors;
-    cut = reading.truncation(r, pass, labels);
-    if (!own) return;
+    result->forms[form] = {r.fidelity, r.eigenvectors, reading.truncation(r, pass, labels)};
+    if (form != "weights") continue;
     for (const UnitForm& unit : r.units) result->energy.push_back(energy_curve(unit.spectrum.values));
     result->likeness =
         class_likeness(top_pictures(reading, r.units, lines), class_deviations(run->images().train));
-  };
-  read("weights", result->weights, result->weights_alone, result->cut_weights, true);
-  // The form of a bilinear model is the model; there is nothing to calibrate.
-  if (planned.options.gate != "identity")
-    read("calibrated", result->calibrated, result->calibrated_alone, result->cut_calibrated, false);
+  }
   return *m.readings.emplace(directory, std::move(result)).first->second;
 }
 
@@ -50,31 +44,30 @@ Models all_models(Measuring& m, const std::string& data, std::string_view gate) 
 }
 
 // Mean over models of accuracy[k].
-std::vector<double> mean_curve(const Models& models, TruncationCurve ModelReading::*form) {
-  std::vector<double> mean((models.front()->*form).accuracy.size());
+std::vector<double> mean_curve(const Models& models, const std::string& form) {
+  std::vector<double> mean(models.front()->forms.at(form).cut.accuracy.size());
   for (const ModelReading* model : models)
     for (size_t k = 0; k < mean.size(); k++)
-      mean[k] += (model->*form).accuracy[k] / static_cast<double>(models.size());
+      mean[k] += model->forms.at(form).cut.accuracy[k] / static_cast<double>(models.size());
   return mean;
 }
 
 FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate,
-                   const std::string& form, Fidelity ModelReading::*fidelity, Fidelity ModelReading::*alone,
-                   TruncationCurve ModelReading::*cut) {
+                   const std::string& form) {
   FormTrust t{.data = data, .gate = std::string(gate), .form = form};
   for (const ModelReading* model : models) {
-    const Fidelity& f = model->*fidelity;
+    const auto& [f, alone, cut] = model->forms.at(form);
     t.agreement.push_back(f.agreement);
     t.r2.push_back(f.r2);
     t.correlation.push_back(f.correlation);
     t.accuracy_model_by_seed.push_back(f.accuracy_model);
     t.accuracy_form_by_seed.push_back(f.accuracy_form);
-    t.eigenvectors_agreement.push_back((model->*alone).agreement);
-    t.eigenvectors_r2.push_back((model->*alone).r2);
+    t.eigenvectors_agreement.push_back(alone.agreement);
+    t.eigenvectors_r2.push_back(alone.r2);
   }
   t.accuracy_model = mean_and_sd(t.accuracy_model_by_seed).mean;
   t.accuracy_form = mean_and_sd(t.accuracy_form_by_seed).mean;
-  t.truncation = mean_curve(models, cut);
+  t.truncation = mean_curve(models, form);
   return t;
 }
 
@@ -104,11 +97,9 @@ void measure_trust(Measuring& m) {
     for (const std::string_view gate : kPaperGates) {
       const Models models = all_models(m, data, gate);
       if (models.empty()) continue;
-      m.measured.trust.push_back(trust_of(models, data, gate, "weights", &ModelReading::weights,
-                                          &ModelReading::weights_alone, &ModelReading::cut_weights));
-      if (gate != "identity")
-        m.measured.trust.push_back(trust_of(models, data, gate, "calibrated", &ModelReading::calibrated,
-                                            &ModelReading::calibrated_alone, &ModelReading::cut_calibrated));
+      for (const char* form : {"weights", "scaled", "calibrated"})
+        if (models.front()->forms.contains(form))
+          m.measured.trust.push_back(trust_of(models, data, gate, form));
     }
 }
 
@@ -137,7 +128,7 @@ SpectrumShare share_of(const Models& models, const std::string& data, std::strin
   share.few = std::min(share.few, share.width);
   share.energy.resize(models.front()->energy.size());
   for (const ModelReading* model : models) {
-    const std::vector<double>& accuracy = model->cut_weights.accuracy;
+    const std::vector<double>& accuracy = model->forms.at("weights").cut.accuracy;
     share.energy_by_seed.emplace_back();
     for (size_t c = 0; c < share.energy.size(); c++) {
       const double energy = model->energy[c][share.few - 1];
@@ -166,7 +157,7 @@ std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRu
   const auto form = reading.read(reading.classes(), weights_lines(reading)[reading.last()], pass, labels);
   auto result = std::make_shared<ModelReading>();
   for (const UnitForm& unit : form.units) result->energy.push_back(energy_curve(unit.spectrum.values));
-  result->cut_weights = reading.truncation(form, pass, labels);
+  result->forms["weights"].cut = reading.truncation(form, pass, labels);
   return result;
 }
 

@@ -1,7 +1,10 @@
 // Models of section 4.1 opened for measuring.
 #pragma once
 
+#include <map>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "glint/lab/run.h"
 #include "glint/paper/class_match.h"
@@ -9,14 +12,28 @@
 
 namespace glint {
 
+// One form of a model, measured on the test images.
+struct FormReading {
+  Fidelity fidelity, alone;  // alone: the eigenvectors without the linear part
+  TruncationCurve cut;
+};
+
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
-  Fidelity weights, calibrated;
-  Fidelity weights_alone, calibrated_alone;  // eigenvectors, without the linear part
-  TruncationCurve cut_weights, cut_calibrated;
-  std::vector<std::vector<double>> energy;  // [class][k - 1], weights form
-  ClassLikeness likeness;                   // of its strongest eigenvectors, weights form
+  std::map<std::string, FormReading> forms;  // by name; always "weights"
+  std::vector<std::vector<double>> energy;   // [class][k - 1], weights form
+  ClassLikeness likeness;                    // of its strongest eigenvectors, weights form
 };
+
+// The forms that a model is read by. That of a bilinear model is the model itself: nothing is fitted.
+template <class AnyRun>
+std::vector<std::string> forms_of(const AnyRun& run) {
+  if (run.gate() == GateKind::Identity) return {"weights"};
+  if constexpr (requires { run.forms(); })
+    return run.forms();
+  else
+    return {"weights", "calibrated"};
+}
 
 // The strongest eigenvector for every class as a picture, [classes, pixels].
 Matrix<double> top_pictures(const ImageReading& reading, std::span<const UnitForm> units,

@@ -95,7 +95,7 @@ void measure_stories(Measuring& m) {
   if (!setup.all_stories)
     task.smaller = std::to_string(task.train) + " stories, where the paper has " +
                    std::to_string(kPaperStories) + ", and smaller batches";
-  if (setup.quick) task.smaller = "a small model and one epoch";
+  if (setup.quick) task.smaller = "a small model and few epochs";
   if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
   m.measured.tasks.push_back(std::move(task));
 }

@@ -144,7 +144,7 @@ std::string small_language(const Measured& m) {
     if (l.data != "stories") return "trained on the built-in tales, not on stories";
     if (l.gate == "sqs" || l.gate == "silu") least = std::min(least, l.seeds);
   }
-  return first_of(m.quick ? "one epoch of a small model" : "", few_seeds(least));
+  return first_of(m.quick ? "few epochs of a small model" : "", few_seeds(least));
 }
 
 }  // namespace glint

@@ -142,13 +142,16 @@ void write_fidelity(const Measured& m, ReportSection& section) {
       "line that serves best on training images."});
   section.blocks.push_back(trust_table(m.trust));
   for (const std::string& data : m.images)
-    for (const std::string form : {"weights", "calibrated"})
+    for (const std::string form : {"weights", "scaled", "calibrated"}) {
+      if (std::ranges::none_of(m.trust, [&](const FormTrust& t) { return t.data == data && t.form == form; }))
+        continue;
       section.blocks.push_back(report_figure(
           "truncation-" + data + "-" + form,
           data_title(data) + ": each class keeps its k strongest eigenvectors of the " + form + " form" +
               (form == "calibrated" ? ", whose linear part is always kept: k = 0 is that part alone" : "") +
               "; means over seeds.",
           truncation_chart(m, data, form)));
+    }
 }
 
 void write_gates(const Measured&, ReportSection& section) {

@@ -46,9 +46,9 @@ std::string summary(const Measured& measured, const Findings& findings) {
                     " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
   if (count(Verdict::not_tested) == "0") return out;
   const auto small = std::ranges::count_if(findings, [](const Finding& f) { return !f.small.empty(); });
-  out += " Each of those says what was missing or too small";
-  out += small ? ", and what the smaller data say of it: of " + std::to_string(small) + " they say something."
-               : ".";
+  out +=
+      " Each of those says what was missing or too small" +
+      (small ? ", and " + std::to_string(small) + " of them what the smaller data say." : std::string("."));
   if (measured.quick)
     out += " The quick form decides none: that needs the paper's data, all epochs and at least " +
            std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";

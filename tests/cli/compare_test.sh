@@ -21,6 +21,7 @@ run compare "$work/sqs/seed-0" "$work/sqs/seed-0" --json --top 4 --out "$work/fi
 expect_code 0
 expect_json "all(abs(r['min'] - 1) < 1e-9 for m in both.values() for r in m)"
 expect_json "len(both['subspace']) == 4 and j['control']['kind'] == 'random'"
+expect_json "abs(j['functional']['pairs'][0]['all'] - 1) < 1e-9 and j['functional']['control'] == []"
 expect_json "j['control']['by_rank']['both']['rank_matched'][0]['mean'] < 0.9"
 expect_err "the control is random"
 
@@ -35,6 +36,8 @@ cmp -s "$work/json-1" "$work/json-2" || fail "the numbers depend on the number o
 cmp -s "$work/figs-1/figures/compare.svg" "$work/figs-2/figures/compare.svg" || fail "the figure depends on the threads"
 expect_json "[(p['a']['seed'], p['b']['seed']) for p in j['pairs']] == [(0, 0), (1, 1), (2, 2)]"
 expect_json "j['control']['kind'] == 'runs' and j['control']['pairs'] == 3"
+expect_json "len(j['functional']['pairs']) == len(j['functional']['control']) == 3 and len(j['functional']['pairs'][0]['classes']) == 10"
+expect_json "all(abs(f['all']) < 1 for side in ('pairs', 'control') for f in j['functional'][side])"
 expect_json "both['rank_matched'][0]['n'] == 3 * 10 * 2 and len(j['classes']) == 10"
 expect_json "all(b['mean'] + 1e-12 >= 0 and b['min'] <= b['mean'] + 1e-12 for m in both.values() for b in m)"
 # The matching that is best in sum is no worse than rank by rank; a line's first subspace is the vector.
@@ -49,7 +52,7 @@ done
 run compare "$work/sqs" "$work/identity" --form calibrated --pairs --unit 3..4 --no-figures
 expect_code 0
 for part in "3 pairs of bilinear runs with different seeds" "3 pairs of the same seed: 0 1 2" "never below .5" \
-  "rank-matched" "top-k subspace" "2 classes" "sqs/seed-1"; do expect_out "$part"; done
+  "rank-matched" "top-k subspace" "as functions" "2 classes" "sqs/seed-1"; do expect_out "$part"; done
 
 # Consecutive pairs, a control by hand, and models of any width and depth as pictures.
 run compare "$work/sqs/seed-0" "$work/identity/seed-1" "$work/sqs/seed-1" "$work/identity/seed-0" --json --no-figures \
