@@ -15,12 +15,12 @@ namespace glint::cli {
 namespace {
 
 // The measures in the order of the tables.
-struct Measured {
+struct MeasuredRun {
   std::string header;
   int decimals;
   std::optional<double> (*value)(const RunReadability&);
 };
-const Measured kMeasured[] = {
+const MeasuredRun kMeasured[] = {
     {"pictures", 1, [](const RunReadability& r) { return r.distinct_pictures; }},
     {"AUC", 3, [](const RunReadability& r) { return r.auc; }},
     {"abl. r", 3, [](const RunReadability& r) { return std::optional(r.ablation_r); }},
@@ -38,12 +38,12 @@ std::string run_table(const ReadabilityResult& result) {
   const bool one_form = common_form(result);
   std::vector<Column> columns = {{.header = "run"}, {.header = "gate"}};
   if (!one_form) columns.push_back({.header = "form"});
-  for (const Measured& m : kMeasured) columns.push_back({.header = m.header, .align = Align::right});
+  for (const MeasuredRun& m : kMeasured) columns.push_back({.header = m.header, .align = Align::right});
   Table table(columns);
   for (const RunReadability& r : result.runs) {
     std::vector<std::string> cells = {r.run, r.gate};
     if (!one_form) cells.push_back(r.form);
-    for (const Measured& m : kMeasured) {
+    for (const MeasuredRun& m : kMeasured) {
       const std::optional<double> v = m.value(r);
       cells.push_back(v ? fixed_text(*v, m.decimals) : "-");
     }
@@ -56,12 +56,12 @@ std::string run_table(const ReadabilityResult& result) {
 std::string group_table(const ReadabilityResult& result) {
   std::vector<Column> columns = {
       {.header = "runs"}, {.header = "gate"}, {.header = "n", .align = Align::right}};
-  for (const Measured& m : kMeasured) columns.push_back({.header = m.header, .align = Align::right});
+  for (const MeasuredRun& m : kMeasured) columns.push_back({.header = m.header, .align = Align::right});
   Table table(columns);
   for (const SeedGroup& g : result.groups) {
     const RunReadability& first = result.runs[g.runs[0]];
     std::vector<std::string> cells = {first.run + " …", first.gate, std::to_string(g.runs.size())};
-    for (const Measured& m : kMeasured) {
+    for (const MeasuredRun& m : kMeasured) {
       std::vector<double> values;
       for (const size_t i : g.runs)
         if (const std::optional<double> v = m.value(result.runs[i])) values.push_back(*v);

@@ -21,9 +21,9 @@ double seconds() {
 }
 
 // Gives the text of one story as it grows, in whole characters.
-class Stream {
+class StoryStream {
  public:
-  Stream(const GenerateRequest& request, const Tokenizer& tokenizer, std::vector<TokenId> ids)
+  StoryStream(const GenerateRequest& request, const Tokenizer& tokenizer, std::vector<TokenId> ids)
       : give_(request.on_text), tokenizer_(tokenizer), ids_(std::move(ids)) {
     show(false);
   }
@@ -115,8 +115,8 @@ GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, co
   r.limit_is_context = q.tokens == 0 || r.limit != q.tokens;
 
   InOrder in_order(q, r);
-  std::unique_ptr<Stream> stream;
-  if (q.count == 1 && q.on_text) stream = std::make_unique<Stream>(q, tokenizer, prompt);
+  std::unique_ptr<StoryStream> stream;
+  if (q.count == 1 && q.on_text) stream = std::make_unique<StoryStream>(q, tokenizer, prompt);
   const double start = seconds();
   const GenerateCounts counts = generate(
       generator, engine.compute(), plan,

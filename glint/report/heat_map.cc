@@ -20,26 +20,26 @@ Rgb8 shade(double t) {
   return {mix(kHeatNavy[0]), mix(kHeatNavy[1]), mix(kHeatNavy[2])};
 }
 
-struct Range {
+struct HeatRange {
   double low = std::numeric_limits<double>::infinity(), high = -low;
 };
 
-Range range_of(const HeatMap& map) {
-  Range r;
+HeatRange range_of(const HeatMap& map) {
+  HeatRange r;
   for (const double v : map.values.span())
     if (std::isfinite(v)) r.low = std::min(r.low, v), r.high = std::max(r.high, v);
   return r;
 }
 
 // 0 for the worst number of the map, 1 for the best.
-double goodness(const HeatMap& map, const Range& r, double v) {
+double goodness(const HeatMap& map, const HeatRange& r, double v) {
   if (!(r.high > r.low)) return 0.5;
   const double t = (v - r.low) / (r.high - r.low);
   return map.lower_is_better ? 1 - t : t;
 }
 
 std::string cells(const HeatMap& map, double left, double top) {
-  const Range range = range_of(map);
+  const HeatRange range = range_of(map);
   std::string out;
   for (size_t r = 0; r < map.values.rows(); r++)
     for (size_t c = 0; c < map.values.cols(); c++) {

@@ -13,7 +13,7 @@ namespace {
 
 using namespace fixtures;
 
-struct Reading {
+struct ReadingInput {
   const LinearAlgebra linalg;
   const Layer data = random_layer(32, 24, false, GateKind::Silu);
   const Matrix<double> weights = random_matrix(5, 32, 3);
@@ -57,7 +57,7 @@ class Stop : public ::testing::TestWithParam<size_t> {
     const size_t asked = questions(pool_, call);
     EXPECT_GE(asked, pool_.size() == 1 ? least : 1);
   }
-  const Reading r_;
+  const ReadingInput r_;
   ThreadPool pool_{GetParam()};
   const size_t tiles_ = 24;  // of 6000 rows
 };
