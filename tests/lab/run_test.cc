@@ -34,7 +34,7 @@ TEST(Run, AnotherKindOfModelIsAnError) {
   EXPECT_THROW(run.language(), Error);
   EXPECT_THROW(run.stories(), Error);
   EXPECT_THROW(run.piece(0), Error);
-  EXPECT_THROW(Run(saved.engine, {.run = saved.folder.path()}).language(), Error);
+  EXPECT_THROW(glint::Run(saved.engine, {.run = saved.folder.path()}).language(), Error);
   EXPECT_THROW(glint::Run(saved.engine, {.run = saved.folder.path("nothing")}), Error);
 }
 
