@@ -166,7 +166,7 @@ void add_ablate(Program& program) {
   verb.real("--scale", o->scale, "What is left of the input along them: 0 removes, 1 changes nothing", 0,
             1000);
   verb.size("--layer", o->layer, 0, 1000, "Which layer, from 1 on; 0: the last");
-  verb.choice("--form", o->form, {"auto", "weights", "calibrated"},
+  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "The reading whose eigenvectors are removed and that predicts the change");
   images("--via", verb.text("--via", o->via,
                             "Images, below the last layer: rank of the eigenvector above, one per layer",

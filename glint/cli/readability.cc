@@ -92,8 +92,7 @@ void report_text(Context& context, const ReadabilityResult& result) {
          "halves, seeds: how alike the eigenvectors are with another half of the\n"
          "          calibration data, or another seed; -: nothing is fitted, one seed\n"
          "More is better; the best is 1 but for pictures. A guess has an AUC of 0.5.\n";
-  if (language)
-    out << "Language models have no classes and no pictures: '-'. Tokens are read instead.\n";
+  if (language) out << "Language models have no classes and no pictures: '-'. Tokens are read instead.\n";
 }
 
 void run_readability(Context& context, const ReadabilityRequest& request) {
@@ -146,7 +145,7 @@ void add_readability(Program& program) {
   verb.text("--data", o->data, "data set or folder to measure on; default: what each run was trained on",
             {.placeholder = "NAME", .words = dataset_names()});
   verb.directory("--data-dir", o->data_dir, "folder in which data sets are looked for first");
-  verb.choice("--form", o->form, {"auto", "weights", "calibrated"},
+  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "The form whose eigenvectors are measured");
   verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: the most frequent",

@@ -280,6 +280,7 @@ OrderedJson json_of(const AblationEffect& e) {
 }  // namespace
 
 Ablation ablate(const Engine& engine, const AblationRequest& q) {
+  check_form(q.form);
   const std::vector<size_t> ranks = asked_ranks(q);
   std::unique_ptr<ExportFolder> folder;  // refused before the work begins
   if (!q.save.empty())
@@ -290,7 +291,7 @@ Ablation ablate(const Engine& engine, const AblationRequest& q) {
   r.linalg = engine.linalg().description();
   r.run = run.directory(), r.model_text = run.text(), r.kind = run.kind();
   r.gate = gate_info(run.gate()).text.name;
-  r.form = form_of(run, q.form), r.scale = q.scale;
+  r.form = run.form(q.form), r.scale = q.scale;
   r.layer = asked_layer(model, q.layer), r.layers = model.layers();
   r.width = model.layer(r.layer).inputs();
   const Directions directions = asked_directions(run, r.layer, r.form, q);

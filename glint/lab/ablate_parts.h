@@ -13,7 +13,4 @@ Matrix<float> ablated_weights(const Run& run, size_t layer, ConstMatrixView<doub
 void save_ablated_run(const Engine& engine, Run& run, const Ablation& result, Matrix<float> weights,
                       ExportFolder& folder);
 
-// The form that is meant by "auto", or any other name as it is.
-std::string form_of(Run& run, const std::string& asked);
-
 }  // namespace glint

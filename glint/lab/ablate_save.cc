@@ -4,7 +4,6 @@
 #include "glint/base/sha256.h"
 #include "glint/io/seal.h"
 #include "glint/lab/ablate_parts.h"
-#include "glint/lab/read_parts.h"
 #include "glint/train/run_file.h"
 #include "glint/train/text_task.h"
 
@@ -55,12 +54,6 @@ Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<
 }
 
 }  // namespace
-
-std::string form_of(Run&, const std::string& asked) {
-  if (asked == "auto") return "calibrated";
-  check_form(asked);
-  return asked;
-}
 
 Matrix<float> ablated_weights(const Run& run, size_t layer, ConstMatrixView<double> basis, double keep) {
   const bool image = run.kind() == ModelKind::image;

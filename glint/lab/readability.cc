@@ -9,7 +9,6 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/io/json_number.h"
-#include "glint/lab/ablate_parts.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run_pairs.h"
@@ -97,19 +96,17 @@ ImageSet half_of(const ImageSet& set, size_t first) {
 }
 
 // The lines of a fitted form from one half of the data that it is fitted to.
-std::vector<GateLine> half_lines(Run& run, const std::string&, size_t first) {
-  StoredCalibration calibration;
-  if (run.kind() == ModelKind::image) {
-    calibration = run.image_reading().calibrate(half_of(run.images().train, first), "");
-  } else {
-    TextRows rows(run.language().tokenizer.end(), run.language().model.config.context);
-    std::vector<TokenRow> half;
-    const std::span<const TokenRow> all =
-        rows.fill_first(run.stories().train, LanguageReading::kCalibrationTokens);
-    for (size_t i = first; i < all.size(); i += 2) half.push_back(all[i]);
-    calibration = run.language_reading().calibrate(half, "");
-  }
-  return calibration.lines;
+std::vector<GateLine> half_lines(Run& run, const std::string& form, size_t first) {
+  const auto fitted = [&](const auto& reading, const auto& half) {
+    return form == "scaled" ? reading.scaled_lines(half) : reading.calibrate(half, "").lines;
+  };
+  if (run.kind() == ModelKind::image) return fitted(run.image_reading(), half_of(run.images().train, first));
+  TextRows rows(run.language().tokenizer.end(), run.language().model.config.context);
+  std::vector<TokenRow> half;
+  const std::span<const TokenRow> all =
+      rows.fill_first(run.stories().train, LanguageReading::kCalibrationTokens);
+  for (size_t i = first; i < all.size(); i += 2) half.push_back(all[i]);
+  return fitted(run.language_reading(), half);
 }
 
 std::optional<double> halves(Run& run, const Directions& d, const std::string& form) {
@@ -198,7 +195,7 @@ ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, const st
   RunReadability& r = e.result;
   r.run = run.directory(), r.model_text = run.text(), r.kind = run.kind();
   r.gate = gate_info(run.gate()).text.name;
-  r.seed = run_seed(r.run), r.form = form_of(run, q.form);
+  r.seed = run_seed(r.run), r.form = run.form(q.form);
   const Directions d = asked(run, q);
   r.layer = d.layer;
   r.data = run.data_name();
@@ -249,6 +246,7 @@ void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entrie
 }  // namespace
 
 ReadabilityResult readability(const Engine& engine, const ReadabilityRequest& q) {
+  check_form(q.form);
   ReadabilityResult result;
   result.linalg = engine.linalg().description();
   const std::vector<std::string> runs = runs_in(q.runs);
