@@ -174,12 +174,12 @@ std::vector<std::string> differing_options(const std::vector<RunSummary>& runs) 
   std::vector<std::string> out;
   for (const OptionSpec& spec : option_table(scratch)) {
     const std::string* first = nullptr;
-    bool differs = false, begun = false;
+    bool differs = false;
     for (const RunSummary& run : runs) {
-      if (run.options.empty()) continue;  // nothing is known of it
       const std::string* value = run.option(spec.name);
-      if (begun && (!first != !value || (first && *first != *value))) differs = true;
-      if (!begun) first = value, begun = true;
+      if (!value) continue;  // a gate without the option: the gates differ, and that is said
+      if (!first) first = value;
+      differs = differs || *value != *first;
     }
     if (differs) out.push_back(spec.name);
   }
