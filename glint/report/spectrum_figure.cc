@@ -90,11 +90,11 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   out += svg::text(18, 27, svg::kTitleFont, "start", plot.title, " font-weight=\"bold\"");
   out += svg::nested(to_svg(eigenvalue_chart(plot, sizes)), 0, kTop);
-  const auto side = [&](double y, const std::vector<SignedPicture>& pictures, const char* words, double t) {
+  const auto side = [&](double y, const std::vector<SignedPicture>& row, const char* words, double t) {
     double x = kPlotWidth + 18;
     out += svg::text(x, y + 12, svg::kSmallFont, "start", words,
                      " font-weight=\"bold\" fill=\"" + hex_color(diverging_color(t)) + "\"");
-    for (const SignedPicture& p : pictures) {
+    for (const SignedPicture& p : row) {
       out += signed_image(x, y + 20, kTile, tile_h, p.pixels, plot.size);
       out += svg::text(x + kTile / 2, y + 34 + tile_h, 11, "middle", signed_text(p.value));
       x += kTile + kGap;
