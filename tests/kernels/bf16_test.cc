@@ -8,7 +8,7 @@
 #include "glint/kernels/gemm.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 // By comparing distances in double. Beyond the largest bf16 the upper neighbour is 2^128, which is infinity.
@@ -84,4 +84,4 @@ TEST(Precision, Names) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -14,7 +14,7 @@ namespace glint {
 extern const Bf16Products bf16_avx512_simulated, bf16_amx_simulated;
 }  // namespace glint
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 struct Unit {
   std::string name;
@@ -35,4 +35,4 @@ inline std::vector<Unit> bf16_units() {
 
 inline Products bf16_of(const Unit& u) { return {kernels(cpu().best), *u.products}; }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -8,7 +8,7 @@
 
 #include "tests/kernels/simulated/immintrin.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -275,4 +275,4 @@ TEST(Bf16Units, AmxTakesNothingOverFromTheThreadAndLeavesNothing) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

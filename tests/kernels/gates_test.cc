@@ -10,7 +10,7 @@
 #include "glint/kernels/kernels.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 constexpr float kInf = std::numeric_limits<float>::infinity();
@@ -331,4 +331,4 @@ TEST(Gates, EveryTableHasEveryGate) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

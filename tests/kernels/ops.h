@@ -12,7 +12,7 @@
 #include "glint/kernels/reference.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 struct Shape {
   size_t rows = 0, cols = 0, depth = 0;  // depth: k of a product
@@ -107,4 +107,4 @@ std::vector<Op> update_ops();   // ops_update_test.cc
 std::vector<Op> product_ops();  // ops_products_test.cc
 std::vector<Op> text_ops();     // ops_text_test.cc
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

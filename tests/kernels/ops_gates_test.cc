@@ -1,7 +1,7 @@
 // The fused gates of a GLU: operations of the table.
 #include "tests/kernels/ops.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 constexpr size_t kGateRows = 5;
@@ -96,4 +96,4 @@ std::vector<Op> gate_ops() {
   return ops;
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

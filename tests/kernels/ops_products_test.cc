@@ -7,7 +7,7 @@
 #include "tests/kernels/bf16_units.h"
 #include "tests/kernels/ops.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 struct Kind {
@@ -231,4 +231,4 @@ TEST(Products, TilesAndPanels) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -2,7 +2,7 @@
 // sum|term| in any order (n - 1 additions, one rounding of the term).
 #include "tests/kernels/ops.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 constexpr size_t kRowTile = 5;
@@ -240,4 +240,4 @@ TEST(NoisyPixels, NormalsHaveTheirMoments) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

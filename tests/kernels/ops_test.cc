@@ -5,7 +5,7 @@
 #include <iostream>
 #include <memory>
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 std::vector<Op> op_table() {
@@ -92,4 +92,4 @@ INSTANTIATE_TEST_SUITE_P(Ops, OpTest, ::testing::ValuesIn(op_table()), [](const 
 
 }  // namespace
 void PrintTo(const Op& op, std::ostream* out) { *out << op.name; }
-}  // namespace glint::testing
+}  // namespace glint::model_testing

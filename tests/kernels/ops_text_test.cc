@@ -3,7 +3,7 @@
 #include "glint/kernels/reference_text.h"
 #include "tests/kernels/ops.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 constexpr size_t kTileRows = 5;
@@ -236,4 +236,4 @@ std::vector<Op> text_ops() {
   };
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -1,7 +1,7 @@
 // Sums, AdamW and noise: operations of the table.
 #include "tests/kernels/ops.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 constexpr size_t kTile = 24;  // not a multiple of any vector
@@ -125,4 +125,4 @@ std::vector<Op> update_ops() {
   };
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

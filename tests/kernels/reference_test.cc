@@ -6,7 +6,7 @@
 #include "glint/kernels/reference_text.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 Matrix<double> random_double(uint32_t what, size_t rows, size_t cols, double scale = 1) {
@@ -150,4 +150,4 @@ TEST(Reference, ProductsByHand) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -14,7 +14,7 @@
 #include "glint/base/rng.h"
 #include "glint/kernels/gates.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 inline constexpr double kU = 0x1p-24;      // half an ulp of a float, relative
 inline constexpr double kTiny = 0x1p-149;  // the smallest denormal float
@@ -135,4 +135,4 @@ inline const CpuInfo& cpu() {
   return info;
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

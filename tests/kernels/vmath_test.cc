@@ -3,7 +3,7 @@
 
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 // The bounds are those of the header, measured against double (for exp_parts) and long double (for the
@@ -63,4 +63,4 @@ TEST(Vmath, LogOfDoubles) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

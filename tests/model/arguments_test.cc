@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 template <class F>
 void expect_refused(F&& f, const std::string& what) {

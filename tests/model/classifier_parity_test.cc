@@ -12,7 +12,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 constexpr double kTolerance = 1e-5;  // relative to the largest magnitude of the tensor
 const std::string kGolden = GLINT_GOLDEN_DIR;

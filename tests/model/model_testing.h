@@ -13,7 +13,7 @@
 #include "glint/nn/compute.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 struct TestMachine {
   explicit TestMachine(size_t threads, Isa isa = cpu().best) : TestMachine(Products(kernels(isa)), threads) {}
@@ -58,4 +58,4 @@ ErrorParts error_of(F&& f) {
   return {};
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

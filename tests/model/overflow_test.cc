@@ -11,7 +11,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 constexpr GateKind kGates[] = {GateKind::Sqs, GateKind::Identity, GateKind::Relu, GateKind::Gelu,
                                GateKind::Silu};

@@ -11,7 +11,7 @@
 #include "glint/io/safetensors.h"
 #include "glint/model/params.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 // tests/golden/NAME.safetensors and NAME.json.
 struct Golden {
@@ -62,4 +62,4 @@ inline void spread(const ParamTable& table, std::span<const float> flat, std::sp
   }
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 constexpr double kTransformerTolerance = 1e-4;  // relative to the largest magnitude of the tensor
 

@@ -9,7 +9,7 @@
 #include "glint/kernels/gates.h"
 #include "glint/model/transformer.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 template <class T>
 class ReferenceTransformer {
@@ -123,4 +123,4 @@ class ReferenceTransformer {
   std::vector<Rows> mlp_inputs_;
 };
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

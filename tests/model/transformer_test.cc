@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 // Chunks of rows (two of 144 tokens), blocks of the vocabulary (two of 200), heads that are no whole panels.
 TransformerConfig sample_config() {

@@ -13,7 +13,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 template <class F>
 void expect_code(ErrorCode code, F&& f, const std::string& what) {

@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 double largest(const Matrix<double>& m) {
   double v = 0;

@@ -6,7 +6,7 @@
 #include "glint/nn/loss.h"
 #include "tests/nn/layers.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 struct GluRun {
@@ -175,4 +175,4 @@ TEST(Loss, ChunksGiveTheMeanOfTheBatch) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -6,7 +6,7 @@
 #include "glint/nn/glu.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 nlohmann::json golden() {
@@ -91,4 +91,4 @@ TEST(Golden, FloatKernels) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

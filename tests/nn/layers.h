@@ -6,7 +6,7 @@
 #include "glint/nn/compute.h"
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 inline std::vector<std::pair<std::string, Products>> every_product() {
   std::vector<std::pair<std::string, Products>> all;
@@ -46,4 +46,4 @@ inline bool same_bytes(const Matrix<float>& a, const Matrix<float>& b) {
          (a.size() == 0 || std::memcmp(a.data(), b.data(), a.size() * sizeof(float)) == 0);
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -3,7 +3,7 @@
 
 #include "tests/nn/layers.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 struct Sizes {
@@ -148,4 +148,4 @@ TEST(WeightGradient, TilesCoverTheMatrixOnce) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

@@ -7,7 +7,7 @@
 
 #include "tests/nn/layers.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 struct Pair {
@@ -118,4 +118,4 @@ TEST(Norm, ZerosStayZeros) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

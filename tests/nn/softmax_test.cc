@@ -4,7 +4,7 @@
 
 #include "tests/kernels/testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 namespace {
 
 TEST(Softmax, SumsToOneAndFollowsTheFormula) {
@@ -35,4 +35,4 @@ TEST(Softmax, LargeLogits) {
 }
 
 }  // namespace
-}  // namespace glint::testing
+}  // namespace glint::model_testing

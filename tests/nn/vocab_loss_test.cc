@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 struct Head {
   const Products& products;

@@ -94,7 +94,7 @@ int posix_memalign(void** out, size_t alignment, size_t bytes) {
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 template <class F>
 size_t allocations_of(F&& f) {

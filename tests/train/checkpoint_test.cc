@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 namespace fs = std::filesystem;
 
 std::vector<std::string> names(const std::string& directory) {

@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 namespace fs = std::filesystem;
 
 class Damage : public ::testing::Test {

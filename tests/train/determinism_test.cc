@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 std::map<std::string, std::string> whole_run(const TrainOptions& o, const Dataset& data,
                                              TestMachine& machine) {

@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 namespace fs = std::filesystem;
 
 class Failure : public ::testing::Test {

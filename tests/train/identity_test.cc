@@ -7,7 +7,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 namespace fs = std::filesystem;
 
 class Identity : public ::testing::Test {

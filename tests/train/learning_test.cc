@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 
 Dataset glyphs(TestMachine& machine) {
   DataOptions o;

@@ -8,7 +8,7 @@
 namespace glint {
 namespace {
 
-using namespace testing;
+using namespace model_testing;
 namespace fs = std::filesystem;
 
 const OptionSpec& spec_of(const std::vector<OptionSpec>& table, const std::string& name) {

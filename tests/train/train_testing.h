@@ -11,7 +11,7 @@
 #include "glint/train/trainer.h"
 #include "tests/model/model_testing.h"
 
-namespace glint::testing {
+namespace glint::model_testing {
 
 // Pictures with a bright spot whose place depends on the class, under noise: can be learnt, not in one step.
 inline ImageSet spots(uint32_t which, size_t count, size_t side, size_t classes) {
@@ -166,4 +166,4 @@ inline void expect_same(const std::map<std::string, std::string>& a,
   }
 }
 
-}  // namespace glint::testing
+}  // namespace glint::model_testing
