@@ -115,8 +115,8 @@ void add_reproduce(Program& program) {
                   "Every claim gets a verdict, or the reason why these runs cannot give one. A claim is "
                   "judged only where its experiment was as large as the paper's: on MNIST and Fashion-MNIST "
                   "(scripts/fetch-data), on stories (--stories), with all epochs and at least three seeds. "
-                  "--quick decides none: it shows in minutes that everything works and what the report looks "
-                  "like, and so do the built-in data.",
+                  "--quick decides none, and neither do the built-in data: they show in minutes that everything "
+                  "works, and of each claim what the small data say.",
        .examples = {
            {"glint reproduce --quick --out quick",
             "a small version of everything, five minutes; no verdicts"},
