@@ -81,7 +81,7 @@ class Planner {
  public:
   explicit Planner(const SweepPlanRequest& q) : q_(q), lists_(checked_lists(q.lists)) {
     recipe_ = training_options(q.recipe, {}, q.data_dir).options;
-    plan_.recipe = q.recipe;
+    plan_.recipe = q.recipe, plan_.data_dir = q.data_dir;
     plan_.seeds = q.seeds;
     for (const OptionList& list : lists_)
       if (list.values.size() > 1) plan_.options.push_back(list);

@@ -33,7 +33,7 @@ struct SweepSetting {
 };
 
 struct SweepPlan {
-  std::string recipe;               // as it was named
+  std::string recipe, data_dir;     // as they were named
   bool text = false;                // language models
   std::vector<OptionList> options;  // those with several values, in the order of the option table
   std::vector<SweepSetting> settings;

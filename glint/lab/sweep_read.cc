@@ -5,6 +5,7 @@
 #include "glint/base/text.h"
 #include "glint/io/seal.h"
 #include "glint/lab/read_parts.h"
+#include "glint/lab/readability.h"
 #include "glint/lab/sweep_parts.h"
 #include "glint/train/run_file.h"
 
@@ -12,13 +13,10 @@ namespace glint {
 namespace {
 
 // Grows when runs are read in another way or for more.
-constexpr const char* kSchema = "glint-sweep-reading/1";
+constexpr const char* kSchema = "glint-sweep-reading/2";
 constexpr size_t kShown = 2;          // eigenvectors of each sign and class
 constexpr double kPixelScale = 1000;  // pixels are kept as whole numbers from -1000 to 1000
 constexpr size_t kMaxBytes = size_t{1} << 28;
-
-// Of language models; images have those of ReadResult.
-std::vector<std::string> language_forms() { return {"weights", "calibrated"}; }
 
 FeatureGrid pictures_of(const ReadResult& r) {
   FeatureGrid grid{.title = "", .note = "", .size = r.size, .rows = {}};
@@ -46,6 +44,11 @@ SweepReading read_images_of(const Engine& engine, TrainingData& data, const Swee
     out.values["accuracy_" + form.name] = form.fidelity.accuracy_form;
     out.values["r2_" + form.name] = form.fidelity.r2;
   }
+  out.values["even_share"] = r.forms.front().fidelity.even_share;
+  out.values["linear_agreement"] = r.controls.linear.agreement;
+  out.values["linear_r2"] = r.controls.linear.r2;
+  if (const auto control = r.controls.untrained.find("weights"); control != r.controls.untrained.end())
+    out.values["untrained_agreement"] = control->second.agreement;
   out.pictures = pictures_of(r);
   return out;
 }
@@ -58,13 +61,28 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
   SweepReading out;
   for (size_t i = 0; i < layers; i++) {
     const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
-    for (const std::string& form : language_forms()) {
+    for (const std::string& form : run.forms()) {
       const Fidelity f = run.language_reading().layer_fidelity(i, run.lines(form)[i], x).all;
       out.values["r2_" + form] += f.r2 / static_cast<double>(layers);
       out.values["correlation_" + form] += f.correlation / static_cast<double>(layers);
     }
   }
   return out;
+}
+
+// Of the form of the weights, whose pictures are shown.
+void add_readability(const Engine& engine, const SweepPlan& plan, const std::string& directory,
+                     SweepReading& out) {
+  const std::string& set = plan.settings.front().options.data;
+  const ReadabilityResult result = readability(engine, {.runs = {directory},
+                                                        .data = set.find('/') == set.npos ? "" : set,
+                                                        .data_dir = plan.data_dir,
+                                                        .form = "weights"});
+  const RunReadability& r = result.runs.front();
+  if (r.distinct_pictures) out.values["distinct_pictures"] = *r.distinct_pictures;
+  if (r.auc) out.values["auc"] = *r.auc;
+  out.values["ablation_r"] = r.ablation_r;
+  out.values["ablation_slope"] = r.ablation_slope;
 }
 
 Json side_json(const std::vector<SignedPicture>& pictures) {
@@ -152,6 +170,7 @@ SweepReading read_swept_run(const Engine& engine, TrainingData& data, const Swee
   if (weights.empty() || !stored(file, weights, pictures, out)) {
     out =
         plan.text ? read_language_of(engine, plan, directory) : read_images_of(engine, data, plan, directory);
+    add_readability(engine, plan, directory, out);
     write_atomic(engine.files(), file, sealed_text(to_json(out, weights, pictures)) + "\n");
   }
   const RunSummary summary = summarize_run(directory, true);
@@ -195,6 +214,26 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
                      .decimals = 2,
                      .in_table = false});
   }
+  const auto add = [&](const char* key, const char* title, const char* head, double factor, int decimals,
+                       bool shown) {
+    all.push_back({.key = key,
+                   .title = title,
+                   .head = head,
+                   .factor = factor,
+                   .decimals = decimals,
+                   .in_table = shown});
+  };
+  if (!text) {
+    add("linear_agreement", "control: agreement of the best linear map %", "linear %", 100, 1, true);
+    add("untrained_agreement", "control: agreement of the weights form of an untrained model %",
+        "untrained %", 100, 1, false);
+    add("linear_r2", "control: R\u00b2 of the best linear map", "linear R2", 1, 3, false);
+    add("even_share", "even share", "even share", 1, 3, false);
+  }
+  add("distinct_pictures", "distinct pictures", "pictures", 1, 1, true);
+  add("auc", "AUC of the leading eigenvectors", "AUC", 1, 3, true);
+  add("ablation_r", "ablation: correlation of true and predicted change", "ablation r", 1, 2, true);
+  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, false);
   all.push_back({.key = "seconds",
                  .title = "training time in seconds",
                  .head = "time s",
