@@ -13,8 +13,8 @@
 namespace glint {
 namespace {
 
-using testing::error_of;
-using testing::Folder;
+using model_testing::error_of;
+using model_testing::Folder;
 
 ImageModel sample() {
   ImageModel m;

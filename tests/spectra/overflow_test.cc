@@ -13,8 +13,8 @@ namespace glint {
 namespace {
 
 using namespace fixtures;
-using testing::error_of;
-using testing::Folder;
+using model_testing::error_of;
+using model_testing::Folder;
 using testing::TestMachine;
 
 void scale(std::span<float> x, double factor) {

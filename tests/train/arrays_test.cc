@@ -7,8 +7,8 @@
 namespace glint {
 namespace {
 
-using testing::error_of;
-using testing::Folder;
+using model_testing::error_of;
+using model_testing::Folder;
 using testing::run_training;
 using testing::small_data;
 using testing::small_options;

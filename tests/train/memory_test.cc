@@ -6,9 +6,9 @@
 namespace glint {
 namespace {
 
-using testing::error_of;
+using model_testing::error_of;
 using testing::FailingFiles;
-using testing::Folder;
+using model_testing::Folder;
 using testing::run_training;
 using testing::small_data;
 using testing::small_options;
