@@ -29,7 +29,7 @@ struct OneImageModel {
 
   ImageModel model;
   LinearAlgebra linalg;
-  testing::TestMachine machine{2};
+  model_testing::TestMachine machine{2};
   ImageReading reading;
 };
 

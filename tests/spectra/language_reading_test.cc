@@ -61,7 +61,7 @@ struct OneLanguageModel {
 
   LanguageModel model;
   LinearAlgebra linalg;
-  testing::TestMachine machine{2};
+  model_testing::TestMachine machine{2};
   LanguageReading reading;
   std::vector<TokenId> ids;
   TokenRow row;

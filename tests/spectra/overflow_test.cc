@@ -15,7 +15,7 @@ namespace {
 using namespace fixtures;
 using model_testing::error_of;
 using model_testing::Folder;
-using testing::TestMachine;
+using model_testing::TestMachine;
 
 void scale(std::span<float> x, double factor) {
   constexpr double kMost = std::numeric_limits<float>::max();

@@ -9,10 +9,10 @@ namespace {
 
 using model_testing::error_of;
 using model_testing::Folder;
-using testing::run_training;
-using testing::small_data;
-using testing::small_options;
-using testing::TestMachine;
+using model_testing::run_training;
+using model_testing::small_data;
+using model_testing::small_options;
+using model_testing::TestMachine;
 
 std::vector<float> as_floats(const ImageSet& set) {
   std::vector<float> out;

@@ -7,13 +7,13 @@ namespace glint {
 namespace {
 
 using model_testing::error_of;
-using testing::FailingFiles;
+using model_testing::FailingFiles;
 using model_testing::Folder;
-using testing::run_training;
-using testing::small_data;
-using testing::small_options;
-using testing::TestMachine;
-using testing::TrainRun;
+using model_testing::run_training;
+using model_testing::small_data;
+using model_testing::small_options;
+using model_testing::TestMachine;
+using model_testing::TrainRun;
 
 // Files of which nothing can be written, in a working directory that must stay empty.
 struct Nowhere {
@@ -131,7 +131,7 @@ TEST(TrainInMemory, ALanguageModelOfIds) {
   const Folder folder;
   const TrainSetup setup{.out = folder / "run", .machine = Json::object()};
   TextTask again(options, data, machine.compute);
-  train(options, again, machine.compute, testing::quick_files(), setup, {});
+  train(options, again, machine.compute, model_testing::quick_files(), setup, {});
   EXPECT_FALSE(std::filesystem::exists(folder / "run/tokenizer.model"));
   const LanguageModel model = load_language_model(folder / "run");
   EXPECT_EQ(model.data, "counting");
