@@ -41,7 +41,7 @@ ImageEvaluation evaluation(const SavedModel& saved, const std::string& run) {
 
 TEST(Ablate, ABilinearModelChangesAsItsReadingSays) {
   for (const bool bias : {false, true}) {
-    const SavedModel saved(1, bias, GateKind::Identity);
+    const SavedModel saved(1, bias, 12, 0, GateKind::Identity);
     AblationRequest q = request(saved, "3,5-2,7");
     q.form = "weights", q.top = 2;
     const Ablation r = ablate(saved.engine, q);
@@ -143,7 +143,7 @@ TEST(Ablate, JsonHasASchemaAndNullForWhatIsNotMeasured) {
 }
 
 TEST(Readability, OfARandomModel) {
-  const SavedModel saved(1, false, GateKind::Identity);
+  const SavedModel saved(1, false, 12, 0, GateKind::Identity);
   const ReadabilityResult result =
       readability(saved.engine, {.runs = {saved.folder.path()}, .form = "weights"});
   ASSERT_EQ(result.runs.size(), 1u);
