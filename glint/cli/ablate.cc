@@ -93,9 +93,10 @@ void report_text(Context& context, const Ablation& r) {
       << "reading:  form " << r.form << ", layer " << r.layer + 1 << " of " << r.layers << "\n"
       << (r.scale == 0 ? "removed:  " : "changed:  ") << removed_text(r) << "\n"
       << "loss:     " << change_text(fixed_text(r.before.loss, 4), fixed_text(r.all.after.loss, 4)) << "\n"
-      << "accuracy: " << change_text(share_percent(r.before.accuracy), share_percent(r.all.after.accuracy)) << " %\n"
-      << "predicted: the change of the outputs with r " << three_decimals(r.all.change.correlation) << ", slope "
-      << three_decimals(r.all.change.slope) << "\n";
+      << "accuracy: " << change_text(share_percent(r.before.accuracy), share_percent(r.all.after.accuracy))
+      << " %\n"
+      << "predicted: the change of the outputs with r " << three_decimals(r.all.change.correlation)
+      << ", slope " << three_decimals(r.all.change.slope) << "\n";
   if (!r.each.empty())
     out << "\nEach direction by itself: the model without its eigenvectors alone.\n" << each_table(r);
   if (!r.all.classes.empty())

@@ -72,7 +72,9 @@ bool wants_json(const Context& context, const BenchFlags& o) {
 }
 
 std::string in_format(const Table& table, const BenchFlags& o) {
-  return o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal(result_columns());
+  return o.format == "md"    ? table.markdown()
+         : o.format == "csv" ? table.csv()
+                             : table.terminal(result_columns());
 }
 
 void run_gates(Context& context, const BenchFlags& o) {

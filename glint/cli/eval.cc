@@ -5,8 +5,8 @@
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/output.h"
 #include "glint/cli/given.h"
+#include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"

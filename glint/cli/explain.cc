@@ -134,8 +134,10 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
   if (drawing.form != Drawing::Form::none)
     out << draw({gray_picture(r.pixels, r.size.height, r.size.width)}, drawing) << "\n";
   out << logits_text(r)
-      << "\nEach logit split by each form: eigenvectors for and against, the form's linear part, what reaches "
-         "the logit past the layer, and the rest, which the form leaves out (local is exact for this input):\n"
+      << "\nEach logit split by each form: eigenvectors for and against, the form's linear part, what "
+         "reaches "
+         "the logit past the layer, and the rest, which the form leaves out (local is exact for this "
+         "input):\n"
       << sums_text(r);
   out << trust_text(r) << "\n\nThe strongest eigenvectors, " << r.form
       << " form; contribution = eigenvalue (v.x)^2:\n";

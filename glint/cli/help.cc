@@ -1,5 +1,5 @@
-#include "glint/base/version.h"
 #include "glint/cli/help.h"
+#include "glint/base/version.h"
 
 #include <algorithm>
 #include <utility>

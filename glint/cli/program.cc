@@ -131,7 +131,8 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
                   .flush_results = [&out] { flush_to_stdout(out); }};
   (*verb)(context);
   if (context.shared.json || context.shared.quiet || !detect_terminal(1).interactive) return;
-  for (size_t i = 0; i < context.next.size(); i++) out << (i ? "       " : "\nnext:  ") << context.next[i] << "\n";
+  for (size_t i = 0; i < context.next.size(); i++)
+    out << (i ? "       " : "\nnext:  ") << context.next[i] << "\n";
 }
 
 int Program::run(const std::vector<std::string>& arguments) {

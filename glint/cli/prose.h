@@ -5,8 +5,8 @@
 
 namespace glint::cli {
 
-// Breaks every line that is wider than `columns` at spaces. Behind a label ("data:  ") what follows is indented
-// as the first line is. Lines with colours are pictures, which fit, and stay.
+// Breaks every line that is wider than `columns` at spaces. Behind a label ("data:  ") what follows is
+// indented as the first line is. Lines with colours are pictures, which fit, and stay.
 std::string prose(const std::string& text, size_t columns);
 
 }  // namespace glint::cli

@@ -90,7 +90,8 @@ std::string units_text(const ReadResult& r) {
     table.add(cells);
   }
   return table.terminal(result_columns()) +
-         (linear ? "quadratic, linear %: shares of the eigenvectors and of the linear part in the variance of the "
+         (linear ? "quadratic, linear %: shares of the eigenvectors and of the linear part in the variance "
+                   "of the "
                    "reading; what they lack to 100 goes past the layer\n"
                  : "") +
          "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
@@ -212,7 +213,9 @@ std::string percent_text(double share, int decimals) {
 std::string fidelity_notes(const ReadResult& r) {
   const double even = r.forms[0].fidelity.even_share;
   return "linear map: the best linear map of the layer's input in place of the layer; untrained: the same "
-         "form of a model with fresh weights\nR2 rescaled: after one factor for the whole form\neven share of the layer: " + percent_text(even, 1) + " %" +
+         "form of a model with fresh weights\nR2 rescaled: after one factor for the whole form\neven share "
+         "of the layer: " +
+         percent_text(even, 1) + " %" +
          (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "
                      "there"
                    : ", its gate is odd") +

@@ -22,7 +22,9 @@ struct TokenizeFlags {
   Option* valid_share = nullptr;
 };
 
-std::string share_text(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
+std::string share_text(double part) {
+  return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %";
+}
 
 void report_text(Context& context, const TokenizeResult& result) {
   const CorpusBuildResult& r = result.build;
@@ -54,8 +56,9 @@ void report_text(Context& context, const TokenizeResult& result) {
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)
     row("invalid UTF-8, now spaces", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
-  context.out << table.terminal(result_columns()) << "\nencoded at " << fixed_text(result.stories_per_second(), 0)
-              << " stories/s, " << fixed_text(result.bytes_per_second() / 1e6, 1) << " MB/s\n";
+  context.out << table.terminal(result_columns()) << "\nencoded at "
+              << fixed_text(result.stories_per_second(), 0) << " stories/s, "
+              << fixed_text(result.bytes_per_second() / 1e6, 1) << " MB/s\n";
 }
 
 [[noreturn]] void refuse_without_effect(const std::string& flag, const std::string& why) {

@@ -17,10 +17,10 @@ namespace glint {
 
 struct ImageEvaluationRequest {
   std::string run;
-  std::string data, data_dir;  // "": what the run was trained on; where to look for it first
+  std::string data, data_dir;                  // "": what the run was trained on; where to look for it first
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
-  std::string split = "test";  // or "train"
-  size_t worst = 10;           // images with the highest loss to tell of
+  std::string split = "test";                  // or "train"
+  size_t worst = 10;                           // images with the highest loss to tell of
   std::string logits = {}, sheet = {};  // files to write: .npy with all logits, .png with the worst images
 };
 

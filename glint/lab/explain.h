@@ -15,12 +15,12 @@
 namespace glint {
 
 struct ExplainRequest {
-  std::string run, data, data_dir;   // as everywhere: "" takes the data of the run
+  std::string run, data, data_dir;             // as everywhere: "" takes the data of the run
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
-  std::optional<size_t> index = {};  // an image of the data, from 0 on; this or `image`
-  std::string image = {};            // a PNG file
-  std::string split = "test";        // or train: which images `index` counts
-  std::string classes = {};          // as in unit_words.h; "": the decided, the runner-up and the true one
+  std::optional<size_t> index = {};            // an image of the data, from 0 on; this or `image`
+  std::string image = {};                      // a PNG file
+  std::string split = "test";                  // or train: which images `index` counts
+  std::string classes = {};   // as in unit_words.h; "": the decided, the runner-up and the true one
   std::string form = "auto";  // whose eigenvectors are shown: weights, scaled, calibrated, local; Run::form
   bool refine = false;        // as in RunSource
   size_t top = 4;             // eigenvectors for and against

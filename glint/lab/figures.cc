@@ -2,8 +2,8 @@
 
 #include <atomic>
 
-#include "glint/lab/run_checks.h"
 #include "glint/io/svg_png.h"
+#include "glint/lab/run_checks.h"
 
 namespace glint {
 namespace {

@@ -265,11 +265,10 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
     read_layer(run, directions, a, wanted, r);
   engine.check_stop();
   add_size(run, directions, a, wanted, r);
-  r.controls = r.whole_model
-                   ? controls_of(
-                         run, [](Run& of) { return of.image_reading().classes(); }, form_names(r), a,
-                         labels_of(run.images().test))
-                   : controls_of(run, directions_of, form_names(r), a);
+  r.controls = r.whole_model ? controls_of(
+                                   run, [](Run& of) { return of.image_reading().classes(); }, form_names(r),
+                                   a, labels_of(run.images().test))
+                             : controls_of(run, directions_of, form_names(r), a);
   engine.check_stop();
   std::vector<Spectrum> spectra;
   for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);
@@ -282,12 +281,11 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
 
 ReadResult read(const Engine& engine, const ReadRequest& request) {
   check_form(request.form);
-  Run run(engine,
-          {.run = request.run,
-           .data = request.data,
-           .data_dir = request.data_dir,
-           .images = request.images,
-           .refine = request.refine});
+  Run run(engine, {.run = request.run,
+                   .data = request.data,
+                   .data_dir = request.data_dir,
+                   .images = request.images,
+                   .refine = request.refine});
   const bool language = run.kind() == ModelKind::language;
   return language ? read_language(engine, run, request) : read_images(engine, run, request);
 }

@@ -19,11 +19,11 @@
 namespace glint {
 
 struct ReadRequest {
-  std::string run, data, data_dir;  // as everywhere: "" takes the data of the run
+  std::string run, data, data_dir;             // as everywhere: "" takes the data of the run
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
-  size_t layer = 0;                 // from 1 on; 0: the last
-  std::string form = "auto";        // whose eigenvectors are given: weights, scaled, calibrated; Run::form
-  bool refine = false;              // as in RunSource
+  size_t layer = 0;                            // from 1 on; 0: the last
+  std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
+  bool refine = false;        // as in RunSource
   // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
   // `via` of each layer above, by rank, from the last layer down: "1", "2,1".
   std::string unit = "all", via = "1";
@@ -64,7 +64,7 @@ struct ReadDirection {
   double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
   double even_share = 1;       // of the layer along this direction
   UnitForm form;
-  std::optional<SpectrumRank> rank = {};                 // none where not all eigenvalues are known
+  std::optional<SpectrumRank> rank = {};                  // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
   std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
   NearTokens linear_near = {};                            // language models: of the linear part
@@ -80,11 +80,12 @@ struct ReadForm {
   bool linear_part = false;
 };
 
-// Of a form whose gains depend on the size of the layer's input: the size at which its eigenvectors are drawn,
-// and how alike the strongest of them (of each sign, mean |cos| over the directions) are at other sizes.
+// Of a form whose gains depend on the size of the layer's input: the size at which its eigenvectors are
+// drawn, and how alike the strongest of them (of each sign, mean |cos| over the directions) are at other
+// sizes.
 struct DrawnSize {
-  double size = 0;                     // the median over the calibration data
-  double low = 0, high = 0;            // the 10 % and 90 % quantile over the data that the reading is measured on
+  double size = 0;           // the median over the calibration data
+  double low = 0, high = 0;  // the 10 % and 90 % quantile over the data that the reading is measured on
   double low_alike = 0, high_alike = 0;
 };
 
@@ -101,10 +102,10 @@ struct ReadResult {
   std::string form;
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
-  std::vector<ReadForm> forms;  // weights, scaled where the model has it, calibrated
-  Controls controls;            // of all forms, over the same units
+  std::vector<ReadForm> forms;     // weights, scaled where the model has it, calibrated
+  Controls controls;               // of all forms, over the same units
   std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
-  LocalError local;             // image models
+  LocalError local;                // image models
   std::vector<ReadDirection> directions;
   // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
   SharedDirections shared;

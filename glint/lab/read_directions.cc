@@ -170,7 +170,8 @@ Directions language_directions(const Run& run, size_t layer, const ReadRequest& 
         {.code = ErrorCode::usage,
          .what = "a language model has as many outputs as tokens: say which",
          .where = "token",
-         .expected = "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, or `scan`"});
+         .expected =
+             "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, or `scan`"});
   return all;
 }
 
@@ -231,8 +232,8 @@ std::vector<size_t> parse_ranks(const std::string& text, const std::string& para
 }
 
 std::vector<size_t> parse_via(const std::string& text, size_t steps) {
-  std::vector<size_t> via = parse_ranks(
-      text, "via", "a number from 1 on for each layer above, from the last one down: 1 or 2,1");
+  std::vector<size_t> via =
+      parse_ranks(text, "via", "a number from 1 on for each layer above, from the last one down: 1 or 2,1");
   if (via.size() > std::max<size_t>(steps, 1))
     throw Error({.code = ErrorCode::usage,
                  .what = "'" + printable(text) + "' names more layers than there are above",

@@ -188,7 +188,7 @@ void add_ablations(const GluModel& model, const Directions& d, const std::vector
 }
 
 ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, const std::string& directory,
-               std::shared_ptr<const Dataset>& shared) {
+                     std::shared_ptr<const Dataset>& shared) {
   Run run(engine, {.run = directory, .data = q.data, .data_dir = q.data_dir}, shared);
   const GluModel& model = run.reading();
   ReadableRun e;
@@ -224,7 +224,8 @@ ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, const st
 }
 
 // Every run with the others that differ in their seed alone.
-void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entries, ReadabilityResult& result) {
+void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entries,
+                   ReadabilityResult& result) {
   std::map<std::string, std::vector<size_t>> groups;
   for (size_t i = 0; i < entries.size(); i++)
     if (!entries[i].options.empty()) groups[entries[i].options].push_back(i);

@@ -74,8 +74,8 @@ struct RunSource {
 
 class Run {
  public:
-  // `engine` is kept. Errors as open_run, and (usage) where there is nothing to refine. Runs on the same images share them: `data` are those of another
-  // run, or null.
+  // `engine` is kept. Errors as open_run, and (usage) where there is nothing to refine. Runs on the same
+  // images share them: `data` are those of another run, or null.
   Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data = nullptr);
   virtual ~Run() = default;
 
@@ -107,8 +107,8 @@ class Run {
   // the first training stories. For fits of controls.
   static constexpr size_t kFitted = 10000;
   Activations fitted(size_t layer);
-  // The same configuration and data with fresh weights, those of seed 0: a control. Made when it is first asked
-  // for; its calibration is measured on kTwinSamples images or tokens and is not stored.
+  // The same configuration and data with fresh weights, those of seed 0: a control. Made when it is first
+  // asked for; its calibration is measured on kTwinSamples images or tokens and is not stored.
   static constexpr size_t kTwinSamples = 5000;
   Run& untrained();
 

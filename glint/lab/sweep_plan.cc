@@ -125,9 +125,9 @@ class Planner {
     const TrainOptions start = plan_.settings.front().options;
     for (const OptionList& o : plan_.options) {
       if (!means_something(o.name, start))
-        refuse(
-            "`" + sweep_parameter(o.name) + "` means nothing for the recipe that is changed one option at a time",
-            sweep_parameter(o.name), "a recipe whose gate has it", "`gate=sqs`, or every combination");
+        refuse("`" + sweep_parameter(o.name) +
+                   "` means nothing for the recipe that is changed one option at a time",
+               sweep_parameter(o.name), "a recipe whose gate has it", "`gate=sqs`, or every combination");
       for (const std::string& value : o.values) {
         OptionChanges changes = fixed;
         changes.emplace_back(o.name, value);

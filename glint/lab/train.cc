@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <nlohmann/json.hpp>
 
-#include "glint/io/json_number.h"
 #include "glint/base/error.h"
+#include "glint/io/json_number.h"
 #include "glint/lab/run.h"
 #include "glint/lab/text_sources.h"
 

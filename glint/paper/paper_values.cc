@@ -76,7 +76,8 @@ std::string data_title(std::string_view data) {
 
 std::string gate_title(std::string_view gate) {
   for (int i = 0; i < kGateCount; i++)
-    if (const GateText& text = gate_info(static_cast<GateKind>(i)).text; text.name == gate) return std::string(text.title);
+    if (const GateText& text = gate_info(static_cast<GateKind>(i)).text; text.name == gate)
+      return std::string(text.title);
   return std::string(gate);
 }
 

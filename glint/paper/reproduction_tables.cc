@@ -111,7 +111,8 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
       if (g.runs.empty()) continue;
       const std::optional<PaperRow> paper = paper_row_of(task, g.gate);
       const size_t n = g.runs.size();
-      ReportTable::Row row{{{first ? task_title(task) : ""}, {gate_title(g.gate)}, {std::to_string(n)}}, first};
+      ReportTable::Row row{{{first ? task_title(task) : ""}, {gate_title(g.gate)}, {std::to_string(n)}},
+                           first};
       first = false;
       for (size_t c = 0; c < kCheckpoints; c++)
         for (const bool loss : {true, false}) {
@@ -270,7 +271,8 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
       ReportTable::Row row{
-          {{first ? data_title(task.data) : ""}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}}, first};
+          {{first ? data_title(task.data) : ""}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}},
+          first};
       first = false;
       for (size_t i = 0; i < kMilestones.size(); i++) {
         const std::vector<double> v = steps(g, i);

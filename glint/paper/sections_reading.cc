@@ -12,7 +12,6 @@
 namespace glint {
 namespace {
 
-
 std::string trust_words(double r2, double agreement) {
   return "R\xc2\xb2 with the logits " + fixed_text(r2, 3) + ", same decision on " +
          fixed_text(100 * agreement, 1) + " % of the test images";
@@ -36,11 +35,12 @@ void write_features(const ModelPictures& model, ReportSection& section) {
   for (const ClassSpectrum& c : model.classes)
     if (c.index >= 1 && c.index <= 5)
       grid.rows.push_back({c.name, "R\xc2\xb2 " + fixed_text(c.r2, 2), c.positive, c.negative});
-  section.blocks.push_back(report_figure(
-      "figure2a-" + model.data,
-      data_title(model.data) + ", seed 0: strongest eigenvectors for (left) and against (right) five classes, "
-                          "weights form, each on its own scale; the sign of a picture is free.",
-      feature_grid(grid)));
+  section.blocks.push_back(
+      report_figure("figure2a-" + model.data,
+                    data_title(model.data) +
+                        ", seed 0: strongest eigenvectors for (left) and against (right) five classes, "
+                        "weights form, each on its own scale; the sign of a picture is free.",
+                    feature_grid(grid)));
 }
 
 // All measures of one data set, form and space in one figure.

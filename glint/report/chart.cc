@@ -5,8 +5,8 @@
 #include <cmath>
 #include <limits>
 
-#include "glint/report/svg.h"
 #include "glint/base/text.h"
+#include "glint/report/svg.h"
 
 namespace glint {
 namespace {
@@ -71,8 +71,8 @@ std::string marker_shape(Marker marker, double x, double y, const std::string& c
       return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"3.1\" fill=\"" + paper +
              "\" stroke=\"" + color + "\" stroke-width=\"1.6\"/>\n";
     case Marker::ring:
-      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"8\" fill=\"none\" stroke=\"" + color +
-             "\" stroke-width=\"3\"/>\n";
+      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"8\" fill=\"none\" stroke=\"" +
+             color + "\" stroke-width=\"3\"/>\n";
     case Marker::square:
       return "<rect" + attribute("x", x - 3.2) + attribute("y", y - 3.2) + " width=\"6.4\" height=\"6.4\"" +
              fill;
@@ -387,12 +387,12 @@ class Drawing {
         Box best;
         double least = std::numeric_limits<double>::infinity();
         for (const double far : {gap, 2 * gap, 3.5 * gap})
-          for (const Pixel corner : {Pixel{at.x + far, at.y - h / 2}, Pixel{at.x - far - w, at.y - h / 2},
-                                     Pixel{at.x - w / 2, at.y - far - h}, Pixel{at.x - w / 2, at.y + far},
-                                     Pixel{at.x + 0.7 * far, at.y - 0.7 * far - h},
-                                     Pixel{at.x + 0.7 * far, at.y + 0.7 * far},
-                                     Pixel{at.x - 0.7 * far - w, at.y - 0.7 * far - h},
-                                     Pixel{at.x - 0.7 * far - w, at.y + 0.7 * far}}) {
+          for (const Pixel corner :
+               {Pixel{at.x + far, at.y - h / 2}, Pixel{at.x - far - w, at.y - h / 2},
+                Pixel{at.x - w / 2, at.y - far - h}, Pixel{at.x - w / 2, at.y + far},
+                Pixel{at.x + 0.7 * far, at.y - 0.7 * far - h}, Pixel{at.x + 0.7 * far, at.y + 0.7 * far},
+                Pixel{at.x - 0.7 * far - w, at.y - 0.7 * far - h},
+                Pixel{at.x - 0.7 * far - w, at.y + 0.7 * far}}) {
             const Box box{corner.x, corner.y, w, h};
             const double cost = hidden(box, i, k) + far / 100;
             if (cost < least) least = cost, best = box;

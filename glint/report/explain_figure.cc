@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/report/svg.h"
 #include "glint/base/text.h"
+#include "glint/report/svg.h"
 
 namespace glint {
 namespace {
 
-constexpr double kExplainEdge = 18, kExplainTop = 46, kInput = 168, kExplainTile = 84, kExplainGap = 8, kExplainMiddle = 20;
+constexpr double kExplainEdge = 18, kExplainTop = 46, kInput = 168, kExplainTile = 84, kExplainGap = 8,
+                 kExplainMiddle = 20;
 constexpr double kLogitRow = 19, kBar = 9, kLogitBars = 76, kColumnGap = 9, kNumberFont = 11;
 
 constexpr const char* kBeside = "bias and residual";
@@ -21,7 +22,7 @@ std::string split_text(const ExplainedClass& c) {
   };
   return c.name + ": logit " + signed_text(c.logit) + " = eigenvectors for " + signed_text(c.positive) +
          ", against " + signed_text(c.negative) + part("linear part", c.linear) + part(kBeside, c.beside) +
-         ", rest " + signed_text(c.rest);
+         ", rest " + (std::isnan(c.rest) ? std::string("unknown") : signed_text(c.rest));
 }
 
 std::string to_csv(const Explanation& e) {
@@ -107,14 +108,15 @@ Figure explain_figure(const Explanation& e) {
   }
   const double ratio =
       e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
-  const double tile_h = kExplainTile * ratio, step = kExplainTile + kExplainGap, row_h = 24 + tile_h + kBar + 54;
+  const double tile_h = kExplainTile * ratio, step = kExplainTile + kExplainGap,
+               row_h = 24 + tile_h + kBar + 54;
   const double column = std::max(kInput, logit_columns(e).around_bars() + kLogitBars),
                left = kExplainEdge + column + 34;
   const double right_side = left + static_cast<double>(forward) * step + kExplainMiddle;
   const double linear_at = right_side + static_cast<double>(against) * step + kExplainMiddle;
-  const double width =
-      std::max({linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge, left + headings + kExplainEdge,
-                svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge});
+  const double width = std::max(
+      {linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
+       left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge});
   const double logits_end =
       kExplainTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
   const double body = std::max(logits_end, kExplainTop + row_h * static_cast<double>(e.classes.size()));

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "glint/report/svg.h"
 #include "glint/base/text.h"
+#include "glint/report/svg.h"
 
 namespace glint {
 namespace {
@@ -44,16 +44,16 @@ Figure feature_grid(const FeatureGrid& grid) {
     if (!row.linear.empty()) linear = 1;
     names = std::max({names, svg::text_width(row.name, svg::kLabelFont), svg::text_width(row.note, 11)});
   }
-  const double tile_h =
-      grid.size.width ? kGridTile * static_cast<double>(grid.size.height) / static_cast<double>(grid.size.width)
-                      : kGridTile;
+  const double tile_h = grid.size.width ? kGridTile * static_cast<double>(grid.size.height) /
+                                              static_cast<double>(grid.size.width)
+                                        : kGridTile;
   const double step = kGridTile + kGridGap, row_h = tile_h + kCaption + kGridGap;
   const double left = kGridEdge + names + 14;
   const double right_side = left + static_cast<double>(positive) * step + kGridMiddle;
   const double linear_at = right_side + static_cast<double>(negative) * step + (negative ? kGridMiddle : 0);
   const double pictures_end = linear ? linear_at + step : linear_at - (negative ? kGridMiddle : 0);
   const double text_end = 2 * kGridEdge + std::max(svg::kBold * svg::text_width(grid.title, svg::kTitleFont),
-                                               0.95 * svg::text_width(grid.note, 11) + 172);
+                                                   0.95 * svg::text_width(grid.note, 11) + 172);
   const double width = std::max({pictures_end + kGridEdge, text_end, 320.0});
   const double bottom = kGridTop + row_h * static_cast<double>(grid.rows.size());
   const double height = bottom + kBarHeight + 18;
@@ -74,7 +74,8 @@ Figure feature_grid(const FeatureGrid& grid) {
 
   double y = kGridTop;
   for (const FeatureRow& row : grid.rows) {
-    out += svg::text(kGridEdge, y + tile_h / 2 + 5, svg::kLabelFont, "start", row.name, " font-weight=\"bold\"");
+    out +=
+        svg::text(kGridEdge, y + tile_h / 2 + 5, svg::kLabelFont, "start", row.name, " font-weight=\"bold\"");
     if (!row.note.empty())
       out += svg::text(kGridEdge, y + tile_h / 2 + 21, 11, "start", row.note,
                        std::string(" fill=\"") + svg::kFaint + "\"");

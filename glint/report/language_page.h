@@ -39,10 +39,10 @@ struct LanguagePageData {
   std::string sample;           // a sentence to begin with
   std::vector<LanguagePageForm> forms;
   std::vector<Controls> controls;  // one per layer
-  std::string form = {};      // the one of them to begin with; "": the last
-  double half_deviation = 0;  // largest change of a logit when the weights are rounded to f16
-  Json run = Json::object();  // run.json
-  std::vector<Json> metrics;  // the lines of metrics.jsonl
+  std::string form = {};           // the one of them to begin with; "": the last
+  double half_deviation = 0;       // largest change of a logit when the weights are rounded to f16
+  Json run = Json::object();       // run.json
+  std::vector<Json> metrics;       // the lines of metrics.jsonl
 };
 
 // Error (usage) when the page is over `max_bytes` even with f16 weights.

@@ -34,8 +34,9 @@ struct PageForm {
   std::vector<double> accuracy;   // [width + 1]: keeping the k terms of largest |value|; may be empty
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   Fidelity fidelity;              // over the test images
-  // Of the linear part, empty where the form has none: the vectors [classes, width] and, for models of several
-  // layers, their pictures as above. The shares of eigenvectors and linear part in the variance of the form.
+  // Of the linear part, empty where the form has none: the vectors [classes, width] and, for models of
+  // several layers, their pictures as above. The shares of eigenvectors and linear part in the variance of
+  // the form.
   Matrix<float> linear;
   Matrix<uint8_t> linear_pictures;
   std::vector<double> quadratic_share, linear_share;  // [classes]
@@ -49,10 +50,10 @@ struct PageRun {
   std::vector<std::string> class_names;
   std::vector<float> weights;  // the flat buffer of model/params.h
   std::vector<PageForm> forms;
-  Controls controls;          // of the forms, over the test images
-  std::string form = {};      // the one of them to begin with; "": the last
-  size_t strongest = 0;       // eigenvectors kept on either side
-  Matrix<float> logits;       // [images, classes], the program's own
+  Controls controls;      // of the forms, over the test images
+  std::string form = {};  // the one of them to begin with; "": the last
+  size_t strongest = 0;   // eigenvectors kept on either side
+  Matrix<float> logits;   // [images, classes], the program's own
   // Where inputs of the last layer usually are: the means of the classes [.., width], and how far from the
   // nearest of them 99 % of the test images stay.
   Matrix<float> usual_means;

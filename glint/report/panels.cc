@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/text.h"
 #include "glint/io/png.h"
 #include "glint/report/signed_picture.h"
 #include "glint/report/svg.h"
-#include "glint/base/text.h"
 
 namespace glint {
 namespace {

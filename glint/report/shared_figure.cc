@@ -3,8 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/report/svg.h"
 #include "glint/base/text.h"
+#include "glint/report/svg.h"
 
 namespace glint {
 namespace {
@@ -26,10 +26,11 @@ Figure shared_figure(const SharedPlot& plot) {
   double names = 0, largest = 0;
   for (const std::string& name : plot.units) names = std::max(names, svg::text_width(name, svg::kSmallFont));
   for (const double s : plot.signed_share.span()) largest = std::max(largest, std::fabs(s));
-  const double tile_h =
-      plot.size.width ? kSharedTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
-                      : kSharedTile;
-  const double left = kSharedEdge + names + 12, step = kSharedTile + kSharedGap, cells = kSharedTop + tile_h + 26;
+  const double tile_h = plot.size.width ? kSharedTile * static_cast<double>(plot.size.height) /
+                                              static_cast<double>(plot.size.width)
+                                        : kSharedTile;
+  const double left = kSharedEdge + names + 12, step = kSharedTile + kSharedGap,
+               cells = kSharedTop + tile_h + 26;
   const double width = std::max({left + static_cast<double>(plot.directions.size()) * step + kSharedEdge,
                                  svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 2 * kSharedEdge,
                                  svg::text_width(plot.note, 11) + 2 * kSharedEdge + 172});

@@ -3,13 +3,14 @@
 #include <algorithm>
 #include <cassert>
 
-#include "glint/report/svg.h"
 #include "glint/base/text.h"
+#include "glint/report/svg.h"
 
 namespace glint {
 namespace {
 
-constexpr double kPlotWidth = 470, kPlotHeight = 330, kSpectrumTile = 96, kSpectrumGap = 10, kSpectrumTop = 34;
+constexpr double kPlotWidth = 470, kPlotHeight = 330, kSpectrumTile = 96, kSpectrumGap = 10,
+                 kSpectrumTop = 34;
 
 std::vector<size_t> group_sizes(const std::vector<uint32_t>& groups) {
   std::vector<size_t> sizes(groups.size(), 1);
@@ -74,13 +75,13 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   const bool pictures = !plot.size.empty();
   const size_t columns =
       std::max<size_t>({plot.positive.size(), plot.negative.size(), 1}) + (plot.linear.empty() ? 0 : 1);
-  const double tile_h =
-      plot.size.width ? kSpectrumTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
-                      : kSpectrumTile;
+  const double tile_h = plot.size.width ? kSpectrumTile * static_cast<double>(plot.size.height) /
+                                              static_cast<double>(plot.size.width)
+                                        : kSpectrumTile;
   const double note_width = svg::text_width(plot.note, 11);
-  const double width =
-      std::max({kPlotWidth + (pictures ? 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10 : 16),
-                svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 36, note_width + 36});
+  const double width = std::max(
+      {kPlotWidth + (pictures ? 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10 : 16),
+       svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 36, note_width + 36});
   const double row_h = tile_h + 48;
   // A long note has a line of its own, below the scale of colours.
   const double own_line = pictures && note_width > kPlotWidth - 8 ? 18 : 0;
@@ -101,7 +102,8 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
     }
   };
   if (pictures && !plot.positive.empty()) side(kSpectrumTop + 8, plot.positive, "positive: for", 1);
-  if (pictures && !plot.negative.empty()) side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (pictures && !plot.negative.empty())
+    side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
   if (pictures && !plot.linear.empty()) {
     const double x = kPlotWidth + 18 + static_cast<double>(columns - 1) * (kSpectrumTile + kSpectrumGap);
     out += svg::text(x, kSpectrumTop + 20, svg::kSmallFont, "start", "linear part", " font-weight=\"bold\"");

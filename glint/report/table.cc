@@ -170,7 +170,8 @@ std::string Table::block(const std::vector<size_t>& shown, const std::vector<siz
       end_line(out);
     }
     if (i > 0) continue;
-    for (size_t k = 0; k < n; k++) out += (k ? std::string(kTableGap, ' ') : "") + std::string(widths[k], '-');
+    for (size_t k = 0; k < n; k++)
+      out += (k ? std::string(kTableGap, ' ') : "") + std::string(widths[k], '-');
     end_line(out);
   }
   return out;

@@ -44,7 +44,8 @@ bool load_newest_checkpoint(const std::string& directory, const std::string& ide
 // Whether a checkpoint says that it is of this run; the rest of it is not looked at.
 bool has_checkpoint_of(const std::string& directory, const std::string& identity);
 
-// The step of the newest checkpoint by its name, where a run would go on if the file is whole; 0 when there is none.
+// The step of the newest checkpoint by its name, where a run would go on if the file is whole; 0 when there
+// is none.
 uint64_t newest_checkpoint_step(const std::string& directory);
 
 // The weights [1, floats] of a checkpoint after just this step, and its path; nothing when there is none that

@@ -31,7 +31,7 @@ completes "glint gates --gate = ge" "gelu gelu-tanh"
 completes "glint gates --gate relu --js" --json
 completes "glint completion " bash zsh fish --help
 completes "glint help ga" gates
-completes "glint help read" reading
+completes "glint help readin" reading
 completes "glint gates --plot fig"
 completes "glint train qui" quick
 completes "glint train mnist-4.1 --ga" --gate

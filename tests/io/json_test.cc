@@ -37,7 +37,8 @@ TEST(Json, RefusesWhatIsNotJson) {
   EXPECT_EQ(json_refusal(""), "JSON ends too early @ r.json, byte 0 ! a value");
   EXPECT_EQ(json_refusal("{\"a\":1,\"b\":2,\"a\":3}"), "duplicate key 'a' @ r.json, byte 13 ! each key once");
   EXPECT_EQ(json_refusal("[{\"a\":1,\"\\u0061\":3}]"), "duplicate key 'a' @ r.json, byte 8 ! each key once");
-  EXPECT_EQ(json_refusal("{\"a\":1} x"), "unexpected 'x' in JSON @ r.json, byte 8 ! the end of the JSON text");
+  EXPECT_EQ(json_refusal("{\"a\":1} x"),
+            "unexpected 'x' in JSON @ r.json, byte 8 ! the end of the JSON text");
   EXPECT_EQ(json_refusal("{a:1}"), "unexpected 'a' in JSON @ r.json, byte 1 ! a key in quotes");
   EXPECT_EQ(json_refusal("{\"a\" 1}"), "unexpected '1' in JSON @ r.json, byte 5 ! ':' after a key");
   EXPECT_EQ(json_refusal("{\"a\":1,}"), "unexpected '}' in JSON @ r.json, byte 7 ! a key in quotes");
@@ -74,7 +75,8 @@ TEST(Json, BoundsDepthAndMemory) {
   EXPECT_EQ(json_refusal(std::string(64, '[') + std::string(64, ']')), "(no complaint)");
   EXPECT_EQ(json_refusal(std::string(65, '[') + std::string(65, ']')),
             "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
-  EXPECT_EQ(json_refusal(std::string(1000000, '[')), "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
+  EXPECT_EQ(json_refusal(std::string(1000000, '[')),
+            "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
   std::string many = "[{}";
   for (size_t i = 0; i < 1000000; i++) many += ",{}";
   EXPECT_EQ(json_refusal(many + "]").substr(0, 26), "JSON needs too much memory");

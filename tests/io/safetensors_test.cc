@@ -167,7 +167,8 @@ TEST(Safetensors, EveryHalfIsExact) {
 }
 
 TEST(Safetensors, RefusesBadLengths) {
-  EXPECT_EQ(tensors_refusal(""), "file of 0 bytes is too short @ m.st, byte 0 ! 8 bytes of header length first");
+  EXPECT_EQ(tensors_refusal(""),
+            "file of 0 bytes is too short @ m.st, byte 0 ! 8 bytes of header length first");
   EXPECT_EQ(tensors_refusal("1234567"),
             "file of 7 bytes is too short @ m.st, byte 7 ! 8 bytes of header length first");
   EXPECT_EQ(

@@ -201,7 +201,8 @@ TEST(Bf16Units, GiveThePortableUnitsBytesWhereNothingIsRounded) {
         const auto r = static_cast<uint32_t>(rng.bits(i));
         x.span()[i] =
             static_cast<float>(static_cast<int>(r % 129) - 64);  // 1100 products below 2^12: below 2^23
-        if (specials && r >> 16 < 100) x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInfinity : -kInfinity;
+        if (specials && r >> 16 < 100)
+          x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInfinity : -kInfinity;
       }
       return x;
     };

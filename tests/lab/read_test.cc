@@ -114,8 +114,8 @@ TEST(Read, AsksTheSolverForFewEigenpairsOfWideLayersOnly) {
   EXPECT_EQ(wanted(kFullWidth + 1, 0), 0u);
 }
 
-// Of a layer that is too wide to be taken apart whole, the strongest eigenpairs come from another solver. They
-// are those of the whole decomposition, and ranks, which need them all, are not made up.
+// Of a layer that is too wide to be taken apart whole, the strongest eigenpairs come from another solver.
+// They are those of the whole decomposition, and ranks, which need them all, are not made up.
 TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   constexpr size_t kWidth = kFullWidth + 8, kHidden = 6;
   const SavedModel saved(1, false, kWidth, kHidden);

@@ -317,7 +317,8 @@ TEST(Chart, LabelsStandBesideTheirPointsAndKeepOffEachOther) {
       return std::stod(svg.substr(svg.find(name, tag) + std::string(name).size()));
     };
     at.emplace_back(number(" x=\""), number(" y=\""));
-    EXPECT_NE(svg.find("<a href=\"#p" + std::to_string(i) + "\"><circle"), svg.npos) << "no link at the point";
+    EXPECT_NE(svg.find("<a href=\"#p" + std::to_string(i) + "\"><circle"), svg.npos)
+        << "no link at the point";
   }
   for (size_t i = 0; i < at.size(); i++)
     for (size_t k = 0; k < i; k++)

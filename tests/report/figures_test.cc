@@ -230,7 +230,7 @@ TEST(ExplainFigure, NamesWhatIsNoEigenvector) {
             std::string::npos)
       << f.svg;
   EXPECT_EQ(f.svg.find("bias"), std::string::npos) << "nothing reaches the logit past the layer";
-  EXPECT_EQ(count_in_figure(f.svg, "<image"), 2u) << "the input and the linear part";
+  EXPECT_EQ(count_in_figure(f.svg, "<image"), 3u) << "the input, the linear part and the scale of colours";
   for (const char* line : {"cat,linear part,,,,2\n", "cat,bias and residual,,,,0\n", "cat,rest,,,,-1\n"})
     EXPECT_NE(f.csv.find(line), std::string::npos) << line;
 }

@@ -75,7 +75,8 @@ TEST(Panels, ZeroIsWhiteInSignedMapsAndBothSignsAreDarker) {
   EXPECT_GE(picture(0, block + block / 2), 245);
   EXPECT_LT(picture(0, 0), 150);
   EXPECT_LT(picture(0, 2 * block + block / 2), 245);
-  EXPECT_GT(picture(0, 2 * block + block / 2), picture(0, 0)) << "half of the largest magnitude is half the colour";
+  EXPECT_GT(picture(0, 2 * block + block / 2), picture(0, 0))
+      << "half of the largest magnitude is half the colour";
 }
 
 TEST(Panels, CaptionsAreEscapedAndCounted) {
