@@ -19,7 +19,8 @@ expect_code 0
 run train tales --data "$work/stories" --layers 2 --d-model 32 --d-hidden 24 --heads 2 --context 32 --batch 64 --epochs 2 --lr 3e-3 \
   --out "$work/run" --quiet
 expect_code 0
-spectrum=(spectrum "$work/run" --layer 1 --no-figures --out "$work/spectra")
+layer=(spectrum "$work/run" --layer 1 --no-figures --out "$work/spectra")
+spectrum=("${layer[@]}" --form calibrated)
 
 # The linear part: with it the reading is nearer to the layer, and a form without shifts has none.
 run "${spectrum[@]}" --token happy
@@ -34,10 +35,14 @@ assert u["linear_share"] != 0 and len(u["linear"]["vector"]) == 32 and u["linear
 assert u["entropy_rank"] >= 1 and u["participation_rank"] >= 1
 assert j["fidelity"]["weights"]["eigenvectors_r2"] == j["fidelity"]["weights"]["r2"]'
 cp "$work/out" "$work/happy.json"
-run "${spectrum[@]}" --token happy --form weights --json
+run "${layer[@]}" --token happy --form weights --json
 json "a form without shifts" '
 u = j["units"][0]
 assert u["linear_share"] == 0 and "linear" not in u and u["eigenvectors_r2"] == u["r2"], u'
+# What is read without asking for a form: that of the eigenvectors alone, since SQS is odd.
+run "${layer[@]}" --token happy --json
+json "the form of an odd gate" '
+assert j["form"] == "scaled" and j["units"][0]["linear_share"] == 0 and j["fidelity"]["scaled"]["r2"] > j["fidelity"]["weights"]["r2"], j["fidelity"]'
 
 # A token by every name that the program or the page shows.
 id=$(python3 -c "
@@ -107,11 +112,11 @@ for file in short nan; do
 done
 
 # The scan has the same ranks and the same fidelity.
-run spectrum "$work/run" --layer 1 --scan --out "$work/spectra"
+run spectrum "$work/run" --layer 1 --scan --form calibrated --out "$work/spectra"
 expect_code 0
 for part in "participation rank" "entropy rank" "of the eigenvectors alone"; do expect_out "$part"; done
-run spectrum "$work/run" --layer 1 --scan --out "$work/spectra" --json
-python3 - "$work/out" "$work/happy.json" "$work/spectra/scan-layer-1.csv" <<'PYTHON' || fail "scan and spectrum differ"
+run spectrum "$work/run" --layer 1 --scan --form calibrated --out "$work/spectra" --json
+python3 - "$work/out" "$work/happy.json" "$work/spectra/scan-calibrated-layer-1.csv" <<'PYTHON' || fail "scan and spectrum differ"
 import csv, json, sys
 scan, happy = (json.load(open(p)) for p in sys.argv[1:3])
 row = [t for t in scan["tokens"] if t["token"] == "\u2581happy"][0]
