@@ -23,6 +23,16 @@ std::string counted(size_t n, const std::string& word) {
   return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
 }
 
+// What trains one run of the plan by itself.
+std::string train_command(const SweepPlan& plan, const std::string& out, size_t setting, uint64_t seed) {
+  std::string text = "glint train" + (plan.recipe.empty() ? "" : " " + shell_word(plan.recipe));
+  for (const auto& [name, value] : plan.settings[setting].changes) {
+    const bool is_switch = value == "true" || value == "false";
+    text += is_switch ? (value == "true" ? " --" : " --no-") + name : " --" + name + " " + shell_word(value);
+  }
+  return text + " --seed " + std::to_string(seed) + " --out " + shell_word(plan.directory(out, setting, seed));
+}
+
 // One command per line, for a person to look at or for other machines to run.
 void print_plan(Context& context, const SweepPlan& plan, const std::string& out) {
   size_t finished = 0;
@@ -30,7 +40,7 @@ void print_plan(Context& context, const SweepPlan& plan, const std::string& out)
   std::string lines;
   for (size_t s = 0; s < plan.settings.size(); s++)
     for (const uint64_t seed : plan.seeds) {
-      const std::string directory = plan.directory(out, s, seed), command = plan.command(out, s, seed);
+      const std::string directory = plan.directory(out, s, seed), command = train_command(plan, out, s, seed);
       const bool there = exists(directory + "/run.json"),
                  done = there && summarize_run(directory, true).state == RunState::finished;
       finished += done;

@@ -88,9 +88,10 @@ class Telling {
 };
 
 void print(Context& context, const TrainingResult& result) {
-  const std::string& run = result.runs.front().out;
-  context.next = result.text ? std::vector{"glint generate " + run, "glint spectrum " + run + " --token WORD"}
-                             : std::vector{"glint eval " + run, "glint spectrum " + run};
+  const std::string& first = result.runs.front().out;
+  context.next = result.text
+                     ? std::vector{"glint generate " + first, "glint spectrum " + first + " --token WORD"}
+                     : std::vector{"glint eval " + first, "glint spectrum " + first};
   if (context.shared.json) return context.print_json(to_json(result));
   std::vector<Column> columns = {{.header = "run"}, {.header = "seed", .align = Align::right}};
   for (const char* header : result.text ? std::vector{"train loss", "validation loss", "perplexity", "time"}

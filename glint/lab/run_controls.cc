@@ -49,8 +49,9 @@ Run::Run(Twin twin) : engine_(twin.of.engine_), source_(twin.of.source_) {
     classifier_params(image_->model.config).table.initialise(image_->model.weights.span(), kSeed);
     reading_ = std::make_unique<ImageReading>(image_->model, engine_.compute(), engine_.linalg());
     const ImageSet& train = images_->train;
-    lines = image_reading().calibrate(some_of(train, evenly_spaced(train.count(), kTwinSamples)),
-                                      images_->checksum);
+    const ImageSet some = some_of(train, evenly_spaced(train.count(), kTwinSamples));
+    lines = image_reading().calibrate(some, images_->checksum);
+    if (source_.refine) lines.refined = image_reading().refined_lines(some, lines.scaled);
   } else {
     twin.of.stories();
     stories_ = twin.of.stories_;

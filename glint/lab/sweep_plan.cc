@@ -207,13 +207,4 @@ std::string SweepPlan::directory(const std::string& out, size_t setting, uint64_
   return out + "/runs/" + settings[setting].folder + "/seed-" + std::to_string(seed);
 }
 
-std::string SweepPlan::command(const std::string& out, size_t setting, uint64_t seed) const {
-  std::string text = "glint train" + (recipe.empty() ? "" : " " + shell_word(recipe));
-  for (const auto& [name, value] : settings[setting].changes) {
-    const bool is_switch = value == "true" || value == "false";
-    text += is_switch ? (value == "true" ? " --" : " --no-") + name : " --" + name + " " + shell_word(value);
-  }
-  return text + " --seed " + std::to_string(seed) + " --out " + shell_word(directory(out, setting, seed));
-}
-
 }  // namespace glint

@@ -42,7 +42,6 @@ struct SweepPlan {
   size_t runs() const { return settings.size() * seeds.size(); }
   // Where a run lies in the folder of the sweep, and the command that trains it alone.
   std::string directory(const std::string& out, size_t setting, uint64_t seed) const;
-  std::string command(const std::string& out, size_t setting, uint64_t seed) const;
 };
 
 struct SweepPlanRequest {

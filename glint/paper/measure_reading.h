@@ -13,14 +13,14 @@
 namespace glint {
 
 // One form of a model, measured on the test images.
-struct FormReading {
+struct MeasuredForm {
   Fidelity fidelity, alone;  // alone: the eigenvectors without the linear part
   TruncationCurve cut;
 };
 
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
-  std::map<std::string, FormReading> forms;  // by name; always "weights"
+  std::map<std::string, MeasuredForm> forms;  // by name; always "weights"
   std::vector<std::vector<double>> energy;   // [class][k - 1], weights form
   ClassLikeness likeness;                    // of its strongest eigenvectors, weights form
 };

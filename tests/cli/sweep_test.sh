@@ -1,6 +1,7 @@
 # glint sweep: a plan without multiples, runs used again, stopped and gone on, one table, files, an answer.
 glint=$1
 source "$2/tests/cli/check.sh"
+export COLUMNS=220  # its table has many columns; names of settings stay whole
 cd "$2" || exit 1 # the recipes are there
 
 small=(quick --d-model 12 --epochs 1 --batch 512)

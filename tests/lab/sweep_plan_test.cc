@@ -42,8 +42,6 @@ TEST(SweepPlan, EveryCombinationInTheOrderOfTheOptions) {
   EXPECT_EQ(plan.settings[0].folder, "sqs");
   EXPECT_EQ(plan.settings[3].folder, "sqs-lambda-0.1-norm-rms");
   EXPECT_EQ(plan.directory("out", 3, 3), "out/runs/sqs-lambda-0.1-norm-rms/seed-3");
-  EXPECT_EQ(plan.command("my out", 1, 0),
-            "glint train quick --lambda 0.5 --norm rms --seed 0 --out 'my out/runs/sqs-norm-rms/seed-0'");
 }
 
 TEST(SweepPlan, OptionsThatAGateDoesNotHaveDoNotMultiplyItsRuns) {

@@ -130,7 +130,9 @@ await check("a token, a difference, a word that is none; a sentence", async () =
   expect(((await text(page, ".said")) ?? "").includes("is cut into"), "a word of several pieces is explained");
   await type("big");
   await page.locator("nav a[data-view=sentence]").click();
-  expect((await page.locator("figure text").allTextContents()).includes("linear part"), "the linear part has a row");
+  expect(!(await page.locator("figure text").allTextContents()).includes("linear part"), "the form that the page opens with has no linear part");
+  await page.evaluate(() => { location.hash += "&form=calibrated"; });
+  await page.waitForFunction(() => [...document.querySelectorAll("figure text")].some((t) => t.textContent === "linear part"));
   const pieces = (/** @type {number} */ least, /** @type {number} */ most) => page.waitForFunction(([a, b]) => {
     const n = document.querySelectorAll(".token-chip").length;
     return n >= a && n <= b;

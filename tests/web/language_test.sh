@@ -33,7 +33,7 @@ for kind in ["bpe", "unigram"]:
         open(work + "/text.txt", "w", encoding="utf-8").write(text)
         j = ask("eval", work + "/" + kind, "--text", work + "/text.txt")
         found.append({"text": text, "tokens": j["tokens"], "loss": j["loss"]})
-    s = ask("spectrum", work + "/" + kind, "--layer", "1", "--token", "the", "--no-figures", "--out", work + "/spectrum")
+    s = ask("spectrum", work + "/" + kind, "--layer", "1", "--token", "the", "--form", "calibrated", "--no-figures", "--out", work + "/spectrum")
     out = {"texts": found, "spectrum": {"layer": 1, "form": s["form"], "token": "the", "unit": s["units"][0]}}
     for name in [kind, "half"] if kind == "bpe" else [kind]:
         json.dump(out, open(f"{work}/pages/{name}.json", "w"))
