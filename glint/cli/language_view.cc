@@ -65,8 +65,7 @@ std::string language_text(const ReadResult& r) {
     table.add({f.name, fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
                fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.eigenvectors.r2, 4)});
   const auto control = [&](const std::string& name, const Fidelity& f) {
-    table.add({"control: " + name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4),
-               fixed_text(f.r2_scaled, 4), "-"});
+    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4), "-"});
   };
   control("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained) control("untrained, " + form, f);

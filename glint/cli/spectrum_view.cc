@@ -50,9 +50,9 @@ std::string fidelity_text(const ReadResult& r) {
                r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
   };
   for (const ReadForm& form : r.forms) add(form.name, form.fidelity);
-  add("control: linear map", r.controls.linear);
-  for (const auto& [form, f] : r.controls.untrained) add("control: untrained, " + form, f);
   if (r.whole_model) table.add({"the model", "", "", "", "", "", percent_text(r.accuracy_model, 2)});
+  add("linear map", r.controls.linear);
+  for (const auto& [form, f] : r.controls.untrained) add("untrained, " + form, f);
   std::string out = table.terminal(result_columns());
   if (r.whole_model)
     out += "R2 centred: of the logits of each image less their mean, which is all that decides\n";
@@ -212,9 +212,10 @@ std::string percent_text(double share, int decimals) {
 
 std::string fidelity_notes(const ReadResult& r) {
   const double even = r.forms[0].fidelity.even_share;
-  return "linear map: the best linear map of the layer's input in place of the layer; untrained: the same "
-         "form of a model with fresh weights\nR2 rescaled: after one factor for the whole form\neven share "
-         "of the layer: " +
+  return "controls, to compare with: the best linear map of the layer's input in place of the layer; the "
+         "same "
+         "form of an untrained model\nR2 rescaled: after one factor for the whole form\neven share of the "
+         "layer: " +
          percent_text(even, 1) + " %" +
          (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "
                      "there"

@@ -4,6 +4,9 @@
 set -uo pipefail
 glint=$1
 source "$2/tests/cli/check.sh"
+# In kB above what the program needs to start; GLINT_FULL_TESTS=1 takes more of them.
+sizes="8000 32000 96000 256000 1024000"
+[ "${GLINT_FULL_TESTS:-0}" = 1 ] && sizes="2000 8000 16000 24000 32000 48000 64000 96000 128000 192000 256000 384000 512000 768000 1024000"
 if grep -q '^GLINT_SANITIZE:STRING=.' "$3/CMakeCache.txt"; then
   echo "skipped: sanitizers need the address space"
   exit 77
@@ -26,7 +29,7 @@ limited() {
 # ends ARGUMENTS...: at every size; OUT in an argument is a new folder.
 ends() {
   local more failed=0 worked=0
-  for more in 2000 8000 16000 24000 32000 48000 64000 96000 128000 192000 256000 384000 512000 768000 1024000; do
+  for more in $sizes; do
     rm -rf out.d
     mkdir out.d
     limited $((base + more)) "${@//OUT/out.d}"

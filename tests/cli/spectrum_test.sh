@@ -9,7 +9,7 @@ expect_code 0
 # All classes: tables, spectra, figures with their numbers.
 run spectrum "$work/run"
 expect_code 0
-for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "control: linear map" "control: untrained, weights" "even share of the layer: 100.0 %"; do expect_out "$words"; done
+for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "linear map" "untrained, weights" "controls, to compare with" "even share of the layer: 100.0 %"; do expect_out "$words"; done
 [ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
 for name in features-scaled shared-scaled truncation spectrum-0-scaled spectrum-9-scaled; do
   for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
