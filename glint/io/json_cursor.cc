@@ -161,6 +161,26 @@ void JsonCursor::null() {
   word("null");
 }
 
+void JsonCursor::skip() {
+  switch (peek()) {
+    case Kind::object:
+      return object([&](const std::string&, size_t) { skip(); });
+    case Kind::array:
+      return array([&] { skip(); });
+    case Kind::string:
+      string();
+      return;
+    case Kind::number:
+      number();
+      return;
+    case Kind::boolean:
+      boolean();
+      return;
+    case Kind::null:
+      return null();
+  }
+}
+
 void JsonCursor::finish() {
   skip_space();
   if (at_ < text_.size()) unexpected("the end of the JSON text");

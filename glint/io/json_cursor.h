@@ -42,6 +42,7 @@ class JsonCursor {
   uint64_t unsigned_integer();  // digits only: no sign, no fraction, no exponent
   bool boolean();
   void null();
+  void skip();    // any value, checked like the others
   void finish();  // nothing but white space may be left
 
   size_t byte();  // place in the file of the next token

@@ -45,34 +45,37 @@ class StoredArray {
   std::vector<uint32_t> starts_;  // of texts: where the length of each stands, in bytes after data_
 };
 
+// A tensor of a type that glint does not read: integers, F8_E4M3, IQ4_XS ...
+struct UnreadableTensor {
+  std::string name, type;
+};
+
+struct WeightContents;  // glint/io/weight_contents.h
+
 // Cheap to copy: copies share the mapping, which lives as long as any of them.
 class WeightFile {
  public:
-  struct Contents;
-  explicit WeightFile(std::shared_ptr<const Contents> contents);
+  explicit WeightFile(std::shared_ptr<const WeightContents> contents);
 
   WeightFormat format() const;
   const std::string& where() const;  // the path that was opened
   // What is mapped: one file, or every shard. Sizes in bytes are those of the files.
-  const std::vector<std::string>& files() const;
+  std::span<const std::string> files() const;
   uint64_t file_bytes() const;
 
   std::span<const StoredTensor> tensors() const;          // by name
   const StoredTensor* find(std::string_view name) const;  // null when absent
   // Error (bad_file) when absent, with the nearest name, or when it is of a type that glint does not read.
   const StoredTensor& at(std::string_view name) const;
-  // Tensors of types that glint does not read (integers, F8, IQ4_XS ...): they are no obstacle to the others.
-  struct Unreadable {
-    std::string name, type;
-  };
-  const std::vector<Unreadable>& unreadable() const;
+  // They are no obstacle to the others.
+  std::span<const UnreadableTensor> unreadable() const;
 
   // An object. Lists of texts, and lists of more than 64 numbers, are not in it: see array().
   const Json& metadata() const;
   const StoredArray* array(std::string_view key) const;  // null when absent
 
  private:
-  std::shared_ptr<const Contents> contents_;
+  std::shared_ptr<const WeightContents> contents_;
 };
 
 // By what the path is and by its first bytes. Error (bad_file) that names the formats when it is none.
