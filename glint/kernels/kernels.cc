@@ -14,6 +14,7 @@ using Fill = void (*)(Kernels&);
     void fill_rows(Kernels&);      \
     void fill_update(Kernels&);    \
     void fill_text(Kernels&);      \
+    void fill_stored(Kernels&);    \
   }
 GLINT_DECLARE_LEVEL(baseline)
 #if defined(GLINT_X86_LEVELS)
@@ -32,7 +33,7 @@ Kernels make(Isa isa, std::initializer_list<Fill> fills) {
 
 #define GLINT_MAKE_LEVEL(level)                                                            \
   make(Isa::level, {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, \
-                    isa_##level::fill_update, isa_##level::fill_text})
+                    isa_##level::fill_update, isa_##level::fill_text, isa_##level::fill_stored})
 
 }  // namespace
 

@@ -36,6 +36,24 @@ struct NoiseKey {
   uint32_t epoch, sample;
 };
 
+// How weights lie in the files of other programs, for products that read them in place. A block of q8_0 is
+// {f16 d, int8 q[32]} with the values d q, one of q4_0 {f16 d, 16 bytes} with the values d (nibble - 8), all
+// low nibbles before the high ones.
+enum class WeightLayout : int { f32, f16, bf16, q8_0, q4_0, count };
+inline constexpr size_t kWeightLayouts = static_cast<size_t>(WeightLayout::count);
+inline constexpr size_t kStoredBlock = 32, kQ8Bytes = 34, kQ4Bytes = 18;
+
+// y[r] = sum over j of w[r][j] x[j], or y += with `accumulate`, r < n, j < k. The rows of W are row_bytes
+// apart, at any alignment; k is a whole number of blocks where there are blocks.
+struct StoredDots {
+  size_t n, k;
+  const void* w;
+  size_t row_bytes;
+  const float* x;
+  float* y;
+  bool accumulate;
+};
+
 struct Kernels {
   Isa isa;
 
@@ -50,6 +68,9 @@ struct Kernels {
   void (*pack_tiles)(const float* src, size_t k, size_t m, size_t k_stride, float* out);
   // The left operand of A B: out[tile][k][mr] = src[tile * mr + i][k], 0 beyond m.
   void (*pack_rows)(const float* src, size_t k, size_t m, size_t row_stride, float* out);
+
+  // Weights as they are stored, widened in registers; sums in f32, in an order that depends on k alone.
+  void (*stored_dots[kWeightLayouts])(const StoredDots&);
 
   // z = [l | r] of width 2h. y = gate(l) r.
   void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* z, size_t z_stride,

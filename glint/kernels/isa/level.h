@@ -36,5 +36,6 @@ void fill_glu(Kernels& table);
 void fill_rows(Kernels& table);
 void fill_update(Kernels& table);
 void fill_text(Kernels& table);
+void fill_stored(Kernels& table);
 
 }  // namespace glint::GLINT_ISA
