@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen performance format asan tsan fuzz install clean program
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen performance format asan tsan fuzz install clean program python
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -21,6 +21,7 @@ demo: ## build, get data, train an SQS model and look at it; leaves its files in
 
 test: ## build and run every test
 	@scripts/setup build test
+	@scripts/setup-python
 	@$(MAKE) --no-print-directory check-release
 
 quick: ## build and run the fast tests, under a minute after the build
@@ -79,6 +80,13 @@ format: ## clang-format over the C++ sources
 	@git ls-files '*.cc' '*.h' | xargs clang-format -i
 	@git diff --stat
 
+python: ## build the Python package; build/venv/bin/python can import it
+	@scripts/setup build
+	@scripts/setup-python --need
+	@$(MAKE) --no-print-directory build/release/build.ninja
+	@scripts/step build/build-python.log "build the Python package" cmake --build --preset release --target glint_python -j $(JOBS)
+	@build/venv/bin/python -c 'import glint; print("build/venv/bin/python: import glint,", glint.__version__)'
+
 asan: ## the tests under the address and undefined-behaviour sanitizers
 	@scripts/setup build test
 	@$(MAKE) --no-print-directory check-asan
@@ -101,8 +109,9 @@ install: ## build and install under PREFIX (/usr/local)
 clean: ## remove build/ and demo/
 	rm -rf build demo
 
-# The steps that the targets share. CMake configures once; after that ninja knows when to configure again.
-build/%/build.ninja: CMakePresets.json
+# The steps that the targets share. CMake configures once; after that ninja knows when to configure again. It must
+# see a new environment for Python, though.
+build/%/build.ninja: CMakePresets.json $(wildcard build/venv/ready)
 	@scripts/step build/configure-$*.log "configure build/$*" cmake --preset $*
 
 # The program and the library without the tests: what a first look needs.

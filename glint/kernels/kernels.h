@@ -72,12 +72,13 @@ struct Kernels {
   // Weights as they are stored, widened in registers; sums in f32, in an order that depends on k alone.
   void (*stored_dots[kWeightLayouts])(const StoredDots&);
 
-  // z = [l | r] of width 2h. y = gate(l) r.
-  void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* z, size_t z_stride,
-                                  float* y, size_t y_stride);
-  // dz = [dy r gate'(l) | dy gate(l)]; dz may be z.
-  void (*glu_backward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* z, size_t z_stride,
-                                   const float* dy, size_t dy_stride, float* dz, size_t dz_stride);
+  // y = gate(l) r, all [rows, h].
+  void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
+                                  const float* r, size_t r_stride, float* y, size_t y_stride);
+  // dl = dy r gate'(l), dr = dy gate(l); dl may be l, and dr may be r.
+  void (*glu_backward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
+                                   const float* r, size_t r_stride, const float* dy, size_t dy_stride,
+                                   float* dl, size_t dl_stride, float* dr, size_t dr_stride);
   // The same, gate and product in separate passes over memory, as a framework without fusion does it:
   // value = gate(l); slope = gate'(l).
   void (*gate_apply[kGateCount])(const GateParams&, size_t n, const float* l, float* value, float* slope);

@@ -6,8 +6,9 @@ namespace glint {
 
 void gate_forward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z, MatrixView<float> y) {
   check_argument(z.rows() == y.rows() && z.cols() == 2 * y.cols(), "gate_forward", "z [m, 2h], y [m, h]");
-  kernels.glu_forward[static_cast<int>(gate.kind)](gate.params, z.rows(), y.cols(), z.data(), z.stride(),
-                                                   y.data(), y.stride());
+  const size_t h = y.cols();
+  kernels.glu_forward[static_cast<int>(gate.kind)](gate.params, z.rows(), h, z.data(), z.stride(),
+                                                   z.data() + h, z.stride(), y.data(), y.stride());
 }
 
 void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<float> z,
@@ -15,8 +16,10 @@ void gate_backward(const Kernels& kernels, const Gate& gate, ConstMatrixView<flo
   check_argument(
       z.rows() == dy.rows() && z.cols() == 2 * dy.cols() && dz.rows() == z.rows() && dz.cols() == z.cols(),
       "gate_backward", "z and dz [m, 2h], dy [m, h]");
-  kernels.glu_backward[static_cast<int>(gate.kind)](gate.params, z.rows(), dy.cols(), z.data(), z.stride(),
-                                                    dy.data(), dy.stride(), dz.data(), dz.stride());
+  const size_t h = dy.cols();
+  kernels.glu_backward[static_cast<int>(gate.kind)](gate.params, z.rows(), h, z.data(), z.stride(),
+                                                    z.data() + h, z.stride(), dy.data(), dy.stride(),
+                                                    dz.data(), dz.stride(), dz.data() + h, dz.stride());
 }
 
 void glu_forward(const Products& products, const Gate& gate, ConstMatrixView<float> x, const PackedWeights& w,

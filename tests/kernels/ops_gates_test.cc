@@ -30,7 +30,8 @@ Case forward_case(const Gate& gate, const Shape& shape) {
     for_row_tiles(pool, in->shape.rows, kGateRows, [&](size_t first, size_t count, size_t) {
       target.kernels().glu_forward[static_cast<int>(in->gate.kind)](
           in->gate.params, count, in->shape.cols, in->z.view().row_ptr(first), in->z.view().stride(),
-          y.view().row_ptr(first), y.view().stride());
+          in->z.view().row_ptr(first) + in->shape.cols, in->z.view().stride(), y.view().row_ptr(first),
+          y.view().stride());
     });
     return std::vector<Output>{output("y", y)};
   };
@@ -56,8 +57,10 @@ Case backward_case(const Gate& gate, const Shape& shape, bool in_place) {
         in_place ? ConstMatrixView<float>(dz.view()) : std::as_const(in->z).view();
     for_row_tiles(pool, in->shape.rows, kGateRows, [&](size_t first, size_t count, size_t) {
       target.kernels().glu_backward[static_cast<int>(in->gate.kind)](
-          in->gate.params, count, in->shape.cols, z.row_ptr(first), z.stride(), in->dy.view().row_ptr(first),
-          in->dy.view().stride(), dz.view().row_ptr(first), dz.view().stride());
+          in->gate.params, count, in->shape.cols, z.row_ptr(first), z.stride(),
+          z.row_ptr(first) + in->shape.cols, z.stride(), in->dy.view().row_ptr(first), in->dy.view().stride(),
+          dz.view().row_ptr(first), dz.view().stride(), dz.view().row_ptr(first) + in->shape.cols,
+          dz.view().stride());
     });
     return std::vector<Output>{output("dz", dz)};
   };

@@ -6,12 +6,12 @@ namespace glint::GLINT_ISA {
 namespace {
 
 template <class G>
-void forward(const GateParams& params, size_t rows, size_t h, const float* z, size_t z_stride, float* y,
-             size_t y_stride) {
+void forward(const GateParams& params, size_t rows, size_t h, const float* left, size_t l_stride,
+             const float* right, size_t r_stride, float* y, size_t y_stride) {
   with_functor<G>(params, [&](const auto gate) {
     for (size_t i = 0; i < rows; i++) {
-      const float* __restrict l = z + i * z_stride;
-      const float* __restrict r = l + h;
+      const float* __restrict l = left + i * l_stride;
+      const float* __restrict r = right + i * r_stride;
       float* __restrict out = y + i * y_stride;
       for (size_t j = 0; j < h; j++) out[j] = gate(l[j]).value * r[j];
     }
@@ -19,23 +19,24 @@ void forward(const GateParams& params, size_t rows, size_t h, const float* z, si
 }
 
 template <class G>
-void backward(const GateParams& params, size_t rows, size_t h, const float* z, size_t z_stride,
-              const float* dy, size_t dy_stride, float* dz, size_t dz_stride) {
+void backward(const GateParams& params, size_t rows, size_t h, const float* left, size_t l_stride,
+              const float* right, size_t r_stride, const float* dy, size_t dy_stride, float* d_left,
+              size_t dl_stride, float* d_right, size_t dr_stride) {
   with_functor<G>(params, [&](const auto gate) {
     for (size_t i = 0; i < rows; i++) {
-      const float* l = z + i * z_stride;
-      const float* r = l + h;
+      const float* l = left + i * l_stride;
+      const float* r = right + i * r_stride;
       const float* d = dy + i * dy_stride;
-      float* dl = dz + i * dz_stride;
-      float* dr = dl + h;
-      // dz may be z itself: every element is read before the same element is written.
+      float* dl = d_left + i * dl_stride;
+      float* dr = d_right + i * dr_stride;
+      // dl may be l and dr may be r: every element is read before the same element is written.
       GLINT_IVDEP
       for (size_t j = 0; j < h; j++) {
         const ValueAndSlope g = gate(l[j]);
         const float grad = d[j];
-        const float left = grad * r[j] * g.slope, right = grad * g.value;
-        dl[j] = left;
-        dr[j] = right;
+        const float by_slope = grad * r[j] * g.slope, by_value = grad * g.value;
+        dl[j] = by_slope;
+        dr[j] = by_value;
       }
     }
   });

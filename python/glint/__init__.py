@@ -1,0 +1,49 @@
+"""glint trains gated networks (GLUs) and explains what their weights have learned.
+
+>>> import glint
+>>> sqs = glint.gate("sqs")
+>>> float(sqs(2.0))
+0.995
+"""
+
+from __future__ import annotations
+
+import os as _os
+import sys as _sys
+import types as _types
+
+from . import _core
+from .errors import BadFileError, Error, Interrupted, MachineError, NumericError, UsageError
+from .gates import Gate, gate
+
+__version__: str = _core.version
+threads: int
+
+_os.register_at_fork(after_in_child=_core.after_fork_in_child)
+
+
+class _Module(_types.ModuleType):
+    """So that `glint.threads = 4` is heard."""
+
+    @property
+    def threads(self) -> int:
+        return int(_core.thread_count())
+
+    @threads.setter
+    def threads(self, count: int) -> None:
+        _core.set_thread_count(count)
+
+
+_sys.modules[__name__].__class__ = _Module
+
+__all__ = [
+    "BadFileError",
+    "Error",
+    "Gate",
+    "Interrupted",
+    "MachineError",
+    "NumericError",
+    "UsageError",
+    "gate",
+    "threads",
+]

@@ -1,0 +1,38 @@
+"""The gates of a GLU, `y = gate(l) * r`."""
+
+from __future__ import annotations
+
+from ._core import Gate, gate_names
+
+
+def gate(name: str = "sqs", *, c: float = 0.01, lam: float = 0.5, p: float = 1.0) -> Gate:
+    """A gate by its name: sqs, identity, relu, gelu, silu, gelu-tanh. Only sqs has options.
+
+    It is called with arrays: float32 goes through the kernels that models are trained with, everything else
+    through the formula in float64. `grad` is its slope, `glu(l, r)` the whole GLU.
+
+    >>> import numpy as np
+    >>> sqs = glint.gate("sqs", c=0.01, lam=0.5, p=1)
+    >>> sqs(np.array([-2.0, 0.0, 2.0]))
+    array([-0.995, -0.01 ,  0.995])
+    >>> sqs.grad(0.0)
+    1.005
+    """
+    return Gate(name, c=c, lam=lam, p=p)
+
+
+def names() -> list[str]:
+    """The names of all gates.
+
+    >>> glint.gates.names()[:3]
+    ['sqs', 'identity', 'relu']
+    """
+    return list(gate_names())
+
+
+def _repr(self: Gate) -> str:
+    options = f", c={self.c:g}, lam={self.lam:g}, p={self.p:g}" if self.has_options else ""
+    return f"glint.gate({self.name!r}{options})"
+
+
+Gate.__repr__ = _repr  # type: ignore[method-assign]

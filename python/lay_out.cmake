@@ -1,0 +1,16 @@
+# Links the files of the package beside the module that was built: cmake -DFROM= -DTO= -DPROGRAM= -P this.
+file(GLOB entries LIST_DIRECTORIES true ${FROM}/*)
+file(MAKE_DIRECTORY ${TO}/bin)
+file(CREATE_LINK ${PROGRAM} ${TO}/bin/glint SYMBOLIC)
+foreach(entry ${entries})
+  get_filename_component(name ${entry} NAME)
+  if(NOT name STREQUAL "__pycache__")
+    file(CREATE_LINK ${entry} ${TO}/${name} SYMBOLIC)
+  endif()
+endforeach()
+file(GLOB links ${TO}/*)
+foreach(link ${links})  # of files that are gone
+  if(IS_SYMLINK ${link} AND NOT EXISTS ${link})
+    file(REMOVE ${link})
+  endif()
+endforeach()

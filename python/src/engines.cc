@@ -1,0 +1,91 @@
+#include "engines.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "glint/base/error.h"
+#include "glint/base/threads.h"
+#include "glint/kernels/kernels.h"
+
+namespace glint::python {
+namespace {
+
+// Never destroyed: their threads may outlive the interpreter.
+struct Engines {
+  size_t threads = 0;
+  uint64_t generation = 0;
+  std::vector<std::unique_ptr<EngineBox>> free;
+};
+Engines& engines() {
+  static Engines* all = new Engines;
+  return *all;
+}
+constexpr size_t kMostFree = 4;
+
+}  // namespace
+
+EngineBox::EngineBox(size_t count, const std::string& word) : threads(count), precision(word) {
+  engine = std::make_unique<Engine>(
+      EngineOptions{.threads = count, .precision = word},
+      Callbacks{.note =
+                    [this](const std::string& text) {
+                      if (listener) listener->note(text);
+                    },
+                .progress =
+                    [this](const ProgressReport& report) {
+                      if (listener) listener->progress(report);
+                    },
+                .should_stop = [this] { return listener && listener->should_stop(); }});
+}
+
+EngineLease::EngineLease(std::string precision) : generation_(engines().generation) {
+  Engines& all = engines();
+  const auto fits = [&](const auto& box) {
+    return box->threads == all.threads && box->precision == precision;
+  };
+  const auto found = std::find_if(all.free.begin(), all.free.end(), fits);
+  if (found != all.free.end()) {
+    box_ = std::move(*found);
+    all.free.erase(found);
+  } else {
+    box_ = std::make_unique<EngineBox>(all.threads, precision);
+  }
+}
+
+EngineLease::~EngineLease() {
+  box_->listener = nullptr;
+  Engines& all = engines();
+  if (generation_ != all.generation) {  // made before a fork, given back in the child
+    box_.release();
+    return;
+  }
+  if (box_->threads == all.threads && all.free.size() < kMostFree) all.free.push_back(std::move(box_));
+}
+
+size_t thread_count() { return engines().threads ? engines().threads : available_threads(); }
+
+void set_thread_count(size_t threads) {
+  if (threads > 1024)
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(threads) + " threads",
+                 .where = "threads",
+                 .expected = "a number from 1 to 1024, or 0: as many as the system grants"});
+  Engines& all = engines();
+  if (threads == all.threads) return;
+  all.threads = threads;
+  all.free.clear();
+}
+
+void after_fork_in_child() {
+  Engines& all = engines();
+  all.generation++;
+  for (auto& box : all.free) box.release();
+  all.free.clear();
+}
+
+const Kernels& best_kernels() {
+  static const Kernels& best = kernels(detect_cpu().best);
+  return best;
+}
+
+}  // namespace glint::python

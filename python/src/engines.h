@@ -1,0 +1,53 @@
+// The engines that calls compute with. A call takes one that is free, or makes one, and gives it back: so
+// that several Python threads, and calls from inside callbacks, never wait for each other. Only touched with
+// the GIL held, which is all the locking there is.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "glint/lab/engine.h"
+
+namespace glint::python {
+
+// What the callbacks of an engine go to while a call has it.
+class Listener {
+ public:
+  virtual ~Listener() = default;
+  virtual void note(const std::string& text) = 0;
+  virtual void progress(const ProgressReport& report) = 0;
+  virtual bool should_stop() = 0;
+};
+
+struct EngineBox {
+  EngineBox(size_t threads, const std::string& precision);
+  size_t threads;
+  std::string precision;
+  Listener* listener = nullptr;
+  std::unique_ptr<Engine> engine;
+};
+
+class EngineLease {
+ public:
+  explicit EngineLease(std::string precision = "f32");
+  ~EngineLease();
+  EngineLease(const EngineLease&) = delete;
+  EngineLease& operator=(const EngineLease&) = delete;
+  const Engine& engine() const { return *box_->engine; }
+  void listen(Listener* listener) { box_->listener = listener; }
+
+ private:
+  std::unique_ptr<EngineBox> box_;
+  uint64_t generation_;
+};
+
+size_t thread_count();  // that engines are made with
+// 0: as many as the system grants. Error (usage) above 1024.
+void set_thread_count(size_t threads);
+// In the child of a fork the threads of the parent's engines do not exist: they are left alone for good.
+void after_fork_in_child();
+
+// The kernels for this processor, for work that needs no engine.
+const Kernels& best_kernels();
+
+}  // namespace glint::python

@@ -1,0 +1,236 @@
+// Gates over arrays: glint.gate(...).
+#include "glint/kernels/gates.h"
+
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <optional>
+
+#include "arrays.h"
+#include "bind.h"
+#include "engines.h"
+#include "errors.h"
+#include "glint/nn/gate_arrays.h"
+
+namespace glint::python {
+namespace {
+
+// Below this many elements the work takes less time than letting other Python threads run.
+constexpr size_t kWorthReleasing = 2048;
+
+// Calls work(pool) without the GIL; the pool is null for short arrays.
+template <class Work>
+void run_gate(size_t elements, const Work& work) {
+  if (elements < kWorthReleasing) return work(nullptr);
+  if (elements < kLongArray) {
+    nb::gil_scoped_release release;
+    return work(nullptr);
+  }
+  const EngineLease lease;
+  nb::gil_scoped_release release;
+  work(&lease.engine().pool());
+}
+
+size_t elements_of(const AnyArray& array) {
+  size_t count = 1;
+  for (size_t i = 0; i < array.ndim(); i++) count *= array.shape(i);
+  return count;
+}
+
+// An array of float32 or float64 whose elements lie in rows: as it is where it is one, otherwise a copy that
+// NumPy makes. Integers and half floats become float64.
+struct Input {
+  AnyArray array;
+  Rows rows;
+  bool single = false;  // float32
+};
+
+bool take(nb::handle object, Input& input) {
+  if (!nb::try_cast<AnyArray>(object, input.array)) return false;
+  input.single = holds<float>(input.array);
+  if (!input.single && !holds<double>(input.array)) return false;
+  input.rows = rows_of(input.array);
+  return input.rows.good;
+}
+
+Input input_of(nb::handle object, const char* name) {
+  Input input;
+  if (take(object, input)) return input;
+  const nb::object copy = nb::module_::import_("glint._arrays").attr("floats")(object, name);
+  if (!take(copy, input)) refuse(name, "not an array of numbers", "float32 or float64");
+  return input;
+}
+
+void check_same(const Input& a, const char* a_name, const Input& b, const char* b_name) {
+  if (shape_of(a.array) != shape_of(b.array))
+    refuse(b_name, std::string(a_name) + " has shape " + shape_text(a.array) + ", " + b_name + " has shape " +
+                       shape_text(b.array),
+           "arrays of one shape");
+  if (a.single != b.single)
+    refuse(b_name, std::string(a_name) + " and " + b_name + " have different types", "arrays of one type");
+}
+
+// Where a result goes: into `out`, or into a new array.
+struct Output {
+  nb::object object;
+  void* data = nullptr;
+  Rows rows;
+  template <class T>
+  MatrixView<T> view() const {
+    return {static_cast<T*>(data), rows.rows, rows.cols, rows.stride};
+  }
+};
+
+Output output_for(const Input& like, nb::handle out, const char* name) {
+  if (out.is_none()) {
+    const std::vector<size_t> shape = shape_of(like.array);
+    const Rows rows{like.rows.rows, like.rows.cols, like.rows.cols, true};
+    if (like.single) {
+      NewArray<float> fresh = new_array<float>(shape);
+      return {std::move(fresh.array), fresh.data, rows};
+    }
+    NewArray<double> fresh = new_array<double>(shape);
+    return {std::move(fresh.array), fresh.data, rows};
+  }
+  OutArray array;
+  if (!nb::try_cast<OutArray>(out, array)) refuse(name, "not an array that can be written to", "an array");
+  const AnyArray seen(array);
+  if (shape_of(seen) != shape_of(like.array) || (like.single ? !holds<float>(seen) : !holds<double>(seen)))
+    refuse(name, "another shape or type than the input", "shape " + shape_text(like.array));
+  const Rows rows = rows_of(seen);
+  if (!rows.good) refuse(name, "its elements do not lie side by side", "a contiguous last axis");
+  return {nb::borrow(out), array.data(), rows};
+}
+
+void check_apart(nb::handle out, const char* name, const Input& input) {
+  if (out.is_none()) return;
+  const AnyArray array = nb::cast<AnyArray>(out);
+  if (overlap(array, input.array)) refuse(name, "it overlaps an input", "memory of its own");
+}
+
+template <class T>
+std::span<const T> elements(const Input& input) {
+  return {static_cast<const T*>(input.array.data()), input.rows.rows * input.rows.cols};
+}
+
+// gate(x) or gate'(x).
+nb::object gate_apply(const Gate& gate, nb::handle x, nb::handle out, bool slope) {
+  if (PyFloat_Check(x.ptr()) && out.is_none()) {
+    const GateInfo& info = gate_info(gate.kind);
+    const double h = PyFloat_AsDouble(x.ptr());
+    return nb::float_(slope ? info.slope(h, gate.params) : info.value(h, gate.params));
+  }
+  Input input = input_of(x, "x");
+  // Elements with gaps between their rows go row by row through a copy: the loops take plain arrays.
+  if (input.rows.rows > 1 && input.rows.stride != input.rows.cols) {
+    const nb::object copy = nb::module_::import_("numpy").attr("ascontiguousarray")(x);
+    take(copy, input);
+  }
+  const Output result = output_for(input, out, "out");
+  check_apart(out, "out", input);
+  if (result.rows.rows > 1 && result.rows.stride != result.rows.cols)
+    refuse("out", "there are gaps between its rows", "a contiguous array");
+  const size_t n = input.rows.rows * input.rows.cols;
+  run_gate(n, [&](ThreadPool* pool) {
+    if (input.single) {
+      const std::span<float> y(static_cast<float*>(result.data), n);
+      gate_array(best_kernels(), pool, gate, elements<float>(input), slope ? std::span<float>() : y,
+                 slope ? y : std::span<float>());
+    } else {
+      const std::span<double> y(static_cast<double*>(result.data), n);
+      gate_array(pool, gate, elements<double>(input), slope ? std::span<double>() : y,
+                 slope ? y : std::span<double>());
+    }
+  });
+  return result.object;
+}
+
+nb::object glu(const Gate& gate, nb::handle l, nb::handle r, nb::handle out) {
+  const Input left = input_of(l, "l"), right = input_of(r, "r");
+  check_same(left, "l", right, "r");
+  const Output result = output_for(left, out, "out");
+  check_apart(out, "out", left);
+  check_apart(out, "out", right);
+  run_gate(elements_of(left.array), [&](ThreadPool* pool) {
+    if (left.single)
+      glu_array(best_kernels(), pool, gate, view_of<float>(left.array, left.rows),
+                view_of<float>(right.array, right.rows), result.view<float>());
+    else
+      glu_array(pool, gate, view_of<double>(left.array, left.rows), view_of<double>(right.array, right.rows),
+                result.view<double>());
+  });
+  return result.object;
+}
+
+nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle dy, nb::handle dl,
+                        nb::handle dr) {
+  const Input left = input_of(l, "l"), right = input_of(r, "r"), grad = input_of(dy, "dy");
+  check_same(left, "l", right, "r");
+  check_same(left, "l", grad, "dy");
+  const Output to_l = output_for(left, dl, "dl"), to_r = output_for(left, dr, "dr");
+  for (const Input* input : {&left, &right, &grad}) {
+    check_apart(dl, "dl", *input);
+    check_apart(dr, "dr", *input);
+  }
+  if (!dl.is_none() && !dr.is_none() && overlap(nb::cast<AnyArray>(dl), nb::cast<AnyArray>(dr)) &&
+      elements_of(left.array) > 0) {
+    // Two halves of one array may interleave; equal places may not.
+    const auto* a = static_cast<const char*>(to_l.data);
+    const auto* b = static_cast<const char*>(to_r.data);
+    const size_t row = to_l.rows.cols * (left.single ? 4 : 8), apart = a < b ? size_t(b - a) : size_t(a - b);
+    const size_t step = to_l.rows.stride * (left.single ? 4 : 8);
+    if (to_l.rows.stride != to_r.rows.stride || apart < row || apart + row > step)
+      refuse("dr", "it overlaps dl", "memory of its own");
+  }
+  run_gate(elements_of(left.array), [&](ThreadPool* pool) {
+    if (left.single)
+      glu_array_backward(best_kernels(), pool, gate, view_of<float>(left.array, left.rows),
+                         view_of<float>(right.array, right.rows), view_of<float>(grad.array, grad.rows),
+                         to_l.view<float>(), to_r.view<float>());
+    else
+      glu_array_backward(pool, gate, view_of<double>(left.array, left.rows),
+                         view_of<double>(right.array, right.rows), view_of<double>(grad.array, grad.rows),
+                         to_l.view<double>(), to_r.view<double>());
+  });
+  return nb::make_tuple(to_l.object, to_r.object);
+}
+
+}  // namespace
+
+void bind_gates(nb::module_& m) {
+  nb::class_<Gate>(m, "Gate", "A gate with its options: what `glint.gate()` gives.")
+      .def(
+          "__init__",
+          [](Gate* self, const std::string& name, double c, double lam, double p) {
+            const Gate gate{parse_gate(name), {c, lam, p}};
+            check(gate.params);
+            new (self) Gate(gate);
+          },
+          nb::arg("name") = "sqs", nb::arg("c") = 0.01, nb::arg("lam") = 0.5, nb::arg("p") = 1.0)
+      .def(
+          "__call__", [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, false); },
+          nb::arg("x").none(), nb::arg("out") = nb::none())
+      .def(
+          "grad", [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, true); },
+          nb::arg("x").none(), nb::arg("out") = nb::none())
+      .def("glu", &glu, nb::arg("l").none(), nb::arg("r").none(), nb::arg("out") = nb::none())
+      .def("glu_backward", &glu_backward, nb::arg("l").none(), nb::arg("r").none(), nb::arg("dy").none(),
+           nb::arg("dl") = nb::none(), nb::arg("dr") = nb::none())
+      .def_prop_ro("name", [](const Gate& g) { return gate_info(g.kind).text.name; })
+      .def_prop_ro("title", [](const Gate& g) { return gate_info(g.kind).text.title; })
+      .def_prop_ro("formula", [](const Gate& g) { return gate_info(g.kind).text.value; })
+      .def_prop_ro("derivative", [](const Gate& g) { return gate_info(g.kind).text.derivative; })
+      .def_prop_ro("has_options", [](const Gate& g) { return gate_info(g.kind).text.has_params; })
+      .def_prop_ro("odd", [](const Gate& g) { return gate_info(g.kind).text.parity == Parity::odd; })
+      .def_prop_ro("c", [](const Gate& g) { return g.params.c; })
+      .def_prop_ro("lam", [](const Gate& g) { return g.params.lambda; })
+      .def_prop_ro("p", [](const Gate& g) { return g.params.p; });
+  m.def("gate_names", [] {
+    nb::list names;
+    for (const std::string& name : gate_names()) names.append(name);
+    return names;
+  });
+}
+
+}  // namespace glint::python
