@@ -1,0 +1,66 @@
+// A language model of a family, opened from a file of any format that glint reads. The weights stay where
+// they are, mapped and as they are stored; norms and biases, a few numbers, are floats in memory.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/io/weight_file.h"
+#include "glint/model/family_config.h"
+#include "glint/model/stored_product.h"
+
+namespace glint {
+
+// Weight and bias [d]; both empty: there is no such norm, or one without them (FamilyNorm::plain).
+struct NormWeights {
+  bool used = false;
+  std::vector<float> weight, bias;
+};
+
+struct FamilyLayer {
+  NormWeights before_attention, after_attention, before_glu, after_glu;
+  StoredMatrix q, k, v, o;
+  std::vector<float> q_norm, k_norm;  // empty: none
+  StoredMatrix gate, up, down;        // L, R, P
+};
+
+class FamilyModel {
+ public:
+  // Error (bad_file) for what is no model of a known family, lacks a tensor or has one of another shape.
+  explicit FamilyModel(WeightFile file);
+  // `layers` point into the file's list of tensors.
+  FamilyModel(const FamilyModel&) = delete;
+  FamilyModel& operator=(const FamilyModel&) = delete;
+  FamilyModel(FamilyModel&&) = default;
+
+  const WeightFile& file() const { return file_; }
+  const FamilyConfig& config() const { return config_; }
+  size_t vocab() const { return embedding_.rows; }
+  bool tied() const { return tied_; }  // the head is the embedding
+  const StoredMatrix& embedding() const { return embedding_; }
+  const StoredMatrix& head() const { return head_; }
+  const NormWeights& final_norm() const { return final_norm_; }
+  const std::vector<FamilyLayer>& layers() const { return layers_; }
+
+  // What the parts take, in parameters and in bytes of the file.
+  struct Part {
+    std::string name;  // embedding, attention, GLU, norms, head, rest
+    uint64_t parameters = 0, bytes = 0;
+  };
+  std::vector<Part> parts() const;
+  uint64_t parameters() const;
+  // "BF16", or "Q4_K with F32, Q6_K" where there are several: the one with most values first.
+  std::string precision() const;
+  // "silu, 6 layers, width 288 and 768, 32000 tokens, 15191712 parameters".
+  std::string text() const;
+
+ private:
+  WeightFile file_;
+  FamilyConfig config_;
+  StoredMatrix embedding_, head_;
+  NormWeights final_norm_;
+  std::vector<FamilyLayer> layers_;
+  bool tied_ = false;
+};
+
+}  // namespace glint

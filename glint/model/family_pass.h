@@ -1,0 +1,78 @@
+// One text through a model of a family: tokens are fed in any portions, and the keys and values of those
+// before are kept (a KV cache). Weights stay as they are stored; all sums are f32, in an order that depends
+// on shapes alone, so that results are the same bytes at any number of threads.
+//
+// The cache: per layer and head of keys the keys as panels [room / nr, head_dim, nr] and the values [room,
+// head_dim], as generator.h has them.
+#pragma once
+
+#include <functional>
+#include <span>
+#include <vector>
+
+#include "glint/model/family_model.h"
+
+namespace glint {
+
+class FamilyPass {
+ public:
+  // Room for so many tokens; keeps references. Allocates here: about cache_bytes and the numbers of kChunk
+  // tokens.
+  FamilyPass(const FamilyModel& model, const Compute& compute, size_t room);
+  static uint64_t cache_bytes(const FamilyModel& model, size_t room);
+  // Tokens that go through the layers together.
+  static constexpr size_t kChunk = 256;
+
+  size_t position() const { return position_; }  // tokens fed so far
+  size_t room() const { return room_; }
+  void clear() { position_ = 0; }
+
+  // Feeds tokens and gives the logits [vocab] that follow the last, valid and writable until the next call.
+  // Error (usage) for tokens outside the vocabulary, or more than there is room for; Error (numeric) when the
+  // logits overflow.
+  std::span<float> feed(std::span<const TokenId> tokens);
+  // The same with the logits after every token, some at a time: `each` is given the number of the first among
+  // `tokens`, and [n, vocab].
+  void feed_all(std::span<const TokenId> tokens, const std::function<void(size_t, MatrixView<float>)>& each);
+  // What the GLU of a layer reads at every token, after its norm but before the weights of that norm [n, d].
+  // Layers above are not computed: clear() before anything else is fed.
+  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> out);
+
+ private:
+  struct Turn {  // cos and sin [room, pairs]
+    Matrix<float> cos, sin;
+  };
+  void check_tokens_fit(std::span<const TokenId> tokens) const;
+  // The chunk's tokens from layer 0 up to `layers`, of which the last only gives what its GLU reads.
+  void embed(std::span<const TokenId> tokens);
+  void attention(size_t layer, size_t rows);
+  void attend(size_t layer, size_t head, Range rows, size_t worker);
+  void glu(size_t layer, size_t rows);
+  void layer_forward(size_t layer, size_t rows);
+  void norm(const NormWeights& weights, MatrixView<float> x, MatrixView<float> u);
+  void plain_norm(ConstMatrixView<float> x, MatrixView<float> u) const;
+  void turn(const Turn& table, size_t heads, Range rows, MatrixView<float> x) const;
+  void keep(size_t layer, Range rows);
+  void head(Range rows);
+  float* keys(size_t layer, size_t head);
+  float* values(size_t layer, size_t head);
+  // body(rows) over the rows of a chunk, on the pool where there are many.
+  template <class Body>
+  void each_rows(size_t rows, const Body& body);
+
+  const FamilyModel& model_;
+  const FamilyConfig& config_;
+  const Compute& compute_;
+  StoredProducts products_;
+  size_t room_, position_ = 0, chunk_;
+  size_t value_stride_, key_floats_, head_floats_;
+  size_t logit_rows_;
+  std::vector<Matrix<float>> cache_;  // per layer: [kv_heads, head_floats]
+  Turn turn_, local_turn_;
+  Matrix<float> x_, u_, q_, k_, v_, a_, z_, y_, sum_;  // [chunk, ...]
+  Matrix<float> logits_;                               // [logit_rows, vocab]
+  Matrix<float> scores_;                               // [workers, strip * columns]
+  Matrix<float> norms_;                                // [workers, 2 strip]: of softmax rows
+};
+
+}  // namespace glint

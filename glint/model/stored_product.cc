@@ -1,0 +1,134 @@
+#include "glint/model/stored_product.h"
+
+#include <algorithm>
+#include <optional>
+
+#include "glint/base/argument.h"
+
+namespace glint {
+namespace {
+
+// A tile of dot products: so many bytes of weights, enough to be worth handing out.
+constexpr size_t kDotBytes = 48 << 10;
+// A tile of the packed product: at most so many rows, and floats, of weights.
+constexpr size_t kPackedRows = 128, kPackedFloats = size_t{1} << 18, kPackedTiles = 8;
+
+std::optional<WeightLayout> layout_of(StoredType type) {
+  switch (type) {
+    case StoredType::f32:
+      return WeightLayout::f32;
+    case StoredType::f16:
+      return WeightLayout::f16;
+    case StoredType::bf16:
+      return WeightLayout::bf16;
+    case StoredType::q8_0:
+      return WeightLayout::q8_0;
+    case StoredType::q4_0:
+      return WeightLayout::q4_0;
+    default:
+      return {};
+  }
+}
+
+bool aligned_floats(const StoredTensor& t) {
+  return t.type == StoredType::f32 && reinterpret_cast<uintptr_t>(t.bytes.data()) % alignof(float) == 0;
+}
+
+const std::byte* row_at(const StoredMatrix& w, size_t row) {
+  return w.tensor->bytes.data() + (w.first + row) * w.tensor->row_bytes();
+}
+
+size_t whole_rows(size_t rows, size_t unit) { return (rows + unit - 1) / unit * unit; }
+
+}  // namespace
+
+void widen_rows(const StoredMatrix& w, size_t first, MatrixView<float> out) {
+  for (size_t r = 0; r < out.rows(); r++)
+    widen(*w.tensor, (w.first + first + r) * w.cols, out.row(r).first(w.cols));
+}
+
+StoredProducts::StoredProducts(const Compute& compute)
+    : compute_(compute), products_(compute.kernels()), memory_(compute.pool.size()) {}
+
+void StoredProducts::cut(std::span<const Task> tasks) {
+  pieces_.clear();
+  const size_t nr = products_.kernels().nr;
+  for (size_t t = 0; t < tasks.size(); t++) {
+    const StoredMatrix& w = *tasks[t].w;
+    size_t rows = 0;
+    if (tasks[t].x.rows() < kMany) {
+      rows = std::max<size_t>(4, kDotBytes / std::max<size_t>(1, w.tensor->row_bytes()) / 4 * 4);
+    } else {
+      const size_t fitting = std::max(nr, kPackedFloats / std::max<size_t>(1, w.cols) / nr * nr);
+      rows = std::min({whole_rows((w.rows + kPackedTiles - 1) / kPackedTiles, nr), kPackedRows, fitting});
+    }
+    for (size_t first = 0; first < w.rows; first += rows)
+      pieces_.push_back({static_cast<uint32_t>(t), static_cast<uint32_t>(first),
+                         static_cast<uint32_t>(std::min(rows, w.rows - first))});
+  }
+}
+
+MatrixView<float> StoredProducts::wide(size_t worker, size_t rows, size_t cols) {
+  Matrix<float>& buffer = memory_[worker].wide;
+  if (buffer.size() < rows * cols) buffer = Matrix<float>(1, rows * cols);
+  return {buffer.data(), rows, cols};
+}
+
+void StoredProducts::dots(const Task& task, Range rows, size_t worker) {
+  const StoredMatrix& w = *task.w;
+  const std::optional<WeightLayout> layout = layout_of(w.tensor->type);
+  StoredDots g{.n = rows.count,
+               .k = w.cols,
+               .w = row_at(w, rows.first),
+               .row_bytes = w.tensor->row_bytes(),
+               .x = nullptr,
+               .y = nullptr,
+               .accumulate = !w.bias.empty()};
+  if (!layout) {
+    const MatrixView<float> floats = wide(worker, rows.count, w.cols);
+    widen_rows(w, rows.first, floats);
+    g.w = floats.data(), g.row_bytes = w.cols * sizeof(float);
+  }
+  const auto kernel =
+      products_.kernels().stored_dots[static_cast<size_t>(layout.value_or(WeightLayout::f32))];
+  for (size_t i = 0; i < task.x.rows(); i++) {
+    g.x = task.x.row_ptr(i), g.y = task.y.row_ptr(i) + rows.first;
+    if (g.accumulate) std::copy_n(w.bias.data() + rows.first, rows.count, g.y);
+    kernel(g);
+  }
+}
+
+void StoredProducts::packed(const Task& task, Range rows, size_t worker) {
+  const StoredMatrix& w = *task.w;
+  ConstMatrixView<float> floats;
+  if (aligned_floats(*w.tensor)) {
+    floats = {reinterpret_cast<const float*>(row_at(w, rows.first)), rows.count, w.cols};
+  } else {
+    const MatrixView<float> buffer = wide(worker, rows.count, w.cols);
+    widen_rows(w, rows.first, buffer);
+    floats = buffer;
+  }
+  Matrix<std::byte>& panels = memory_[worker].packed;
+  const size_t bytes = products_.packed_bytes(w.cols, rows.count);
+  if (panels.size() < bytes) panels = Matrix<std::byte>(1, bytes);
+  products_.pack(floats, Products::Form::transposed, panels.span(), 0, products_.panels(rows.count));
+  const MatrixView<float> y = task.y.col_range(rows.first, rows.count);
+  products_.multiply(task.x, panels.span(), y, false, compute_.scratch[worker]);
+  if (!w.bias.empty())
+    products_.kernels().add_bias(y.rows(), y.cols(), w.bias.data() + rows.first, y.data(), y.stride());
+}
+
+void StoredProducts::run(std::span<const Task> tasks) {
+  for (const Task& t : tasks)
+    check_argument(t.x.rows() == t.y.rows() && t.x.cols() == t.w->cols && t.y.cols() == t.w->rows,
+                   "StoredProducts::run", "x [m, k], y [m, n] for weights [n, k]");
+  cut(tasks);
+  compute_.pool.for_tiles(pieces_.size(), [&](size_t i, size_t worker) {
+    const Piece& piece = pieces_[i];
+    const Task& task = tasks[piece.task];
+    const Range rows{piece.first, piece.rows};
+    task.x.rows() < kMany ? dots(task, rows, worker) : packed(task, rows, worker);
+  });
+}
+
+}  // namespace glint

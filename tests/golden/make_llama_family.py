@@ -1,0 +1,205 @@
+#!/usr/bin/env python3
+"""Golden values for models of other programs: tests/golden/families.
+
+    pip install torch==2.13.0 transformers==5.23.0 gguf==0.19.0 safetensors numpy
+    python tests/golden/make_llama_family.py
+
+For every family a tiny random model: NAME/ is a folder as `save_pretrained` of transformers writes it, NAME.gguf has
+the same weights under the names that the gguf package has for them. NAME.safetensors has the tokens, the logits that
+transformers computes in f32 after each of them, and the tokens that it chooses when it goes on by itself. Weights are
+large, so that gates, caps, windows and norms all matter. Two more files hold the weights of a Llama: llama.bin as
+llama2.c stores them (version 0), q8.gguf and q4.gguf in blocks.
+"""
+import json
+import os
+import shutil
+import struct
+from pathlib import Path
+
+import gguf
+import numpy as np
+import torch
+import transformers as tf
+from safetensors.torch import load_file, save_file
+
+OUT = Path(__file__).parent / "families"
+SIZES = dict(vocab_size=40, hidden_size=16, intermediate_size=24, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, max_position_embeddings=64, bos_token_id=1, eos_token_id=2, pad_token_id=0)
+LLAMA3 = {"rope_type": "llama3", "rope_theta": 10000.0, "factor": 4.0, "low_freq_factor": 1.0,
+          "high_freq_factor": 4.0, "original_max_position_embeddings": 16}
+SLIDING = ["sliding_attention", "full_attention"]
+
+# name: (class, architecture of GGUF or None, type of the stored numbers, options)
+FAMILIES = {
+    "llama": ("Llama", "llama", torch.float32, {"rms_norm_eps": 1e-5}),  # that of llama2.c
+    "llama3": ("Llama", "llama", torch.bfloat16, {"rope_parameters": LLAMA3, "tie_word_embeddings": True}),
+    "mistral": ("Mistral", None, torch.bfloat16, {"sliding_window": 4, "head_dim": 8}),
+    "qwen2": ("Qwen2", "qwen2", torch.float16, {"tie_word_embeddings": True}),
+    "qwen3": ("Qwen3", "qwen3", torch.bfloat16, {"head_dim": 8}),
+    "gemma": ("Gemma", "gemma", torch.bfloat16, {"head_dim": 8}),
+    "gemma2": ("Gemma2", "gemma2", torch.bfloat16,
+               {"head_dim": 8, "sliding_window": 4, "layer_types": SLIDING, "attn_logit_softcapping": 2.0,
+                "final_logit_softcapping": 3.0, "query_pre_attn_scalar": 8}),
+    "gemma3": ("Gemma3Text", "gemma3", torch.bfloat16,
+               {"head_dim": 8, "sliding_window": 4, "num_hidden_layers": 6, "query_pre_attn_scalar": 8,
+                "num_key_value_heads": 1, "intermediate_size": 16}),
+    "phi3": ("Phi3", "phi3", torch.bfloat16, {"sliding_window": 6}),
+    "olmo": ("Olmo", "olmo", torch.bfloat16, {}),
+    "olmo2": ("Olmo2", "olmo2", torch.bfloat16, {}),
+    "stablelm": ("StableLm", "stablelm", torch.float16,
+                 {"use_qkv_bias": True, "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
+                                                            "partial_rotary_factor": 0.5}}),
+    "stablelm_parallel": ("StableLm", "stablelm", torch.float16,
+                          {"use_parallel_residual": True,
+                           "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
+                                               "partial_rotary_factor": 0.5}}),
+}
+
+
+def make_model(cls, options, seed):
+    config = getattr(tf, cls + "Config")(**{**SIZES, **options})
+    model = getattr(tf, cls.replace("Text", "") + "ForCausalLM")(config).eval()
+    generator = torch.Generator().manual_seed(seed)
+    with torch.no_grad():
+        for name, p in model.named_parameters():
+            noise = torch.randn(p.shape, generator=generator)
+            if "norm" in name and name.endswith("weight"):
+                centre = 0.0 if cls.startswith("Gemma") else 1.0
+                p.copy_(centre + 0.3 * noise)
+            elif p.dim() == 1:
+                p.copy_(0.5 * noise)
+            else:
+                p.copy_(noise / np.sqrt(p.shape[1]) * 1.5)
+    return model
+
+
+def expected(model, tokens, more):
+    with torch.no_grad():
+        logits = model(torch.tensor([tokens]), use_cache=False).logits[0].float()
+        ids = list(tokens)
+        for _ in range(more):
+            ids.append(int(model(torch.tensor([ids]), use_cache=False).logits[0, -1].argmax()))
+    return {"tokens": torch.tensor(tokens, dtype=torch.int32), "logits": logits,
+            "greedy": torch.tensor(ids[len(tokens):], dtype=torch.int32)}
+
+
+def permute(w, heads):
+    """Pairs (j, j + half) of a head to (2j, 2j + 1), as converters do for Llama."""
+    return w.reshape(heads, 2, w.shape[0] // heads // 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
+
+
+def write_gguf(path, arch, config, tensors, kind):
+    """kind: the type of matrices; vectors are F32, as converters write them."""
+    writer = gguf.GGUFWriter(path, arch)
+    heads, kv = config.num_attention_heads, config.num_key_value_heads
+    head_dim = getattr(config, "head_dim", None) or config.hidden_size // heads
+    rope = config.rope_parameters
+    full = rope.get("full_attention", rope)
+    writer.add_block_count(config.num_hidden_layers)
+    writer.add_context_length(config.max_position_embeddings)
+    writer.add_embedding_length(config.hidden_size)
+    writer.add_feed_forward_length(config.intermediate_size)
+    writer.add_head_count(heads)
+    writer.add_head_count_kv(kv)
+    writer.add_key_length(head_dim)
+    writer.add_value_length(head_dim)
+    if hasattr(config, "rms_norm_eps"):
+        writer.add_layer_norm_rms_eps(config.rms_norm_eps)
+    else:
+        writer.add_layer_norm_eps(getattr(config, "layer_norm_eps", 1e-5))
+    writer.add_rope_freq_base(full["rope_theta"])
+    writer.add_rope_dimension_count(int(head_dim * full.get("partial_rotary_factor", 1.0)))
+    if getattr(config, "sliding_window", None):
+        writer.add_sliding_window(config.sliding_window)
+    if getattr(config, "attn_logit_softcapping", None):
+        writer.add_attn_logit_softcapping(config.attn_logit_softcapping)
+    if getattr(config, "final_logit_softcapping", None):
+        writer.add_final_logit_softcapping(config.final_logit_softcapping)
+    if getattr(config, "use_parallel_residual", False):
+        writer.add_parallel_residual(True)
+    if full["rope_type"] == "llama3":
+        inverse, _ = tf.modeling_rope_utils.ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
+        plain = full["rope_theta"] ** (-torch.arange(0, head_dim, 2).float() / head_dim)
+        writer.add_tensor("rope_freqs.weight", (plain / inverse).numpy().astype(np.float32))
+    arch_id = next(k for k, v in gguf.MODEL_ARCH_NAMES.items() if v == arch)
+    names = gguf.get_tensor_name_map(arch_id, config.num_hidden_layers)
+    for name, tensor in tensors.items():
+        value = tensor.float().numpy()
+        stem, _, suffix = name.rpartition(".")
+        new = names.get_name(stem)
+        assert new, name
+        if arch in ("llama", "olmo") and (".q_proj" in name or ".k_proj" in name):
+            value = permute(value, heads if ".q_proj" in name else kv)
+        if arch.startswith("gemma") and "norm" in name:
+            value = value + 1
+        if value.ndim == 1:
+            kind_here = gguf.GGMLQuantizationType.F32
+        else:
+            kind_here = kind
+        data = gguf.quants.quantize(np.ascontiguousarray(value), kind_here)
+        writer.add_tensor(f"{new}.{suffix}", data, raw_dtype=kind_here)
+    writer.write_header_to_file()
+    writer.write_kv_data_to_file()
+    writer.write_tensors_to_file()
+    writer.close()
+
+
+GGUF_TYPES = {torch.float32: gguf.GGMLQuantizationType.F32, torch.float16: gguf.GGMLQuantizationType.F16,
+              torch.bfloat16: gguf.GGMLQuantizationType.BF16}
+
+
+def write_llama2c(path, config, t):
+    """Version 0: seven integers, then f32."""
+    heads, kv, n = config.num_attention_heads, config.num_key_value_heads, config.num_hidden_layers
+    layers = range(n)
+    head_dim, seq = config.hidden_size // heads, config.max_position_embeddings
+    angle = np.outer(np.arange(seq), 10000.0 ** (-np.arange(0, head_dim, 2) / head_dim))
+    of = lambda i, name: t[f"model.layers.{i}.{name}.weight"].float().numpy()
+    parts = [t["model.embed_tokens.weight"].float().numpy()]
+    parts += [of(i, "input_layernorm") for i in layers]
+    parts += [permute(of(i, "self_attn.q_proj"), heads) for i in layers]
+    parts += [permute(of(i, "self_attn.k_proj"), kv) for i in layers]
+    for name in ("self_attn.v_proj", "self_attn.o_proj", "post_attention_layernorm", "mlp.gate_proj", "mlp.down_proj",
+                 "mlp.up_proj"):
+        parts += [of(i, name) for i in layers]
+    parts += [t["model.norm.weight"].float().numpy(), np.cos(angle), np.sin(angle), t["lm_head.weight"].float().numpy()]
+    with open(path, "wb") as f:
+        f.write(struct.pack("<7i", config.hidden_size, config.intermediate_size, n, heads, kv, -config.vocab_size, seq))
+        for p in parts:
+            f.write(np.ascontiguousarray(p, dtype="<f4").tobytes())
+
+
+def main():
+    shutil.rmtree(OUT, ignore_errors=True)
+    OUT.mkdir()
+    tokens = [1, 7, 23, 38, 5, 5, 30, 12, 9, 17, 3, 33]
+    for seed, (name, (cls, arch, dtype, options)) in enumerate(FAMILIES.items()):
+        model = make_model(cls, options, seed)
+        model.to(dtype).save_pretrained(OUT / name)
+        for extra in ("generation_config.json",):
+            (OUT / name / extra).unlink(missing_ok=True)
+        model = type(model).from_pretrained(OUT / name, dtype=torch.float32, attn_implementation="eager").eval()
+        save_file(expected(model, tokens, 12), OUT / f"{name}.safetensors")
+        tensors = load_file(OUT / name / "model.safetensors")
+        if arch:
+            write_gguf(OUT / f"{name}.gguf", arch, model.config, tensors, GGUF_TYPES[dtype])
+        if name == "llama":
+            write_llama2c(OUT / "llama.bin", model.config, tensors)
+
+    # Blocks of 32 need rows of 32.
+    model = make_model("Llama", {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}, 99)
+    tensors = model.state_dict()
+    for name, kind in (("q8", gguf.GGMLQuantizationType.Q8_0), ("q4", gguf.GGMLQuantizationType.Q4_0)):
+        write_gguf(OUT / f"{name}.gguf", "llama", model.config, tensors, kind)
+        rounded = {k: torch.tensor(gguf.quants.dequantize(gguf.quants.quantize(v.numpy(), kind), kind))
+                   if v.dim() == 2 else v for k, v in tensors.items()}
+        copy = make_model("Llama", {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}, 99)
+        copy.load_state_dict(rounded)
+        save_file(expected(copy, tokens, 12), OUT / f"{name}.safetensors")
+    total = sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file())
+    print(f"{total} bytes in {OUT}")
+
+
+if __name__ == "__main__":
+    os.environ["TOKENIZERS_PARALLELISM"] = "false"
+    main()
