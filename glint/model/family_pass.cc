@@ -7,6 +7,7 @@
 #include "glint/base/argument.h"
 #include "glint/base/finite.h"
 #include "glint/nn/embedding.h"
+#include "glint/nn/glu.h"
 
 namespace glint {
 namespace {
@@ -250,9 +251,9 @@ void FamilyPass::glu(size_t layer, size_t rows) {
   const MatrixView<float> u = first_rows(u_, rows), z = first_rows(z_, rows), y = first_rows(y_, rows);
   const StoredProducts::Task tasks[] = {{&l.gate, u, z.col_range(0, h)}, {&l.up, u, z.col_range(h, h)}};
   products_.run(tasks);
-  const auto gate = compute_.kernels().glu_forward[static_cast<size_t>(config_.gate.kind)];
   each_rows(rows, [&](Range r) {
-    gate(config_.gate.params, r.count, h, z.row_ptr(r.first), z.stride(), y.row_ptr(r.first), y.stride());
+    gate_forward(compute_.kernels(), config_.gate, z.row_range(r.first, r.count),
+                 y.row_range(r.first, r.count));
   });
   const StoredProducts::Task out[] = {{&l.down, y, first_rows(sum_, rows)}};
   products_.run(out);
