@@ -164,8 +164,8 @@ void read_normalizer(const Field& field, const std::string& where, Normalizer& n
   }
 }
 
-// Gives the type; `crosses`: a space stands behind the first character.
-uint64_t check_piece(const Field& field, const std::string& where, bool& crosses) {
+// Gives the type. `crosses`: a space stands behind the first character; `joins`: behind one that is no space.
+uint64_t check_piece(const Field& field, const std::string& where, bool& crosses, bool& joins) {
   std::string_view text;
   uint64_t type = kNormal;
   float score = 0;
@@ -181,8 +181,11 @@ uint64_t check_piece(const Field& field, const std::string& where, bool& crosses
   if (!std::isfinite(score)) refuse(where, field.byte, "the score of a piece is no number", "finite scores");
   if (type < kNormal || type > kByte)
     refuse(where, field.byte, "a piece of the unknown type " + std::to_string(type), "types 1 to 6");
-  if (type == kNormal || type == kUserDefined || type == kUnused)
+  if (type == kNormal || type == kUserDefined || type == kUnused) {
     crosses = text.find(kPieceSpace, 1) != text.npos || text.find(' ') != text.npos;
+    while (text.starts_with(kPieceSpace)) text.remove_prefix(kPieceSpace.size());
+    joins = text.find(kPieceSpace) != text.npos || text.find(' ') != text.npos;
+  }
   return type;
 }
 
@@ -195,13 +198,14 @@ PieceModelInfo check_piece_model(std::span<const std::byte> file, const std::str
   PieceModelInfo info;
   Normalizer normalizer, denormalizer;
   uint64_t type = static_cast<uint64_t>(info.type), type_byte = 0, suffix = 0, unknown = 0;
-  bool any_crosses = false;
+  bool any_crosses = false, any_joins = false;
   Message message({reinterpret_cast<const char*>(file.data()), file.size()}, 0, where);
   for (Field f; message.next(f);) {
     if (f.is(1, Wire::bytes)) {
-      bool crosses = false;
-      unknown += check_piece(f, where, crosses) == kUnknown;
+      bool crosses = false, joins = false;
+      unknown += check_piece(f, where, crosses, joins) == kUnknown;
       any_crosses |= crosses;
+      any_joins |= joins;
       if (++info.pieces > kMaxPieces)
         refuse(where, f.byte, "the tokenizer has more than " + std::to_string(kMaxPieces) + " pieces",
                "a vocabulary of a language model");
@@ -229,6 +233,9 @@ PieceModelInfo check_piece_model(std::span<const std::byte> file, const std::str
   check_table(denormalizer.table, where, denormalizer.table_byte);
   info.by_word =
       !any_crosses && suffix == 0 && normalizer.dummy_prefix && normalizer.remove_extra && normalizer.escape;
+  info.cuts_at_spaces = !any_joins && suffix == 0 && normalizer.escape;
+  info.dummy_prefix = normalizer.dummy_prefix;
+  info.remove_extra = normalizer.remove_extra;
   return info;
 }
 

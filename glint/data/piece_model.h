@@ -33,6 +33,9 @@ struct PieceModelInfo {
   bool byte_fallback = false;
   // Words can be encoded alone: no piece crosses a space, and every word gets the same mark of its start.
   bool by_word = false;
+  // A text can be cut before a single space: no piece has a space behind another character.
+  bool cuts_at_spaces = false;
+  bool dummy_prefix = true, remove_extra = true;  // a space before the text; of several spaces one
 };
 
 // Error (bad_file) with the byte and the rule for everything that SentencePiece could stumble over.

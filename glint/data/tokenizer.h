@@ -1,5 +1,6 @@
-// Text to ids and back: a SentencePiece model that folds case and NFKC. Spaces and line feeds alike become
-// one space, so that decode(encode(text)) is the lower-case text with single spaces.
+// Text to ids and back. glint's own tokenizers are SentencePiece models that fold case and NFKC: spaces and
+// line feeds alike become one space, so that decode(encode(text)) is the lower-case text with single spaces.
+// Those of other models are read as they are and do what the programs they come from do.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,16 @@
 
 namespace glint {
 
+class TokenizerModel;
+class WeightFile;
+
 enum class TokenizerKind { bpe, unigram };
 std::string_view name(TokenizerKind kind);
 TokenizerKind parse_tokenizer_kind(std::string_view word);
+
+enum class TokenizerFormat { sentencepiece, json, llama2c, gguf };
+// "SentencePiece", "tokenizer.json", "tokenizer.bin of llama2.c", "inside the GGUF file"
+std::string_view name(TokenizerFormat format);
 
 struct TokenizerOptions {
   TokenizerKind kind = TokenizerKind::bpe;
@@ -32,38 +40,53 @@ struct TokenizerOptions {
 class Tokenizer {
  public:
   Tokenizer() = default;  // holds nothing: to be assigned to, or where there is none
-  bool empty() const { return impl_ == nullptr; }
+  bool empty() const { return model_ == nullptr; }
 
   // `next` gives a text a call, false at the end. The same texts and options give the same bytes. Error
   // (usage) when the texts are too few for the vocabulary or it is too small for their characters.
   static Tokenizer train(const std::function<bool(std::string&)>& next, const TokenizerOptions& options);
-  // Error (bad_file) for what is no model, is damaged, or lacks an end piece (eos).
+  // Any of the formats, by its first bytes: a SentencePiece model (*.model), tokenizer.json (BPE),
+  // tokenizer.bin of llama2.c. Error (bad_file) for what is none, is damaged, or needs a step that glint does
+  // not have.
   static Tokenizer parse(std::string model, const std::string& where = "memory");
+  // A file of these formats; also the tokenizer inside a GGUF file. With tokenizer.json the names of the
+  // marks come from tokenizer_config.json beside it, where there is one.
   static Tokenizer read(const std::string& path);
+  // The tokenizer of a model: the one inside the file, else tokenizer.json, tokenizer.model or tokenizer.bin
+  // in its folder; empty() when there is none.
+  static Tokenizer of_model(const WeightFile& file);
 
-  size_t size() const;  // of the vocabulary, at most kMaxPieces
-  TokenId end() const;
-  TokenId unknown() const;
+  size_t size() const;  // of the vocabulary, at most kMaxVocab
+  // The pieces that stand for the beginning and the end of a text; tokenizer.json alone does not name the
+  // end.
+  std::optional<TokenId> begin() const;
+  bool has_end() const;
+  TokenId end() const;  // Error (bad_file) when there is none
+  std::optional<TokenId> unknown() const;
+  // What the tokenizer's own rule puts before a text: the beginning, or nothing.
+  std::span<const TokenId> prefix() const;
+  TokenizerFormat format() const;
   TokenizerKind kind() const;
   bool byte_fallback() const;
   bool is_byte(TokenId id) const;
-  bool is_control(TokenId id) const;
+  bool is_control(TokenId id) const;  // a mark, which no text has
 
+  // Without prefix() and end.
   std::vector<TokenId> encode(std::string_view text) const;
   // Ids of marks (end) are left out. All ids must be below size().
   std::string decode(std::span<const TokenId> ids) const;
-  // As the model has it: "\u2581" (a low block) stands for a space, "<0x0A>" for a byte.
-  const std::string& piece(TokenId id) const;
+  // The same way in every format: "\u2581" (a low block) stands for a space, "<0x0A>" for a byte.
+  std::string piece(TokenId id) const;
   // The piece of a whole word ("happy" finds "\u2581happy"), or the piece spelled so.
   std::optional<TokenId> find(std::string_view word) const;
 
-  const std::string& model() const;   // the bytes of the file
-  const std::string& sha256() const;  // of them, hex
+  const std::string& model() const;   // the bytes of the file; none of a tokenizer inside a GGUF file
+  const std::string& sha256() const;  // of them, hex; inside a GGUF file of its lists
 
  private:
   friend class TextEncoder;
-  struct Impl;
-  std::shared_ptr<const Impl> impl_;
+  explicit Tokenizer(std::shared_ptr<const TokenizerModel> model) : model_(std::move(model)) {}
+  std::shared_ptr<const TokenizerModel> model_;
 };
 
 // Encodes much text: remembers the words it has seen. Gives what Tokenizer::encode gives. One a thread.

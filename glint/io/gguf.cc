@@ -286,7 +286,7 @@ class GgufParser {
     }
     if (m.contains("split.count") && m["split.count"] != 1 && m["split.count"] != 0)
       fail(at_, "this is one of several files of a model (split.count " + m["split.count"].dump() + ")",
-           "the whole model in one file", "join the parts with llama-gguf-split --merge");
+           "the whole model in one file", "join the parts with llama-gguf-split");
   }
 
   void read_tensor() {
