@@ -1,12 +1,13 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen performance format asan tsan fuzz install clean program python
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen peers-check performance format asan tsan fuzz install clean program python
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
 PREFIX ?= /usr/local
 FUZZ_SECONDS ?= 30
 GLINT := build/release/glint
+PEERS := build/peers/venv/bin/python
 
 help: ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1\t/p' $(MAKEFILE_LIST) | while IFS='	' read -r t d; do printf '  make %-14s %s\n' "$$t" "$$d"; done
@@ -39,40 +40,46 @@ build: ## build only: build/release/glint
 	@scripts/setup build
 	@$(MAKE) --no-print-directory program
 
-bench: ## the kernel benchmarks, then the comparisons with PyTorch
+bench: ## the kernel benchmarks, then the comparisons with PyTorch and JAX
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory build-release
 	@for b in build/release/bench/*_bench; do test ! -x "$$b" || "$$b" || exit 1; done
 	@$(MAKE) --no-print-directory bench-gates bench-step bench-lm bench-generate bench-eigen
 
-bench-gates: ## the gates of a GLU layer beside PyTorch's
+bench-gates: ## the gates of a GLU layer beside PyTorch's and JAX's
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory program
-	@/usr/bin/python3 bench/peers/bench_gates.py --json build/bench-gates.json
+	@$(PEERS) bench/peers/bench_gates.py --json build/bench-gates.json
 
-bench-step: ## whole training steps, and a whole job, beside PyTorch's
+bench-step: ## whole training steps, and a whole job, beside the peers'
 	@scripts/setup build bench demo
 	@scripts/fetch-data mnist
 	@$(MAKE) --no-print-directory program
-	@/usr/bin/python3 bench/peers/bench_step.py --job --json build/bench-step.json
+	@$(PEERS) bench/peers/bench_step.py --job --json build/bench-step.json
 
-bench-lm: ## training steps of the language model beside PyTorch's
+bench-lm: ## training steps of the language model beside the peers'
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory program
-	@/usr/bin/python3 bench/peers/bench_lm.py --json build/bench-lm.json
+	@$(PEERS) bench/peers/bench_lm.py --json build/bench-lm.json
 
-bench-generate: ## stories written per second, beside PyTorch with a cache
+bench-generate: ## stories written per second, beside the peers with a cache
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory program
-	@/usr/bin/python3 bench/peers/bench_generate.py --json build/bench-generate.json
+	@$(PEERS) bench/peers/bench_generate.py --json build/bench-generate.json
 
-bench-eigen: ## eigenpairs of ten matrices beside PyTorch's
+bench-eigen: ## eigenpairs of ten matrices beside the peers'
 	@scripts/setup build bench
-	@$(MAKE) --no-print-directory build-release
-	@/usr/bin/python3 bench/peers/bench_eigen.py build/release/bench/eigen_bench --json build/bench-eigen.json
+	@$(MAKE) --no-print-directory build/release/build.ninja
+	@scripts/step build/build-eigen.log "build the benchmark of eigenpairs" cmake --build --preset release --target eigen_bench -j $(JOBS)
+	@$(PEERS) bench/peers/bench_eigen.py --json build/bench-eigen.json
 
-performance: bench-gates bench-step bench-lm bench-generate bench-eigen ## all of these, then docs/performance.md from what was measured
+peers-check: ## that the peers compute the same losses and gradients
+	@scripts/setup bench
+	@$(PEERS) bench/peers/check_peers.py
+
+performance: peers-check bench-gates bench-step bench-lm bench-generate bench-eigen ## all of these, then docs/performance.md; 15 minutes
 	@for b in gates step lm generate eigen; do cp build/bench-$$b.json docs/results/$$b.json; done
+	@python3 bench/compare_precision.py
 	@python3 bench/write_performance.py
 
 format: ## clang-format over the C++ sources

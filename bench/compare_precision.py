@@ -2,7 +2,7 @@
 """Trains a recipe in f32 and in bf16 with the same seeds and writes final loss and accuracy of both. On a processor
 without bf16 instructions the portable emulation computes bf16, slowly.
 
-  bench/compare_precision.py [RECIPE [SEEDS]]        (quick 0..4)"""
+  bench/compare_precision.py [RECIPE [SEEDS]]        (mnist-4.1 0..2)"""
 import json
 import os
 import statistics
@@ -25,12 +25,13 @@ def train(program, recipe, seeds, precision, folder):
     for key in ("test_loss", "test_accuracy"):
         values = [r[key] for r in runs]
         row[key] = {"mean": statistics.mean(values), "sd": statistics.stdev(values) if len(values) > 1 else 0.0}
+    row["seconds"] = statistics.mean(r["seconds"] for r in runs)
     return row
 
 
 def main():
-    recipe = sys.argv[1] if len(sys.argv) > 1 else "quick"
-    seeds = sys.argv[2] if len(sys.argv) > 2 else "0..4"
+    recipe = sys.argv[1] if len(sys.argv) > 1 else "mnist-4.1"
+    seeds = sys.argv[2] if len(sys.argv) > 2 else "0..2"
     program = os.environ.get("GLINT", "build/release/glint")
     with tempfile.TemporaryDirectory() as folder:
         rows = [train(program, recipe, seeds, p, folder) for p in ("f32", "bf16")]

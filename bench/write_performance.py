@@ -2,7 +2,6 @@
 """Writes docs/performance.md, and the results in README.md, from what the benchmarks measured (docs/results/*.json).
 Nothing there is typed by hand: run the benchmarks, then this."""
 import json
-import math
 import pathlib
 
 ROOT = pathlib.Path(__file__).resolve().parent.parent
@@ -15,7 +14,7 @@ def load(name):
 
 
 # What the gates are called, as glint said it when they were measured.
-TITLES = (load("gates") or {}).get("titles", {})
+TITLES = (load("gates") or load("step") or {}).get("titles", {})
 
 
 def title(gate):
@@ -27,10 +26,6 @@ def table(head, rows):
     return "\n".join(out + ["| " + " | ".join(r) + " |" for r in rows]) + "\n"
 
 
-def geomean(values):
-    return math.exp(sum(math.log(v) for v in values) / len(values))
-
-
 def verdict(value, limit, at_most):
     good = value <= limit if at_most else value >= limit
     return "%s %s %.2f" % ("reached" if good else "**missed**", "at most" if at_most else "at least", limit)
@@ -40,120 +35,126 @@ def threads_text(n):
     return "%d thread%s" % (n, "" if n == 1 else "s")
 
 
+BUSY = 0.3  # cores: the machine was not free
+PEERS = {"eager": "PyTorch eager", "compiled": "PyTorch compiled", "jax": "JAX"}
+TURNS = "glint, PyTorch (eager and compiled) and JAX taking turns. The ratio is that of the fastest peer to glint: above 1 glint is faster.\n"
+
+
 def machine_text(m):
-    tuning = ", ".join("`%s=%s`" % kv for kv in m["tuning"].items())
-    return ("Machine: %s, %d cores, %s. PyTorch %s, tuned: %s.\n" %
-            (m["cpu"], m["cores"], ", ".join(m["flags"]) or "no vector extensions", m["torch"], tuning))
+    text = "Machine: %s, %d cores, %s. PyTorch %s and JAX %s, tuned: %s. " % (
+        m["cpu"], m["cores"], ", ".join(m["flags"]) or "no vector extensions", m["torch"], m["jax"], "; ".join(m["tuning"]))
+    if m["busy"] < BUSY:
+        return text + "The machine was free.\n"
+    return text + ("**Measured beside other work** that kept %.1f of the %d cores busy: preliminary.\n" % (m["busy"], m["cores"]))
+
+
+def peer_cells(r, form="%.2f", scale=1):
+    """The peers' times, the fastest in bold, and the ratio of the fastest to glint."""
+    cells = []
+    for peer in r["peers"]:
+        text = form % (scale * r["peers"][peer])
+        cells.append("**%s**" % text if peer == r["best_peer"] else text)
+    return cells + ["%.2f" % r["ratio"]]
+
+
+def peer_heads(rows):
+    return [PEERS[p] for p in rows[0]["peers"]] + ["ratio"]
 
 
 def gates_section(data):
-    text = ["## A GLU layer, forward and backward (appendix C of the paper)\n",
-            "`make bench-gates`. Sixteen shapes (batch and width 256 to 2048), %d gates, glint and PyTorch taking turns. "
-            "Products: the bare matrix products of the same step, on packed weights, in the same run.\n" %
-            len({line["gate"] for line in data["summary"]}),
-            machine_text(data["machine"])]
+    text = ["`make bench-gates`. %d shapes (batch and width 256 to 2048), %d gates: " %
+            (max(line["shapes"] for line in data["summary"]), len({line["gate"] for line in data["summary"]})) +
+            TURNS + "Products: the bare matrix products of the same step, on packed weights, in the same run. The peers run SQS and no gate on "
+            "all shapes, the other gates on the smallest and the largest.\n", machine_text(data["machine"])]
     text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
     rows = []
     for line in data["summary"]:
-        rows.append([title(line["gate"]), line["precision"], str(line["threads"]), "%.3f" % line["vs_products"],
-                     "%.3f" % line.get("vs_identity", 1), "%.3f" % line.get("vs_identity_worst", 1),
-                     "%.2f" % line["faster_than_torch_f32"], "%.2f" % line["slowest_ratio_f32"]])
+        rows.append([title(line["gate"]), line["precision"], str(line["threads"]), "%.3f" % line["vs_products"], "%.3f" % line["vs_identity"],
+                     "%.3f" % line["vs_identity_worst"], "%.2f (%d)" % (line["ratio"], line["peer_shapes"]), "%.2f" % line["worst_ratio"]])
     text.append("Geometric means over the shapes:\n")
     text.append(table(["gate", "precision", "threads", "time / products", "time / bilinear", "worst / bilinear",
-                       "PyTorch f32 / glint", "worst shape"], rows))
+                       "fastest peer / glint (shapes)", "worst shape"], rows))
     text.append("Goals for SQS:\n")
     rows = []
     for line in (l for l in data["summary"] if l["gate"] == "sqs"):
         where = "%s, %s" % (line["precision"], threads_text(line["threads"]))
         rows.append(["time / bilinear, mean", where, "%.3f" % line["vs_identity"], verdict(line["vs_identity"], 1.05, True)])
         rows.append(["time / bilinear, worst shape", where, "%.3f" % line["vs_identity_worst"], verdict(line["vs_identity_worst"], 1.10, True)])
-        if line["precision"] == "f32":
-            rows.append(["time / products, mean", where, "%.3f" % line["vs_products"], verdict(line["vs_products"], 1.25, True)])
-            rows.append(["times faster than PyTorch f32", where, "%.2f" % line["faster_than_torch_f32"], verdict(line["faster_than_torch_f32"], 1.2, False)])
-        else:
-            rows.append(["times faster than PyTorch bf16", where, "%.2f" % line["faster_than_torch_bf16"], verdict(line["faster_than_torch_bf16"], 2, False)])
-            rows.append(["times faster than PyTorch f32", where, "%.2f" % line["faster_than_torch_f32"], verdict(line["faster_than_torch_f32"], 5, False)])
+        rows.append(["time / products, mean", where, "%.3f" % line["vs_products"], verdict(line["vs_products"], 1.25, True)])
+        rows.append(["fastest peer / glint, mean", where, "%.2f" % line["ratio"], verdict(line["ratio"], 1, False)])
     text.append(table(["goal", "where", "measured", "verdict"], rows))
     for threads in sorted({r["threads"] for r in data["rows"]}):
         for precision in sorted({r["precision"] for r in data["rows"]}, reverse=True):
-            mine = [r for r in data["rows"] if r["threads"] == threads and r["precision"] == precision]
+            mine = [r for r in data["rows"] if r["threads"] == threads and r["precision"] == precision and r["gate"] == "sqs"]
             if not mine:
                 continue
-            names = list(dict.fromkeys(r["gate"] for r in mine))
-            text.append("Milliseconds, %s, %s (in brackets PyTorch f32 / glint):\n" % (precision, threads_text(threads)))
-            rows = []
-            for shape in sorted({(r["batch"], r["d_in"]) for r in mine}):
-                cell = {r["gate"]: r for r in mine if (r["batch"], r["d_in"]) == shape}
-                rows.append(["%d × %d" % shape, "%.2f" % cell[names[0]]["products_ms"]] +
-                            ["%.2f (%.2f)" % (cell[g]["glint_ms"], cell[g]["ratio_f32"]) for g in names])
-            text.append(table(["batch × width", "products"] + [title(g) for g in names], rows))
-    slow = [r for r in data["rows"] if r["gate"] == "sqs" and r["ratio_f32"] < 1]
+            text.append("SQS, milliseconds, %s, %s:\n" % (precision, threads_text(threads)))
+            text.append(table(["batch × width", "products", "glint"] + peer_heads(mine),
+                              [["%d × %d" % (r["batch"], r["width"]), "%.2f" % r["products_ms"], "%.2f" % r["glint_ms"]] + peer_cells(r)
+                               for r in sorted(mine, key=lambda r: (r["batch"], r["width"]))]))
+    sqs = [r for r in data["rows"] if r["gate"] == "sqs"]
+    slow = [r for r in sqs if r["ratio"] < 1]
     if slow:
-        worst = min(slow, key=lambda r: r["ratio_f32"])
-        text.append("SQS is behind PyTorch (below 1.0) in %d of %d measurements, at worst %.2f (batch %d, width %d, %s). "
-                    "All are wide layers, where the matrix products are nearly all of the time and OpenBLAS's are as fast "
-                    "as ours or a few percent faster.\n" %
-                    (len(slow), len([r for r in data["rows"] if r["gate"] == "sqs"]), worst["ratio_f32"], worst["batch"],
-                     worst["d_in"], threads_text(worst["threads"])) if all(r["d_in"] >= 1024 for r in slow) else
-                    "SQS is behind PyTorch (below 1.0) in %d of %d measurements: %s.\n" %
-                    (len(slow), len([r for r in data["rows"] if r["gate"] == "sqs"]),
-                     ", ".join("%d × %d on %s: %.2f" % (r["batch"], r["d_in"], threads_text(r["threads"]), r["ratio_f32"]) for r in slow)))
+        worst = min(slow, key=lambda r: r["ratio"])
+        text.append("SQS is behind the fastest peer (below 1.0) in %d of %d measurements, at worst %.2f (batch %d, width %d, %s, %s).\n" %
+                    (len(slow), len(sqs), worst["ratio"], worst["batch"], worst["width"], worst["precision"], threads_text(worst["threads"])))
     return text
 
 
 def step_section(data):
-    text = ["## A training step of the image models\n",
-            "`make bench-step`. Noise, forward, backward and AdamW, glint and PyTorch taking turns.\n", machine_text(data["machine"])]
+    text = ["`make bench-step`. Noise, forward, backward and AdamW: " + TURNS, machine_text(data["machine"])]
     text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
     rows, goals = [], []
     for r in data["rows"]:
         where = "section %s, batch %d, width %d, %s, %s" % (r["model"], r["batch"], r["width"], r["precision"], threads_text(r["threads"]))
         rows.append([r["model"], str(r["batch"]), str(r["width"]), r["precision"], str(r["threads"]), "%.2f" % r["glint_ms"],
-                     "%.3f" % r["over_products"], "%.2f" % r["torch_f32_ms"], "%.2f" % r["ratio_f32"]])
+                     "%.3f" % r["over_products"]] + peer_cells(r))
+        goals.append(["fastest peer / glint", where, "%.2f" % r["ratio"], verdict(r["ratio"], 1, False)])
         if r["precision"] == "f32":
-            goals.append(["times faster than PyTorch f32", where, "%.2f" % r["ratio_f32"], verdict(r["ratio_f32"], 1.35 if r["model"] == "4.1" else 1.4, False)])
             goals.append(["time / products", where, "%.3f" % r["over_products"], verdict(r["over_products"], 1.2, True)])
-        else:
-            goals.append(["times faster than PyTorch bf16", where, "%.2f" % r["ratio_bf16"], verdict(r["ratio_bf16"], 3, False)])
-            goals.append(["times faster than PyTorch f32", where, "%.2f" % r["ratio_f32"], verdict(r["ratio_f32"], 8 if r["model"] == "4.1" else 6, False)])
-    text.append(table(["section", "batch", "width", "precision", "threads", "glint ms", "/ products", "PyTorch f32 ms", "ratio"], rows))
+    text.append(table(["section", "batch", "width", "precision", "threads", "glint ms", "/ products"] + peer_heads(data["rows"]), rows))
     text.append(table(["goal", "where", "measured", "verdict"], goals))
-    if "job" in data:
-        j = data["job"]
-        text.append("The whole job, `glint train mnist-4.1 --gate sqs` (20 epochs, %s): glint %.1f s in %s, test accuracy %.2f %%; "
-                    "PyTorch f32 %.1f s, test accuracy %.2f %%; ratio %.2f.\n" %
-                    (threads_text(j["threads"]), j["glint_s"], j["precision"], 100 * j["glint_accuracy"], j["torch_s"],
-                     100 * j["torch_accuracy"], j["torch_s"] / j["glint_s"]))
+    text += installed_text(data["rows"], lambda r: "section %s, width %d, %s" % (r["model"], r["width"], r["precision"]))
+    f32 = {(r["model"], r["width"], r["threads"]): r["glint_ms"] for r in data["rows"] if r["precision"] == "f32"}
+    gains = [f32[r["model"], r["width"], r["threads"]] / r["glint_ms"] for r in data["rows"] if r["precision"] == "bf16"]
+    if gains:
+        text.append("A step of glint in bf16 is %.2f to %.2f times as fast as in f32.\n" % (min(gains), max(gains)))
+    if "jobs" in data:
+        text.append("The whole job, `glint train mnist-4.1 --gate sqs` (20 epochs, %s); PyTorch's clock starts when its libraries are "
+                    "loaded, the data read and the step compiled, glint's with its process:\n" % threads_text(data["jobs"][0]["threads"]))
+        text.append(table(["program", "precision", "seconds", "test loss", "test accuracy %"],
+                          [[j["program"], j["precision"], "%.1f" % j["s"], "%.4f" % j["loss"], "%.2f" % (100 * j["accuracy"])]
+                           for j in data["jobs"]]))
     return text
+
+
+def installed_text(rows, name):
+    """What a comparison with PyTorch as it is installed would claim."""
+    found = [r for r in rows if "installed_ms" in r]
+    if not found:
+        return []
+    return ["PyTorch eager **as installed**, without the tuning above, on one thread: %s. A comparison with it would say more about how MKL "
+            "treats this processor than about glint.\n" %
+            "; ".join("%s %.1f ms (%.1f times glint's)" % (name(r), r["installed_ms"], r["installed_ms"] / r["glint_ms"]) for r in found)]
 
 
 STORIES, TOKENS_A_STORY, PAPER_EPOCHS = 2120000, 190, 3  # of TinyStories, cut at 256 tokens
 
 
 def lm_section(data):
-    text = ["## A training step of the language model\n",
-            "`make bench-lm`. The paper's model (4 layers, width 128, 4 heads, vocabulary 4096): forward, backward, clipping and "
-            "AdamW on stories of 256 tokens and of mixed lengths (which PyTorch pads, sorted by length; glint does not pad), "
-            "glint and PyTorch taking turns. Products: the bare matrix products of the linear layers of the same step, without "
-            "attention, in the same run: no step in this precision is faster.\n", machine_text(data["machine"])]
+    text = ["`make bench-lm`. The paper's model (4 layers, width 128, 4 heads, vocabulary 4096): forward, backward, clipping and "
+            "AdamW on stories of 256 tokens and of mixed lengths (which the peers pad, sorted by length; glint does not pad): " + TURNS +
+            "Products: the bare matrix products of the linear layers of the same step, without attention, in the same run: no step in this "
+            "precision is faster.\n", machine_text(data["machine"])]
     text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
     rows = []
     for r in data["rows"]:
-        us = lambda ms: "%.1f" % (ms / r["tokens"] * 1e3)  # noqa: E731
         length = "256" if r["shortest"] >= 256 else "%d to 256" % r["shortest"]
-        cells = [length, r["precision"], str(r["threads"]), us(r["glint_ms"]), "%.2f" % (r["glint_ms"] / r["products_ms"]),
-                 "%.0f" % r["glint_tokens_per_second"], us(r["torch_f32_ms"]), "%.2f" % r["ratio_f32"],
-                 "%.2f" % (r["torch_f32_ms"] / r["products_ms"])]
-        if r["shortest"] < 256:
-            cells.append("")
-        elif r["precision"] == "f32":
-            cells.append(verdict(r["ratio_f32"], 2, False))
-        else:
-            cells.append("%s; PyTorch bf16 / glint %.2f, %s" % (verdict(r["ratio_f32"], 6, False), r["ratio_bf16"],
-                                                                verdict(r["ratio_bf16"], 3.5, False)))
-        rows.append(cells)
-    text.append(table(["tokens a story", "precision", "threads", "glint µs a token", "/ products", "tokens a second",
-                       "PyTorch f32 µs", "PyTorch f32 / glint", "PyTorch f32 / products", "goal"], rows))
+        rows.append([length, r["precision"], str(r["threads"]), "%.1f" % (1e3 * r["glint_ms"] / r["tokens"]), "%.2f" % (r["glint_ms"] / r["products_ms"]),
+                     "%.0f" % r["glint_tokens_per_second"]] + peer_cells(r, "%.1f", 1e3 / r["tokens"]) + [verdict(r["ratio"], 1.2, False)])
+    text.append(table(["tokens a story", "precision", "threads", "glint µs a token", "/ products", "tokens a second"] +
+                      peer_heads(data["rows"]) + ["goal"], rows))
+    text += installed_text(data["rows"], lambda r: "stories of %d to 256 tokens" % r["shortest"])
     text.append("Peak memory of `glint bench lm` with %d stories a step, one thread: %s. It grows with the micro-batch (each of "
                 "its stories has gradients of its own) and not with the corpus, which is mapped.\n" %
                 (data["memory"][0]["rows"], ", ".join("%.0f MB at micro-batch %d" % (m["mb"], m["micro_batch"])
@@ -168,33 +169,38 @@ def lm_section(data):
 
 
 def generate_section(data):
-    text = ["## Writing stories\n", "`make bench-generate`. Stories of 255 tokens with a cache of keys and values, glint and "
-            "PyTorch (with a cache as well) taking turns.\n", machine_text(data["machine"])]
-    rows = [[str(r["stories"]), r["precision"], str(r["threads"]), "%.0f" % r["glint_tokens_s"], "%.0f" % r["torch_f32_tokens_s"],
-             "%.1f" % r["ratio_f32"]] for r in data["rows"]]
-    return text + [table(["stories at once", "precision", "threads", "glint tokens a second", "PyTorch f32", "ratio"], rows)]
+    text = ["`make bench-generate`. Stories of 255 tokens with a cache of keys and values (the peers have one as well), "
+            "milliseconds: " + TURNS, machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows = [[str(r["stories"]), r["precision"], str(r["threads"]), "%.0f" % r["glint_tokens_s"], "%.1f" % r["glint_ms"]] + peer_cells(r, "%.1f")
+            for r in data["rows"]]
+    return text + [table(["stories at once", "precision", "threads", "glint tokens a second", "glint ms"] + peer_heads(data["rows"]), rows)]
 
 
 def eigen_section(data):
-    text = ["## Eigenpairs\n", "`make bench-eigen`. All eigenpairs of ten symmetric matrices in double, glint and "
-            "torch.linalg.eigh taking turns.\n", machine_text(data["machine"])]
-    rows = [[str(r["width"]), str(r["threads"]), "%.1f" % r["glint_ms"], "%.1f" % r["torch_ms"], "%.2f" % r["ratio"],
-             verdict(r["ratio"], 1 if r["threads"] == 1 else 1.2, False)] for r in data["rows"]]
-    return text + [table(["width", "threads", "glint ms", "PyTorch ms", "ratio", "goal"], rows)]
+    text = ["`make bench-eigen`. All eigenpairs of ten symmetric matrices in double, milliseconds: glint (%s), torch.linalg.eigh "
+            "and jax.numpy.linalg.eigh taking turns. There is nothing to compile.\n" % data["library"], machine_text(data["machine"])]
+    rows = [[str(r["width"]), str(r["threads"]), "%.1f" % r["glint_ms"]] + peer_cells(r, "%.1f") +
+            [verdict(r["ratio"], 1 if r["threads"] == 1 else 1.2, False)] for r in data["rows"]]
+    return text + [table(["width", "threads", "glint ms"] + peer_heads(data["rows"]) + ["goal"], rows)]
 
 
 def precision_section(data):
-    text = ["## bf16 against f32\n", "`bench/compare_precision.py`: the same recipe and seeds in both precisions, at the end of training.\n"]
+    text = ["`bench/compare_precision.py`: the same recipe and seeds in both precisions, at the end of training.\n"]
     if any(r["unit"] == "emulated" for r in data["rows"]):
         text.append("bf16 was computed by the portable emulation (operands rounded to bf16, sums in f32): the processor has no bf16 "
                     "instructions.\n")
-    rows = [[r["recipe"], r["precision"], str(len(r["seeds"])), "%.4f ± %.4f" % (r["test_loss"]["mean"], r["test_loss"]["sd"]),
-             "%.2f ± %.2f" % (100 * r["test_accuracy"]["mean"], 100 * r["test_accuracy"]["sd"])] for r in data["rows"]]
-    return text + [table(["recipe", "precision", "seeds", "test loss", "test accuracy %"], rows)]
+    head, rows = ["recipe", "precision", "seeds", "test loss", "test accuracy %"], []
+    for r in data["rows"]:
+        rows.append([r["recipe"], r["precision"], str(len(r["seeds"])), "%.4f ± %.4f" % (r["test_loss"]["mean"], r["test_loss"]["sd"]),
+                     "%.2f ± %.2f" % (100 * r["test_accuracy"]["mean"], 100 * r["test_accuracy"]["sd"])])
+        if "seconds" in r:
+            rows[-1].append("%.1f" % r["seconds"])
+    return text + [table(head + ["seconds"] * (len(rows[0]) - len(head)), rows)]
 
 
 def ran_section(data):
-    text = ["## What has run where\n", "The tests of the kernels (`ctest -R kernels`), by instructions. They compare every kernel with a "
+    text = ["The tests of the kernels (`ctest -R kernels`), by instructions. They compare every kernel with a "
             "reference in double at every level that a machine has. Where it lacks the bf16 instructions, the source files of both bf16 "
             "units run over intrinsics written in plain C++ (`tests/kernels/simulated/immintrin.h`); where it has them, natively too.\n"]
     rows = [[r["code"], r["native"], r["elsewhere"]] for r in data["rows"]]
@@ -254,9 +260,10 @@ def readme_results(gates, step):
     if step:
         best = [r for r in step["rows"] if r["precision"] == "f32"]
         text.append("A whole training step in f32 takes %.2f to %.2f times the bare matrix products and is %.2f to %.2f times "
-                    "as fast as tuned PyTorch on the machine of the last measurement (%s).\n" %
+                    "as fast as the fastest of PyTorch %s eager, compiled and JAX %s on the machine of the last measurement (%s%s).\n" %
                     (min(r["over_products"] for r in best), max(r["over_products"] for r in best),
-                     min(r["ratio_f32"] for r in best), max(r["ratio_f32"] for r in best), step["machine"]["cpu"]))
+                     min(r["ratio"] for r in best), max(r["ratio"] for r in best), step["machine"]["torch"], step["machine"]["jax"],
+                     step["machine"]["cpu"], ", beside other work" if step["machine"]["busy"] >= BUSY else ""))
     if gates:
         sqs = [l for l in gates["summary"] if l["gate"] == "sqs" and l["precision"] == "f32"]
         text.append("SQS costs %s times what no gate costs (geometric mean over the sixteen shapes of the paper's appendix C, "
@@ -270,16 +277,23 @@ def readme_results(gates, step):
     (ROOT / "README.md").write_text(head + begin + "\n" + "\n".join(text) + "\n" + end + rest.split(end)[1])
 
 
+SECTIONS = (("gates", "A GLU layer, forward and backward (appendix C of the paper)", gates_section),
+            ("step", "A training step of the image models", step_section),
+            ("lm", "A training step of the language model", lm_section), ("generate", "Writing stories", generate_section),
+            ("eigen", "Eigenpairs", eigen_section), ("precision", "bf16 against f32", precision_section),
+            ("ran", "What has run where", ran_section))
+
+
 def main():
     text = ["# Performance\n",
-            "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. Every time is a median of runs "
-            "that alternate with what it is compared with, because machines are noisy: trust ratios, not milliseconds.\n"]
-    for name, section in (("gates", gates_section), ("step", step_section), ("lm", lm_section),
-                          ("generate", generate_section), ("eigen", eigen_section), ("precision", precision_section),
-                          ("ran", ran_section)):
+            "Written by `bench/write_performance.py` from `docs/results/*.json`; do not edit. `make performance` measures everything again and "
+            "writes this file. Every time is a median of runs that alternate with what it is compared with, because machines are noisy: trust "
+            "ratios, not milliseconds. The peers are processes of their own, written as a user would who wants speed; `make peers-check` shows "
+            "that they compute the same losses and gradients.\n"]
+    for name, heading, section in SECTIONS:
         data = load(name)
-        if data:
-            text += section(data)
+        text.append("## %s\n" % heading)
+        text += section(data) if data else ["Not measured yet beside these peers: `make bench-%s`.\n" % name]
     (ROOT / "docs" / "performance.md").write_text("\n".join(text))
     readme_results(load("gates"), load("step"))
     print("docs/performance.md")

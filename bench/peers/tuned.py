@@ -1,52 +1,80 @@
-"""PyTorch as fast as it goes on this machine, so that a comparison with it means something.
+"""PyTorch and JAX as fast as they go on this machine, so that a comparison with them means something.
 
-Debian's OpenBLAS does not know recent Intel cores and falls back to SSE kernels; Debian's PyTorch does not use AVX-512
-unless told; glibc gives large activations back to the system after every step; two thread pools fight. `reexec` sets
-what mends this and starts the script again, because all of it is read when the libraries load."""
+The matrix products of PyTorch are MKL's. On processors that are not Intel's, MKL takes its SSE kernels: nine times slower
+than the processor can. A library of one function, loaded first, has it take those that the processor has. glibc gives
+large activations back to the system after every step unless told not to. All of this is read when the libraries load, so a
+peer is a process of its own, started with `environment`."""
 import os
-import sys
+import pathlib
+import subprocess
+import time
 
-OPENMP_BLAS = "/usr/lib/x86_64-linux-gnu/openblas-openmp"
+BUILD = pathlib.Path(__file__).resolve().parent.parent.parent / "build"
+MALLOC = {"MALLOC_MMAP_THRESHOLD_": str(4 << 30), "MALLOC_TRIM_THRESHOLD_": str(16 << 30), "MALLOC_TOP_PAD_": str(64 << 20)}
+
+
+def cpu():
+    """The fields of /proc/cpuinfo for the first processor."""
+    with open("/proc/cpuinfo") as f:
+        first = f.read().split("\n\n")[0]
+    return {k.strip(): v.strip() for k, v in (line.split(":", 1) for line in first.splitlines() if ":" in line)}
 
 
 def cpu_flags():
-    with open("/proc/cpuinfo") as f:
-        for line in f:
-            if line.startswith("flags"):
-                return set(line.split(":")[1].split())
-    return set()
-
-
-def environment():
-    env = {"MALLOC_MMAP_THRESHOLD_": str(4 << 30), "MALLOC_TRIM_THRESHOLD_": str(16 << 30),
-           "MALLOC_TOP_PAD_": str(64 << 20)}
-    if os.path.isdir(OPENMP_BLAS):
-        env["LD_LIBRARY_PATH"] = OPENMP_BLAS
-    if "avx512f" in cpu_flags():
-        env["OPENBLAS_CORETYPE"] = "SkylakeX"
-        env["ATEN_CPU_CAPABILITY"] = "avx512"
-    return env
-
-
-def reexec():
-    """Starts this script again with the tuned environment, once."""
-    if os.environ.get("GLINT_TUNED") == "1":
-        return
-    new = dict(os.environ, GLINT_TUNED="1", **environment())
-    os.execve(sys.executable, [sys.executable] + sys.argv, new)
+    return set(cpu().get("flags", "").split())
 
 
 def has_bf16():
     return bool({"amx_bf16", "avx512_bf16"} & cpu_flags())
 
 
+def mkl_preload():
+    """The library that has MKL use all of a processor that is not Intel's; "" on Intel's."""
+    if cpu().get("vendor_id") == "GenuineIntel":
+        return ""
+    library = BUILD / "peers" / "mkl_full.so"
+    if not library.exists():
+        library.parent.mkdir(parents=True, exist_ok=True)
+        part = library.with_suffix(".%d" % os.getpid())
+        subprocess.run(["g++", "-shared", "-fPIC", "-x", "c++", "-o", part, "-"], check=True, text=True,
+                       input='extern "C" int mkl_serv_intel_cpu_true() { return 1; }\n')
+        part.rename(library)
+    return str(library)
+
+
+def environment(peer, threads):
+    """What a peer's process is started with. "installed" is PyTorch as it comes, but for the number of threads."""
+    env = {"OMP_NUM_THREADS": str(threads), "NPROC": str(threads), "TORCHINDUCTOR_CACHE_DIR": str(BUILD / "peers" / "inductor")}
+    if peer == "installed":
+        return env
+    if mkl_preload():
+        env["LD_PRELOAD"] = mkl_preload()
+    if peer == "jax" and threads == 1:
+        env["XLA_FLAGS"] = "--xla_cpu_multi_thread_eigen=false"
+    return dict(env, JAX_PLATFORMS="cpu", **MALLOC)
+
+
+def busy(seconds=2):
+    """How many processors other programs keep busy, measured while this one sleeps."""
+    def idle():
+        with open("/proc/stat") as f:
+            fields = [int(v) for v in f.readline().split()[1:]]
+        return fields[3] + fields[4]
+
+    before, start = idle(), time.monotonic()
+    time.sleep(seconds)
+    spent = (time.monotonic() - start) * os.sysconf("SC_CLK_TCK")
+    return max(0.0, os.cpu_count() - (idle() - before) / spent)
+
+
 def machine():
-    """The processor's own name, flags that matter, and the libraries' versions, for the head of a report."""
-    import torch
-    model = "unknown"
-    with open("/proc/cpuinfo") as f:
-        fields = {k.strip(): v.strip() for k, v in (l.split(":", 1) for l in f.read().split("\n\n")[0].splitlines() if ":" in l)}
+    """The processor, the flags that matter, the libraries' versions and their tuning, for the head of a report."""
+    from importlib.metadata import version
+    fields = cpu()
     model = "%s (family %s model %s)" % (fields.get("model name"), fields.get("cpu family"), fields.get("model"))
     flags = [f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in cpu_flags()]
-    return {"cpu": model, "flags": flags, "cores": os.cpu_count(), "torch": torch.__version__,
-            "tuning": environment()}
+    tuning = ["malloc keeps its memory"]
+    if mkl_preload():
+        tuning.insert(0, "MKL takes all of the processor, which it otherwise does on Intel's alone")
+    return {"cpu": model, "flags": flags, "cores": os.cpu_count(), "torch": version("torch"), "jax": version("jax"),
+            "tuning": tuning, "busy": busy()}
