@@ -22,6 +22,8 @@
 #include "glint/lab/explain.h"
 #include "glint/lab/export.h"
 #include "glint/lab/generate.h"
+#include "glint/lab/layer.h"
+#include "glint/lab/logits.h"
 #include "glint/lab/page.h"
 #include "glint/lab/read.h"
 #include "glint/lab/readability.h"

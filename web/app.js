@@ -3,7 +3,7 @@ import { h, percent, select, whole } from "glint/dom";
 import { readData } from "glint/data";
 import { Model } from "glint/model";
 import { onThemeChange, theme } from "glint/color";
-import { readHash, toHash } from "glint/state";
+import { onHashChange, readHash, toHash, writeHash } from "glint/state";
 import { drawView } from "glint/view_draw";
 import { spectraView } from "glint/view_spectra";
 import { compareView } from "glint/view_compare";
@@ -58,7 +58,7 @@ function start(data) {
     data, models, model: models[0], state: readHash(),
     set(patch) {
       context.state = /** @type {State} */ ({ ...context.state, ...patch });
-      history.replaceState(null, "", toHash(context.state));
+      writeHash(toHash(context.state));
       context.state = readHash();
       show();
     },
@@ -105,7 +105,7 @@ function start(data) {
     view.update();
   };
 
-  addEventListener("hashchange", () => {
+  onHashChange(() => {
     context.state = readHash();
     show();
   });

@@ -76,6 +76,11 @@ std::shared_ptr<const TextData> TrainingData::text(const std::string& name) {
   return once(texts_, mutex_, name, [&] { return load_text_data(name); });
 }
 
+void TrainingData::give(std::shared_ptr<const Dataset> images) {
+  const std::lock_guard lock(mutex_);
+  images_.insert(images_.begin(), {images->name, images});
+}
+
 std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Compute& compute) {
   if (options.text) {
     const std::shared_ptr<const TextData> stories = text(options.data);

@@ -23,6 +23,8 @@ class TrainingData {
   std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute);
   std::shared_ptr<const Dataset> images(const std::string& name);
   std::shared_ptr<const TextData> text(const std::string& name);
+  // These are the data of that name.
+  void give(std::shared_ptr<const Dataset> images);
 
  private:
   template <class Data>

@@ -129,6 +129,19 @@ Figure shared_of(const ReadResult& r) {
 
 }  // namespace
 
+std::vector<NamedFigure> read_figures(const ReadResult& r) {
+  std::vector<NamedFigure> figures;
+  for (const ReadDirection& d : r.directions)
+    figures.push_back({"spectrum-" + file_word(d.name) + "-" + r.form + place(r), spectrum_of(d, r)});
+  // The pictures of all classes of the last layer have short names.
+  const std::string tag = r.asked.empty() ? "-" + r.form : file_tag(r);
+  const bool pictures = r.size.height > 0;
+  if (pictures) figures.push_back({"features" + tag, grid_of(r)});
+  if (r.whole_model) figures.push_back({"truncation", truncation_of(r)});
+  if (pictures && !r.shared_pictures.empty()) figures.push_back({"shared" + tag, shared_of(r)});
+  return figures;
+}
+
 void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& q,
                       const std::string& folder, ReadResult& r) {
   if (q.spectra) {
@@ -138,17 +151,8 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
   if (!q.figures) return;
   r.figures_folder = figures_directory(folder);
   std::vector<FigureFile> files;
-  const auto add = [&](const std::string& name, Figure figure) {
-    files.push_back({r.figures_folder + "/" + name, std::move(figure.svg), std::move(figure.csv)});
-  };
-  for (const ReadDirection& d : r.directions)
-    add("spectrum-" + file_word(d.name) + "-" + r.form + place(r), spectrum_of(d, r));
-  // The pictures of all classes of the last layer have short names.
-  const std::string tag = r.asked.empty() ? "-" + r.form : file_tag(r);
-  const bool pictures = r.size.height > 0;
-  if (pictures) add("features" + tag, grid_of(r));
-  if (r.whole_model) add("truncation", truncation_of(r));
-  if (pictures && !r.shared_pictures.empty()) add("shared" + tag, shared_of(r));
+  for (NamedFigure& f : read_figures(r))
+    files.push_back({r.figures_folder + "/" + f.name, std::move(f.figure.svg), std::move(f.figure.csv)});
   write_figures(engine, files);
   for (const FigureFile& f : files) r.figures.push_back(f.stem + ".svg");
 }

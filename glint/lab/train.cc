@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/data/arrays.h"
 #include "glint/io/json_number.h"
 #include "glint/lab/run.h"
 #include "glint/lab/text_sources.h"
@@ -46,7 +47,7 @@ void apply_changes(TrainOptions& options, const OptionChanges& changes) {
 
 // Images or stories: the data say it, and where there are none of that name the options.
 void choose_kind(TrainOptions& options, const std::string& recipe, const OptionChanges& changes,
-                 const std::vector<RecipeKey>& keys, const std::string& data_dir) {
+                 const std::vector<RecipeKey>& keys, const std::string& data_dir, bool in_memory) {
   const std::vector<OptionSpec> table = option_table(options);
   const auto any_for_text = [&](const auto& named) {
     return std::ranges::any_of(
@@ -57,12 +58,12 @@ void choose_kind(TrainOptions& options, const std::string& recipe, const OptionC
   const bool text_changes = any_for_text([&](const std::string& name) { return is_given(changes, name); });
   const RecipeKey* data_key = is_given(changes, "data") ? nullptr : find_key(keys, "data");
   const std::string named = data_key ? data_key->where : "data";
-  const DataKind kind = data_kind(options.data);
+  const DataKind kind = in_memory ? DataKind::images : data_kind(options.data);
   if (kind == DataKind::plain_text)
     throw not_tokenized(options.data, named, text_keys ? recipe : kSmallStories,
                         data_paths_from_environment(data_dir));
   options.text = kind == DataKind::corpus || (kind == DataKind::unknown && (text_keys || text_changes));
-  if (!options.text) check_data_word(options.data, named);
+  if (!options.text && !in_memory) check_data_word(options.data, named);
 
   const std::string is_for = options.text ? "images" : "stories";
   std::string wrong, where;
@@ -116,7 +117,10 @@ MeanAndSd over_runs(const std::vector<TrainedRun>& runs, double Evaluation::*mem
 }  // namespace
 
 TrainingOptions training_options(const std::string& recipe, const OptionChanges& changes,
-                                 const std::string& data_dir) {
+                                 const std::string& data_dir, const Dataset* images) {
+  if (images && is_given(changes, "data"))
+    throw Error(
+        {.code = ErrorCode::usage, .what = "`data` and `images` exclude each other", .where = "data"});
   TrainingOptions out;
   std::vector<RecipeKey> keys;
   if (!recipe.empty()) {
@@ -125,7 +129,8 @@ TrainingOptions training_options(const std::string& recipe, const OptionChanges&
     out.label = found.name;
   }
   apply_changes(out.options, changes);
-  choose_kind(out.options, recipe, changes, keys, data_dir);
+  if (images) out.options.data = images->name;
+  choose_kind(out.options, recipe, changes, keys, data_dir, images != nullptr);
   if (out.label.empty())
     out.label = out.options.data.find('/') == std::string::npos ? out.options.data
                 : out.options.text                              ? "stories"
@@ -138,7 +143,9 @@ TrainingResult train(const Engine& engine, const TrainRequest& request, const Jo
   if (!request.seeds.empty() && is_given(request.changes, "seed"))
     throw Error(
         {.code = ErrorCode::usage, .what = "`seed` and `seeds` exclude each other", .where = "seeds"});
-  TrainingOptions resolved = training_options(request.recipe, request.changes, request.data_dir);
+  if (request.images) check(*request.images);
+  TrainingOptions resolved =
+      training_options(request.recipe, request.changes, request.data_dir, request.images.get());
   if (parse_precision(resolved.options.precision) != engine.asked_precision())
     throw Error({.code = ErrorCode::usage,
                  .what = "the options ask for " + resolved.options.precision + ", the engine was made for " +
@@ -149,6 +156,7 @@ TrainingResult train(const Engine& engine, const TrainRequest& request, const Jo
   resolved.options.precision = name(engine.precision());
   std::vector<TrainJob> jobs = make_jobs(resolved, request);
   TrainingData data(request.data_dir);
+  if (request.images) data.give(request.images);
   run_jobs(engine, data, {request.checkpoint_every, request.force}, jobs, hooks);
   TrainingResult result{.runs = {}, .text = resolved.options.text, .test_loss = {}, .test_accuracy = {}};
   for (const TrainJob& job : jobs)

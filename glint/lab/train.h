@@ -26,9 +26,10 @@ struct TrainingOptions {
 
 // The options of a recipe ("" for the defaults) with changes. The data say whether it is a language model,
 // and where there are none of that name the options. Error (usage) for a name that is no option, for text
-// that is not tokenized yet, and for options and keys of the recipe that mean nothing for the data.
+// that is not tokenized yet, and for options and keys of the recipe that mean nothing for the data. With
+// `images` the data are those, and what the recipe says of data does not count.
 TrainingOptions training_options(const std::string& recipe, const OptionChanges& changes,
-                                 const std::string& data_dir = {});
+                                 const std::string& data_dir = {}, const Dataset* images = nullptr);
 
 struct TrainRequest {
   std::string recipe;  // name or file; "": the defaults
@@ -38,6 +39,7 @@ struct TrainRequest {
   bool force = false;           // remove the run that is in the directory
   size_t checkpoint_every = 0;  // steps; 0: at the end of an epoch, at most every ten seconds
   std::string data_dir = {};    // looked in first
+  std::shared_ptr<const Dataset> images = {};  // the data, when a program has them in memory: data/arrays.h
 };
 
 struct TrainedRun {

@@ -12,9 +12,16 @@ import os as _os
 import sys as _sys
 import types as _types
 
-from . import _core
+from . import _core, data, gates
+from ._frames import Table
+from .data import Data, Images, Tokens, Vectors, tokenize
 from .errors import BadFileError, Error, Interrupted, MachineError, NumericError, UsageError
+from .figures import Figure
+from .forms import Form, Forms
 from .gates import Gate, gate
+from .lab import compare, evaluate, load, options, readability, recipes, reproduce, runs, sweep, train
+from .layer import GLU
+from .run import Run, Runs
 
 __version__: str = _core.version
 threads: int
@@ -38,12 +45,36 @@ _sys.modules[__name__].__class__ = _Module
 
 __all__ = [
     "BadFileError",
+    "Data",
     "Error",
+    "Figure",
+    "Form",
+    "Forms",
+    "GLU",
     "Gate",
+    "Images",
     "Interrupted",
     "MachineError",
     "NumericError",
+    "Run",
+    "Runs",
+    "Table",
+    "Tokens",
     "UsageError",
+    "Vectors",
+    "compare",
+    "data",
+    "evaluate",
     "gate",
+    "gates",
+    "load",
+    "options",
+    "readability",
+    "recipes",
+    "reproduce",
+    "runs",
+    "sweep",
     "threads",
+    "tokenize",
+    "train",
 ]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from . import _core
 from ._core import Gate, gate_names
+from .figures import Figure
 
 
 def gate(name: str = "sqs", *, c: float = 0.01, lam: float = 0.5, p: float = 1.0) -> Gate:
@@ -28,6 +30,15 @@ def names() -> list[str]:
     ['sqs', 'identity', 'relu']
     """
     return list(gate_names())
+
+
+def figure(c: float = 0.5, lam: float = 0.5, p: float = 1.0) -> Figure:
+    """The gates drawn: figure 1 of the paper.
+
+    >>> glint.gates.figure()
+    <glint figure 'gates', ...
+    """
+    return Figure(*_core.gates_figure(c, lam, p))
 
 
 def _repr(self: Gate) -> str:

@@ -12,8 +12,7 @@ std::vector<size_t> shape_of(const AnyArray& array) {
 
 std::string shape_text(const AnyArray& array) {
   std::string text = "(";
-  for (size_t i = 0; i < array.ndim(); i++)
-    text += (i ? ", " : "") + std::to_string(array.shape(i));
+  for (size_t i = 0; i < array.ndim(); i++) text += (i ? ", " : "") + std::to_string(array.shape(i));
   return text + (array.ndim() == 1 ? ",)" : ")");
 }
 
@@ -42,8 +41,8 @@ Rows rows_of(const AnyArray& array) {
 
 void* array_memory(size_t elements, size_t element) {
   const size_t bytes = checked_bytes(1, elements, element);
-  void* memory =
-      std::aligned_alloc(kAlignment, std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
+  void* memory = std::aligned_alloc(kAlignment,
+                                    std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
   if (!memory) throw_no_memory(bytes);
   return memory;
 }

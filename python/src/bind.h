@@ -6,5 +6,10 @@
 namespace glint::python {
 
 void bind_gates(nanobind::module_& m);
+void bind_data(nanobind::module_& m);
+void bind_train(nanobind::module_& m);
+void bind_read(nanobind::module_& m);
+void bind_layer(nanobind::module_& m);
+void bind_runs(nanobind::module_& m);
 
 }  // namespace glint::python

@@ -64,8 +64,9 @@ Input input_of(nb::handle object, const char* name) {
 
 void check_same(const Input& a, const char* a_name, const Input& b, const char* b_name) {
   if (shape_of(a.array) != shape_of(b.array))
-    refuse(b_name, std::string(a_name) + " has shape " + shape_text(a.array) + ", " + b_name + " has shape " +
-                       shape_text(b.array),
+    refuse(b_name,
+           std::string(a_name) + " has shape " + shape_text(a.array) + ", " + b_name + " has shape " +
+               shape_text(b.array),
            "arrays of one shape");
   if (a.single != b.single)
     refuse(b_name, std::string(a_name) + " and " + b_name + " have different types", "arrays of one type");
@@ -209,7 +210,8 @@ void bind_gates(nb::module_& m) {
           },
           nb::arg("name") = "sqs", nb::arg("c") = 0.01, nb::arg("lam") = 0.5, nb::arg("p") = 1.0)
       .def(
-          "__call__", [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, false); },
+          "__call__",
+          [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, false); },
           nb::arg("x").none(), nb::arg("out") = nb::none())
       .def(
           "grad", [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, true); },

@@ -16,4 +16,9 @@ NB_MODULE(_core, m) {
   m.def("set_thread_count", &set_thread_count, nanobind::arg("threads"));
   m.def("after_fork_in_child", &after_fork_in_child);
   bind_gates(m);
+  bind_data(m);
+  bind_train(m);
+  bind_read(m);
+  bind_layer(m);
+  bind_runs(m);
 }

@@ -91,7 +91,8 @@ run page "$hostile" "$work/identity" --out "$work/pages/hostile.html" --quiet
 expect_code 0
 [ "$failures" -eq 0 ] || finish
 
-for test in "page_test.mjs $work/pages" "draw_test.mjs $work/pages $work/many/page.html"; do
+for test in "page_test.mjs $work/pages" "draw_test.mjs $work/pages $work/many/page.html" \
+  "frame_test.mjs $work/pages/main.html $work"; do
   # shellcheck disable=SC2086 # a name and its arguments
   node "$web/"$test
   code=$?

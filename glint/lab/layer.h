@@ -1,0 +1,65 @@
+// One GLU layer read from arrays: weights that a program has in memory, of any model, without a run and
+// without a file.
+//
+//   LayerArrays layer{.left = L, .right = R, .projection = P, .gate = {GateKind::Silu}};
+//   LayerReading r = read_layer(engine, layer, {.directions = u, .inputs = x, .strongest = 32});
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "glint/io/json_fwd.h"
+#include "glint/lab/engine.h"
+#include "glint/spectra/glu_model.h"
+
+namespace glint {
+
+// y = P (gate(L x + a) * (R x + b)). With a norm the layer reads x / rms(x) * weights, and the weights of the
+// norm go into L and R: eigenvectors are directions of x / rms(x).
+struct LayerArrays {
+  ConstMatrixView<float> left, right;                      // [h, d]
+  ConstMatrixView<float> projection = {};                  // [o, h]; empty: the hidden units are the output
+  std::span<const float> bias_left = {}, bias_right = {};  // [h], or empty
+  Gate gate = {};
+  bool norm = false;                         // an RMS norm before the layer
+  std::span<const float> norm_weights = {};  // [d], or empty: 1
+  double norm_eps = 1e-6;
+};
+
+struct LayerReadRequest {
+  ConstMatrixView<double> directions;   // [n, o]
+  std::vector<std::string> names = {};  // [n], or empty: 0, 1, 2 ...
+  ConstMatrixView<float> inputs = {};   // [samples, d]: of the norm, where there is one; or empty
+  // weights, scaled, calibrated; auto: weights without inputs, otherwise scaled for odd gates and calibrated
+  // for others. A line per unit, as in layers of language models.
+  std::string form = "auto";
+  size_t strongest = 0;  // eigenpairs of the largest |value|; 0: all, of layers up to kFullWidth
+};
+
+struct LayerReading {
+  std::string form, linalg;
+  std::vector<std::string> names;
+  std::vector<UnitForm> units;                    // [directions]
+  std::vector<std::optional<SpectrumRank>> rank;  // none where not all eigenvalues are known
+  // Of inputs. The form and the linear map are fitted on the first half of them and measured on the second;
+  // the form of the weights is measured on all, and the linear map beside it as before.
+  size_t fitted = 0, measured = 0;
+  std::optional<Reading> reading;  // without its units; none without inputs
+  std::optional<Fidelity> linear;  // the control: the best linear map of the input
+  GateLine line;                   // of every hidden unit
+};
+
+// Error (usage) for shapes that do not fit together, fewer than two inputs, and a layer wider than kFullWidth
+// without `strongest`; Error (numeric) for numbers that are not finite.
+LayerReading read_layer(const Engine& engine, const LayerArrays& layer, const LayerReadRequest& request);
+// Outputs [samples, o] of the layer itself.
+Matrix<double> layer_values(const Engine& engine, const LayerArrays& layer, ConstMatrixView<float> inputs);
+// Values [samples, directions] of a reading's form.
+Matrix<double> form_values(const Engine& engine, const LayerArrays& layer, ConstMatrixView<double> directions,
+                           const GateLine& line, ConstMatrixView<float> inputs);
+
+OrderedJson to_json(const LayerReading& result);  // "glint-layer/1"
+
+}  // namespace glint

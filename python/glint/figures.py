@@ -1,0 +1,85 @@
+"""Figures: SVG that displays itself, with the numbers behind it."""
+
+from __future__ import annotations
+
+import csv
+import importlib
+import io
+import os
+from pathlib import Path
+from typing import Any
+
+from . import _core
+from .errors import UsageError
+
+
+class Figure:
+    """A picture with its numbers. A notebook shows it as SVG.
+
+    >>> figure = glint.gates.figure()
+    >>> sorted(figure.data)[:2]
+    ['series', 'x']
+    >>> figure.svg.startswith("<svg")
+    True
+    """
+
+    def __init__(self, name: str, svg: str, numbers: str) -> None:
+        self.name, self.svg, self.csv = name, svg, numbers
+
+    @property
+    def data(self) -> dict[str, list[Any]]:
+        """The numbers of the figure, by column."""
+        rows = list(csv.reader(io.StringIO(self.csv)))
+        if not rows:
+            return {}
+        head = rows[0]
+        columns: dict[str, list[Any]] = {name: [] for name in head}
+        for row in rows[1:]:
+            for name, text in zip(head, row):
+                columns[name].append(_number(text))
+        return columns
+
+    def save(self, path: str | os.PathLike[str], scale: float = 1.5) -> Path:
+        """Writes a .svg, .png or .csv file, by the ending of its name."""
+        target = Path(path)
+        kind = target.suffix.lower()
+        if kind == ".svg":
+            target.write_text(self.svg, encoding="utf-8")
+        elif kind == ".csv":
+            target.write_text(self.csv, encoding="utf-8")
+        elif kind == ".png":
+            target.write_bytes(self.png(scale))
+        else:
+            raise UsageError(f"cannot write '{target.name}'", "path=", "a name that ends in .svg, .png or .csv")
+        return target
+
+    def png(self, scale: float = 1.5) -> bytes:
+        """The figure as the bytes of a PNG file."""
+        return bytes(_core.svg_to_png(self.svg, scale))
+
+    def plot(self, ax: Any = None) -> Any:
+        """The figure on axes of matplotlib, new ones when there are none; gives the axes."""
+        try:
+            pyplot = importlib.import_module("matplotlib.pyplot")
+        except ImportError as e:
+            raise UsageError("matplotlib is not installed", "plot()", "matplotlib", "pip install matplotlib") from e
+        if ax is None:
+            ax = pyplot.subplots(figsize=(6, 4))[1]
+        image = pyplot.imread(io.BytesIO(self.png(2.0)))
+        ax.imshow(image)
+        ax.set_axis_off()
+        return ax
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def __repr__(self) -> str:
+        return f"<glint figure '{self.name}', {len(self.svg) // 1024 + 1} kB of SVG>"
+
+
+def _number(text: str) -> Any:
+    try:
+        value = float(text)
+    except ValueError:
+        return text
+    return int(value) if value.is_integer() and "." not in text and "e" not in text.lower() else value

@@ -1,0 +1,205 @@
+"""Readings: quadratic forms of a layer along directions, with how far each can be trusted."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ._frames import Table, cell
+from .errors import UsageError
+from .figures import Figure
+
+Array = np.ndarray[Any, Any]
+
+
+class Form:
+    """One direction read: eigenvalues, eigenvectors and their fidelity.
+
+    `values` [k] descending, `vectors` [k, width] in rows, `groups` (equal for near-equal values), `linear` and
+    `constant` are what the form has beside them.
+    """
+
+    def __init__(self, unit: dict[str, Any], about: dict[str, Any], whole: dict[str, Any], figure: Figure) -> None:
+        self.name: str = unit["name"]
+        self.values: Array = unit["values"]
+        self.vectors: Array = unit["vectors"]
+        self.groups: Array = unit["groups"]
+        self.linear: Array = unit["linear"]
+        self.constant: float = unit["constant"]
+        self.linear_picture: Array | None = unit.get("linear_picture")
+        self._positive: Array | None = unit.get("positive")
+        self._negative: Array | None = unit.get("negative")
+        self.about = about
+        self.json = whole
+        self.form: str = whole["form"]
+        self._figure = figure
+        self._again: Callable[[int], Form] | None = None
+        self._values: Callable[[Any], Array] | None = None
+
+    @property
+    def fidelity(self) -> dict[str, Any]:
+        """How well the form stands for this output: r2 of the whole, of the eigenvectors alone, and shares.
+
+        For a run also the fidelity of the form over all outputs, as `form`.
+        """
+        own = {k: self.about[k] for k in _OWN if k in self.about}
+        whole = self.json.get("fidelity", {})
+        if isinstance(whole.get(self.form), dict):
+            own["form"] = whole[self.form]
+        return own
+
+    @property
+    def controls(self) -> dict[str, Any]:
+        """What the fidelity has to be compared with: a linear map of the input, an untrained model."""
+        return dict(self.json.get("controls", {}))
+
+    @property
+    def rank(self) -> dict[str, float] | None:
+        """How many eigenvectors matter; None where not all eigenvalues are known."""
+        if "entropy_rank" not in self.about:
+            return None
+        return {"entropy": self.about["entropy_rank"], "participation": self.about["participation_rank"]}
+
+    def energy(self) -> Array:
+        """Share of the sum of squares in the k values of the largest magnitude, from k = 1 on."""
+        squares = np.sort(self.values**2)[::-1]
+        total = squares.sum()
+        return np.cumsum(squares) / total if total > 0 else np.ones_like(squares)
+
+    @property
+    def pictures(self) -> Array:
+        """The strongest eigenvectors as pictures [n, height, width]: those above 0, then those below."""
+        if self._positive is None or self._negative is None:
+            raise UsageError("a layer from arrays has no pictures", "pictures", "a form of a run of an image model")
+        return np.concatenate([self._positive, self._negative])
+
+    def top(self, k: int) -> tuple[Array, Array]:
+        """The k eigenvalues of the largest magnitude and their vectors."""
+        order = np.argsort(-np.abs(self.values), kind="stable")[:k]
+        return self.values[order], self.vectors[order]
+
+    def near(self, n: int = 8) -> Table:
+        """Language models: the tokens along and against the strongest eigenvectors."""
+        shown = self.about.get("vectors")
+        if shown is None:
+            raise UsageError("only language models have tokens", "near()", "a form of a language model")
+        most = max((len(v["along"]) for v in shown), default=0)
+        if n > most and self._again is not None:
+            return self._again(n).near(n)
+        rows = []
+        for vector in shown:
+            row = {"value": vector["value"]}
+            for side in ("along", "against"):
+                row[side] = " ".join(t["token"].replace("\u2581", "·") for t in vector[side][:n])
+            rows.append(row)
+        return Table(rows, f"{self.name}: tokens near the strongest eigenvectors, {self.form} form")
+
+    def __call__(self, X: Any) -> Array:
+        """The value of the form for inputs [n, d] of a layer from arrays."""
+        if self._values is None:
+            raise UsageError("a form of a run is not called", "X=", "a form of glint.GLU; run.logits(X) is the model")
+        return self._values(X)
+
+    def figure(self) -> Figure:
+        """The eigenvalues drawn, with the strongest eigenvectors as pictures where there are any."""
+        return self._figure
+
+    def save(self, path: Any) -> Any:
+        """Writes the figure: .svg, .png or .csv."""
+        return self._figure.save(path)
+
+    @property
+    def data(self) -> dict[str, list[Any]]:
+        """The numbers of the figure, by column."""
+        return self._figure.data
+
+    def plot(self, ax: Any = None) -> Any:
+        """The figure on axes of matplotlib."""
+        return self._figure.plot(ax)
+
+    def _trust(self) -> str:
+        parts = [f"{_WORDS[k]} {cell(self.about[k])}" for k in _WORDS if k in self.about]
+        return f"{self.form} form" + (": " + ", ".join(parts) if parts else ", from the weights alone")
+
+    def __repr__(self) -> str:
+        return f"<glint Form '{self.name}', {len(self.values)} eigenvalues, {self._trust()}>"
+
+    def _repr_html_(self) -> str:
+        body = self._figure.svg if self._figure.svg else ""
+        near = self.near()._repr_html_() if "vectors" in self.about else ""
+        return f"<div><p><b>{html.escape(self.name)}</b>, {html.escape(self._trust())}</p>{body}{near}</div>"
+
+
+_OWN = ("r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share")
+_WORDS = {"r2": "R²", "eigenvectors_r2": "of the eigenvectors alone", "linear_share": "linear share"}
+
+
+class Forms(Sequence[Form]):
+    """Several directions read at once. `forms["3"]` is one of them."""
+
+    def __init__(self, forms: list[Form], whole: dict[str, Any], figures: list[Figure]) -> None:
+        self._forms, self.json = forms, whole
+        self.figures = {f.name: f for f in figures}
+        self.form: str = whole["form"]
+
+    def __getitem__(self, index: Any) -> Any:
+        if isinstance(index, str):
+            for form in self._forms:
+                if form.name == index or form.name.split(" ")[0] == index:
+                    return form
+            raise KeyError(index)
+        return self._forms[index]
+
+    def __len__(self) -> int:
+        return len(self._forms)
+
+    @property
+    def fidelity(self) -> Table:
+        """Every form of the model, how well it stands for it, and the controls."""
+        rows = []
+        for name, f in self.json.get("fidelity", {}).items():
+            if isinstance(f, dict) and "r2" in f:
+                rows.append({"form": name, **{k: v for k, v in f.items() if not isinstance(v, (list, dict))}})
+        linear = self.controls.get("linear")
+        if linear:
+            rows.append({"form": "control: linear map", **{k: v for k, v in linear.items() if not isinstance(v, (list, dict))}})
+        return Table(rows, "how far to trust the forms")
+
+    @property
+    def controls(self) -> dict[str, Any]:
+        """What the fidelity has to be compared with."""
+        return dict(self.json.get("controls", {}))
+
+    def table(self) -> Table:
+        """A row per direction."""
+        keys = ("r2", "eigenvectors_r2", "linear_share", "entropy_rank", "participation_rank")
+        rows = []
+        for form in self._forms:
+            row: dict[str, Any] = {"name": form.name}
+            if len(form.values):
+                row |= {"largest": float(form.values[0]), "smallest": float(form.values[-1])}
+            rows.append(row | {k: form.about[k] for k in keys if k in form.about})
+        return Table(rows, f"{self.form} form")
+
+    def frame(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return self.table().frame()
+
+    def figure(self) -> Figure:
+        """All eigenvectors as pictures where the model has them, otherwise the spectrum of the first."""
+        for name, figure in self.figures.items():
+            if name.startswith("features"):
+                return figure
+        return next(iter(self.figures.values()))
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        fidelity = self.fidelity
+        return f"<div>{fidelity._repr_html_() if len(fidelity) else ''}{self.figure().svg}</div>"
+
+

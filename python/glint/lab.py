@@ -1,0 +1,324 @@
+"""What is done with recipes and with several runs: train, sweep, compare, list, reproduce."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable, Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._frames import Table
+from ._talk import Row, Talk, log
+from .data import Data
+from .errors import UsageError
+from .figures import Figure
+from .gates import Gate
+from .results import Comparison, Evaluation, Reproduction, Sweep, python_name
+from .run import Run, Runs, StrPath, _data_word, changes_of, option_name, option_text
+
+
+def _seed_list(seeds: Any) -> list[int] | None:
+    if seeds is None:
+        return None
+    try:
+        out = [int(s) for s in seeds]
+    except (TypeError, ValueError) as e:
+        raise UsageError("seeds that are no whole numbers", "seeds=", "whole numbers, as range(3)") from e
+    if not out or min(out) < 0 or len(set(out)) != len(out) or len(out) > 1000:
+        raise UsageError("seeds that cannot be used", "seeds=", "1 to 1000 different whole numbers from 0 on")
+    return out
+
+
+def _named_in_python(error: UsageError) -> UsageError:
+    """An error about options, with their names as they are here."""
+    if error.where != "changes=":
+        return error
+    return UsageError(error.what.replace("-", "_"), "an option", error.expected.replace("-", "_"), error.hint)
+
+
+def train(
+    recipe: str = "",
+    *,
+    data: Any = None,
+    seed: int | None = None,
+    seeds: Iterable[int] | None = None,
+    out: StrPath | None = None,
+    force: bool = False,
+    checkpoint_every: int = 0,
+    data_dir: StrPath = "",
+    progress: bool | None = None,
+    on_step: Callable[[Row], Any] | None = None,
+    on_eval: Callable[[Row], Any] | None = None,
+    **options: Any,
+) -> Any:
+    """Trains a model: a `Run`, or with `seeds` a `Runs`.
+
+    `recipe` is a name ("mnist-4.1", "quick", "tales") or a file; options (`gate`, `lam`, `d_model`, `epochs`,
+    `norm` ...) go over it. `data` is a name, a folder, or `glint.Images`, `glint.Vectors`, `glint.Tokens`.
+
+    `out` is the run directory. The same call resumes what is in it, and a finished run is opened. Without it the
+    run lives in a temporary folder as long as the object; `run.save(path)` keeps it. Ctrl-C saves and raises
+    KeyboardInterrupt. `on_step` and `on_eval` are called with a dict.
+
+    >>> run = glint.train("quick", epochs=1, d_model=32, progress=False)
+    >>> run.config["epochs"], run.metrics[-1]["test_accuracy"] > 0.2
+    (1, True)
+    """
+    if seed is not None:
+        options = {**options, "seed": seed}
+    images = data._core if isinstance(data, Data) else None
+    if data is not None and images is None:
+        options = {**options, "data": _data_word(data)}
+    wanted = _seed_list(seeds)
+    keep = None
+    if out is None:
+        keep = tempfile.TemporaryDirectory(prefix="glint-run-")
+        out = Path(keep.name, "runs" if wanted else "run")
+    fields: dict[str, Any] = {
+        "recipe": os.fspath(recipe),
+        "changes": changes_of(options),
+        "seeds": wanted,
+        "out": os.fspath(out),
+        "force": force,
+        "checkpoint_every": checkpoint_every,
+        "data_dir": os.fspath(data_dir),
+        "every_step": on_step is not None,
+    }
+    try:
+        with Talk(progress, on_step, on_eval) as talk:
+            about = json.loads(_core.train(fields, images, talk))
+    except UsageError as e:
+        raise _named_in_python(e) from None
+    except KeyboardInterrupt:
+        if keep is not None and Path(out).exists():  # what was saved is not thrown away
+            keep._finalizer.detach()  # type: ignore[attr-defined]
+            log.warning("stopped; the run is saved in %s, and train(..., out=that folder) goes on", out)
+        raise
+    runs = [Run(r["out"], data, keep, data_dir) for r in about["runs"]]
+    return Runs(runs, about) if wanted else runs[0]
+
+
+def load(path: StrPath, *, data: Any = None, data_dir: StrPath = "") -> Run:
+    """Opens a run directory, or a folder with config.json and model.safetensors.
+
+    >>> run = glint.load(glint.train("quick", epochs=1, d_model=32, progress=False).save(tmp / "a").path)
+    >>> run.kind, run.weights["head.weight"].shape
+    ('image', (10, 32))
+    """
+    return Run(path, data, data_dir=data_dir)
+
+
+def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, Any]:
+    """The options that `train` would use.
+
+    >>> glint.options("quick", lam=0.1)["lam"]
+    0.1
+    """
+    images = data._core if isinstance(data, Data) else None
+    if data is not None and images is None:
+        changes = {**changes, "data": _data_word(data)}
+    try:
+        about = json.loads(_core.options({"recipe": recipe, "changes": changes_of(changes)}, images))
+    except UsageError as e:
+        raise _named_in_python(e) from None
+    return {python_name(k): v for k, v in about["options"].items()}
+
+
+def recipes() -> list[str]:
+    """The names of the recipes.
+
+    >>> "mnist-4.1" in glint.recipes()
+    True
+    """
+    return list(_core.recipes())
+
+
+def sweep(
+    recipe: str = "",
+    *,
+    seeds: Iterable[int] = (0,),
+    out: StrPath | None = None,
+    one_at_a_time: bool = False,
+    tolerance: float = 0.05,
+    data: StrPath | None = None,
+    data_dir: StrPath = "",
+    progress: bool | None = None,
+    on_eval: Callable[[Row], Any] | None = None,
+    **lists: Any,
+) -> Sweep:
+    """What readability costs: every option may be a list; every setting is trained with every seed and read.
+
+    `.frame()` has a row per setting, `.runs` one per run, `.answer` says which setting to choose. Finished runs in
+    `out` are used again.
+
+    >>> result = glint.sweep("quick", gate=["sqs", "identity"], epochs=1, d_model=16, progress=False)
+    >>> result.table().columns["gate"]
+    ['sqs', 'identity']
+    """
+    keep = None
+    if out is None:
+        keep = tempfile.TemporaryDirectory(prefix="glint-sweep-")
+        out = Path(keep.name, "sweep")
+    pairs = []
+    if data is not None:
+        lists = {**lists, "data": _data_word(data)}
+    for name, values in lists.items():
+        many = values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
+        texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
+        pairs.append((option_name(name), ",".join(texts)))
+    fields = {
+        "recipe": os.fspath(recipe),
+        "lists": pairs,
+        "seeds": _seed_list(seeds),
+        "one_at_a_time": one_at_a_time,
+        "tolerance": tolerance,
+        "data_dir": os.fspath(data_dir),
+        "out": os.fspath(out),
+    }
+    try:
+        with Talk(progress, None, on_eval) as talk:
+            return Sweep(json.loads(_core.sweep(fields, talk)), keep)
+    except UsageError as e:
+        raise _named_in_python(e) from None
+
+
+def _path(run: Any) -> str:
+    return run.path if isinstance(run, Run) else os.fspath(run)
+
+
+def compare(
+    *runs: Any,
+    control: Any = None,
+    unit: Any = "all",
+    form: str = "weights",
+    space: str = "pixels",
+    top: int = 10,
+    data: Any = None,
+    data_dir: StrPath = "",
+    progress: bool | None = None,
+) -> Comparison:
+    """How alike the eigenvectors of image models are: pairs a, b, c, d ... are a with b and c with d.
+
+    >>> a, b = (glint.train("quick", epochs=1, d_model=16, seed=s, progress=False) for s in (0, 1))
+    >>> glint.compare(a, b, top=2).matrices["0"].shape
+    (4, 4)
+    """
+    pair = control if isinstance(control, (list, tuple)) else None
+    images = data._core if isinstance(data, Data) else None
+    if data is None and runs and isinstance(runs[0], Run):
+        images = runs[0]._set
+    fields = {
+        "runs": [_path(r) for r in runs],
+        "control": ",".join(_path(r) for r in pair) if pair else None if control is None else _path(control),
+        "unit": str(unit),
+        "form": form,
+        "space": space,
+        "top": top,
+        "data": None if data is None or images is not None else _data_word(data),
+        "data_dir": os.fspath(data_dir),
+    }
+    with Talk(progress) as talk:
+        text, matrices, names = _core.compare(fields, images, talk)
+    return Comparison(json.loads(text), list(matrices), list(names))
+
+
+class RunList(Table):
+    """Runs below folders, with their losses as a figure."""
+
+    def __init__(self, rows: Iterable[dict[str, Any]], curves: Figure | None) -> None:
+        super().__init__(rows, "runs")
+        self._curves = curves
+
+    def figure(self) -> Figure:
+        """Test loss over the steps; runs that differ in their seed alone are one curve."""
+        if self._curves is None:
+            raise UsageError("too many curves for one figure", "figure()", "fewer runs", "glint.runs(..., where=...)")
+        return self._curves
+
+    def open(self) -> list[Run]:
+        """Opens the finished runs."""
+        return [Run(row["run"]) for row in self.rows if row["state"] == "finished"]
+
+
+def runs(*folders: StrPath, where: Sequence[str] | str = (), sort: str = "") -> RunList:
+    """The runs below some folders: the options in which they differ, state and results.
+
+    >>> _ = glint.train("quick", epochs=1, d_model=16, out=tmp / "list" / "a", progress=False)
+    >>> glint.runs(tmp / "list").columns["state"]
+    ['finished']
+    """
+    filters = [where] if isinstance(where, str) else list(where)
+    fields = {"folders": [os.fspath(f) for f in folders or ("runs",)], "where": filters, "sort": sort}
+    with Talk(False) as talk:
+        text, svg, csv = _core.runs(fields, talk)
+    about = json.loads(text)
+    rows = []
+    for run in about["runs"]:
+        shown = {python_name(k): run["options"].get(k) for k in about["differing"]}
+        keys = ("state", "step", "steps", "test_loss", "test_accuracy", "train_loss", "seconds")
+        rows.append({"run": run["run"], **shown, **{k: run[k] for k in keys}})
+    return RunList(rows, Figure("runs", svg, csv) if svg else None)
+
+
+def evaluate(run: Any, data: Any = None, **more: Any) -> Evaluation:
+    """Loss and accuracy of a run or of a folder: `Run.evaluate`.
+
+    >>> glint.evaluate(glint.train("quick", epochs=1, d_model=16, progress=False)).confusion.shape
+    (10, 10)
+    """
+    return (run if isinstance(run, Run) else Run(run)).evaluate(data, **more)
+
+
+def readability(*runs: Any, form: str = "auto", token: str = "", data_dir: StrPath = "", progress: bool | None = None) -> Table:
+    """How readable the weights of runs are: a row per run.
+
+    >>> run = glint.train("quick", epochs=1, d_model=16, progress=False)
+    >>> "ablation_r" in glint.readability(run).columns
+    True
+    """
+    fields = {"runs": [_path(r) for r in runs], "form": form, "token": token, "data_dir": os.fspath(data_dir)}
+    with Talk(progress) as talk:
+        about = json.loads(_core.readability(fields, talk))
+    plain = (str, int, float, bool, type(None))
+    return Table([{k: v for k, v in row.items() if isinstance(v, plain)} for row in about["runs"]], "readability")
+
+
+def reproduce(
+    what: str = "all",
+    *,
+    quick: bool = False,
+    seeds: int = 0,
+    data: Sequence[str] = (),
+    stories: StrPath = "",
+    data_dir: StrPath = "",
+    out: StrPath | None = None,
+    judge_only: bool = False,
+    progress: bool | None = None,
+) -> Reproduction:
+    """The experiments of the paper, and a verdict on each claim that the data can decide.
+
+    `glint.reproduce("table1", quick=True)` takes a few minutes.
+    """
+    keep = None
+    if out is None:
+        keep = tempfile.TemporaryDirectory(prefix="glint-paper-")
+        out = Path(keep.name, "reproduction")
+    fields = {
+        "what": what,
+        "quick": quick,
+        "seeds": seeds,
+        "data": list(data),
+        "stories": os.fspath(stories),
+        "data_dir": os.fspath(data_dir),
+        "out": os.fspath(out),
+        "judge_only": judge_only,
+    }
+    with Talk(progress) as talk:
+        return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)
+
+

@@ -1,0 +1,268 @@
+"""What calls on runs give back: explanations, evaluations, effects, pages. All display themselves."""
+
+from __future__ import annotations
+
+import html
+import os
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ._frames import Table, cell
+from .figures import Figure
+
+Array = np.ndarray[Any, Any]
+
+
+class Result(Mapping[str, Any]):
+    """The JSON of the program as a mapping, with a table to look at."""
+
+    def __init__(self, values: dict[str, Any], title: str) -> None:
+        self._values, self._title = values, title
+
+    def __getitem__(self, key: str) -> Any:
+        return self._values[key]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    @property
+    def json(self) -> dict[str, Any]:
+        """What the program's `--json` prints."""
+        return self._values
+
+    def table(self) -> Table:
+        """The plain numbers."""
+        rows = [
+            {"": k.replace("_", " "), "value": v}
+            for k, v in self._values.items()
+            if isinstance(v, (int, float, str)) and k != "schema"
+        ]
+        return Table(rows, self._title)
+
+    def frame(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return self.table().frame()
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+class Explanation(Result):
+    """One input explained: `.accounts` per class, `.terms` per eigenvector, `.pictures`, and how far to trust it."""
+
+    def __init__(
+        self, values: dict[str, Any], verdict: str, trust: str, classes: list[dict[str, Any]], figure: Figure | None, pixels: Array
+    ) -> None:
+        super().__init__(values, verdict)
+        self.verdict, self.trust, self.classes, self.pixels = verdict, trust, classes, pixels
+        self._figure = figure
+
+    @property
+    def accounts(self) -> Table:
+        """What adds up to the logit of each class."""
+        keys = ("name", "logit", "positive", "negative", "linear", "beside", "rest")
+        return Table([{k: c[k] for k in keys} for c in self.classes], self.verdict)
+
+    @property
+    def terms(self) -> Table:
+        """The strongest eigenvectors for and against each class."""
+        return Table([{"class": c["name"], **t} for c in self.classes for t in c["terms"]], self.trust)
+
+    @property
+    def pictures(self) -> dict[str, Array]:
+        """By class: the eigenvectors of `terms` as pictures."""
+        return {c["name"]: c["pictures"] for c in self.classes}
+
+    def figure(self) -> Figure | None:
+        """The explanation drawn; None where the samples are no pictures."""
+        return self._figure
+
+    def save(self, path: str | os.PathLike[str]) -> Any:
+        """Writes the figure: .svg, .png or .csv."""
+        if self._figure is None:
+            from .errors import UsageError
+
+            raise UsageError("there is no figure of vectors", "save()", "an image model")
+        return self._figure.save(path)
+
+    def table(self) -> Table:
+        return self.accounts
+
+    def __repr__(self) -> str:
+        return f"{self.verdict}\n{self.accounts!r}\n{self.trust}"
+
+    def _repr_html_(self) -> str:
+        body = self._figure.svg if self._figure is not None else self.accounts._repr_html_()
+        return f"<div><p>The model {html.escape(self.verdict)}.</p>{body}<p>{html.escape(self.trust)}</p></div>"
+
+
+class Evaluation(Result):
+    """Loss and accuracy; of image models also `.logits` and `.confusion`."""
+
+    def __init__(self, values: dict[str, Any], logits: Array | None = None, confusion: Array | None = None) -> None:
+        super().__init__(values, "evaluation")
+        self.logits, self.confusion = logits, confusion
+
+
+class Ablation(Result):
+    """The model without some eigenvectors: did it change as the reading says?"""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values, "ablation")
+
+    def table(self) -> Table:
+        """Before and after, over all inputs and per class."""
+        after = self["all"]["after"]
+        rows = [{"what": "all", **_before_after(self["before"], after)}]
+        for c in self["all"].get("classes", []):
+            rows.append({"what": c["name"], **_before_after(c["before"], c["after"])})
+        removed = ", ".join(f"{r['direction']} #{r['rank']}" for r in self["all"]["removed"])
+        return Table(rows, f"removed: {removed}; {self['form']} form")
+
+
+def _before_after(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+    keys = [k for k in ("loss", "accuracy") if before.get(k) is not None]
+    return {f"{k} {when}": row[k] for k in keys for when, row in (("before", before), ("after", after))}
+
+
+class Attack(Result):
+    """Masks from eigenvectors: `.masks` [classes, away or towards, eigen or shuffled or random, height, width]."""
+
+    def __init__(self, values: dict[str, Any], masks: Array) -> None:
+        super().__init__(values, "attack with masks from eigenvectors")
+        self.masks = masks
+
+    def table(self) -> Table:
+        """A row per strength: how often the model is led away from a class, and towards it, with the controls."""
+        rows = []
+        for i, strength in enumerate(self["strengths"]):
+            row: dict[str, Any] = {"strength": strength}
+            for goal, kinds in self["all"].items():
+                for kind, points in kinds.items():
+                    row[f"{goal} {kind}"] = points[i]["success"]
+            rows.append(row)
+        return Table(rows, f"share of images that a mask leads away from or towards the class, {self['form']} form")
+
+
+class Comparison(Result):
+    """How alike the eigenvectors of two models are; `.matrices` has |cos| per class."""
+
+    def __init__(self, values: dict[str, Any], matrices: list[Array], names: list[str]) -> None:
+        super().__init__(values, "comparison")
+        self.matrices = dict(zip(names, matrices))
+
+    def table(self) -> Table:
+        rows = [
+            {"class": name, "best match of the first": float(m[0].max()) if m.size else float("nan"), "mean of the best": float(m.max(axis=1).mean()) if m.size else float("nan")}
+            for name, m in self.matrices.items()
+        ]
+        return Table(rows, "how alike the eigenvectors are: |cos|, 1 is the same direction")
+
+
+class Stories(Result):
+    """Stories that a language model wrote: `.texts`."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values, "stories")
+        self.texts: list[str] = [s["text"] for s in values["stories"]]
+
+    def __str__(self) -> str:
+        return "\n\n".join(self.texts)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def _repr_html_(self) -> str:
+        return "".join(f"<p style='max-width:40em'>{html.escape(t)}</p>" for t in self.texts)
+
+
+class Page(Result):
+    """The explorer: one HTML file. A notebook shows it in a frame."""
+
+    def __init__(self, values: dict[str, Any], path: str, keep: object = None) -> None:
+        super().__init__(values, "explorer")
+        self.path = path
+        self._keep = keep
+
+    @property
+    def html(self) -> str:
+        """The whole page."""
+        return Path(self.path).read_text(encoding="utf-8")
+
+    def save(self, path: str | os.PathLike[str]) -> Path:
+        """Copies the page."""
+        target = Path(path)
+        target.write_text(self.html, encoding="utf-8")
+        return target
+
+    def _repr_html_(self) -> str:
+        # srcdoc, because notebooks in editors and clouds cannot load a file by its address.
+        return (
+            "<iframe style='width:100%;height:720px;border:1px solid #ccc' "
+            f"srcdoc=\"{html.escape(self.html, quote=True)}\"></iframe>"
+        )
+
+
+class Sweep(Result):
+    """Settings with what each costs and how readable it is. `.answer` says which to choose."""
+
+    def __init__(self, values: dict[str, Any], keep: object = None) -> None:
+        super().__init__(values, "sweep")
+        self.answer: str = values["choice"]["answer"]
+        self._keep = keep
+
+    def table(self) -> Table:
+        """A row per setting: what was swept, then mean and standard deviation of every measure over the seeds."""
+        rows = []
+        for setting in self["settings"]:
+            row: dict[str, Any] = {python_name(k): v for k, v in setting["options"].items()}
+            for key, mean in setting["mean"].items():
+                row[key] = mean
+                if key in setting["sd"]:
+                    row[key + "_sd"] = setting["sd"][key]
+            rows.append(row)
+        return Table(rows, self.answer)
+
+    @property
+    def runs(self) -> Table:
+        """A row per run: setting, seed, directory and what was measured."""
+        rows = []
+        for setting in self["settings"]:
+            options = {python_name(k): v for k, v in setting["options"].items()}
+            for run in setting["runs"]:
+                rows.append(options | {"seed": run["seed"], "state": run["state"], "run": run["run"]} | run["values"])
+        return Table(rows, "runs of the sweep")
+
+    def page(self) -> Page:
+        """The page of the sweep, in which every point opens its eigenvectors."""
+        return Page({}, os.path.join(self["out"], "sweep.html"), self._keep)
+
+
+class Reproduction(Result):
+    """The report on the paper's claims: `.findings`, and its folder `["out"]`."""
+
+    def __init__(self, values: dict[str, Any], keep: object = None) -> None:
+        super().__init__(values, "reproduction")
+        self._keep = keep
+
+    @property
+    def findings(self) -> Table:
+        """A row per claim."""
+        return Table(self["verdicts"], f"{self['decided']} claims decided")
+
+    def table(self) -> Table:
+        return self.findings
+
+
+def python_name(option: str) -> str:
+    """The name of an option here: lambda is lam, d-model is d_model."""
+    return "lam" if option == "lambda" else option.replace("-", "_")

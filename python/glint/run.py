@@ -1,0 +1,524 @@
+"""Runs: train one, open one, and ask it everything."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import struct
+import tempfile
+import zlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from . import _core
+from ._frames import Table
+from ._talk import Talk
+from .data import Data, Tokens
+from .errors import UsageError
+from .figures import Figure
+from .forms import Form, Forms
+from .gates import Gate, gate as _gate
+from .layer import GLU
+from .results import Ablation, Attack, Evaluation, Explanation, Page, Result, Stories, python_name
+
+Array = np.ndarray[Any, Any]
+StrPath = str | os.PathLike[str]
+
+
+def option_name(name: str) -> str:
+    """The name of an option in the library: lam is lambda, d_model is d-model."""
+    return "lambda" if name == "lam" else name.replace("_", "-")
+
+
+def option_text(name: str, value: Any) -> str:
+    """The value of an option as text."""
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    if isinstance(value, (int, np.integer)):
+        return str(int(value))
+    if isinstance(value, (float, np.floating)):
+        return repr(float(value))
+    if isinstance(value, (str, os.PathLike)):
+        return os.fspath(value)
+    raise UsageError(f"a value that is {type(value).__name__}", f"{name}=", "a number, a text, True or False")
+
+
+def changes_of(options: Mapping[str, Any]) -> list[tuple[str, str]]:
+    """Options of Python as those of the library."""
+    changes: list[tuple[str, str]] = []
+    for name, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, Gate):
+            changes.append((option_name(name), value.name))
+            if value.has_options:
+                changes += [("c", repr(value.c)), ("lambda", repr(value.lam)), ("p", repr(value.p))]
+        else:
+            changes.append((option_name(name), option_text(name, value)))
+    return changes
+
+
+class Weights(Mapping[str, Array]):
+    """The weights of a run by name, as PyTorch code calls them; read-only, straight from the file."""
+
+    def __init__(self, path: Path) -> None:
+        self._arrays: dict[str, Array] = {}
+        raw = np.memmap(path, dtype=np.uint8, mode="r")
+        if len(raw) < 8:
+            raise UsageError("not a safetensors file", os.fspath(path))
+        size = int(struct.unpack("<Q", raw[:8].tobytes())[0])
+        if size > len(raw) - 8:
+            raise UsageError("not a safetensors file", os.fspath(path))
+        kinds = {"F32": np.float32, "F64": np.float64, "F16": np.float16, "U8": np.uint8, "U16": np.uint16, "U32": np.uint32}
+        for name, about in json.loads(raw[8 : 8 + size].tobytes()).items():
+            if name == "__metadata__" or about["dtype"] not in kinds:
+                continue
+            first, end = about["data_offsets"]
+            part = raw[8 + size + first : 8 + size + end]
+            self._arrays[name] = np.frombuffer(part, dtype=kinds[about["dtype"]]).reshape(about["shape"])
+
+    def __getitem__(self, name: str) -> Array:
+        return self._arrays[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._arrays)
+
+    def __len__(self) -> int:
+        return len(self._arrays)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}  {array.shape}  {array.dtype}" for name, array in self._arrays.items())
+
+
+class Run:
+    """A trained model. `glint.train` and `glint.load` make one."""
+
+    def __init__(self, path: StrPath, data: Any = None, keep: object = None, data_dir: StrPath = "") -> None:
+        self.path = os.fspath(path)
+        self._keep = keep
+        self._data_dir = os.fspath(data_dir)
+        self._set = data._core if isinstance(data, Data) else None
+        self._data_name = "" if data is None or isinstance(data, Data) else _data_word(data)
+        self._keep_data = data
+        with Talk(False) as talk:
+            self.about: dict[str, Any] = json.loads(_core.open_run(self.path, talk))
+
+    # What it is.
+
+    @property
+    def kind(self) -> str:
+        """"image" (also for vectors) or "language"."""
+        return str(self.about["kind"])
+
+    @property
+    def config(self) -> dict[str, Any]:
+        """The options that it was trained with, by the names that `train` takes; of a folder from elsewhere its model."""
+        run = self.about["run"] or {}
+        options = run.get("identity", {}).get("options") or self.about["model"]
+        return {python_name(k): v for k, v in options.items()}
+
+    @property
+    def class_names(self) -> list[str]:
+        """The names of the classes of an image model."""
+        return list(self.about.get("class_names", []))
+
+    @property
+    def metrics(self) -> Table:
+        """A row per evaluation during training. `.columns` is a dict of lists, `.frame()` is pandas."""
+        path = Path(self.path, "metrics.jsonl")
+        lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
+        order = ("step", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds")
+        rows = [json.loads(line) for line in lines if line.strip()]
+        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of {self.path}")
+
+    @property
+    def weights(self) -> Weights:
+        """The weights by name."""
+        return Weights(Path(self.path, "model.safetensors"))
+
+    def layer(self, index: int = -1) -> GLU:
+        """A GLU layer as arrays. Its outputs are hidden units of an image model, the residual stream of a language model."""
+        weights, count = self.weights, int(self.about["layers"])
+        if not -count <= index < count:
+            raise UsageError(f"layer {index}", "index=", f"a number from {-count} to {count - 1}")
+        at = index % count
+        model = self.about["model"]
+        options = {k: model[k] for k in ("c", "p") if k in model} | ({"lam": model["lambda"]} if "lambda" in model else {})
+        prefix = f"blocks.{at}." if self.kind == "image" else f"transformer.h.{at}.mlp."
+        names = [n for n in weights if n.startswith(prefix)]
+        stacked = next((weights[n] for n in names if n.endswith(("w.weight", f"blocks.{at}.weight"))), None)
+        if stacked is None:
+            raise UsageError("the layer has other names than expected", "index=", ", ".join(names))
+        bias = next((weights[n] for n in names if n.endswith(("w.bias", f"blocks.{at}.bias"))), None)
+        P = next((weights[n] for n in names if n.endswith("p.weight")), None)
+        h = len(stacked) // 2
+        norm = True if self.kind == "language" or model.get("norm") == "rms" else None
+        biases = None if bias is None else (bias[:h], bias[h:])
+        return GLU(stacked[:h], stacked[h:], P, gate=_gate(self.about["gate"], **options), bias=biases, norm=norm)
+
+    def save(self, path: StrPath) -> Run:
+        """Copies the run into a new folder, and opens it there."""
+        target = Path(path)
+        if target.exists() and any(target.iterdir()):
+            raise UsageError("the folder holds something", "path=", "a new folder")
+        shutil.copytree(self.path, target, dirs_exist_ok=True)
+        return Run(target, self._keep_data, data_dir=self._data_dir)
+
+    # What it says.
+
+    def logits(self, X: Any) -> Array:
+        """Logits of images or vectors [n, ...]; of a language model for tokens [n] or a text, [n, vocab]."""
+        if self.kind == "language":
+            if isinstance(X, str):
+                X = self.tokens(X)
+            try:
+                tokens = np.asarray(X)
+            except (TypeError, ValueError, RuntimeError) as e:
+                raise UsageError(f"cannot read the tokens: {e}", "X=", "a text or whole numbers") from e
+            if tokens.ndim != 1 or tokens.dtype.kind not in "iu" or (tokens.size and (tokens.min() < 0 or tokens.max() >= 2**32)):
+                raise UsageError(f"an array of {tokens.dtype} with {tokens.ndim} axes", "X=", "a text or a list of tokens")
+            array = np.ascontiguousarray(tokens, dtype=np.uint32)
+        else:
+            try:
+                array = np.asarray(X)
+            except (TypeError, ValueError, RuntimeError) as e:
+                raise UsageError(f"cannot read the inputs: {e}", "X=", "an array") from e
+            if array.ndim < 2 or array.dtype.kind not in "biuf":
+                raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", "X=", "[samples, ...] of numbers")
+            kind: Any = np.uint8 if array.dtype == np.uint8 else np.float32
+            width = int(np.prod(array.shape[1:]))
+            array = np.ascontiguousarray(array.reshape(len(array), width), dtype=kind)
+        with Talk(False) as talk:
+            return np.asarray(_core.logits(self.path, array, talk))
+
+    def tokens(self, text: str) -> list[int]:
+        """A text as the tokens that a language model is given."""
+        with Talk(False) as talk:
+            return list(_core.tokens(self.path, text, talk))
+
+    def generate(
+        self,
+        prompt: str = "",
+        *,
+        count: int = 1,
+        tokens: int | None = None,
+        temperature: float = 0.8,
+        top_k: int = 0,
+        top_p: float = 1.0,
+        seed: int = 0,
+        progress: bool | None = None,
+    ) -> Stories:
+        """Stories from a language model, each beginning with the prompt."""
+        fields = {
+            "run": self.path,
+            "prompt": prompt,
+            "count": count,
+            "tokens": tokens,
+            "temperature": temperature,
+            "top_k": top_k,
+            "top_p": top_p,
+            "seed": seed,
+        }
+        with Talk(progress) as talk:
+            return Stories(json.loads(_core.generate(fields, talk)))
+
+    def evaluate(self, data: Any = None, *, split: str = "test", worst: int = 10, text: StrPath | None = None) -> Evaluation:
+        """Loss and accuracy on the run's data or on others."""
+        fields, images = self._source(data)
+        fields |= {"split": split, "precision": self.about["precision"]}
+        with Talk(False) as talk:
+            if self.kind == "language":
+                fields["text"] = None if text is None else os.fspath(text)
+                return Evaluation(json.loads(_core.evaluate_text(fields, talk)))
+            about, logits, confusion = _core.evaluate_images(fields | {"worst": worst}, images, talk)
+            return Evaluation(json.loads(about), logits, confusion)
+
+    # What its weights say.
+
+    def read(
+        self,
+        out: Any = None,
+        *,
+        form: str = "auto",
+        layer: int | None = None,
+        via: str = "1",
+        k: int | None = None,
+        show: int = 4,
+        near: int = 8,
+        refine: bool = False,
+        data: Any = None,
+        files: StrPath | None = None,
+        progress: bool | None = None,
+    ) -> Any:
+        """A layer read along directions: a `Form` for one, `Forms` for several.
+
+        `out`: a class ("3", "3-5" for one against another, "all") or a token ("happy", "happy - sad"), a vector of
+        the layer's output, or None for all classes. `k` keeps the strongest eigenpairs. `layer` counts from 1, the last when not given. `files` is a
+        folder for the spectra and figures that the program writes.
+        """
+        fields, images = self._source(data)
+        fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
+        fields["out"] = None if files is None else os.fspath(files)
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            one = _direction(fields, out, self.kind, scratch)
+            with Talk(progress) as talk:
+                text, units, figures = _core.read(fields, images, talk)
+        whole = json.loads(text)
+        drawn = [Figure(*f) for f in figures]
+        forms = []
+        for i, unit in enumerate(units):
+            if k and k < len(unit["values"]):
+                strongest = np.sort(np.argsort(-np.abs(unit["values"]), kind="stable")[:k])
+                unit |= {name: unit[name][strongest] for name in ("values", "vectors", "groups")}
+            result = Form(unit, whole["units"][i], whole, drawn[i])
+            result._again = lambda n, name=unit["name"]: _named(
+                self.read(out, form=form, layer=layer, via=via, k=k, show=show, near=n, refine=refine, data=data), name
+            )
+            forms.append(result)
+        return forms[0] if one and len(forms) == 1 else Forms(forms, whole, drawn)
+
+    def scan(self, *, layer: int | None = None, form: str = "auto", progress: bool | None = None) -> Table:
+        """Every token of a language model as a direction, the most concentrated spectra first."""
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
+            fields = {"run": self.path, "data": self._data_name, "layer": layer, "form": form, "out": scratch}
+            about = json.loads(_core.scan(fields, talk))
+        return Table(about["tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
+
+    def explain(
+        self,
+        index: int | None = None,
+        *,
+        image: Any = None,
+        split: str = "test",
+        classes: str | None = None,
+        form: str = "auto",
+        top: int = 4,
+        refine: bool = False,
+        as_is: bool = False,
+        data: Any = None,
+        progress: bool | None = None,
+    ) -> Explanation:
+        """Why an image model decides as it does on one input: number `index` of its data, or an image of one's own.
+
+        `image` is a PNG file or an array [height, width], bytes or floats from 0 to 1.
+        """
+        fields, images = self._source(data)
+        fields |= {"index": index, "split": split, "classes": classes, "form": form, "top": top, "refine": refine}
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            if image is not None:
+                if isinstance(image, (str, os.PathLike)):
+                    fields |= {"image": os.fspath(image), "as_is": as_is}
+                else:
+                    fields |= {"image": _png(image, Path(scratch, "image.png")), "as_is": True}
+            with Talk(progress) as talk:
+                text, verdict, trust, shown, figure, pixels = _core.explain(fields, images, talk)
+        drawn = None if figure is None else Figure(*figure)
+        return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))
+
+    def ablate(
+        self,
+        out: Any = None,
+        *,
+        vectors: Iterable[int] | None = None,
+        top: int | None = None,
+        scale: float = 0.0,
+        form: str = "auto",
+        layer: int | None = None,
+        via: str = "1",
+        save: StrPath | None = None,
+        data: Any = None,
+        progress: bool | None = None,
+    ) -> Ablation:
+        """The model without some eigenvectors of a direction: `vectors=[0, 1]` are the two strongest."""
+        fields, images = self._source(data)
+        fields |= {"form": form, "layer": layer, "via": via, "top": top, "scale": scale}
+        fields["save"] = None if save is None else os.fspath(save)
+        if vectors is not None:
+            fields["remove"] = ",".join(str(int(v) + 1) for v in vectors)
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            _direction(fields, out, self.kind, scratch)
+            with Talk(progress) as talk:
+                return Ablation(json.loads(_core.ablate(fields, images, talk)))
+
+    def attack(
+        self,
+        unit: Any = "all",
+        *,
+        form: str = "auto",
+        terms: int = 3,
+        images: int = 2000,
+        strengths: Iterable[float] | None = None,
+        seed: int = 0,
+        data: Any = None,
+        progress: bool | None = None,
+    ) -> Attack:
+        """Masks made from eigenvectors that change what an image model decides, with their controls."""
+        fields, held = self._source(data)
+        fields |= {"unit": str(unit), "form": form, "terms": terms, "images": images, "seed": seed}
+        fields["strengths"] = None if strengths is None else [float(s) for s in strengths]
+        with Talk(progress) as talk:
+            text, masks, height, width = _core.attack(fields, held, talk)
+        masks = np.asarray(masks)
+        if height * width == masks.shape[-1] and height:
+            masks = masks.reshape(*masks.shape[:-1], height, width)
+        return Attack(json.loads(text), masks)
+
+    def page(
+        self,
+        other: Any = None,
+        *,
+        out: StrPath | None = None,
+        images: int = 1000,
+        vectors: int = 8,
+        limit: int = 5_000_000,
+        refine: bool = False,
+        data: Any = None,
+        progress: bool | None = None,
+    ) -> Page:
+        """The explorer of the run, or of two beside each other: one HTML file, which a notebook shows in a frame."""
+        fields, held = self._source(data)
+        keep = None
+        if out is None:
+            keep = tempfile.TemporaryDirectory(prefix="glint-")
+            out = Path(keep.name, "explorer.html")
+        fields |= {"out": os.fspath(out), "images": images, "vectors": vectors, "limit": limit, "refine": refine}
+        if other is not None:
+            fields["other"] = other.path if isinstance(other, Run) else os.fspath(other)
+        with Talk(progress) as talk:
+            about = json.loads(_core.page(fields, held, talk))
+        return Page(about, os.fspath(out), keep)
+
+    def export(self, *, npy: StrPath | None = None, hf: StrPath | None = None, force: bool = False) -> Result:
+        """Arrays for other programs (`npy`), or a folder that PyTorch users expect (`hf`)."""
+        fields, held = self._source(None)
+        fields |= {"force": force}
+        fields |= {k: os.fspath(v) for k, v in (("npy", npy), ("hf", hf)) if v is not None}
+        with Talk(False) as talk:
+            return Result(json.loads(_core.export(fields, held, talk)), "export")
+
+    def readability(self, *, form: str = "auto", token: str = "", progress: bool | None = None) -> Result:
+        """How readable the weights are, in a few numbers."""
+        with Talk(progress) as talk:
+            about = json.loads(
+                _core.readability(
+                    {"runs": [self.path], "form": form, "token": token, "data": self._data_name, "data_dir": self._data_dir},
+                    talk,
+                )
+            )
+        return Result(about["runs"][0], f"readability of {self.path}")
+
+    def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
+        """The run and its data as requests have them."""
+        fields: dict[str, Any] = {"run": self.path, "data_dir": self._data_dir}
+        if isinstance(data, Data):
+            return fields, data._core
+        if data is not None:
+            return fields | {"data": _data_word(data)}, None
+        return fields | {"data": self._data_name}, self._set
+
+    def __repr__(self) -> str:
+        return f"<glint Run {self.path}: {self.about['text']}, trained on {self.about['trained_on']}>"
+
+    def _repr_html_(self) -> str:
+        last = self.metrics.rows[-1] if len(self.metrics) else {}
+        keys = ("epoch", "step", "train_loss", "test_loss", "test_accuracy")
+        rows = [{"": self.about["text"], "trained on": self.about["trained_on"], **{k: last[k] for k in keys if k in last}}]
+        return Table(rows, f"run {self.path}")._repr_html_()
+
+
+class Runs(Sequence[Run]):
+    """Several runs, one per seed."""
+
+    def __init__(self, runs: list[Run], about: dict[str, Any]) -> None:
+        self._runs, self.about = runs, about
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._runs[index]
+
+    def __len__(self) -> int:
+        return len(self._runs)
+
+    def table(self) -> Table:
+        """A row per run."""
+        return Table(self.about["runs"], "runs")
+
+    def frame(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return self.table().frame()
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self.table()._repr_html_()
+
+
+def _named(forms: Any, name: str) -> Form:
+    if isinstance(forms, Form):
+        return forms
+    found: Form = forms[name]
+    return found
+
+
+def _data_word(data: Any) -> str:
+    if isinstance(data, Tokens):
+        return data.folder
+    if isinstance(data, (str, os.PathLike)):
+        return os.fspath(data)
+    raise UsageError(
+        f"data that are {type(data).__name__}", "data=", "a name, a folder, glint.Images, glint.Vectors or glint.Tokens"
+    )
+
+
+def _direction(fields: dict[str, Any], out: Any, kind: str, scratch: str) -> bool:
+    """Puts a direction into a request; True when it is a single one."""
+    if out is None:
+        return False
+    if isinstance(out, (int, np.integer)) and not isinstance(out, bool):
+        out = str(int(out))
+    if isinstance(out, str):
+        if kind == "image":
+            fields["unit"] = out
+            return "," not in out and ".." not in out and out != "all"
+        signs = " - " in out or " + " in out
+        fields["direction" if signs else "token"] = out
+        return "," not in out
+    try:
+        vector = np.asarray(out, dtype=np.float64)
+    except (TypeError, ValueError, RuntimeError) as e:
+        raise UsageError(f"cannot read the direction: {e}", "out=", "a class, a token or a vector") from e
+    if vector.ndim != 1:
+        raise UsageError(f"a direction with {vector.ndim} axes", "out=", "a vector of the layer's output")
+    path = os.path.join(scratch, "direction.npy")
+    np.save(path, vector.astype(np.float32))
+    fields["hidden"] = path
+    return True
+
+
+def _png(image: Any, path: Path) -> str:
+    """Writes an array as a grey PNG file."""
+    try:
+        array = np.asarray(image)
+    except (TypeError, ValueError, RuntimeError) as e:
+        raise UsageError(f"cannot read the image: {e}", "image=", "a PNG file or an array [height, width]") from e
+    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biuf" or array.size > 10**7:
+        raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", "[height, width] of numbers")
+    if array.dtype.kind == "f":
+        array = np.round(np.clip(np.nan_to_num(array), 0, 1) * 255)
+    grey = np.clip(array, 0, 255).astype(np.uint8)
+
+    def chunk(kind: bytes, body: bytes) -> bytes:
+        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
+
+    rows = b"".join(b"\0" + row.tobytes() for row in grey)
+    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
+    path.write_bytes(
+        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
+    )
+    return os.fspath(path)
+
+

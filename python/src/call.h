@@ -1,0 +1,69 @@
+// How long work runs. The work is done on a thread of its own; the Python thread that called waits without
+// the GIL, looks for Ctrl-C every 50 ms, and is the only one that runs Python: what the work has to tell goes
+// to it and comes back. So callbacks run where the caller is, and no thread of glint ever needs the GIL.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <type_traits>
+
+#include "engines.h"
+
+namespace glint::python {
+
+namespace nb = nanobind;
+
+class Call : public Listener {
+ public:
+  // `talk` is a glint._talk.Talk, or None.
+  Call(nb::handle talk, const std::string& precision = "f32");
+  ~Call() override;
+
+  const Engine& engine() const { return lease_.engine(); }
+  nb::handle talk() const { return talk_; }
+
+  // work() on another thread. What it throws is thrown here, unless Python raised meanwhile: Ctrl-C or a
+  // callback. Then the work is asked to stop, and that is raised when it has.
+  template <class Work>
+  auto run(const Work& work) {
+    using Result = std::invoke_result_t<Work>;
+    if constexpr (std::is_void_v<Result>) {
+      run_thread([&] { work(); });
+    } else {
+      std::optional<Result> result;
+      run_thread([&] { result.emplace(work()); });
+      return std::move(*result);
+    }
+  }
+
+  // From the thread of the work: `job` runs on the Python thread, with the GIL; returns when it has. Nothing
+  // happens after Python raised.
+  void on_python(const std::function<void()>& job);
+
+  void note(const std::string& text) override;
+  void progress(const ProgressReport& report) override;
+  bool should_stop() override { return stop_; }
+
+ private:
+  void run_thread(const std::function<void()>& work);
+  void serve(std::unique_lock<std::mutex>& lock);
+
+  EngineLease lease_;
+  nb::object talk_;
+  std::mutex mutex_;
+  std::condition_variable wake_, served_;
+  std::deque<const std::function<void()>*> jobs_;
+  bool finished_ = false;
+  std::atomic<bool> stop_ = false;
+  std::exception_ptr failed_, raised_;
+};
+
+}  // namespace glint::python

@@ -1,0 +1,140 @@
+// One layer from arrays: glint.GLU.
+#include "glint/lab/layer.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "call.h"
+#include "errors.h"
+#include "fields.h"
+#include "glint/report/spectrum_figure.h"
+#include "json_text.h"
+
+namespace glint::python {
+namespace {
+
+// Arrays that stay alive as long as the views of them.
+class LayerHolder {
+ public:
+  explicit LayerHolder(nb::dict values) : fields_(values) {
+    layer_.left = floats("L", 2), layer_.right = floats("R", 2);
+    layer_.projection = floats("P", 2);
+    layer_.bias_left = numbers("bias_left"), layer_.bias_right = numbers("bias_right");
+    layer_.norm_weights = numbers("norm_weights");
+    fields_.flag("norm", layer_.norm);
+    fields_.real("eps", layer_.norm_eps);
+    const nb::object gate = fields_.object("gate");
+    if (!nb::isinstance<Gate>(gate)) refuse("gate", "not a gate", "glint.gate(...)");
+    layer_.gate = nb::cast<Gate>(gate);
+  }
+  const LayerArrays& layer() const { return layer_; }
+  ConstMatrixView<float> floats(const char* name, size_t axes) { return matrix<float>(name, axes); }
+  ConstMatrixView<double> doubles(const char* name) { return matrix<double>(name, 2); }
+  const Fields& fields() const { return fields_; }
+  std::vector<double> reals(const char* name) {
+    const ConstMatrixView<double> m = matrix<double>(name, 1);
+    return m.rows() == 0 ? std::vector<double>() : std::vector<double>(m.row(0).begin(), m.row(0).end());
+  }
+
+ private:
+  template <class T>
+  ConstMatrixView<T> matrix(const char* name, size_t axes) {
+    const nb::object value = fields_.object(name);
+    if (value.is_none()) return {};
+    AnyArray array;
+    if (!nb::try_cast<AnyArray>(value, array) || array.ndim() != axes || !holds<T>(array))
+      refuse(name, "not an array of " + std::to_string(axes) + " axes",
+             sizeof(T) == 4 ? "float32" : "float64");
+    const Rows rows = rows_of(array);
+    if (!rows.good) refuse(name, "its elements do not lie side by side", "rows of neighbours");
+    kept_.push_back(array);
+    return view_of<T>(array, rows);
+  }
+  std::span<const float> numbers(const char* name) {
+    const ConstMatrixView<float> m = floats(name, 1);
+    return m.empty() ? std::span<const float>() : m.row(0);
+  }
+
+  Fields fields_;
+  LayerArrays layer_;
+  std::vector<AnyArray> kept_;
+};
+
+nb::dict line_dict(GateLine&& line) {
+  nb::dict out;
+  out["gain"] = to_numpy(std::move(line.gain));
+  out["shift"] = to_numpy(std::move(line.shift));
+  out["slope"] = to_numpy(std::move(line.slope));
+  out["power"] = line.power;
+  out["size"] = line.size;
+  return out;
+}
+
+nb::tuple read_arrays(nb::dict values, nb::handle talk) {
+  LayerHolder held(values);
+  LayerReadRequest request;
+  request.directions = held.doubles("out");
+  request.inputs = held.floats("inputs", 2);
+  held.fields().texts("names", request.names);
+  held.fields().text("form", request.form);
+  held.fields().count("k", request.strongest);
+  Call call(talk);
+  LayerReading result = call.run([&] { return read_layer(call.engine(), held.layer(), request); });
+  std::string text = json_text(to_json(result));
+  nb::list units, figures;
+  for (size_t u = 0; u < result.units.size(); u++) {
+    UnitForm& unit = result.units[u];
+    Figure figure = spectrum_figure({.title = result.names[u] + ": " + result.form + " form",
+                                     .values = unit.spectrum.values,
+                                     .groups = unit.spectrum.groups,
+                                     .size = {},
+                                     .positive = {},
+                                     .negative = {}});
+    figures.append(nb::make_tuple("spectrum", std::move(figure.svg), std::move(figure.csv)));
+    nb::dict d;
+    d["name"] = result.names[u];
+    d["constant"] = unit.constant;
+    d["values"] = to_numpy(std::move(unit.spectrum.values));
+    d["vectors"] = to_numpy(std::move(unit.spectrum.vectors));
+    d["groups"] = to_numpy(std::move(unit.spectrum.groups));
+    d["linear"] = to_numpy(std::move(unit.linear));
+    units.append(d);
+  }
+  return nb::make_tuple(std::move(text), units, figures, line_dict(std::move(result.line)));
+}
+
+nb::object layer_outputs_of(nb::dict values, nb::handle talk) {
+  LayerHolder held(values);
+  const ConstMatrixView<float> inputs = held.floats("inputs", 2);
+  Call call(talk);
+  return to_numpy(call.run([&] { return layer_values(call.engine(), held.layer(), inputs); }));
+}
+
+nb::object form_outputs_of(nb::dict values, nb::handle talk) {
+  LayerHolder held(values);
+  const ConstMatrixView<float> inputs = held.floats("inputs", 2);
+  const ConstMatrixView<double> directions = held.doubles("out");
+  GateLine line;
+  line.gain = held.reals("gain"), line.shift = held.reals("shift"), line.slope = held.reals("slope");
+  held.fields().real("power", line.power);
+  held.fields().real("size", line.size);
+  const size_t h = held.layer().left.rows();
+  if (line.gain.size() != h || (!line.shift.empty() && line.shift.size() != h) ||
+      (!line.slope.empty() && line.slope.size() != h))
+    refuse("line", "another number of units", std::to_string(h));
+  Call call(talk);
+  return to_numpy(
+      call.run([&] { return form_values(call.engine(), held.layer(), directions, line, inputs); }));
+}
+
+}  // namespace
+
+void bind_layer(nb::module_& m) {
+  m.def("read_layer", &read_arrays, nb::arg("fields"), nb::arg("talk").none());
+  m.def("layer_values", &layer_outputs_of, nb::arg("fields"), nb::arg("talk").none());
+  m.def("form_values", &form_outputs_of, nb::arg("fields"), nb::arg("talk").none());
+}
+
+}  // namespace glint::python

@@ -1,0 +1,240 @@
+// Reading, explaining, ablating, attacking and comparing runs.
+#include "glint/lab/read.h"
+
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "call.h"
+#include "data.h"
+#include "fields.h"
+#include "glint/lab/ablate.h"
+#include "glint/lab/attack.h"
+#include "glint/lab/compare.h"
+#include "glint/lab/explain.h"
+#include "json_text.h"
+
+namespace glint::python {
+namespace {
+
+RunSource source_of(const Fields& fields, nb::handle data) {
+  RunSource source;
+  fields.text("run", source.run);
+  fields.text("data", source.data);
+  fields.text("data_dir", source.data_dir);
+  fields.flag("refine", source.refine);
+  source.images = images_of(data);
+  return source;
+}
+
+nb::tuple figure_tuple(const std::string& name, Figure figure) {
+  return nb::make_tuple(name, std::move(figure.svg), std::move(figure.csv));
+}
+
+// Pictures [n, h, w], or [n, inputs] where the samples are no pictures.
+nb::object picture_array(const std::vector<const std::vector<double>*>& rows, const PictureSize& size) {
+  const size_t count = rows.size(), width = count ? rows[0]->size() : 0;
+  const bool pictures = !size.empty() && size.height * size.width == width;
+  NewArray<double> out =
+      new_array<double>(pictures || width == 0 ? std::vector<size_t>{count, size.height, size.width}
+                                               : std::vector<size_t>{count, width});
+  for (size_t i = 0; i < count; i++)
+    if (rows[i]->size() == width) std::copy(rows[i]->begin(), rows[i]->end(), out.data + i * width);
+  return out.array;
+}
+
+nb::object shown_pictures(const std::vector<ShownVector>& side, const PictureSize& size) {
+  std::vector<const std::vector<double>*> rows;
+  for (const ShownVector& v : side)
+    if (!v.pixels.empty()) rows.push_back(&v.pixels);
+  return picture_array(rows, size);
+}
+
+nb::dict direction_dict(ReadDirection& d, const PictureSize& size) {
+  nb::dict out;
+  out["name"] = d.name;
+  out["constant"] = d.form.constant;
+  out["positive"] = shown_pictures(d.positive, size);
+  out["negative"] = shown_pictures(d.negative, size);
+  out["linear_picture"] = d.linear_pixels.empty() ? nb::none() : picture_array({&d.linear_pixels}, size)[0];
+  out["values"] = to_numpy(std::move(d.form.spectrum.values));
+  out["vectors"] = to_numpy(std::move(d.form.spectrum.vectors));
+  out["groups"] = to_numpy(std::move(d.form.spectrum.groups));
+  out["linear"] = to_numpy(std::move(d.form.linear));
+  return out;
+}
+
+nb::tuple read_run(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  ReadRequest request;
+  const RunSource source = source_of(fields, data);
+  request.run = source.run, request.data = source.data, request.data_dir = source.data_dir;
+  request.refine = source.refine, request.images = source.images;
+  fields.count("layer", request.layer);
+  fields.text("form", request.form);
+  fields.text("unit", request.unit);
+  fields.text("via", request.via);
+  fields.text("token", request.token);
+  fields.text("direction", request.direction);
+  fields.text("hidden", request.hidden);
+  fields.count("top", request.top);
+  fields.count("show", request.show);
+  fields.count("near", request.near);
+  fields.text("out", request.out);
+  request.spectra = request.figures = !request.out.empty();
+  Call call(talk);
+  ReadResult result = call.run([&] { return read(call.engine(), request); });
+  std::string text = json_text(to_json(result));
+  nb::list figures, directions;
+  for (NamedFigure& f : read_figures(result)) figures.append(figure_tuple(f.name, std::move(f.figure)));
+  for (ReadDirection& d : result.directions) directions.append(direction_dict(d, result.size));
+  return nb::make_tuple(std::move(text), directions, figures);
+}
+
+std::string scan_run(nb::dict values, nb::handle talk) {
+  const Fields fields(values);
+  ScanRequest request;
+  fields.text("run", request.run);
+  fields.text("data", request.data);
+  fields.count("layer", request.layer);
+  fields.text("form", request.form);
+  fields.text("out", request.out);
+  Call call(talk);
+  return json_text(to_json(call.run([&] { return scan(call.engine(), request); })));
+}
+
+nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
+  nb::dict out;
+  out["name"] = c.name;
+  out["logit"] = c.logit;
+  out["positive"] = c.positive;
+  out["negative"] = c.negative;
+  out["linear"] = c.linear;
+  out["beside"] = c.beside;
+  out["rest"] = c.rest;
+  nb::list terms;
+  std::vector<const std::vector<double>*> pictures;
+  for (const auto* side : {&c.forward, &c.against})
+    for (const ExplainedTerm& t : *side) {
+      nb::dict term;
+      term["side"] = side == &c.forward ? "for" : "against";
+      term["rank"] = t.rank;
+      term["eigenvalue"] = t.eigenvalue;
+      term["projection"] = t.projection;
+      term["contribution"] = t.contribution;
+      terms.append(term);
+      pictures.push_back(&t.pixels);
+    }
+  out["terms"] = terms;
+  out["pictures"] = picture_array(pictures, size);
+  return out;
+}
+
+nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  ExplainRequest request;
+  const RunSource source = source_of(fields, data);
+  request.run = source.run, request.data = source.data, request.data_dir = source.data_dir;
+  request.refine = source.refine, request.images = source.images;
+  fields.count("index", request.index);
+  fields.text("image", request.image);
+  fields.text("split", request.split);
+  fields.text("classes", request.classes);
+  fields.text("form", request.form);
+  fields.count("top", request.top);
+  fields.flag("as_is", request.as_is);
+  fields.text("out", request.out);
+  request.figure = !request.out.empty();
+  Call call(talk);
+  ExplainResult result = call.run([&] { return explain(call.engine(), request); });
+  nb::list classes;
+  for (const ExplainedClass& c : result.shown) classes.append(explained_dict(c, result.size));
+  nb::object figure = nb::none();
+  if (!result.size.empty()) {
+    Figure drawn = explain_figure(explanation_figure(result));
+    figure = figure_tuple("explain", std::move(drawn));
+  }
+  std::string text = json_text(to_json(result));
+  return nb::make_tuple(std::move(text), verdict_text(result), trust_text(result), classes, figure,
+                        to_numpy(std::move(result.pixels)));
+}
+
+std::string ablate_run(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  AblationRequest request;
+  request.reading = source_of(fields, data);
+  fields.count("layer", request.layer);
+  fields.text("form", request.form);
+  fields.text("unit", request.unit);
+  fields.text("via", request.via);
+  fields.text("token", request.token);
+  fields.text("direction", request.direction);
+  fields.text("hidden", request.hidden);
+  fields.text("remove", request.remove);
+  fields.count("top", request.top);
+  fields.real("scale", request.scale);
+  fields.text("save", request.save);
+  Call call(talk);
+  return json_text(to_json(call.run([&] { return ablate(call.engine(), request); })));
+}
+
+nb::tuple attack_run(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  AttackRequest request;
+  request.reading = source_of(fields, data);
+  fields.text("unit", request.unit);
+  fields.text("form", request.form);
+  fields.count("terms", request.terms);
+  fields.count("images", request.images);
+  fields.reals("strengths", request.strengths);
+  fields.count("seed", request.seed);
+  fields.text("out", request.out);
+  request.figures = !request.out.empty();
+  Call call(talk);
+  const Attack result = call.run([&] { return attack(call.engine(), request); });
+  const size_t units = result.results.size(), goals = std::size(kGoals), kinds = std::size(kMaskKinds);
+  const size_t width = units ? result.results[0][0].masks[0].size() : 0;
+  NewArray<float> masks = new_array<float>({units, goals, kinds, width});
+  for (size_t u = 0; u < units; u++)
+    for (size_t g = 0; g < goals; g++)
+      for (size_t k = 0; k < kinds; k++)
+        std::copy_n(result.results[u][g].masks[k].begin(), width,
+                    masks.data + ((u * goals + g) * kinds + k) * width);
+  return nb::make_tuple(json_text(to_json(result)), masks.array, result.height, result.width);
+}
+
+nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  CompareRequest request;
+  fields.texts("runs", request.runs);
+  fields.text("control", request.control);
+  fields.text("unit", request.unit);
+  fields.text("form", request.form);
+  fields.text("space", request.space);
+  fields.text("data", request.data);
+  fields.text("data_dir", request.data_dir);
+  fields.count("top", request.top);
+  fields.text("out", request.out);
+  request.figures = !request.out.empty();
+  request.images = images_of(data);
+  Call call(talk);
+  Comparison result = call.run([&] { return compare(call.engine(), request); });
+  std::string text = json_text(to_json(result));
+  nb::list matrices;
+  for (Matrix<double>& m : result.matrices) matrices.append(to_numpy(std::move(m)));
+  return nb::make_tuple(std::move(text), matrices, result.unit_names);
+}
+
+}  // namespace
+
+void bind_read(nb::module_& m) {
+  m.def("read", &read_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  m.def("scan", &scan_run, nb::arg("fields"), nb::arg("talk").none());
+  m.def("explain", &explain_input, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  m.def("ablate", &ablate_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  m.def("attack", &attack_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  m.def("compare", &compare_models, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+}
+
+}  // namespace glint::python

@@ -1,0 +1,215 @@
+"""Readings: forms of runs and of layers from arrays, explanations, and how they display."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import glint
+
+
+def test_a_class_read(run):
+    form = run.read("3", form="scaled")
+    assert form.name.startswith("3") and form.form == "scaled"
+    assert form.values.shape == (32,) and form.vectors.shape == (32, 32)
+    assert np.all(np.diff(form.values) <= 0)
+    # Rows are orthonormal to the rounding of the solver: 32 products of doubles.
+    np.testing.assert_allclose(form.vectors @ form.vectors.T, np.eye(32), atol=1e-12)
+    assert form.pictures.shape == (8, 28, 28)
+    assert form.fidelity["r2"] > 0 and form.fidelity["form"]["agreement"] > 0
+    assert set(form.controls) == {"linear", "untrained"}
+    assert form.energy()[-1] == pytest.approx(1) and form.rank["entropy"] > 1
+    values, vectors = form.top(3)
+    assert abs(values[0]) >= abs(values[1]) >= abs(values[2]) and vectors.shape == (3, 32)
+
+
+def test_all_classes_and_differences(run):
+    forms = run.read()
+    assert len(forms) == 10 and forms["3"].name.startswith("3")
+    assert {row["form"] for row in forms.fidelity} >= {"weights", "scaled", "calibrated", "control: linear map"}
+    assert "features-scaled" in forms.figures and "<svg" in forms._repr_html_()
+    assert len(forms.table()) == 10
+    difference = run.read("3-5", form="weights")
+    q = run.read("all", form="weights")
+
+    def matrix(form):
+        return form.vectors.T * form.values @ form.vectors
+
+    # Q of a difference is the difference of the Qs: the same sums in double.
+    np.testing.assert_allclose(matrix(difference), matrix(q["3"]) - matrix(q["5"]), atol=1e-10)
+
+
+def test_bilinear_weights_are_the_model(other):
+    forms = other.read(form="weights")
+    assert forms.json["fidelity"]["weights"]["agreement"] == 1
+    assert forms.json["fidelity"]["weights"]["r2"] == pytest.approx(1, abs=1e-9)
+
+
+def test_a_vector_and_lower_layers(run):
+    head = run.weights["head.weight"][3]
+    by_vector = run.read(head, form="weights")
+    # The vector goes through a float32 file: it is float32 already.
+    np.testing.assert_allclose(by_vector.values, run.read("3", form="weights").values, atol=1e-9)
+
+
+def test_figures_can_be_kept(run, tmp_path):
+    form = run.read("3")
+    assert "<svg" in form._repr_html_() and "R²" in form._repr_html_()
+    assert form.save(tmp_path / "f.svg").read_text().startswith("<svg")
+    png = form.save(tmp_path / "f.png")
+    assert png.read_bytes()[:8] == b"\x89PNG\r\n\x1a\n"
+    columns = form.data
+    np.testing.assert_allclose(columns["eigenvalue"], form.values, rtol=1e-5)
+    with pytest.raises(glint.UsageError):
+        form.save(tmp_path / "f.gif")
+    assert glint.gates.figure()._repr_svg_().startswith("<svg")
+
+
+def test_explanations_add_up(run):
+    ex = run.explain(7)
+    assert "<svg" in ex._repr_html_() and ex.trust in repr(ex)
+    for account in ex.accounts:
+        parts = sum(account[k] for k in ("positive", "negative", "linear", "beside", "rest"))
+        assert parts == pytest.approx(account["logit"], abs=1e-6)
+    assert {t["side"] for t in ex.terms} <= {"for", "against"}
+    test, _ = glint.data.load("glyphs").test
+    own = run.explain(image=test[7])
+    assert own["logits"] == pytest.approx(ex["logits"], abs=1e-6)
+    assert len(next(iter(own.pictures.values()))) <= 8
+    with pytest.raises(glint.UsageError):
+        run.explain()
+    with pytest.raises(glint.UsageError):
+        run.explain(image=np.zeros((0, 3)))
+    with pytest.raises(glint.UsageError):
+        run.explain(10**9)
+
+
+def test_ablation_changes_what_it_says(run, tmp_path):
+    result = run.ablate("3", vectors=[0, 1], save=tmp_path / "without")
+    assert [r["rank"] for r in result["all"]["removed"]] == [1, 2]
+    changed = glint.load(tmp_path / "without")
+    assert changed.evaluate()["loss"] == pytest.approx(result["all"]["after"]["loss"], rel=1e-6)
+    assert result.table()[0]["what"] == "all"
+
+
+def test_tokens_of_a_language_model(tales):
+    form = tales.read("happy")
+    near = form.near(3)
+    assert len(near) and all(len(row["along"].split()) == 3 for row in near)
+    assert all(len(row["along"].split()) == 12 for row in form.near(12))
+    assert "<table>" in form._repr_html_()
+    assert tales.read("happy - sad", k=4).values.shape == (4,)
+    assert len(tales.read("happy,sad")) == 2
+    scan = tales.scan()
+    assert len(scan) > 100 and "participation_rank" in scan.columns
+
+
+# Layers from arrays.
+
+
+def arrays(seed, d=9, h=14, o=4):
+    rng = np.random.default_rng(seed)
+    return [rng.normal(size=s).astype(np.float32) for s in ((h, d), (h, d), (o, h))]
+
+
+def reference(L, R, P, u, gain):
+    q = (P.astype(float).T @ u) * gain
+    m = L.astype(float).T @ (q[:, None] * R.astype(float))
+    return (m + m.T) / 2
+
+
+@pytest.mark.parametrize("gate, gain", [("identity", 1.0), ("sqs", 1.0), ("silu", 0.5), ("relu", 0.5)])
+def test_weights_form_is_its_definition(gate, gain):
+    L, R, P = arrays(1)
+    u = np.random.default_rng(2).normal(size=4)
+    form = glint.GLU(L, R, P, gate=gate).read(out=u)
+    q = reference(L, R, P, u, gain)
+    # Both sum the same 14 products in double.
+    np.testing.assert_allclose(form.vectors.T * form.values @ form.vectors, q, atol=1e-11)
+    assert form.form == "weights" and form.fidelity == {}
+
+
+def test_identity_is_exact_on_inputs_and_the_layer_is_its_formula():
+    L, R, P = arrays(3)
+    x = np.random.default_rng(4).normal(size=(50, 9)).astype(np.float32)
+    b, c = np.random.default_rng(5).normal(size=(2, 14)).astype(np.float32)
+    layer = glint.GLU(L, R, P, gate="identity", bias=(b, c))
+    expected = ((x @ L.T + b) * (x @ R.T + c)) @ P.T
+    np.testing.assert_allclose(layer(x), expected, rtol=1e-4, atol=1e-3)
+    form = layer.read(out=[1, 0, 0, 0], inputs=x)
+    assert form.fidelity["r2"] == pytest.approx(1, abs=1e-9)
+    assert form.vectors.shape == (10, 10)  # the last entry belongs to the bias
+    np.testing.assert_allclose(form(x), layer(x)[:, 0], rtol=1e-4, atol=1e-3)
+
+
+def test_a_norm_is_folded():
+    L, R, P = arrays(6)
+    g = np.random.default_rng(7).uniform(0.5, 2, 9).astype(np.float32)
+    x = np.random.default_rng(8).normal(size=(30, 9)).astype(np.float32)
+    layer = glint.GLU(L, R, P, gate="silu", norm=g, eps=1e-6)
+    normed = x / np.sqrt((x.astype(float) ** 2).mean(axis=1, keepdims=True) + 1e-6) * g
+    plain = glint.GLU(L, R, P, gate="silu")
+    np.testing.assert_allclose(layer(x), plain(normed), rtol=1e-4, atol=1e-4)
+    forms = layer.read(inputs=x, form="scaled", k=3)
+    assert len(forms) == 4 and forms[0].values.shape == (3,) and forms.controls["linear"]
+    with pytest.raises(glint.UsageError):  # without a norm SiLU has no scaled form
+        plain.read(inputs=x, form="scaled")
+
+
+def test_wide_layers_need_k_and_find_the_strongest():
+    rng = np.random.default_rng(9)
+    L, R = rng.normal(size=(2, 8, 1100)).astype(np.float32)
+    layer = glint.GLU(L, R, gate="identity")
+    u = rng.normal(size=8)
+    with pytest.raises(glint.UsageError, match="1100"):
+        layer.read(out=u)
+    form = layer.read(out=u, k=5)
+    q = np.linalg.eigvalsh(reference(L, R, np.eye(8, dtype=np.float32), u, 1.0))
+    strongest = np.sort(q[np.argsort(-np.abs(q))[:5]])[::-1]
+    np.testing.assert_allclose(form.values, strongest, rtol=1e-6)
+
+
+def test_no_copy_of_float32_weights():
+    L, R, P = arrays(10)
+    stacked = np.concatenate([L, R])
+    layer = glint.GLU(stacked[:14], stacked[14:], P)
+    assert np.shares_memory(layer.L, stacked) and np.shares_memory(layer.R, stacked)
+    assert np.shares_memory(layer.P, P)
+
+
+@pytest.mark.parametrize(
+    "call",
+    [
+        lambda L, R, P: glint.GLU(L, R[:3], P).read(out=np.ones(4)),
+        lambda L, R, P: glint.GLU(L, R, P[:, :3]).read(out=np.ones(4)),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(5)),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones((0, 4))),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.ones((5, 3))),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.ones((1, 9))),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), form="scaled"),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), form="nonsense"),
+        lambda L, R, P: glint.GLU(L, R, P, bias=np.ones(3)).read(out=np.ones(4)),
+        lambda L, R, P: glint.GLU(L, R, P, norm=np.ones(3)).read(out=np.ones(4)),
+        lambda L, R, P: glint.GLU(None, R, P),
+        lambda L, R, P: glint.GLU(L, R, P, gate="nonsense"),
+        lambda L, R, P: glint.GLU(L, R, P)(np.ones((2, 3))),
+        lambda L, R, P: glint.GLU(np.ones((0, 9)), np.ones((0, 9))).read(),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), k=-1),
+        lambda L, R, P: glint.GLU(L, R, P).read(out="3"),
+    ],
+)
+def test_layers_that_do_not_fit_are_refused(call):
+    with pytest.raises(glint.UsageError):
+        call(*arrays(11))
+
+
+def test_numbers_that_are_none_are_refused():
+    L, R, P = arrays(12)
+    L[0, 0] = np.inf
+    with pytest.raises(ArithmeticError):
+        glint.GLU(L, R, P).read(out=np.ones(4))
+    L, R, P = arrays(12)
+    with pytest.raises(glint.NumericError):
+        glint.GLU(L, R, P).read(out=np.array([1, np.nan, 0, 0]))
+    with pytest.raises(glint.NumericError):
+        glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.full((4, 9), np.inf))

@@ -1,0 +1,67 @@
+"""Ctrl-C: training saves and KeyboardInterrupt comes; the run goes on."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+
+import glint
+
+CHILD = """
+import sys, glint
+def step(row):
+    if row["step"] == 3:
+        print("training", flush=True)
+try:
+    glint.train("quick", epochs=100000, d_model=32, out=sys.argv[1], progress=False, on_step=step)
+except KeyboardInterrupt:
+    print("stopped", flush=True)
+    sys.exit(5)
+"""
+
+
+def test_ctrl_c_saves_and_the_run_goes_on(tmp_path):
+    out = tmp_path / "run"
+    child = subprocess.Popen([sys.executable, "-c", CHILD, str(out)], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline().strip() == "training"
+    child.send_signal(signal.SIGINT)
+    # 100000 epochs would take hours: that it ends at all is the test; the limit only guards against hangs.
+    rest, _ = child.communicate(timeout=600)
+    assert rest.strip() == "stopped" and child.returncode == 5
+    (row,) = glint.runs(tmp_path)
+    assert row["state"] == "stopped" and row["step"] >= 3
+
+    seen = []
+
+    def stop(step):
+        seen.append(step["step"])
+        raise KeyboardInterrupt
+
+    try:
+        glint.train("quick", epochs=100000, d_model=32, out=out, progress=False, on_step=stop)
+    except KeyboardInterrupt:
+        pass
+    assert seen == [row["step"] + 1]  # it went on from where it was saved
+
+
+def test_reading_can_be_stopped():
+    code = """
+import sys, numpy as np, glint, threading, os, signal
+rng = np.random.default_rng(0)
+L, R = rng.normal(size=(2, 512, 1000)).astype(np.float32)
+layer = glint.GLU(L, R, gate="identity")
+print("reading", flush=True)
+try:
+    for _ in range(10000):
+        layer.read(k=4, progress=False)
+except KeyboardInterrupt:
+    sys.exit(5)
+"""
+    child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
+    assert child.stdout is not None
+    assert child.stdout.readline().strip() == "reading"
+    child.send_signal(signal.SIGINT)
+    child.communicate(timeout=600)
+    assert child.returncode == 5
