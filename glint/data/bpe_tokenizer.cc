@@ -85,7 +85,7 @@ std::vector<Stretch> stretches_at_digits(std::string_view text) {
   std::vector<Stretch> out;
   size_t plain = 0;
   for (size_t i = 0, n = 0; i < text.size(); i += n) {
-    if (character_class(character_at(text, i, n)) != CharacterClass::number) continue;
+    if (!is_number(character_class(character_at(text, i, n)))) continue;
     if (i > plain) out.push_back({plain, i, false});
     out.push_back({i, i + n, true});
     plain = i + n;
@@ -102,11 +102,6 @@ std::vector<Stretch> stretches_of_words(std::string_view text, SplitPattern patt
     i = end;
   }
   return out;
-}
-
-bool is_word_character(char32_t c) {
-  const CharacterClass k = character_class(c);
-  return c == '_' || k != CharacterClass::other;
 }
 
 }  // namespace

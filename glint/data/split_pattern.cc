@@ -47,7 +47,7 @@ struct Character {
   size_t end = 0;  // the byte behind it
   bool there = false;
   bool letter() const { return there && is_letter(kind); }
-  bool number() const { return there && kind == Class::number; }
+  bool number() const { return there && is_number(kind); }
   bool space() const { return there && is_white_space(c); }
   bool line_end() const { return there && (c == '\r' || c == '\n'); }
   bool upper() const { return there && (is_letter(kind) || kind == Class::mark) && kind != Class::lower; }

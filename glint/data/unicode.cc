@@ -92,6 +92,17 @@ bool is_white_space(char32_t c) {
          c == 0x3000;
 }
 
+bool is_word_character(char32_t c) {
+  const CharacterClass k = character_class(c);
+  if (is_letter(k) || k == CharacterClass::mark || k == CharacterClass::number) return true;
+  if (c == '_' || c == 0x203F || c == 0x2040 || c == 0x2054 || c == 0xFE33 || c == 0xFE34 || c == 0xFF3F ||
+      (c >= 0xFE4D && c <= 0xFE4F))
+    return true;                                // connectors
+  if (c == 0x200C || c == 0x200D) return true;  // joiners
+  return (c >= 0x24B6 && c <= 0x24E9) ||        // letters in circles and squares
+         (c >= 0x1F130 && c <= 0x1F149) || (c >= 0x1F150 && c <= 0x1F169) || (c >= 0x1F170 && c <= 0x1F189);
+}
+
 char32_t character_at(std::string_view text, size_t at, size_t& length) {
   const auto byte = [&](size_t i) { return static_cast<unsigned char>(text[at + i]); };
   if (byte(0) < 0x80) {

@@ -8,14 +8,29 @@
 
 namespace glint {
 
-// As in a regular expression: \p{Lu}, \p{Ll}, \p{Lt}, \p{Lm}, \p{Lo}, \p{M}, \p{N}.
-enum class CharacterClass : uint8_t { other, upper, lower, title, modifier, other_letter, mark, number };
+// As in a regular expression: \p{Lu}, \p{Ll}, \p{Lt}, \p{Lm}, \p{Lo}, \p{M}, \p{N}; the last in two parts,
+// \p{Nd} with \p{Nl}, and \p{No}.
+enum class CharacterClass : uint8_t {
+  other,
+  upper,
+  lower,
+  title,
+  modifier,
+  other_letter,
+  mark,
+  number,
+  other_number
+};
 
 CharacterClass character_class(char32_t c);
 inline bool is_letter(CharacterClass k) {
   return k >= CharacterClass::upper && k <= CharacterClass::other_letter;
 }
-bool is_white_space(char32_t c);  // \s
+inline bool is_number(CharacterClass k) {
+  return k == CharacterClass::number || k == CharacterClass::other_number;
+}
+bool is_white_space(char32_t c);     // \s
+bool is_word_character(char32_t c);  // \w
 
 // The character at `at`, which must be below text.size(), and its length. A byte that begins no well-formed
 // sequence is a character of its own: U+FFFD, length 1.
