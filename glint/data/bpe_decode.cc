@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 
 #include "glint/data/bpe_tokenizer.h"
 #include "glint/data/piece_model.h"
@@ -9,20 +8,6 @@
 
 namespace glint {
 namespace {
-
-int hex_digit(char c) {
-  return c >= '0' && c <= '9'   ? c - '0'
-         : c >= 'A' && c <= 'F' ? c - 'A' + 10
-         : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                                : -1;
-}
-
-// "<0x0A>" is a byte; -1 for anything else.
-int named_byte(std::string_view piece) {
-  if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return -1;
-  const int high = hex_digit(piece[3]), low = hex_digit(piece[4]);
-  return high < 0 || low < 0 ? -1 : 16 * high + low;
-}
 
 using Pieces = std::vector<std::string>;
 
@@ -58,11 +43,6 @@ std::string stripped(const std::string& piece, const DecoderStep& step) {
   return std::string(rest);
 }
 
-void replace_all(std::string& text, std::string_view from, std::string_view to) {
-  for (size_t at = 0; !from.empty() && (at = text.find(from, at)) != text.npos; at += to.size())
-    text.replace(at, from.size(), to);
-}
-
 Pieces decode_step(Pieces pieces, const DecoderStep& step) {
   switch (step.kind) {
     case DecoderStep::Kind::byte_level: {
@@ -71,7 +51,7 @@ Pieces decode_step(Pieces pieces, const DecoderStep& step) {
       return {lossy_utf8(all)};
     }
     case DecoderStep::Kind::replace:
-      for (std::string& piece : pieces) replace_all(piece, step.from, step.to);
+      for (std::string& piece : pieces) piece = replaced(piece, step.from, step.to);
       return pieces;
     case DecoderStep::Kind::byte_fallback:
       return join_named_bytes(pieces);
@@ -85,7 +65,7 @@ Pieces decode_step(Pieces pieces, const DecoderStep& step) {
       return pieces;
     case DecoderStep::Kind::metaspace:
       for (size_t i = 0; i < pieces.size(); i++)
-        replace_all(pieces[i], step.from, i == 0 && !step.keeps_first_space ? "" : " ");
+        pieces[i] = replaced(pieces[i], step.from, i == 0 && !step.keeps_first_space ? "" : " ");
       return pieces;
   }
   return pieces;
@@ -112,9 +92,7 @@ std::string BpeTokenizer::piece(TokenId id) const {
   for (size_t i = 0; i < bytes.size();) {
     const size_t n = utf8_length(std::string_view(bytes).substr(i));
     if (n == 0) {
-      char name[8];
-      std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned char>(bytes[i]));
-      shown += name;
+      shown += byte_name(static_cast<unsigned char>(bytes[i]));
     } else if (bytes[i] == ' ') {
       shown += kPieceSpace;
     } else {
@@ -127,8 +105,7 @@ std::string BpeTokenizer::piece(TokenId id) const {
 
 std::optional<TokenId> BpeTokenizer::find(std::string_view spelled) const {
   if (byte_level_) {
-    std::string bytes(spelled);
-    replace_all(bytes, kPieceSpace, " ");
+    std::string bytes = replaced(spelled, kPieceSpace, " ");
     if (const int byte = named_byte(spelled); byte >= 0) bytes = static_cast<char>(byte);
     if (const auto id = id_of(byte_letters(bytes))) return id;
   } else if (const auto id = id_of(spelled)) {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 #include <map>
-#include <numeric>
 #include <tuple>
 
 #include "glint/data/piece_model.h"
@@ -14,17 +12,6 @@ namespace glint {
 namespace {
 
 constexpr size_t kRememberedWords = size_t{1} << 16, kRememberedWordBytes = 64;
-
-std::string replaced(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  for (size_t i = 0;;) {
-    const size_t at = from.empty() ? text.npos : text.find(from, i);
-    out.append(text.substr(i, at == text.npos ? text.npos : at - i));
-    if (at == text.npos) return out;
-    out.append(to);
-    i = at + from.size();
-  }
-}
 
 // A stretch of the text, and whether it is what was cut at.
 struct Stretch {
@@ -108,26 +95,21 @@ std::vector<Stretch> stretches_of_words(std::string_view text, SplitPattern patt
 
 BpeTokenizer::BpeTokenizer(BpeParts parts) : parts_(std::move(parts)) {
   const size_t vocabulary = parts_.pieces.size();
+  std::vector<TokenId> ids;
   for (size_t id = 0; id < vocabulary; id++)
-    if (!parts_.pieces[id].empty()) by_text_.push_back(static_cast<TokenId>(id));
+    if (!parts_.pieces[id].empty()) ids.push_back(static_cast<TokenId>(id));
   for (const AddedToken& token : parts_.added) {
     if (token.id >= parts_.pieces.size()) parts_.pieces.resize(token.id + 1);
     if (parts_.pieces[token.id].empty()) parts_.pieces[token.id] = token.content;
   }
-  const auto& pieces = parts_.pieces;
-  std::sort(by_text_.begin(), by_text_.end(),
-            [&](TokenId a, TokenId b) { return std::tie(pieces[a], a) < std::tie(pieces[b], b); });
+  index_ = PieceIndex(parts_.pieces, std::move(ids));
   std::sort(parts_.merges.begin(), parts_.merges.end(), [](const BpeMerge& a, const BpeMerge& b) {
     return std::tie(a.left, a.right, b.rank) < std::tie(b.left, b.right, a.rank);  // the last rank first
   });
-  special_.resize(pieces.size());
+  special_.resize(parts_.pieces.size());
   for (const AddedToken& token : parts_.added)
     if (token.special) special_[token.id] = true;
-  for (unsigned b = 0; b < 256; b++) {
-    char name[8];
-    std::snprintf(name, sizeof name, "<0x%02X>", b);
-    byte_ids_[b] = id_of(name);
-  }
+  for (unsigned b = 0; b < 256; b++) byte_ids_[b] = id_of(byte_name(static_cast<unsigned char>(b)));
   for (char32_t c = 0; c < short_ids_.size(); c++) {
     std::string text;
     append_utf8(text, c);
@@ -144,10 +126,7 @@ BpeTokenizer::BpeTokenizer(BpeParts parts) : parts_(std::move(parts)) {
 }
 
 std::optional<TokenId> BpeTokenizer::id_of(std::string_view piece) const {
-  const auto at = std::lower_bound(by_text_.begin(), by_text_.end(), piece,
-                                   [&](TokenId id, std::string_view p) { return parts_.pieces[id] < p; });
-  if (at == by_text_.end() || parts_.pieces[*at] != piece) return std::nullopt;
-  return *at;
+  return index_.find(parts_.pieces, piece);
 }
 
 BpeTokenizer::Matcher BpeTokenizer::matcher(bool normalized) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "glint/data/pair_merges.h"
+#include "glint/data/pieces.h"
 #include "glint/data/split_pattern.h"
 #include "glint/data/tokenizer_model.h"
 
@@ -99,7 +100,7 @@ class BpeTokenizer : public TokenizerModel {
   std::optional<TokenId> character_id(char32_t c, std::string_view text) const;
 
   BpeParts parts_;
-  std::vector<TokenId> by_text_;  // ids of the vocabulary, without added tokens, in the order of their pieces
+  PieceIndex index_;                                     // of the vocabulary, without added tokens
   std::array<std::optional<TokenId>, 0x180> short_ids_;  // of single characters, up to the letters for bytes
   std::vector<bool> special_;
   bool byte_level_ = false;

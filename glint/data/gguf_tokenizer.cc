@@ -1,6 +1,7 @@
 // The tokenizer inside a GGUF file: lists of pieces, scores, types and merges in the metadata. The kind
 // `llama` is a SentencePiece BPE model, `gpt2` a byte-level one whose way of cutting words has a name.
 #include <cmath>
+#include <numeric>
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
@@ -139,13 +140,11 @@ class GgufTokenizerReader {
     return model;
   }
   unsigned char byte_of(std::string_view piece) const {
-    for (unsigned b = 0; b < 256; b++) {
-      constexpr const char* kDigits = "0123456789ABCDEF";
-      const char name[] = {'<', '0', 'x', kDigits[b >> 4], kDigits[b & 15], '>'};
-      if (piece == std::string_view(name, sizeof name)) return static_cast<unsigned char>(b);
-    }
-    refuse_list("tokenizer.ggml.tokens", "has a piece " + show(piece) + " of the type byte",
-                "<0x00> to <0xFF>");
+    const int byte = named_byte(piece);
+    if (byte < 0)
+      refuse_list("tokenizer.ggml.tokens", "has a piece " + show(piece) + " of the type byte",
+                  "<0x00> to <0xFF>");
+    return static_cast<unsigned char>(byte);
   }
 
   std::shared_ptr<TokenizerModel> merges() {
@@ -198,16 +197,10 @@ class GgufTokenizerReader {
     }
   }
   void add_merges(BpeParts& parts) const {
-    std::vector<TokenId> by_text(parts.pieces.size());
-    for (size_t i = 0; i < by_text.size(); i++) by_text[i] = static_cast<TokenId>(i);
-    std::sort(by_text.begin(), by_text.end(),
-              [&](TokenId a, TokenId b) { return parts.pieces[a] < parts.pieces[b]; });
-    const auto id_of = [&](std::string_view piece) -> std::optional<TokenId> {
-      const auto at = std::lower_bound(by_text.begin(), by_text.end(), piece,
-                                       [&](TokenId id, std::string_view p) { return parts.pieces[id] < p; });
-      if (at == by_text.end() || parts.pieces[*at] != piece) return std::nullopt;
-      return *at;
-    };
+    std::vector<TokenId> ids(parts.pieces.size());
+    std::iota(ids.begin(), ids.end(), TokenId{0});
+    const PieceIndex index(parts.pieces, std::move(ids));
+    const auto id_of = [&](std::string_view piece) { return index.find(parts.pieces, piece); };
     const StoredArray& texts = list("tokenizer.ggml.merges", StoredArray::Kind::text);
     if (texts.size() > kMaxVocab)
       refuse_list("tokenizer.ggml.merges", "has " + std::to_string(texts.size()) + " entries",

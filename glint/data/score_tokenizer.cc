@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cassert>
-#include <cstdio>
 
 #include "glint/data/pair_merges.h"
 #include "glint/data/piece_model.h"
@@ -14,38 +13,20 @@ namespace {
 
 constexpr TokenId kNoPiece = UINT32_MAX;
 
-std::string with_spaces(std::string_view text, std::string_view from, std::string_view to) {
-  std::string out;
-  for (size_t i = 0; i < text.size();) {
-    if (text.substr(i, from.size()) == from) {
-      out += to;
-      i += from.size();
-    } else {
-      out += text[i++];
-    }
-  }
-  return out;
-}
-
 }  // namespace
 
 ScoreTokenizer::ScoreTokenizer(ScoreParts parts) : parts_(std::move(parts)) {
   using Type = ScoreParts::Type;
   const auto& pieces = parts_.pieces;
+  std::vector<TokenId> ids;
   for (size_t id = 0; id < pieces.size(); id++) {
     const Type type = parts_.types[id];
     if (type == Type::user) user_lengths_.push_back(pieces[id].size());
     if (pieces[id].empty() || (type != Type::normal && type != Type::user)) continue;
-    by_text_.push_back(static_cast<TokenId>(id));
+    ids.push_back(static_cast<TokenId>(id));
     longest_ = std::max(longest_, pieces[id].size());
   }
-  // Of equal texts the later id comes first, and only it stays.
-  std::sort(by_text_.begin(), by_text_.end(), [&](TokenId a, TokenId b) {
-    return std::pair(std::string_view(pieces[a]), b) < std::pair(std::string_view(pieces[b]), a);
-  });
-  by_text_.erase(std::unique(by_text_.begin(), by_text_.end(),
-                             [&](TokenId a, TokenId b) { return pieces[a] == pieces[b]; }),
-                 by_text_.end());
+  index_ = PieceIndex(pieces, std::move(ids));
   std::sort(user_lengths_.rbegin(), user_lengths_.rend());
   user_lengths_.erase(std::unique(user_lengths_.begin(), user_lengths_.end()), user_lengths_.end());
   byte_fallback =
@@ -53,10 +34,13 @@ ScoreTokenizer::ScoreTokenizer(ScoreParts parts) : parts_(std::move(parts)) {
 }
 
 std::optional<TokenId> ScoreTokenizer::id_of(std::string_view piece) const {
-  const auto at = std::lower_bound(by_text_.begin(), by_text_.end(), piece,
-                                   [&](TokenId id, std::string_view p) { return parts_.pieces[id] < p; });
-  if (at == by_text_.end() || parts_.pieces[*at] != piece) return std::nullopt;
-  return *at;
+  return index_.find(parts_.pieces, piece);
+}
+
+int ScoreTokenizer::byte_of(TokenId id) const {
+  if (parts_.types[id] != ScoreParts::Type::byte) return -1;
+  const auto at = std::find(parts_.bytes.begin(), parts_.bytes.end(), std::optional<TokenId>(id));
+  return at == parts_.bytes.end() ? -1 : static_cast<int>(at - parts_.bytes.begin());
 }
 
 size_t ScoreTokenizer::user_piece(std::string_view text, TokenId& id) const {
@@ -73,17 +57,12 @@ size_t ScoreTokenizer::user_piece(std::string_view text, TokenId& id) const {
 
 std::string ScoreTokenizer::piece(TokenId id) const {
   assert(id < size());
-  const std::string& stored = parts_.pieces[id];
-  if (parts_.types[id] == ScoreParts::Type::byte && stored.size() == 1) {
-    char name[8];
-    std::snprintf(name, sizeof name, "<0x%02X>", static_cast<unsigned char>(stored[0]));
-    return name;
-  }
-  return with_spaces(stored, parts_.space, kPieceSpace);
+  if (const int byte = byte_of(id); byte >= 0) return byte_name(static_cast<unsigned char>(byte));
+  return replaced(parts_.pieces[id], parts_.space, kPieceSpace);
 }
 
 std::optional<TokenId> ScoreTokenizer::find(std::string_view spelled) const {
-  if (const auto id = id_of(with_spaces(spelled, kPieceSpace, parts_.space))) return id;
+  if (const auto id = id_of(replaced(spelled, kPieceSpace, parts_.space))) return id;
   for (TokenId id = 0; id < size(); id++)
     if (parts_.types[id] != ScoreParts::Type::normal && piece(id) == spelled) return id;
   return std::nullopt;
@@ -92,7 +71,7 @@ std::optional<TokenId> ScoreTokenizer::find(std::string_view spelled) const {
 void ScoreTokenizer::encode(std::string_view text, std::vector<TokenId>& ids) const {
   if (text.empty()) return;
   std::string all = parts_.space_first ? parts_.space : "";
-  all += parts_.space == " " ? std::string(text) : with_spaces(text, " ", parts_.space);
+  all += parts_.space == " " ? std::string(text) : replaced(text, " ", parts_.space);
   std::vector<MergeSymbol> symbols;
   for (size_t i = 0; i < all.size();) {
     const std::string_view rest = std::string_view(all).substr(i);
@@ -145,11 +124,9 @@ std::string ScoreTokenizer::decode(std::span<const TokenId> ids) const {
     assert(id < size());
     const std::string& stored = parts_.pieces[id];
     switch (parts_.types[id]) {
-      case ScoreParts::Type::byte: {
-        const auto at = std::find(parts_.bytes.begin(), parts_.bytes.end(), std::optional<TokenId>(id));
-        if (at != parts_.bytes.end()) bytes += static_cast<char>(at - parts_.bytes.begin());
+      case ScoreParts::Type::byte:
+        if (const int byte = byte_of(id); byte >= 0) bytes += static_cast<char>(byte);
         break;
-      }
       case ScoreParts::Type::control:
         flush();
         break;
@@ -164,7 +141,7 @@ std::string ScoreTokenizer::decode(std::span<const TokenId> ids) const {
           shown.remove_prefix(parts_.space.size());
           first_space = false;
         }
-        text += with_spaces(shown, parts_.space, " ");
+        text += replaced(shown, parts_.space, " ");
       }
     }
   }

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "glint/data/pieces.h"
 #include "glint/data/tokenizer_model.h"
 
 namespace glint {
@@ -37,10 +38,11 @@ class ScoreTokenizer : public TokenizerModel {
 
  private:
   std::optional<TokenId> id_of(std::string_view piece) const;
+  int byte_of(TokenId id) const;                                // -1 when it stands for none
   size_t user_piece(std::string_view text, TokenId& id) const;  // the longest one that begins it; 0: none
 
   ScoreParts parts_;
-  std::vector<TokenId> by_text_;  // sorted; of equal texts the later id alone
+  PieceIndex index_;  // of equal texts the later id alone
   size_t longest_ = 0;
   std::vector<size_t> user_lengths_;  // of pieces of type user, longest first
 };

@@ -1,23 +1,23 @@
 // tokenizer.bin of llama2.c: i32 longest piece, then for every piece f32 score, i32 length, bytes. The number
 // of pieces is the model's: the file ends with the last one. Spaces are spaces. Ids 0, 1, 2 are the unknown
-// piece, the beginning and the end; ids 3 to 258 are the bytes 0 to 255. An old dialect has the bytes raw, so
-// that some of them have the text of a piece further on: the later id is meant.
+// piece, the beginning and the end; ids 3 to 258 are the bytes 0 to 255. An old dialect has for each byte the
+// character of that number, so that most of them have the text of a piece further on: the later id is meant.
 #include <cmath>
-#include <cstdio>
 #include <cstring>
 
 #include "glint/base/refuse.h"
 #include "glint/data/score_tokenizer.h"
+#include "glint/data/unicode.h"
 
 namespace glint {
 namespace {
 
 constexpr size_t kByteIds = 3, kFirstPiece = kByteIds + 256, kMaxBinPiece = 65535;
 
-bool is_byte_piece(const std::string& piece, unsigned byte) {
-  char name[8];
-  std::snprintf(name, sizeof name, "<0x%02X>", byte);
-  return piece == name || (piece.size() == 1 && static_cast<unsigned char>(piece[0]) == byte);
+bool is_byte_piece(const std::string& piece, unsigned char byte) {
+  std::string character;
+  append_utf8(character, byte);
+  return piece == byte_name(byte) || piece == character;
 }
 
 }  // namespace
@@ -54,7 +54,7 @@ std::shared_ptr<TokenizerModel> parse_tokenizer_bin(std::string_view file, const
     parts.scores.push_back(score);
     at += static_cast<size_t>(length);
     if (id >= kByteIds && id < kFirstPiece &&
-        !is_byte_piece(parts.pieces[id], static_cast<unsigned>(id - kByteIds)))
+        !is_byte_piece(parts.pieces[id], static_cast<unsigned char>(id - kByteIds)))
       refuse(where, begin,
              "piece " + std::to_string(id) + " is not that of byte " + std::to_string(id - kByteIds),
              "bytes in the order of a tokenizer of the Llama family");

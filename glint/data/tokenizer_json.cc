@@ -206,21 +206,15 @@ class TokenizerJsonReader {
   }
 
   void index_pieces() {
+    std::vector<TokenId> ids;
     for (size_t id = 0; id < parts.pieces.size(); id++)
-      if (!parts.pieces[id].empty()) by_text_.push_back(static_cast<TokenId>(id));
-    std::sort(by_text_.begin(), by_text_.end(),
-              [&](TokenId a, TokenId b) { return parts.pieces[a] < parts.pieces[b]; });
-    for (size_t i = 1; i < by_text_.size(); i++)
-      if (parts.pieces[by_text_[i - 1]] == parts.pieces[by_text_[i]])
-        refuse_json(where_, "the piece " + show(parts.pieces[by_text_[i]]) + " is there twice",
-                    "each piece once");
+      if (!parts.pieces[id].empty()) ids.push_back(static_cast<TokenId>(id));
+    index_ = PieceIndex(parts.pieces, std::move(ids));
+    if (index_.twin())
+      refuse_json(where_, "the piece " + show(parts.pieces[*index_.twin()]) + " is there twice",
+                  "each piece once");
   }
-  std::optional<TokenId> id_of(std::string_view piece) const {
-    const auto at = std::lower_bound(by_text_.begin(), by_text_.end(), piece,
-                                     [&](TokenId id, std::string_view p) { return parts.pieces[id] < p; });
-    if (at == by_text_.end() || parts.pieces[*at] != piece) return std::nullopt;
-    return *at;
-  }
+  std::optional<TokenId> id_of(std::string_view piece) const { return index_.find(parts.pieces, piece); }
 
   // "a b" or ["a", "b"].
   void read_merge(JsonCursor& cursor) {
@@ -259,7 +253,7 @@ class TokenizerJsonReader {
   const std::string& where_;
   Slice model_;
   Json normalizer_, splits_, processor_, decoder_;
-  std::vector<TokenId> by_text_;
+  PieceIndex index_;
 };
 
 // The id of "eos_token": "</s>" or {"content": "</s>"}; none when the key or the piece is not there.

@@ -185,6 +185,20 @@ TEST(TokenizerFormats, TheTokenizerOfAModel) {
   EXPECT_TRUE(Tokenizer::of_model(open_weights(shared + "stories260K.bin")).empty());
 }
 
+// The real file of the old dialect, where scripts/fetch-data put it.
+TEST(TokenizerFormats, TheOldDialectOfARealFile) {
+  const char* home = std::getenv("HOME");
+  const std::string path = std::string(home ? home : "") + "/.local/share/glint/stories15m/tokenizer.bin";
+  if (!exists(path)) GTEST_SKIP() << "no " << path;
+  const Tokenizer t = Tokenizer::read(path);
+  EXPECT_EQ(t.size(), 32000u);
+  EXPECT_EQ(t.encode("Once upon a time"), (std::vector<TokenId>{9038, 2501, 263, 931}));
+  const std::vector<TokenId> line = t.encode("1\n\u00e9");
+  EXPECT_EQ(line, (std::vector<TokenId>{29871, 29896, 13, 29948}));  // not 3 + 0xE9: the later id
+  EXPECT_EQ(t.decode(line), "1\n\u00e9");
+  EXPECT_EQ(t.piece(13), "<0x0A>");
+}
+
 std::string complaint_about(std::string file) {
   try {
     Tokenizer::parse(std::move(file), "t");

@@ -94,7 +94,7 @@ def llama2c(version, group=2, own_head=False):
 
 def tokenizer_bin(old):
     pieces = [b"<unk>", b"\n<s>\n", b"\n</s>\n"]
-    pieces += [bytes([b]) if old else b"<0x%02X>" % b for b in range(256)] + [b"a", b" ", b" a", b"aa", b" time"]
+    pieces += [chr(b).encode() if old else b"<0x%02X>" % b for b in range(256)] + [b"a", b" ", b" a", b"aa", b" time"]
     return struct.pack("<i", 8) + b"".join(struct.pack("<fi", -i, len(p)) + p for i, p in enumerate(pieces))
 
 

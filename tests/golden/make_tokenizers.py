@@ -193,7 +193,7 @@ def tokenizer_bin(model, old):
     for i in range(sp.get_piece_size()):
         piece = {sp.bos_id(): "\n<s>\n", sp.eos_id(): "\n</s>\n"}.get(i, sp.id_to_piece(i)).replace(SPACE, " ").encode()
         if old and sp.is_byte(i):
-            piece = bytes([int(sp.id_to_piece(i)[3:5], 16)])
+            piece = chr(int(sp.id_to_piece(i)[3:5], 16)).encode()  # from 0x80 on two bytes
         entries.append((sp.get_score(i), piece))
     data = struct.pack("<i", max(len(p) for _, p in entries))
     return data + b"".join(struct.pack("<fi", s, len(p)) + p for s, p in entries)
