@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen peers-check performance format asan tsan fuzz install clean program python
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -93,6 +93,25 @@ python: ## build the Python package; build/venv/bin/python can import it
 	@$(MAKE) --no-print-directory build/release/build.ninja
 	@scripts/step build/build-python.log "build the Python package" cmake --build --preset release --target glint_python -j $(JOBS)
 	@build/venv/bin/python -c 'import glint; print("build/venv/bin/python: import glint,", glint.__version__)'
+
+wheel: ## a wheel with the program inside, in build/dist; needs PyPI
+	@scripts/setup build
+	@scripts/setup-python --need
+	@build/venv/bin/python -m pip install --quiet --disable-pip-version-check build
+	@scripts/step build/wheel.log "build the wheel" build/venv/bin/python -m build --wheel --outdir build/dist .
+	@ls build/dist
+
+test-python-full: ## the Python tests with torch, transformers, notebooks, types and the wheel; needs PyPI
+	@$(MAKE) --no-print-directory python wheel
+	@scripts/setup-python --full
+	@scripts/step build/test-python-full.log "run all Python tests" build/venv-full/bin/python -m pytest -p no:cacheprovider tests/python
+	@tail -n 1 build/test-python-full.log
+	@$(MAKE) --no-print-directory test-notebooks
+
+test-notebooks: ## run examples/notebooks; needs PyPI
+	@$(MAKE) --no-print-directory python
+	@scripts/setup-python --full
+	@scripts/step build/test-notebooks.log "run the notebooks" build/venv-full/bin/python examples/notebooks/make_notebooks.py --check
 
 asan: ## the tests under the address and undefined-behaviour sanitizers
 	@scripts/setup build test

@@ -212,13 +212,22 @@ void bind_gates(nb::module_& m) {
       .def(
           "__call__",
           [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, false); },
-          nb::arg("x").none(), nb::arg("out") = nb::none())
+          nb::arg("x").none(), nb::arg("out") = nb::none(),
+          nb::sig("def __call__(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
+          "The gate of every element; `out` is an array for the result.")
       .def(
           "grad", [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, true); },
-          nb::arg("x").none(), nb::arg("out") = nb::none())
-      .def("glu", &glu, nb::arg("l").none(), nb::arg("r").none(), nb::arg("out") = nb::none())
+          nb::arg("x").none(), nb::arg("out") = nb::none(),
+          nb::sig("def grad(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
+          "The slope of the gate at every element.")
+      .def("glu", &glu, nb::arg("l").none(), nb::arg("r").none(), nb::arg("out") = nb::none(),
+           nb::sig("def glu(self, l: typing.Any, r: typing.Any, out: typing.Any = None) -> typing.Any"),
+           "gate(l) * r in one pass.")
       .def("glu_backward", &glu_backward, nb::arg("l").none(), nb::arg("r").none(), nb::arg("dy").none(),
-           nb::arg("dl") = nb::none(), nb::arg("dr") = nb::none())
+           nb::arg("dl") = nb::none(), nb::arg("dr") = nb::none(),
+           nb::sig("def glu_backward(self, l: typing.Any, r: typing.Any, dy: typing.Any, dl: typing.Any = "
+                   "None, dr: typing.Any = None) -> tuple[typing.Any, typing.Any]"),
+           "The gradients of l and r: dy * r * grad(l), and dy * gate(l).")
       .def_prop_ro("name", [](const Gate& g) { return gate_info(g.kind).text.name; })
       .def_prop_ro("title", [](const Gate& g) { return gate_info(g.kind).text.title; })
       .def_prop_ro("formula", [](const Gate& g) { return gate_info(g.kind).text.value; })

@@ -176,3 +176,30 @@ def test_several_python_threads_at_once():
 def test_display_and_equality_of_options():
     assert repr(glint.gate("sqs", lam=0.25)) == "glint.gate('sqs', c=0.01, lam=0.25, p=1)"
     assert repr(glint.gate("swiglu")) == "glint.gate('silu')"
+
+
+class Foreign:
+    """An array of another library: all that is known of it is DLPack."""
+
+    def __init__(self, array):
+        self.array = array
+
+    def __dlpack__(self, **options):
+        return self.array.__dlpack__(**options)
+
+    def __dlpack_device__(self):
+        return self.array.__dlpack_device__()
+
+
+def test_arrays_of_other_libraries_are_read_and_written_where_they_lie():
+    gate = glint.gate("relu")
+    x = np.arange(-4, 4, dtype=np.float32)
+    np.testing.assert_array_equal(gate(Foreign(x)), np.maximum(x, 0))
+    out = np.zeros_like(x)
+    holder = Foreign(out)
+    assert gate(Foreign(x), out=holder) is holder
+    np.testing.assert_array_equal(out, np.maximum(x, 0))  # its own memory was written to
+    layer = glint.GLU(Foreign(np.eye(3, dtype=np.float32)), np.eye(3, dtype=np.float32))
+    assert layer.L.shape == (3, 3)
+    weights = np.eye(3, dtype=np.float32)
+    assert np.shares_memory(glint.GLU(Foreign(weights), weights).L, weights)
