@@ -19,6 +19,7 @@ function termCard(drawing) {
   const button = h("button", { type: "button", class: "take", onclick: () => drawing.toggle(rank) }, canvas,
     h("span", { class: "sign", "aria-hidden": "true" }));
   const element = h("div", { class: "term" }, button, h("span", { class: "bar", "aria-hidden": "true" }, fill), value, lambda);
+  /** @type {string | Float64Array} what is on the canvas */
   let drawn = "";
   return {
     element, canvas,
@@ -28,9 +29,11 @@ function termCard(drawing) {
       if (!t) return;
       const { context, model, form, chosen } = drawing;
       rank = t.rank;
-      const key = `${form.name} ${chosen} ${t.rank}`;
+      // Eigenvectors of the image's own size have pictures of their own, where the page can make them.
+      const own = form.slope !== undefined && model.readsPixels;
+      const key = own ? t.vector : `${form.name} ${chosen} ${t.rank}`;
       if (drawn !== key) {
-        paintSigned(canvas, model.picture(form, chosen, t.rank) ?? [], model.height, model.width);
+        paintSigned(canvas, (own ? model.inPixels(form, t.vector) : model.picture(form, chosen, t.rank)) ?? [], model.height, model.width);
         drawn = key;
       }
       element.classList.toggle("gone", t.removed);
@@ -105,10 +108,11 @@ function removedLine(drawing) {
 /** @param {Drawing} drawing */
 function explanation({ model, form }) {
   if (!model.readsPixels) {
-    return `Layer ${model.config.layers} does not read pixels. A picture shows the strongest pattern of the layers below that drives the eigenvector; the contributions are those of the eigenvector itself.`;
+    return `Layer ${model.config.layers} does not read pixels. A picture shows the strongest pattern of the layers below that drives the eigenvector; the contributions are those of the eigenvector itself.` +
+      (form.slope ? " In this reading eigenvectors depend on ‖x‖, the size of the layer's input: λ and contributions are those of this image, the pictures those of the usual size." : "");
   }
   return "A picture shows what an eigenvector looks for. Its sign means nothing: the projection is squared, so a picture and its negative speak alike." +
-    (form.slope ? " In this reading λ depends on the amount of ink, ‖x‖: it is the one of this image, and the pictures are those of the usual amount." : "") +
+    (form.slope ? " In this reading eigenvectors depend a little on ‖x‖, the size of the layer's input: these are the ones of this very image." : "") +
     (model.config.norm === "rms" ? " The layer's input is normalised, so only the shape of a picture counts, not the amount of ink." : "");
 }
 
@@ -121,6 +125,7 @@ function prepareAhead(drawing) {
   let ahead = 0;
   const prepare = () => {
     const { form } = drawing;
+    if (form.slope && model.readsPixels) return; // they depend on the image
     const c = Math.floor(ahead / (2 * top));
     if (c >= model.classes) return;
     const i = ahead % (2 * top);

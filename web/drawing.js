@@ -6,11 +6,23 @@ import { formOf } from "glint/forms";
 import { wholeIn } from "glint/state";
 
 /** An eigenvector at this image. `whole` is what it contributes when nothing is removed.
- * @typedef {{rank: number, lambda: number, projection: number, contribution: number, whole: number, removed: boolean}} Term */
+ * @typedef {{rank: number, vector: Float64Array, lambda: number, projection: number, contribution: number, whole: number, removed: boolean}} Term */
 /** @typedef {{name: string, value: number, tone: string, from: number}} Step */
 
 /** What a removed eigenvector is called in the address: form, class, rank from 1. */
 const REMOVED = /^(\w+)\.(\d+)\.(\d+)$/;
+
+/** What became of eigenpairs when the size of the input changed: for each, in turn, the most alike of those left on its
+ * side of the spectrum. @param {import("./ritz.js").Pair[]} before @param {import("./ritz.js").Pair[]} after */
+function matched(before, after) {
+  const half = before.length / 2;
+  const left = [after.slice(0, half), after.slice(half)];
+  return before.map(({ vector }, i) => {
+    const side = left[i < half ? 0 : 1];
+    const likeness = side.map((pair) => Math.abs(dot(pair.vector, vector)));
+    return side.splice(argmax(likeness), 1)[0];
+  });
+}
 
 export class Drawing {
   /** @param {import("./app.js").Context} context */
@@ -26,6 +38,8 @@ export class Drawing {
     this.whole = this.pass;
     /** The class that is explained: the chosen one, or else the prediction. */
     this.chosen = 0;
+    /** A stroke is being drawn: what takes long waits for its end. */
+    this.moving = false;
   }
 
   get form() {
@@ -45,9 +59,16 @@ export class Drawing {
     return this.pixels.every((v) => v === 0);
   }
 
-  /** Runs the model on the pixels. */
-  read() {
+  /** The eigenpairs of a form for what a pass saw. @param {import("./model.js").Pass} pass
+   * @param {import("./data.js").Form} form @param {number} c */
+  pairs(pass, form, c) {
+    return this.moving ? this.model.quickPairs(pass, form, c) : this.model.pairs(pass, form, c);
+  }
+
+  /** Runs the model on the pixels. @param {boolean} [moving] */
+  read(moving = false) {
     const { model } = this;
+    this.moving = moving;
     const names = this.removed();
     this.whole = model.forward(this.pixels);
     this.pass = names.length ? model.forward(this.pixels, this.directions(names)) : this.whole;
@@ -65,16 +86,15 @@ export class Drawing {
     });
   }
 
-  /** What they span in the layer's input, as an orthonormal basis. The entry of a bias, whose input is always 1, is left
-   * out. @param {string[]} names */
+  /** What they span in the layer's input, as an orthonormal basis: eigenvectors of the whole image, not of what was left of it.
+   * The entry of a bias, whose input is always 1, is left out. @param {string[]} names */
   directions(names) {
     const { model, run } = this;
-    return model.cached(`removed ${names.join(",")}`, () => orthonormal(names.map((name) => {
+    return orthonormal(names.map((name) => {
       const [form, c, rank] = name.split(".");
       const found = /** @type {import("./data.js").Form} */ (run.forms.find((f) => f.name === form));
-      const vector = /** @type {ArrayLike<number>} */ (model.eigenvector(found, Number(c), Number(rank) - 1));
-      return Float64Array.from(vector).slice(0, model.layerWidth(model.last));
-    })), 4);
+      return this.pairs(this.whole, found, Number(c))[model.slot(Number(rank) - 1)].vector.slice(0, model.layerWidth(model.last));
+    }));
   }
 
   /** @param {number} rank of the form and class that are shown */
@@ -110,15 +130,17 @@ export class Drawing {
     const removed = this.removed();
     const input = model.formInput(this.pass);
     const wholeInput = model.formInput(this.whole);
+    const whole = this.pairs(this.whole, form, chosen);
+    const here = this.pass === this.whole ? whole : matched(whole, this.pairs(this.pass, form, chosen));
     const list = [];
-    for (let i = 0; i < Math.min(this.run.strongest, Math.floor(w / 2)); i++) {
+    for (let i = 0; i < this.run.strongest; i++) {
       const rank = sign > 0 ? i : w - 1 - i;
-      if (Math.sign(form.values.values[chosen * w + rank]) !== sign) continue;
-      const vector = /** @type {ArrayLike<number>} */ (model.eigenvector(form, chosen, rank));
-      const lambda = model.eigenvalue(this.pass, form, chosen, rank);
+      const at = model.slot(rank);
+      if (Math.sign(whole[at].value) !== sign) continue;
+      const { value: lambda, vector } = here[at];
       const projection = dot(vector, input);
-      list.push({ rank, lambda, projection, contribution: lambda * projection ** 2,
-        whole: model.eigenvalue(this.whole, form, chosen, rank) * dot(vector, wholeInput) ** 2,
+      list.push({ rank, vector, lambda, projection, contribution: lambda * projection ** 2,
+        whole: whole[at].value * dot(whole[at].vector, wholeInput) ** 2,
         removed: removed.includes(this.nameOf(rank)) });
     }
     if (this.context.state.order === "here") list.sort((a, b) => Math.abs(b.whole) - Math.abs(a.whole));

@@ -2,6 +2,7 @@
 // as quadratic forms.
 //   x_0 = E p (+ b);  x_{i+1} = gate(L u) * (R u) (+ x_i), u = norm(x_i);  logits = H x_n (+ b)
 import { gates, shrink } from "glint/gates";
+import { endPairs } from "glint/ritz";
 import { dot, eigenvectorAt, matvec, matvecTransposed, normed, strongestEigenpair } from "glint/linalg";
 
 /** @typedef {import("./data.js").Run} Run @typedef {import("./data.js").Form} Form */
@@ -24,6 +25,10 @@ export class Model {
     this.classes = run.config.classes;
     /** @type {Map<string, any>} */
     this.cache = new Map();
+    /** The eigenpairs of a scaled form that were computed last, by form and class. @type {Map<string, import("./ritz.js").Pair[]>} */
+    this.held = new Map();
+    /** By an eigenvector of one class. @type {WeakMap<Float64Array, Float64Array>} */
+    this.weights = new WeakMap();
   }
 
   /** @param {string} name */
@@ -92,13 +97,17 @@ export class Model {
     return Float64Array.from(gain.values, (a, k) => a / shrink(slope.values[k] * size, power));
   }
 
-  /** Those of this very input, whose size is its length without the 1 of biases. @param {Pass} pass @param {Form} form
-   * @returns {ArrayLike<number>} */
+  /** The size of the last layer's input: its length without the 1 of biases. @param {Pass} pass */
+  size(pass) {
+    const { u } = pass.layers[this.last];
+    return Math.sqrt(dot(u, u));
+  }
+
+  /** Those of this very input. @param {Pass} pass @param {Form} form @returns {ArrayLike<number>} */
   gainsAt(pass, form) {
     let gains = pass.gains.get(form);
     if (!gains) {
-      const { u } = pass.layers[this.last];
-      gains = this.gains(form, Math.sqrt(dot(u, u)));
+      gains = this.gains(form, this.size(pass));
       pass.gains.set(form, gains);
     }
     return gains;
@@ -148,19 +157,71 @@ export class Model {
     return sum;
   }
 
-  /** The weight v'Qv of a stored eigenvector for this input: its eigenvalue, but for a scaled form, whose Q depends
-   * on the input's size while its eigenvectors are those of the usual size. @param {Pass} pass @param {Form} form
-   * @param {number} c @param {number} rank */
-  eigenvalue(pass, form, c, rank) {
-    if (!form.slope) return form.values.values[c * this.formWidth + rank];
-    const units = this.cached(`units ${form.name} ${c} ${rank}`, () => {
+  /** The strongest eigenpairs that are in the file, those of the largest values first, then those of the smallest, as
+   * `slot` counts them. @param {Form} form @param {number} c @returns {import("./ritz.js").Pair[]} */
+  storedPairs(form, c) {
+    const { strongest } = this.run;
+    const w = this.formWidth;
+    return this.cached(`stored ${form.name} ${c}`, () => Array.from({ length: 2 * strongest }, (_, i) => {
+      const rank = i < strongest ? i : w - 2 * strongest + i;
+      const vector = /** @type {ArrayLike<number>} */ (this.eigenvector(form, c, rank));
+      return { value: form.values.values[c * w + rank], vector: Float64Array.from(vector) };
+    }));
+  }
+
+  /** Those for this very input. Only a scaled form has others than the stored ones: its Q depends on the input's size.
+   * @param {Pass} pass @param {Form} form @param {number} c */
+  pairs(pass, form, c) {
+    const stored = this.storedPairs(form, c);
+    if (!form.slope || stored.length === 0) return stored;
+    const gains = this.gainsAt(pass, form);
+    const found = this.cached(`pairs ${form.name} ${c} ${this.size(pass)}`, () =>
+      endPairs((block) => this.applied(c, gains, block), stored.map((p) => p.vector), stored.length / 2), 8);
+    this.held.set(`${form.name} ${c}`, found);
+    return found;
+  }
+
+  /** Nearly the same without delay, while the image is changing: the eigenvectors that were computed last, with v'Qv of
+   * this input in the place of λ. @param {Pass} pass @param {Form} form @param {number} c */
+  quickPairs(pass, form, c) {
+    if (!form.slope) return this.storedPairs(form, c);
+    const gains = this.gainsAt(pass, form);
+    const held = this.held.get(`${form.name} ${c}`) ?? this.storedPairs(form, c);
+    return held.map(({ vector }) => ({ vector, value: dot(this.unitWeights(c, vector), gains) }));
+  }
+
+  /** v'Qv is the sum of these, each times its gain. @param {number} c @param {Float64Array} v */
+  unitWeights(c, v) {
+    let out = this.weights.get(v);
+    if (!out) {
       const d = this.layerWidth(this.last);
-      const v = /** @type {ArrayLike<number>} */ (this.eigenvector(form, c, rank));
-      const bias = this.bias(`blocks.${this.last}`)?.map((b) => b * v[d]);
-      const z = matvec(this.weight(`blocks.${this.last}`), 2 * this.hidden, d, v, bias);
-      return Float64Array.from({ length: this.hidden }, (_, k) => this.weight("head")[c * this.hidden + k] * z[k] * z[k + this.hidden]);
+      const z = matvec(this.weight(`blocks.${this.last}`), 2 * this.hidden, d, v, this.bias(`blocks.${this.last}`)?.map((b) => b * v[d]));
+      out = Float64Array.from({ length: this.hidden }, (_, k) => this.weight("head")[c * this.hidden + k] * z[k] * z[k + this.hidden]);
+      this.weights.set(v, out);
+    }
+    return out;
+  }
+
+  /** Q v for some vectors, Q with these gains. @param {number} c @param {ArrayLike<number>} gains @param {Float64Array[]} block */
+  applied(c, gains, block) {
+    const d = this.layerWidth(this.last);
+    const h = this.hidden;
+    const weight = this.weight(`blocks.${this.last}`);
+    const bias = this.bias(`blocks.${this.last}`);
+    const head = this.weight("head");
+    return block.map((v) => {
+      const z = matvec(weight, 2 * h, d, v, bias?.map((b) => b * v[d]));
+      const turned = new Float64Array(2 * h);
+      for (let k = 0; k < h; k++) {
+        const q = 0.5 * head[c * h + k] * gains[k];
+        turned[k] = q * z[k + h];
+        turned[k + h] = q * z[k];
+      }
+      const out = new Float64Array(v.length);
+      out.set(matvecTransposed(weight, 2 * h, d, turned));
+      if (bias) out[d] = dot(bias, turned);
+      return out;
     });
-    return dot(units, this.gainsAt(pass, form));
   }
 
   /** Is the eigenvector of this rank (0: the largest value) in the file? @param {number} rank */

@@ -17,7 +17,7 @@ function make(context) {
   const drawing = new Drawing(context);
   const pad = padCard(drawing, (done) => {
     const began = performance.now();
-    respond();
+    respond(!done);
     performance.measure("glint-stroke", { start: began });
     if (done) context.set(pad.address());
   });
@@ -37,9 +37,9 @@ function make(context) {
 
   const picture = (/** @type {number} */ i) => Float32Array.from(images.pixels.values.subarray(i * inputs, (i + 1) * inputs), (v) => v / 255);
 
-  /** Everything that depends on the image or on the class. */
-  function respond() {
-    drawing.read();
+  /** Everything that depends on the image or on the class. @param {boolean} [moving] in the middle of a stroke */
+  function respond(moving = false) {
+    drawing.read(moving);
     pad.update();
     answer.update();
     terms.update();

@@ -159,21 +159,21 @@ await check("a hundred classes: sorted by probability, the chosen one pinned, wh
 });
 
 await check("eigenvectors taken away: the model itself answers without them, and they come back", async () => {
-  for (const name of ["main", "shrunk", "silu"]) {
-    const { page, trouble, close } = await open(browser, `${folder}/${name}.html`, "#image=7&form=weights&class=2");
+  for (const [name, read] of [["main", "weights"], ["main", "scaled"], ["shrunk", "scaled"], ["silu", "weights"]]) {
+    const { page, trouble, close } = await open(browser, `${folder}/${name}.html`, `#image=7&form=${read}&class=2`);
     const before = await logits(page);
     const buttons = page.locator(".side.for .take");
     await buttons.nth(0).click();
     await buttons.nth(1).click();
     const after = await logits(page);
     expect(after.some((v, c) => v !== before[c]), `${name}: the answer changes`);
-    const result = await page.evaluate(async () => {
+    const result = await page.evaluate(async (/** @type {string} */ read) => {
       // @ts-ignore names of the page's import map
       const [{ readData }, { Model }, { gates }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/gates")]);
       const data = await readData();
       const model = new Model(data.runs[0], 28, 28);
       const pixels = Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255);
-      const form = data.runs[0].forms[0];
+      const form = data.runs[0].forms.find((/** @type {any} */ f) => f.name === read);
       const pass = model.forward(pixels);
       // By hand: x less its projection on the plane of the two strongest, then the last layer and the head.
       const x = Float64Array.from(pass.layers[model.last].u);
@@ -183,7 +183,7 @@ await check("eigenvectors taken away: the model itself answers without them, and
         for (let j = 0; j < d; j++) sum += a[j] * b[j];
         return sum;
       };
-      const [v, w] = [0, 1].map((rank) => model.eigenvector(form, 2, rank));
+      const [v, w] = [0, 1].map((rank) => model.pairs(pass, form, 2)[rank].vector);
       const [vv, vw, ww, vx, wx] = [inner(v, v), inner(v, w), inner(w, w), inner(v, x), inner(w, x)];
       const [a, b] = [(vx * ww - wx * vw) / (vv * ww - vw * vw), (wx * vv - vx * vw) / (vv * ww - vw * vw)];
       for (let j = 0; j < d; j++) x[j] -= a * v[j] + b * w[j];
@@ -197,12 +197,12 @@ await check("eigenvectors taken away: the model itself answers without them, and
       const hand = Array.from({ length: model.classes }, (_, c) => y.reduce((a, v, k) => a + head[c * h + k] * v, model.bias("head")?.[c] ?? 0));
       return { hand: hand.map((v) => v.toFixed(2)), gone: [...document.querySelectorAll(".term.gone .value")].map((e) => e.textContent),
         words: document.querySelector(".ablation")?.textContent ?? "" };
-    });
+    }, read);
     const shown = after.map((t) => t.replace("−", "-"));
     const off = Math.max(...result.hand.map((v, c) => Math.abs(Number(v) - Number(shown[c]))));
     expect(off <= 0.0101, `${name}: the page says ${shown}, by hand ${result.hand}`);
     expect(result.gone.length === 2 && result.gone.every((t) => t === "removed"), `${name}: ${result.gone}`);
-    expect(/^Without 2 directions the model .* Logit of 2: .* the weights reading expects /.test(result.words), result.words);
+    expect(new RegExp(`^Without 2 directions the model .* Logit of 2: .* the ${read} reading expects `).test(result.words), result.words);
     expect(/without 2 eigenvectors; with all: /.test(await text(page, ".removed")), await text(page, ".removed"));
     const link = await hash(page);
     const { bad } = await axeFindings(page);
@@ -230,30 +230,46 @@ await check("what is explained stays when the answer changes", async () => {
 
 await check("every reading of an image is the program's to 1e-4", async () => {
   const forms = new Set();
-  let most = 0;
+  let most = 0, same = 0;
   for (const name of ["main", "gelu", "silu", "shrunk"]) {
     const { page, close } = await open(browser, `${folder}/${name}.html`);
     for (const image of [0, 7, 11]) {
       const own = await page.evaluate(async (/** @type {number} */ i) => {
         // @ts-ignore names of the page's import map
-        const [{ readData }, { Model }] = await Promise.all([import("glint/data"), import("glint/model")]);
+        const [{ readData }, { Model }, { Drawing }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/drawing")]);
         const data = await readData();
         const model = new Model(data.runs[0], 28, 28);
         const pass = model.forward(Float32Array.from(data.images.pixels.values.subarray(i * 784, (i + 1) * 784), (v) => v / 255));
-        return Object.fromEntries(model.run.forms.map((/** @type {any} */ f) => [f.name, [...model.readLogits(pass, f)]]));
+        const terms = Array.from({ length: model.classes }, (_, c) => {
+          const drawing = new Drawing({ model, state: { class: String(c) } });
+          drawing.pixels = Float32Array.from(data.images.pixels.values.subarray(i * 784, (i + 1) * 784), (v) => v / 255);
+          drawing.read();
+          return [1, -1].flatMap((sign) => drawing.side(sign)).map((t) => ({ rank: t.rank + 1, contribution: t.contribution }));
+        });
+        return { terms, ...Object.fromEntries(model.run.forms.map((/** @type {any} */ f) => [f.name, [...model.readLogits(pass, f)]])) };
       }, image);
+      const { terms } = own;
       for (const c of JSON.parse(readFileSync(`${folder}/${name}-${image}.json`, "utf8")).classes) {
         for (const form of ["weights", "scaled", "calibrated"].filter((f) => f in c)) {
           expect(form in own, `${name}: the page lacks the ${form} reading`);
           most = Math.max(most, Math.abs(own[form][c.index] - c[form].total) / Math.max(1, Math.abs(c[form].total)));
           forms.add(form);
         }
+        // The terms of the program's form, one by one: those of a scaled form are at the image's own size.
+        const [shown, size] = [terms[c.index], c.terms.reduce((/** @type {number} */ a, /** @type {any} */ t) => a + Math.abs(t.contribution), 0)];
+        for (const t of c.terms) {
+          const here = shown.find((/** @type {any} */ s) => s.rank === t.rank);
+          expect(here !== undefined, `${name}: the page lacks eigenvector ${t.rank} of class ${c.index}`);
+          most = Math.max(most, Math.abs(here.contribution - t.contribution) / size);
+          same++;
+        }
       }
     }
     await close();
   }
   expect(forms.has("weights") && forms.has("calibrated"), `only ${[...forms]} were read`);
-  expect(most <= 1e-4, `a reading differs by ${most}`);
+  expect(same > 0, "no term was compared");
+  expect(most <= 1e-4, `a reading or a term differs by ${most}`);
   return `${[...forms].join(", ")}: at most ${most.toExponential(1)}`;
 });
 
@@ -277,14 +293,17 @@ await check("gains that depend on the input's size are those of this very input"
       const plain = { ...weights, name: "plain", gain: { values: gain, shape: [model.hidden] } };
       const q = model.interaction(plain, 3), x = model.formInput(pass), w = x.length;
       const value = (/** @type {ArrayLike<number>} */ v) => Array.from(v).reduce((a, t, i) => a + t * dot(q.subarray(i * w, (i + 1) * w), v), 0);
-      const v = model.eigenvector(form, 3, w - 2);
+      const pair = model.pairs(pass, form, 3)[2 * model.run.strongest - 2];
+      const v = pair.vector;
+      const quick = model.quickPairs(pass, form, 3)[2 * model.run.strongest - 2];
       const scale = Math.abs(weights.values.values[3 * w]);
       return { s, logits: Math.max(...model.readLogits(pass, form).map((t, c) => Math.abs(t - model.readLogits(pass, plain)[c]))),
-        form: Math.abs(value(x) - model.quadraticPart(pass, form, 3)), eigenvalue: Math.abs(value(v) - model.eigenvalue(pass, form, 3, w - 2)) / scale,
+        form: Math.abs(value(x) - model.quadraticPart(pass, form, 3)), eigenvalue: Math.abs(value(v) - pair.value) / scale,
+        quick: quick.vector === v ? Math.abs(quick.value - value(v)) / scale : 1,
         same: Math.abs(model.readLogits(pass, form)[3] - model.readLogits(pass, weights)[3]) };
     });
     expect(off.s > 0 && off.same > 0.01, `${name}: the size changes the reading`);
-    expect(off.logits < 1e-9 && off.form < 1e-9 && off.eigenvalue < 1e-9, `${name}: ${JSON.stringify(off)}`);
+    expect(off.logits < 1e-9 && off.form < 1e-9 && off.eigenvalue < 1e-9 && off.quick < 1e-9, `${name}: ${JSON.stringify(off)}`);
     await close();
   }
 });

@@ -162,29 +162,42 @@ await check("the spectrum: every eigenvalue draws its eigenvector, kept terms ha
   return `residual ${result.off.toExponential(1)}`;
 });
 
-await check("contributions add up to the reading, the local one is exact", async () => {
-  for (const name of ["main", "silu"]) {
+await check("contributions add up to the reading at the image's own size, the local one is exact", async () => {
+  let sized = 0;
+  for (const name of ["main", "shrunk", "silu"]) {
     const { page, close } = await open(browser, `${folder}/${name}.html`, "#view=draw&image=7");
     const off = await page.evaluate(async () => {
       // @ts-ignore names of the page's import map
-      const [{ readData }, { Model }] = await Promise.all([import("glint/data"), import("glint/model")]);
+      const [{ readData }, { Model }, { Drawing }, { symmetricEigen }] =
+        // @ts-ignore names of the page's import map
+        await Promise.all([import("glint/data"), import("glint/model"), import("glint/drawing"), import("glint/eigen")]);
       const data = await readData();
       const model = new Model(data.runs[0], 28, 28);
       const pixels = Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255);
       const pass = model.forward(pixels);
       const x = model.formInput(pass);
-      let sum = 0, local = 0;
+      const w = model.formWidth;
+      const dot = (/** @type {ArrayLike<number>} */ v) => Array.from(v).reduce((a, t, j) => a + t * x[j], 0);
+      let sum = 0, shown = 0, parts = 0, sized = 0, local = 0;
       for (const form of model.run.forms) {
-        let total = 0, size = 0;
-        for (let k = 0; k < model.formWidth; k++) {
-          const v = model.eigenvector(form, 3, k);
-          let p = 0;
-          for (let j = 0; j < x.length; j++) p += v[j] * x[j];
-          total += form.values.values[3 * model.formWidth + k] * p * p;
-          size += Math.abs(form.values.values[3 * model.formWidth + k]) * p * p;
+        // All eigenpairs: of a form whose gains depend on the size of the input, those at the size of this image.
+        const own = form.slope ? symmetricEigen(model.interaction({ ...form, name: "own", size: model.size(pass) }, 3), w) : null;
+        const terms = Array.from({ length: w }, (_, k) =>
+          (own ? own.values[k] : form.values.values[3 * w + k]) * dot(own ? own.vectors[k] : model.eigenvector(form, 3, k)) ** 2);
+        const total = terms.reduce((a, t) => a + t, 0), size = terms.reduce((a, t) => a + Math.abs(t), 0);
+        sum = Math.max(sum, Math.abs(total - model.quadraticPart(pass, form, 3)) / size);
+        // What the page shows are these very terms, and what it calls the others is the sum of the others.
+        const drawing = new Drawing({ model, state: { form: form.name, class: "3" } });
+        drawing.pixels = pixels;
+        drawing.read();
+        let rest = total;
+        for (const t of [...drawing.side(1), ...drawing.side(-1)]) {
+          shown = Math.max(shown, Math.abs(t.contribution - terms[t.rank]) / size);
+          rest -= terms[t.rank];
         }
-        // Gains that depend on the size of the input: the stored eigenpairs are those of the usual size.
-        if (!form.slope) sum = Math.max(sum, Math.abs(total - model.quadraticPart(pass, form, 3)) / size);
+        const said = drawing.parts();
+        parts = Math.max(parts, Math.abs(said.rest - rest) / size, Math.abs(said.plus + said.minus + said.rest + said.aside - said.reading));
+        if (form.slope && Math.abs(model.size(pass) / form.size - 1) > 0.01) sized++;
         const linear = model.linearPart(form, 3);
         let w = 0;
         if (linear) for (let j = 0; j < x.length; j++) w += linear.vector[j] * x[j];
@@ -192,13 +205,19 @@ await check("contributions add up to the reading, the local one is exact", async
         local = Math.max(local, Math.abs(whole - model.readLogits(pass, form)[3]));
       }
       const exact = model.readLogits(pass, null);
-      return { sum, local: Math.max(local, ...exact.map((v, c) => Math.abs(v - pass.logits[c]))) };
+      return { sum, shown, parts, sized, local: Math.max(local, ...exact.map((v, c) => Math.abs(v - pass.logits[c]))) };
     });
     // f32 eigenvalues and vectors; the 128 terms are taken relative to the sum of their magnitudes.
     expect(off.sum < 1e-4, `${name}: the terms miss the quadratic form by ${off.sum}`);
+    // The page's own eigenvectors have residuals of 1e-6 of the largest value; gaps between eigenvalues are some
+    // percent of it.
+    expect(off.shown < 1e-4, `${name}: a term that is shown differs by ${off.shown}`);
+    expect(off.parts < 1e-4, `${name}: the parts miss the reading by ${off.parts}`);
+    sized += off.sized;
     expect(off.local < 1e-9, `${name}: parts or the local reading are off by ${off.local}`);
     await close();
   }
+  expect(sized === 2, "the size of the image is another than the usual one");
 });
 
 const pages = readdirSync(folder).filter((f) => f.endsWith(".html") && f !== "hostile.html").sort();
