@@ -1,10 +1,12 @@
 // glint sweep: a recipe with lists of values for its options, trained, read, and put side by side.
 #include <memory>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/file_words.h"
@@ -30,7 +32,8 @@ std::string train_command(const SweepPlan& plan, const std::string& out, size_t 
     const bool is_switch = value == "true" || value == "false";
     text += is_switch ? (value == "true" ? " --" : " --no-") + name : " --" + name + " " + shell_word(value);
   }
-  return text + " --seed " + std::to_string(seed) + " --out " + shell_word(plan.directory(out, setting, seed));
+  return text + " --seed " + std::to_string(seed) + " --out " +
+         shell_word(plan.directory(out, setting, seed));
 }
 
 // One command per line, for a person to look at or for other machines to run.
@@ -77,16 +80,19 @@ void print(Context& context, const SweepResult& r) {
   context.next = {"glint page " + shell_word(best), "glint runs " + shell_word(r.out + "/runs")};
   if (context.shared.json) return context.print_json(to_json(r));
   context.out << sweep_table(r).terminal(result_columns());
-  context.out << "Mean" << (r.plan.seeds.size() > 1 ? " ± standard deviation" : "") << " over "
-              << counted(r.plan.seeds.size(), "seed")
-              << (r.plan.text
-                      ? "; R2: of what the layers add to the residual stream, mean over the layers"
-                      : "; weights, calibrated ...: test images on which that form decides as the model")
-              << "; front: no other setting has a lower loss and more fidelity of the weights form.\n\n"
-              << r.answer << "\n\n"
-              << "files: ";
-  for (size_t i = 0; i < r.files.size(); i++) context.out << (i ? ", " : "") << r.files[i];
-  context.out << "\n";
+  std::ostringstream words;
+  words << "Mean" << (r.plan.seeds.size() > 1 ? " ± standard deviation" : "") << " over "
+        << counted(r.plan.seeds.size(), "seed")
+        << (r.plan.text
+                ? "; R2: of what the layers add to the residual stream, mean over the layers"
+                : "; weights, scaled, calibrated %: test images on which that form decides as the "
+                  "model, linear and untrained %: the controls; seeds, halves |cos|: how alike leading "
+                  "eigenvectors are between seeds and between halves of the data")
+        << "; front: no other setting has a lower loss and more fidelity of the weights form.\n\n"
+        << r.answer << "\n\n"
+        << "files: ";
+  for (size_t i = 0; i < r.files.size(); i++) words << (i ? ", " : "") << r.files[i];
+  context.out << prose(words.str() + "\n", result_columns());
 }
 
 void run(Context& context, const SweepFlags& o) {

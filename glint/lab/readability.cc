@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -187,39 +188,42 @@ void add_ablations(const GluModel& model, const Directions& d, const std::vector
   r.ablation_r = mean_and_sd(correlations).mean, r.ablation_slope = mean_and_sd(slopes).mean;
 }
 
-ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, const std::string& directory,
-                     std::shared_ptr<const Dataset>& shared) {
-  Run run(engine, {.run = directory, .data = q.data, .data_dir = q.data_dir}, shared);
-  const GluModel& model = run.reading();
-  ReadableRun e;
+// What the eigenvectors are, before anything is measured.
+std::vector<Spectrum> begin(Run& run, const ReadabilityRequest& q, const Directions& d, ReadableRun& e) {
   RunReadability& r = e.result;
   r.run = run.directory(), r.model_text = run.text(), r.kind = run.kind();
   r.gate = gate_info(run.gate()).text.name;
   r.seed = run_seed(r.run), r.form = run.form(q.form);
-  const Directions d = asked(run, q);
   r.layer = d.layer;
   r.data = run.data_name();
   const std::vector<GateLine> lines = run.lines(r.form);
+  std::vector<Spectrum> spectra = leading_spectra(run.reading(), d, lines[d.layer]);
+  e.leading = as_seen(run, d.layer, spectra, lines);
+  if (run.info().run.is_object()) {
+    Json identity = run.info().run["identity"];
+    identity["options"].erase("seed");
+    e.options = identity.dump() + " " + r.form;
+  }
+  return spectra;
+}
+
+ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, Run& run) {
+  ReadableRun e;
+  RunReadability& r = e.result;
+  const Directions d = asked(run, q);
+  const std::vector<Spectrum> spectra = begin(run, q, d, e);
   const Activations a = run.measured(d.layer);
   engine.check_stop();
-  const std::vector<Spectrum> spectra = leading_spectra(model, d, lines[d.layer]);
-  e.leading = as_seen(run, d.layer, spectra, lines);
   if (r.kind == ModelKind::image) {
-    shared = run.share_images();
     for (size_t c = 0; c < d.count(); c++) r.directions.push_back(run.class_text(c));
     add_pictures(engine, e.leading, r);
     add_auc(spectra, a.inputs, labels_of(run.images().test), r);
   } else {
     r.directions = d.names;
   }
-  add_ablations(model, d, spectra, lines[d.layer], a.inputs, r);
+  add_ablations(run.reading(), d, spectra, run.lines(r.form)[d.layer], a.inputs, r);
   engine.check_stop();
   r.stability_halves = halves(run, d, r.form);
-  if (run.info().run.is_object()) {
-    Json identity = run.info().run["identity"];
-    identity["options"].erase("seed");
-    e.options = identity.dump() + " " + r.form;
-  }
   return e;
 }
 
@@ -244,20 +248,49 @@ void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entrie
   std::ranges::sort(result.groups, {}, [](const SeedGroup& g) { return g.runs[0]; });
 }
 
+// Every run of the request, opened; those on the same images load them once.
+void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::function<void(Run&)>& use) {
+  std::shared_ptr<const Dataset> shared;
+  for (const std::string& directory : runs_in(q.runs)) {
+    engine.check_stop();
+    Run run(engine, {.run = directory, .data = q.data, .data_dir = q.data_dir}, shared);
+    use(run);
+    if (run.kind() == ModelKind::image) shared = run.share_images();
+  }
+}
+
 }  // namespace
+
+std::vector<std::optional<double>> seed_stability(const Engine& engine, const ReadabilityRequest& q) {
+  check_form(q.form);
+  std::vector<ReadableRun> entries;
+  for_runs(engine, q, [&](Run& run) { begin(run, q, asked(run, q), entries.emplace_back()); });
+  ReadabilityResult groups;
+  compare_seeds(engine.linalg(), entries, groups);
+  std::vector<std::optional<double>> out;
+  for (const ReadableRun& e : entries) out.push_back(e.result.stability_seeds);
+  return out;
+}
+
+std::optional<double> half_stability(const Engine& engine, const ReadabilityRequest& q) {
+  check_form(q.form);
+  std::optional<double> out;
+  ReadabilityRequest first = q;
+  first.runs.resize(1);
+  for_runs(engine, first, [&](Run& run) { out = halves(run, asked(run, q), run.form(q.form)); });
+  return out;
+}
 
 ReadabilityResult readability(const Engine& engine, const ReadabilityRequest& q) {
   check_form(q.form);
   ReadabilityResult result;
   result.linalg = engine.linalg().description();
-  const std::vector<std::string> runs = runs_in(q.runs);
   std::vector<ReadableRun> entries;
-  std::shared_ptr<const Dataset> shared;  // runs on the same images load them once
-  for (size_t i = 0; i < runs.size(); i++) {
-    engine.check_stop();
-    entries.push_back(read_run(engine, q, runs[i], shared));
-    engine.progress({.label = "readability", .done = i + 1, .total = runs.size(), .unit = "runs"});
-  }
+  const size_t count = runs_in(q.runs).size();
+  for_runs(engine, q, [&](Run& run) {
+    entries.push_back(read_run(engine, q, run));
+    engine.progress({.label = "readability", .done = entries.size(), .total = count, .unit = "runs"});
+  });
   compare_seeds(engine.linalg(), entries, result);
   for (ReadableRun& e : entries) result.runs.push_back(std::move(e.result));
   return result;

@@ -55,6 +55,11 @@ struct ReadabilityResult {
 
 // Error (usage) without a run.
 ReadabilityResult readability(const Engine& engine, const ReadabilityRequest& request);
+// Parts of it. For every run of the request, how alike its leading eigenvectors are to those of the others
+// that differ in their seed alone; for its first run, those of the form from one half of the data and the
+// other.
+std::vector<std::optional<double>> seed_stability(const Engine& engine, const ReadabilityRequest& request);
+std::optional<double> half_stability(const Engine& engine, const ReadabilityRequest& request);
 // "schema": "glint-readability/1".
 OrderedJson to_json(const ReadabilityResult& result);
 

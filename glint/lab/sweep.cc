@@ -108,7 +108,8 @@ class Training {
 std::vector<TrainJob> plan_jobs(const Engine& engine, SweepResult& r) {
   std::vector<TrainJob> jobs;
   for (size_t s = 0; s < r.plan.settings.size(); s++) {
-    SweptSetting& setting = r.settings.emplace_back(SweptSetting{.setting = r.plan.settings[s]});
+    SweptSetting& setting = r.settings.emplace_back();
+    setting.setting = r.plan.settings[s];
     make_directory(r.out + "/runs/" + setting.setting.folder);
     for (const uint64_t seed : r.plan.seeds) {
       TrainJob job{setting.setting.options, r.plan.directory(r.out, s, seed)};
@@ -142,6 +143,18 @@ void train_runs(const Engine& engine, TrainingData& data, SweepResult& r, const 
     for (SweptRun& run : setting.runs) run.state = summarize_run(run.directory, true).state;
 }
 
+void add_seed_stability(const Engine& engine, const SweepResult& r, SweptSetting& s) {
+  std::vector<SweptRun*> finished;
+  std::vector<std::string> directories;
+  for (SweptRun& run : s.runs)
+    if (run.state == RunState::finished) finished.push_back(&run), directories.push_back(run.directory);
+  if (finished.size() < 2) return;
+  const std::vector<std::optional<double>> alike = read_seed_stability(
+      engine, r.plan, directories, r.out + "/readings/" + s.setting.folder + "-seeds.json");
+  for (size_t i = 0; i < alike.size(); i++)
+    if (alike[i]) finished[i]->values["stability_seeds"] = *alike[i];
+}
+
 void read_runs(const Engine& engine, TrainingData& data, SweepResult& r, const SweepHooks& hooks) {
   size_t total = 0, done = 0;
   for (const SweptSetting& s : r.settings)
@@ -167,6 +180,7 @@ void read_runs(const Engine& engine, TrainingData& data, SweepResult& r, const S
       done++;
       if (hooks.read) hooks.read(s.setting.text() + ", seed " + std::to_string(run.seed), done, total);
     }
+  for (SweptSetting& s : r.settings) add_seed_stability(engine, r, s);
   engine.progress({.label = "read", .done = total, .total = total, .unit = "runs"});
 }
 
@@ -198,7 +212,9 @@ std::string SweepResult::shown(const SweptSetting& setting, const SweepMeasure& 
   const auto found = setting.spread.find(m.key);
   if (found == setting.spread.end()) return setting.finished == 0 ? "diverged" : "-";
   const std::string mean = fixed_text(m.factor * found->second.mean, m.decimals);
-  return setting.finished > 1 ? mean + " ± " + fixed_text(m.factor * found->second.sd, m.decimals) : mean;
+  return setting.finished >= m.spread_from
+             ? mean + " ± " + fixed_text(m.factor * found->second.sd, m.decimals)
+             : mean;
 }
 
 void judge_sweep(SweepResult& r) {
@@ -258,7 +274,8 @@ void judge_sweep(SweepResult& r) {
 }
 
 SweepResult sweep(const Engine& engine, const SweepRequest& request, const SweepHooks& hooks) {
-  SweepResult r{.plan = plan_sweep(request.plan), .out = request.out, .tolerance = request.tolerance};
+  SweepResult r;
+  r.plan = plan_sweep(request.plan), r.out = request.out, r.tolerance = request.tolerance;
   while (r.out.size() > 1 && r.out.ends_with('/')) r.out.pop_back();
   r.measures = sweep_measures(r.plan.text);
   r.fidelity = r.plan.text ? "r2_weights" : "agreement_weights";

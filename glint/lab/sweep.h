@@ -35,6 +35,7 @@ struct SweepMeasure {
   int decimals = 3;
   bool in_table = true;  // otherwise in the files alone
   bool lower_is_better = false;
+  size_t spread_from = 2;  // runs from which on a standard deviation says something
 };
 
 struct SweptRun {

@@ -1,6 +1,8 @@
 // What the parts of sweep.cc share; not for callers.
 #pragma once
 
+#include <optional>
+
 #include "glint/lab/jobs.h"
 #include "glint/lab/sweep.h"
 
@@ -14,6 +16,12 @@ struct SweepReading {
 // From the file of an earlier call when that is of the same weights, otherwise measured and stored there.
 SweepReading read_swept_run(const Engine& engine, TrainingData& data, const SweepPlan& plan,
                             const std::string& directory, const std::string& file, bool pictures);
+
+// How alike the leading eigenvectors of every run of a setting are to those of its other seeds; from the file
+// of an earlier call, or measured and stored there. [runs]
+std::vector<std::optional<double>> read_seed_stability(const Engine& engine, const SweepPlan& plan,
+                                                       const std::vector<std::string>& directories,
+                                                       const std::string& file);
 
 // The measures that runs of this kind may have, in the order of tables.
 std::vector<SweepMeasure> sweep_measures(bool text);

@@ -13,7 +13,8 @@ namespace glint {
 namespace {
 
 // Grows when runs are read in another way or for more.
-constexpr const char* kSchema = "glint-sweep-reading/2";
+constexpr const char* kSchema = "glint-sweep-reading/3";
+constexpr const char* kSeedsSchema = "glint-sweep-seeds/1";
 constexpr size_t kShown = 2;          // eigenvectors of each sign and class
 constexpr double kPixelScale = 1000;  // pixels are kept as whole numbers from -1000 to 1000
 constexpr size_t kMaxBytes = size_t{1} << 28;
@@ -32,12 +33,26 @@ FeatureGrid pictures_of(const ReadResult& r) {
   return grid;
 }
 
+// The data that a run is measured on: a folder, or "" for what it was trained on.
+std::string data_of(const SweepPlan& plan) {
+  const std::string& set = plan.settings.front().options.data;
+  return set.find('/') == set.npos ? "" : set;
+}
+
+ReadabilityRequest readability_request(const SweepPlan& plan, const std::vector<std::string>& runs,
+                                       const std::string& form) {
+  ReadabilityRequest q;
+  q.runs = runs, q.data = data_of(plan), q.data_dir = plan.data_dir, q.form = form;
+  return q;
+}
+
 SweepReading read_images_of(const Engine& engine, TrainingData& data, const SweepPlan& plan,
                             const std::string& directory) {
-  const std::string& set = plan.settings.front().options.data;
-  Run run(engine, {.run = directory, .data = set.find('/') == set.npos ? "" : set}, data.images(set));
-  const ReadResult r = read_images(
-      engine, run, {.run = directory, .form = "weights", .show = kShown, .spectra = false, .figures = false});
+  Run run(engine, {.run = directory, .data = data_of(plan)}, data.images(plan.settings.front().options.data));
+  ReadRequest request;
+  request.run = directory, request.form = "weights", request.show = kShown;
+  request.spectra = request.figures = false;
+  const ReadResult r = read_images(engine, run, request);
   SweepReading out;
   for (const ReadForm& form : r.forms) {
     out.values["agreement_" + form.name] = form.fidelity.agreement;
@@ -55,8 +70,7 @@ SweepReading read_images_of(const Engine& engine, TrainingData& data, const Swee
 
 // R2 of what a layer adds to the residual stream, mean over the layers.
 SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const std::string& directory) {
-  const std::string& set = plan.settings.front().options.data;
-  Run run(engine, {.run = directory, .data = set.find('/') == set.npos ? "" : set});
+  Run run(engine, {.run = directory, .data = data_of(plan)});
   const size_t layers = run.language_reading().layers();
   SweepReading out;
   for (size_t i = 0; i < layers; i++) {
@@ -70,19 +84,27 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
   return out;
 }
 
-// Of the form of the weights, whose pictures are shown.
+// Of the form of the weights, whose pictures are shown; the halves are those of the form that is fitted.
 void add_readability(const Engine& engine, const SweepPlan& plan, const std::string& directory,
                      SweepReading& out) {
-  const std::string& set = plan.settings.front().options.data;
-  const ReadabilityResult result = readability(engine, {.runs = {directory},
-                                                        .data = set.find('/') == set.npos ? "" : set,
-                                                        .data_dir = plan.data_dir,
-                                                        .form = "weights"});
+  const ReadabilityResult result = readability(engine, readability_request(plan, {directory}, "weights"));
   const RunReadability& r = result.runs.front();
   if (r.distinct_pictures) out.values["distinct_pictures"] = *r.distinct_pictures;
   if (r.auc) out.values["auc"] = *r.auc;
   out.values["ablation_r"] = r.ablation_r;
   out.values["ablation_slope"] = r.ablation_slope;
+  if (const auto alike = half_stability(engine, readability_request(plan, {directory}, "auto")))
+    out.values["stability_halves"] = *alike;
+}
+
+// The text of a sealed file of this schema; false when there is nothing that can be trusted.
+bool sealed_file(const std::string& file, const char* schema, Json& out) {
+  if (!exists(file)) return false;
+  std::string text = read_file(file, kMaxBytes);
+  out = parse_json(text, file);
+  if (text.ends_with('\n')) text.pop_back();
+  return out.is_object() && seal_of(text, out) == Seal::good &&
+         JsonFields(out, file).required<std::string>("schema") == schema;
 }
 
 Json side_json(const std::vector<SignedPicture>& pictures) {
@@ -130,15 +152,11 @@ std::vector<SignedPicture> side_from(const JsonFields& row, const std::string& k
 
 // What an earlier call measured of these weights; false when there is nothing that can be trusted.
 bool stored(const std::string& file, const std::string& weights, bool pictures, SweepReading& out) {
-  if (!exists(file)) return false;
   try {
-    std::string text = read_file(file, kMaxBytes);
-    const Json j = parse_json(text, file);
-    if (text.ends_with('\n')) text.pop_back();
-    if (!j.is_object() || seal_of(text, j) != Seal::good) return false;
+    Json j;
+    if (!sealed_file(file, kSchema, j)) return false;
     const JsonFields fields(j, file);
-    if (fields.required<std::string>("schema") != kSchema ||
-        fields.required<std::string>("weights") != weights || (pictures && !fields.has("pictures")))
+    if (fields.required<std::string>("weights") != weights || (pictures && !fields.has("pictures")))
       return false;
     fields.object("values");
     for (const auto& [key, value] : j["values"].items())
@@ -160,12 +178,41 @@ bool stored(const std::string& file, const std::string& weights, bool pictures, 
   }
 }
 
+// The checksum of a run's weights; "" when it has none.
+std::string weights_of(const std::string& directory) {
+  const Json run = read_run_file(directory).json;
+  return run.contains("files") ? run["files"].value(kWeightsFile, "") : "";
+}
+
 }  // namespace
+
+std::vector<std::optional<double>> read_seed_stability(const Engine& engine, const SweepPlan& plan,
+                                                       const std::vector<std::string>& directories,
+                                                       const std::string& file) {
+  std::vector<std::string> weights;
+  for (const std::string& d : directories) weights.push_back(weights_of(d));
+  std::vector<std::optional<double>> out;
+  try {
+    Json j;
+    if (sealed_file(file, kSeedsSchema, j) && j.contains("weights") && j["weights"] == Json(weights)) {
+      for (const Json& v : JsonFields(j, file).array("alike"))
+        out.push_back(v.is_number() ? std::optional(v.get<double>()) : std::nullopt);
+      if (out.size() == directories.size()) return out;
+    }
+  } catch (const Error& e) {
+    if (e.code() != ErrorCode::bad_file) throw;  // damaged: it is made anew
+  }
+  out = seed_stability(engine, readability_request(plan, directories, "weights"));
+  Json alike = Json::array();
+  for (const std::optional<double>& v : out) alike.push_back(v ? Json(*v) : Json());
+  const Json j = {{"schema", kSeedsSchema}, {"weights", weights}, {"alike", alike}};
+  write_atomic(engine.files(), file, sealed_text(j) + "\n");
+  return out;
+}
 
 SweepReading read_swept_run(const Engine& engine, TrainingData& data, const SweepPlan& plan,
                             const std::string& directory, const std::string& file, bool pictures) {
-  const Json run = read_run_file(directory).json;
-  const std::string weights = run.contains("files") ? run["files"].value(kWeightsFile, "") : "";
+  const std::string weights = weights_of(directory);
   SweepReading out;
   if (weights.empty() || !stored(file, weights, pictures, out)) {
     out =
@@ -226,14 +273,19 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
   if (!text) {
     add("linear_agreement", "control: agreement of the best linear map %", "linear %", 100, 1, true);
     add("untrained_agreement", "control: agreement of the weights form of an untrained model %",
-        "untrained %", 100, 1, false);
+        "untrained %", 100, 1, true);
     add("linear_r2", "control: R\u00b2 of the best linear map", "linear R2", 1, 3, false);
     add("even_share", "even share", "even share", 1, 3, false);
   }
   add("distinct_pictures", "distinct pictures", "pictures", 1, 1, true);
   add("auc", "AUC of the leading eigenvectors", "AUC", 1, 3, true);
   add("ablation_r", "ablation: correlation of true and predicted change", "ablation r", 1, 2, true);
-  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, false);
+  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, true);
+  add("stability_seeds", "leading eigenvectors of the weights form, |cos| between seeds", "seeds |cos|", 1, 3,
+      true);
+  all.back().spread_from = 3;  // of two seeds there is one pair
+  add("stability_halves", "leading eigenvectors of the fitted form, |cos| between halves of the data",
+      "halves |cos|", 1, 3, true);
   all.push_back({.key = "seconds",
                  .title = "training time in seconds",
                  .head = "time s",

@@ -164,33 +164,38 @@ std::string pareto_csv(const SweepResult& r) {
   return out;
 }
 
-// The two options with the most values that settings have together, and not one at a time.
-bool heat_options(const SweepResult& r, std::string& row, std::string& column) {
-  size_t most = 0, fewest = 0;
+// Two options that settings have together, and not one at a time.
+struct OptionPair {
+  std::string row, column;
+  size_t cells = 0, settings = 0;
+};
+
+// The pairs with the most cells first, of equal ones that whose cells are means of fewer settings.
+std::vector<OptionPair> heat_options(const SweepResult& r) {
+  std::vector<OptionPair> pairs;
   for (size_t a = 0; a < r.plan.options.size(); a++)
     for (size_t b = a + 1; b < r.plan.options.size(); b++) {
       std::set<std::string> rows, columns;
       std::set<std::pair<std::string, std::string>> cells;
       const std::string &first = r.plan.options[a].name, &second = r.plan.options[b].name;
-      size_t settings = 0;  // of equal ones the pair whose cells are means of fewer
+      size_t settings = 0;
       for (const SweptSetting& s : r.settings) {
         const std::string *x = s.setting.value(first), *y = s.setting.value(second);
         if (x && y) rows.insert(*x), columns.insert(*y), cells.emplace(*x, *y), settings++;
       }
       if (rows.size() < 2 || columns.size() < 2 || cells.size() <= rows.size() + columns.size() - 1) continue;
-      if (cells.size() > most || (cells.size() == most && settings < fewest)) {
-        most = cells.size(), fewest = settings;
-        const bool tall = rows.size() >= columns.size();
-        row = tall ? first : second, column = tall ? second : first;
-      }
+      const bool tall = rows.size() >= columns.size();
+      pairs.push_back({tall ? first : second, tall ? second : first, cells.size(), settings});
     }
-  return most > 0;
+  std::ranges::stable_sort(pairs, [](const OptionPair& a, const OptionPair& b) {
+    return std::pair(b.cells, a.settings) < std::pair(a.cells, b.settings);
+  });
+  return pairs;
 }
 
-// Empty when no two options were varied together.
-Figure heat_figure(const SweepResult& r) {
+Figure heat_figure(const SweepResult& r, const OptionPair& pair) {
   HeatMaps figure;
-  if (!heat_options(r, figure.row_option, figure.column_option)) return {};
+  figure.row_option = pair.row, figure.column_option = pair.column;
   const auto values_of = [&](const std::string& option) {
     for (const OptionList& o : r.plan.options)
       if (o.name == option) return o.values;
@@ -213,7 +218,9 @@ Figure heat_figure(const SweepResult& r) {
   std::set<std::string> gates;
   for (const std::string& key : keys) {
     const SweepMeasure& m = r.measure(key);
-    HeatMap map{.title = key == r.fidelity ? "form: " + m.head : m.head,
+    HeatMap map{.title = key != r.fidelity ? m.head
+                         : r.plan.text     ? "weights form R2"
+                                           : "weights form agrees %",
                 .values = Matrix<double>(figure.rows.size(), figure.columns.size()),
                 .decimals = key == "test_loss" ? 3 : m.decimals,
                 .lower_is_better = m.lower_is_better};
@@ -232,9 +239,10 @@ Figure heat_figure(const SweepResult& r) {
       }
     figure.maps.push_back(std::move(map));
   }
-  figure.title = figure.row_option + " and " + figure.column_option;
+  figure.title = symbol(figure.row_option) + " and " + symbol(figure.column_option);
   if (gates.size() == 1 && figure.row_option != "gate" && figure.column_option != "gate")
     figure.title += ", gate " + *gates.begin();
+  figure.row_option = symbol(figure.row_option), figure.column_option = symbol(figure.column_option);
   figure.note =
       std::string("Darker is better.") + (means ? " A cell is the mean over the other options." : "");
   return heat_maps(figure);
@@ -258,7 +266,7 @@ Table csv_table(const SweepResult& r) {
     for (const SweepMeasure& m : r.measures) {
       const bool known = s.spread.contains(m.key);
       cells.push_back(known ? number_text(s.spread.at(m.key).mean) : "");
-      cells.push_back(known && s.finished > 1 ? number_text(s.spread.at(m.key).sd) : "");
+      cells.push_back(known && s.finished >= m.spread_from ? number_text(s.spread.at(m.key).sd) : "");
     }
     cells.push_back("runs/" + s.setting.folder);
     table.add(cells);
@@ -271,7 +279,7 @@ std::string seeds_text(const SweepResult& r) {
   return std::to_string(n) + (n == 1 ? " seed" : " seeds");
 }
 
-std::string page_of(const SweepResult& r, const std::string& heat) {
+std::string page_of(const SweepResult& r, const std::vector<std::string>& heat) {
   SweepPage page;
   page.title = "Sweep of " + (r.plan.recipe.empty() ? r.plan.settings[0].options.data : r.plan.recipe);
   page.lead = r.answer;
@@ -356,7 +364,7 @@ OrderedJson to_json(const SweepResult& r) {
     for (const SweepMeasure& m : r.measures) {
       if (!s.spread.contains(m.key)) continue;
       one["mean"][m.key] = number_or_null(s.spread.at(m.key).mean);
-      if (s.finished > 1) one["sd"][m.key] = number_or_null(s.spread.at(m.key).sd);
+      if (s.finished >= m.spread_from) one["sd"][m.key] = number_or_null(s.spread.at(m.key).sd);
     }
     for (const SweptRun& run : s.runs) {
       OrderedJson values = OrderedJson::object();
@@ -379,13 +387,18 @@ OrderedJson to_json(const SweepResult& r) {
 
 void write_sweep(const Engine& engine, SweepResult& r) {
   const std::string figures = figures_directory(r.out);
-  const Figure heat = heat_figure(r);
+  std::vector<std::string> heat;
   std::vector<FigureFile> files = {{figures + "/pareto", to_svg(pareto_chart(r, false)), pareto_csv(r)}};
-  if (!heat.svg.empty()) files.push_back({figures + "/heat-maps", heat.svg, heat.csv});
+  for (const OptionPair& pair : heat_options(r)) {
+    const Figure f = heat_figure(r, pair);
+    heat.push_back(f.svg);
+    files.push_back(
+        {figures + "/heat-maps" + (heat.size() > 1 ? "-" + std::to_string(heat.size()) : ""), f.svg, f.csv});
+  }
   write_figures(engine, files);
   r.files = {r.out + "/sweep.html", r.out + "/sweep.csv", r.out + "/sweep.json"};
   for (const FigureFile& f : files) r.files.push_back(f.stem + ".svg");
-  write_atomic(engine.files(), r.out + "/sweep.html", page_of(r, heat.svg));
+  write_atomic(engine.files(), r.out + "/sweep.html", page_of(r, heat));
   write_atomic(engine.files(), r.out + "/sweep.csv", csv_table(r).csv());
   write_atomic(engine.files(), r.out + "/sweep.json", sealed_text(Json(to_json(r)), 2) + "\n");
 }

@@ -342,7 +342,7 @@ class Drawing {
   }
 
   // How much a label at this place hides: other labels and the legend most, then markers, then lines.
-  double hidden(const Box& box, size_t series, size_t point) const {
+  double hidden(const Box& box, size_t series, size_t point, bool led) const {
     double cost = 0;
     const Pixel own = place(chart_.series[series].points[point].x, chart_.series[series].points[point].y);
     const auto distance = [&](Pixel p) {
@@ -366,7 +366,7 @@ class Drawing {
         const Box roomy{box.x - kReach, box.y - kReach, box.w + 2 * kReach, box.h + 2 * kReach};
         const bool other = s.marker != Marker::none && std::hypot(here.x - own.x, here.y - own.y) > 1;
         if (other && touches(roomy, here, here)) cost += 10;
-        astray = astray || (other && distance(here) < distance(own));
+        astray = astray || (!led && other && distance(here) < distance(own));
         if (s.stroke != Stroke::none && k > 0 && has_line(s.points[k - 1]) &&
             touches(box, place(s.points[k - 1].x, s.points[k - 1].y), here))
           cost += 1;
@@ -375,18 +375,25 @@ class Drawing {
     return cost + (astray ? 5 : 0);
   }
 
+  static Pixel nearest(const Box& box, Pixel to) {
+    return {std::clamp(to.x, box.x, box.x + box.w), std::clamp(to.y, box.y, box.y + box.h)};
+  }
+
   // Each label at the first of the places around its point that hides least.
   std::string labels() {
-    std::string out;
+    std::string out, leads;
     for (size_t i = 0; i < chart_.series.size(); i++) {
       const Series& s = chart_.series[i];
       for (size_t k = 0; k < std::min(s.points.size(), s.labels.size()); k++) {
         if (s.labels[k].empty() || !has_line(s.points[k])) continue;
         const Pixel at = place(s.points[k].x, s.points[k].y);
-        const double w = text_width(s.labels[k], kPointFont), h = kPointFont + 2, gap = 7;
+        // A tenth wider than it should be: fonts differ.
+        const double w = 1.1 * text_width(s.labels[k], kPointFont), h = kPointFont + 2, gap = 7;
+        constexpr double kLed = 40;
         Box best;
+        bool led = false;
         double least = std::numeric_limits<double>::infinity();
-        for (const double far : {gap, 2 * gap, 3.5 * gap})
+        for (const double far : {gap, 2 * gap, 3.5 * gap, 6 * gap, 9 * gap, 13 * gap})
           for (const Pixel corner :
                {Pixel{at.x + far, at.y - h / 2}, Pixel{at.x - far - w, at.y - h / 2},
                 Pixel{at.x - w / 2, at.y - far - h}, Pixel{at.x - w / 2, at.y + far},
@@ -394,14 +401,23 @@ class Drawing {
                 Pixel{at.x - 0.7 * far - w, at.y - 0.7 * far - h},
                 Pixel{at.x - 0.7 * far - w, at.y + 0.7 * far}}) {
             const Box box{corner.x, corner.y, w, h};
-            const double cost = hidden(box, i, k) + far / 100;
-            if (cost < least) least = cost, best = box;
+            // From kLed on a thin line leads to the point, so that the label is not read as another's.
+            double cost = hidden(box, i, k, far >= kLed) + far / 100;
+            if (far >= kLed)
+              for (const Box& other : covered_)
+                if (touches(other, at, nearest(box, at))) cost += 8;
+            if (cost < least) least = cost, best = box, led = far >= kLed;
           }
         covered_.push_back(best);
+        if (led) {
+          const Pixel end = nearest(best, at);
+          leads += "M" + px(at.x) + " " + px(at.y) + "L" + px(end.x) + " " + px(end.y);
+        }
         out += linked(s, k, text(best.x, best.y + kPointFont - 1, kPointFont, "start", s.labels[k]));
       }
     }
-    return out;
+    if (leads.empty()) return out;
+    return "<path d=\"" + leads + "\" fill=\"none\" stroke=\"#9a9a9a\" stroke-width=\"0.8\"/>\n" + out;
   }
 
   // Bands lie below all lines. An inner <svg> clips what a fixed limit cuts off; markers are drawn whole.

@@ -14,8 +14,9 @@ namespace {
 constexpr double kCellWidth = 76, kCellHeight = 34, kEdge = 18, kBetween = 36, kTop = 78;
 constexpr double kHeatNavy[] = {8, 64, 129};
 
-// From white (0) to dark blue (1).
-Rgb8 shade(double t) {
+// From pale (0) to dark blue (1); white is for what is not a cell.
+Rgb8 shade(double goodness) {
+  const double t = 0.06 + 0.84 * goodness;
   const auto mix = [&](double full) { return static_cast<uint8_t>(std::lround(255 + (full - 255) * t)); };
   return {mix(kHeatNavy[0]), mix(kHeatNavy[1]), mix(kHeatNavy[2])};
 }
@@ -48,7 +49,7 @@ std::string cells(const HeatMap& map, double left, double top) {
       const bool known = std::isfinite(v);
       const double t = known ? goodness(map, range, v) : 0;
       out += svg::rect(x, y, kCellWidth, kCellHeight,
-                       "fill=\"" + (known ? hex_color(shade(0.9 * t)) : std::string("#f2f2f2")) +
+                       "fill=\"" + (known ? hex_color(shade(t)) : std::string("#f2f2f2")) +
                            "\" stroke=\"#ffffff\" stroke-width=\"1.5\"");
       out += svg::text(x + kCellWidth / 2, y + kCellHeight / 2 + 4.5, svg::kSmallFont, "middle",
                        known ? fixed_text(v, map.decimals) : "\u2013",

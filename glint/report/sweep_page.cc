@@ -9,7 +9,9 @@ namespace {
 // The setting that a link names is shown, without a link the first.
 constexpr const char* kStyle = R"css(
 .look { display: grid; grid-template-columns: minmax(0, 1.25fr) minmax(0, 1fr); gap: 16px; align-items: start; }
-.look > .card { margin-top: 0; position: sticky; top: 64px; }
+.look > .left { position: sticky; top: 64px; }
+.look .card { margin-top: 0; }
+.look .left .card + .card { margin-top: 16px; }
 .answer { font-size: 17px; line-height: 1.45; max-width: 90ch; margin: 10px 0 14px; }
 .figure a { cursor: pointer; }
 .figure a text { fill: var(--ink); }
@@ -19,12 +21,12 @@ constexpr const char* kStyle = R"css(
 .setting:target { display: block; }
 .look:not(:has(.setting:target)) .setting.first { display: block; }
 .setting h3 { margin: 0 0 8px; font-size: 17px; }
-.setting dl { display: grid; grid-template-columns: max-content 1fr; gap: 2px 14px; margin: 0 0 12px; font-size: 13px; }
+.setting dl { display: grid; grid-template-columns: 1fr max-content; gap: 2px 14px; margin: 12px 0; font-size: 13px; }
 .setting dt { color: var(--muted); }
-.setting dd { margin: 0; font-variant-numeric: tabular-nums; }
+.setting dd { margin: 0; font-variant-numeric: tabular-nums; white-space: nowrap; text-align: right; }
 tr.chosen > * { font-weight: 650; }
 td .front { color: var(--good); }
-@media (max-width: 1000px) { .look { grid-template-columns: minmax(0, 1fr); } .look > .card { position: static; } }
+@media (max-width: 1000px) { .look { grid-template-columns: minmax(0, 1fr); } .look > .left { position: static; } }
 @media print { .setting { display: block; break-inside: avoid; } .look { display: block; } }
 )css";
 
@@ -35,11 +37,11 @@ std::string drawn(const std::string& svg) {
 
 std::string setting_html(const SweepPageSetting& s, bool first) {
   std::string out = "<section class=\"card figure setting" + std::string(first ? " first" : "") + "\" id=\"" +
-                    xml_escape(s.id) + "\">\n<h3>" + xml_escape(s.name) + "</h3>\n<dl>";
+                    xml_escape(s.id) + "\">\n<h3>" + xml_escape(s.name) + "</h3>\n" + drawn(s.pictures) +
+                    "<dl>";
   for (const auto& [what, value] : s.facts)
     out += "<dt>" + xml_escape(what) + "</dt><dd>" + xml_escape(value) + "</dd>";
-  return out + "</dl>\n" + drawn(s.pictures) + "<p class=\"place files\">" + xml_escape(s.files) +
-         "</p></section>\n";
+  return out + "</dl>\n<p class=\"place files\">" + xml_escape(s.files) + "</p></section>\n";
 }
 
 std::string table_html(const SweepPage& page) {
@@ -67,7 +69,9 @@ std::string table_html(const SweepPage& page) {
 }  // namespace
 
 std::string sweep_html(const SweepPage& page) {
-  std::string facts, settings;
+  std::string facts, settings, maps;
+  for (const std::string& map : page.heat_maps)
+    maps += "<figure class=\"card figure\">\n" + drawn(map) + "</figure>\n";
   for (const std::string& f : page.facts) facts += "<li>" + xml_escape(f) + "</li>";
   for (size_t i = 0; i < page.settings.size(); i++) settings += setting_html(page.settings[i], i == 0);
   return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -81,15 +85,13 @@ std::string sweep_html(const SweepPage& page) {
          "class=\"mark\"></span>glint</p></div></header>\n<main>\n<h1>" +
          xml_escape(page.title) + "</h1>\n<p class=\"answer\">" + xml_escape(page.lead) +
          "</p>\n<ul class=\"facts\">" + facts +
-         "</ul>\n<h2>Loss and readability</h2>\n<div class=\"look\">\n<figure class=\"card figure\">\n" +
+         "</ul>\n<h2>Loss and readability</h2>\n<div class=\"look\">\n<div class=\"left\"><figure "
+         "class=\"card figure\">\n" +
          drawn(page.chart) +
          "<figcaption>Every point is a setting: choose one, here or in the table, to see what its weights "
          "look "
-         "like.</figcaption></figure>\n<div>" +
-         settings + "</div>\n</div>\n<h2>All settings</h2>\n" + table_html(page) +
-         (page.heat_maps.empty() ? ""
-                                 : "<h2>Two options</h2>\n<figure class=\"card figure wide\">\n" +
-                                       drawn(page.heat_maps) + "</figure>\n") +
+         "like.</figcaption></figure>\n" +
+         maps + "</div>\n<div>" + settings + "</div>\n</div>\n<h2>All settings</h2>\n" + table_html(page) +
          "</main>\n</body>\n</html>\n";
 }
 

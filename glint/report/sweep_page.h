@@ -17,10 +17,11 @@ struct SweepPageSetting {
 };
 
 struct SweepPage {
-  std::string title, lead;         // the answer: which setting to choose
-  std::vector<std::string> facts;  // version, recipe, seeds: one line
-  std::string chart, heat_maps;    // SVG; heat maps may be ""
-  std::vector<std::string> heads;  // of the table, the first column names the setting
+  std::string title, lead;             // the answer: which setting to choose
+  std::vector<std::string> facts;      // version, recipe, seeds: one line
+  std::string chart;                   // SVG
+  std::vector<std::string> heat_maps;  // SVG, there may be none
+  std::vector<std::string> heads;      // of the table, the first column names the setting
   struct Row {
     std::string id;
     std::vector<std::string> cells;

@@ -44,6 +44,8 @@ done
 [ "$(grep -c "^Choose " "$work/out")" -eq 1 ] || fail "not one answer"
 cp "$work/out" "$work/table"
 
+grep -q "seeds" "$work/out" || fail "the table does not say how alike seeds are"
+
 # Again: nothing is trained, the result is the same.
 run sweep "${grid[@]}" --out "$work/sweep" --quiet
 expect_code 0
@@ -65,9 +67,12 @@ assert hashlib.sha256(text.rstrip("\n").replace(j["sha256"], "0" * 64).encode())
 rows = list(csv.DictReader(open(folder + "/sweep.csv", encoding="utf-8")))
 for row, s in zip(rows, j["settings"]):
     runs = [r["values"] for r in s["runs"]]
-    for key in ("test_loss", "test_accuracy", "agreement_weights", "agreement_calibrated"):
+    for key in ("test_loss", "test_accuracy", "agreement_weights", "agreement_calibrated", "stability_seeds"):
         mean = sum(r[key] for r in runs) / 2
         assert abs(mean - s["mean"][key]) < 1e-12 and float(row[key]) == s["mean"][key], key
+        if key == "stability_seeds":
+            assert key not in s["sd"] and row[key + "_sd"] == "", "of one pair there is no spread"
+            continue
         assert abs(abs(runs[0][key] - runs[1][key]) / 2 ** 0.5 - s["sd"][key]) < 1e-12, key
     if s["options"]["gate"] == "identity":
         assert s["mean"]["agreement_weights"] > 0.999
@@ -85,6 +90,16 @@ assert sorted(links) == sorted("setting-%d" % (i + 1) for i in range(8)), links
 for link in links:
     section = page.split('id="%s">' % link)[1].split("</section>")[0]
     assert section.count("data:image/png;base64,") >= 20, link
+PY
+
+# What is said of seeds is what glint readability says of them.
+folder=$(find "$work/sweep/runs" -mindepth 1 -maxdepth 1 | sort | head -1)
+run readability "$folder" --form weights --json
+expect_code 0
+python3 - "$work/out" "$work/sweep/readings/$(basename "$folder")-seeds.json" <<'PY' || fail "the sweep and readability differ"
+import json, sys
+r, s = (json.load(open(f)) for f in sys.argv[1:])
+assert [x["stability_seeds"] for x in r["runs"]] == s["alike"] and all(0 < v < 1 for v in s["alike"]), s
 PY
 
 # A longer list trains only what is new.
