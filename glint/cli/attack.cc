@@ -22,6 +22,11 @@ struct AttackFlags : AttackRequest {
 
 std::string percent(double part) { return fixed_text(100 * part, 1); }
 
+std::string fidelity_words(const Fidelity& f) {
+  return "decides as the model on " + percent(f.agreement) + " %, R² " + fixed_text(f.r2, 3) + " (rescaled " +
+         fixed_text(f.r2_scaled, 3) + ")";
+}
+
 // A row per strength: over all classes, what is left of the accuracy and how many images go into the class.
 std::string summary_table(const Attack& a) {
   Table table({{.header = "strength", .align = Align::right},
@@ -95,11 +100,13 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
 
 void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   std::ostringstream out;
-  out << "run:      " << a.run << ", " << a.data << ", form " << a.form << ", " << o.terms
-      << (o.terms == 1 ? " term" : " terms") << "\n"
-      << "fidelity: the form gives " << fixed_text(a.fidelity.agreement, 3) << " of the decisions, R² "
-      << fixed_text(a.fidelity.r2, 3) << "; even share of the layer " << fixed_text(a.fidelity.even_share, 3)
-      << "\n"
+  out << "run:      " << a.run << ", " << a.data << ", form " << a.form
+      << (o.reading.refine ? " (refined), " : ", ") << o.terms << (o.terms == 1 ? " term" : " terms") << "\n"
+      << "fidelity: " << fidelity_words(a.fidelity) << "; even share of the layer "
+      << percent(a.fidelity.even_share) << " %; on the mirror images, -x, it decides as the model on "
+      << percent(a.fidelity.mirrored->agreement) << " %\n"
+      << "controls: the best linear map " << fidelity_words(a.controls.linear)
+      << "; the same form of an untrained model " << fidelity_words(a.controls.untrained.at(a.form)) << "\n"
       << "strength: the Euclidean length of what is added; an image has " << fixed_text(a.image_length, 2)
       << " on average\n\n"
       << "All classes, mean ± sd over them. Away: accuracy on the images of a class under its mask.\n"

@@ -7,6 +7,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/compare.h"
@@ -22,12 +23,39 @@ struct CompareFlags : CompareRequest {
 std::string three(double v) { return fixed_text(v, 3); }
 std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.sd); }
 
-std::string fidelity_text(const std::vector<ComparedModel>& side) {
-  std::vector<double> agreement, r2, even;
-  for (const ComparedModel& m : side)
-    agreement.push_back(m.agreement), r2.push_back(m.r2), even.push_back(m.even_share);
-  return three(mean_and_sd(agreement).mean) + " of the decisions, R² " + three(mean_and_sd(r2).mean) +
-         ", even share of the layer " + three(mean_and_sd(even).mean);
+// How far the forms are their models, means over the runs of a side, each beside its controls.
+std::string fidelity_table(const Comparison& c) {
+  Table table({{.header = "models"},
+               {.header = "agreement %", .align = Align::right},
+               {.header = "R2", .align = Align::right},
+               {.header = "R2 rescaled", .align = Align::right},
+               {.header = "R2 centred", .align = Align::right},
+               {.header = "even share %", .align = Align::right},
+               {.header = "on -x %", .align = Align::right}});
+  const auto add = [&](const std::string& name, const std::vector<ComparedModel>& side, bool control,
+                       const auto& fidelity) {
+    const auto mean = [&](const auto& number, double factor, int decimals) {
+      std::vector<double> values;
+      for (const ComparedModel& m : side) values.push_back(factor * number(fidelity(m)));
+      return fixed_text(mean_and_sd(values).mean, decimals);
+    };
+    table.add({name, mean([](const Fidelity& f) { return f.agreement; }, 100, 1),
+               mean([](const Fidelity& f) { return f.r2; }, 1, 3),
+               mean([](const Fidelity& f) { return f.r2_scaled; }, 1, 3),
+               mean([](const Fidelity& f) { return f.r2_centred; }, 1, 3),
+               control ? "" : mean([](const Fidelity& f) { return f.even_share; }, 100, 1),
+               control ? "" : mean([](const Fidelity& f) { return f.mirrored->agreement; }, 100, 1)});
+  };
+  for (const auto& [which, side] : {std::pair("first", &c.a), std::pair("second", &c.b)}) {
+    add(which + std::string(", ") + side->front().form, *side, false,
+        [](const ComparedModel& m) -> const Fidelity& { return m.fidelity; });
+    if (!side->front().controls) continue;
+    add("  linear map", *side, true,
+        [](const ComparedModel& m) -> const Fidelity& { return m.controls->linear; });
+    add("  untrained", *side, true,
+        [](const ComparedModel& m) -> const Fidelity& { return m.controls->untrained.begin()->second; });
+  }
+  return table.terminal(result_columns());
 }
 
 std::string rank_table(const Comparison& c) {
@@ -151,23 +179,26 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
   std::ostringstream out;
   const size_t top = std::min<size_t>(5, o.top), n = c.results.size();
   out << "models:   " << pair_words(c) << "\n"
-      << "vectors:  the " << o.top << " strongest of each sign, form " << o.form << ", compared "
+      << "vectors:  the " << o.top << " strongest of each sign, form " << c.form
+      << (o.refine ? " (refined)" : "") << ", compared "
       << (o.space == "pixels" ? "as pictures" : "at the input of the last layer") << "\n"
-      << "fidelity: the form gives " << fidelity_text(c.a) << " (first); " << fidelity_text(c.b)
-      << " (second)\n"
       << "control:  " << c.control_text << "\n\n"
+      << "How far the forms are the models" << (n > 1 ? ", means over the runs" : "")
+      << ", beside controls: the best linear map of the layer's input, and the same form of an untrained "
+         "model. On -x: agreement on the mirror images.\n"
+      << fidelity_table(c) << "\n"
       << "Similarity |cos| by rank: mean ± sd over " << c.units.size()
       << (c.units.size() == 1 ? " class" : " classes") << ", both signs"
       << (n > 1 ? " and " + std::to_string(n) + " pairs" : "") << ".\n"
       << rank_table(c) << "\n"
-      << "By class and sign (+ speaks for it, - against): first eigenvector, its best match,\n"
+      << "By class and sign (+ speaks for it, - against): first eigenvector, its best match, "
       << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "")
       << ".\n"
       << class_table(c, top) << "\n";
   if (!c.functional.empty())
-    out << "The same models as functions, form " << o.form << ": correlation of their outputs for "
+    out << "The same models as functions, form " << c.form << ": correlation of their outputs for "
         << (o.space == "pixels" ? "pixels" : "inputs of the layer")
-        << " ~ N(0, I),\nin closed form; no eigenvector is matched with another.\n"
+        << " ~ N(0, I), in closed form; no eigenvector is matched with another.\n"
         << functional_table(c) << "\n";
   if (o.pairs) out << "Every pair, all classes and signs.\n" << pair_table(c, top) << "\n";
   out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
@@ -222,6 +253,7 @@ void add_compare(Program& program) {
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
   verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "How gates are read: as the identity (the paper), or by lines measured on data");
+  verb.flag("--refine", o->refine, kRefineHelp);
   verb.choice("--space", o->space, {"pixels", "input"},
               "Compare pictures of the eigenvectors, or the vectors at the input of the last layer (same "
               "width; means something when the runs began alike, with the same seed)");

@@ -18,7 +18,7 @@ void report_text(Context& context, const PageResult& r) {
   std::ostringstream out;
   out << "page:     " << r.page << " (" << fixed_text(static_cast<double>(r.bytes) / 1e6, 1)
       << " MB; open it in a browser)\n";
-  for (const PageRunResult& run : r.runs)
+  for (const PageRunResult& run : r.runs) {
     for (const PageFormResult& f : run.forms) {
       out << "reading:  " << printable(run.name) << ", " << f.name << ": ";
       if (!r.language)
@@ -32,6 +32,18 @@ void report_text(Context& context, const PageResult& r) {
         out << (i ? ", " : "") << fixed_text(f.layers[i].r2, 3) << " in layer " << i + 1;
       out << "\n";
     }
+    for (size_t i = 0; i < run.controls.size(); i++) {
+      const Controls& c = run.controls[i];
+      const auto words = [&](const Fidelity& f) {
+        return (r.language ? "" : fixed_text(100 * f.agreement, 1) + " %, ") + "R2 " + fixed_text(f.r2, 3);
+      };
+      out << "controls: " << printable(run.name)
+          << (r.language ? ", layer " + std::to_string(i + 1) : std::string()) << ": the best linear map "
+          << words(c.linear);
+      for (const auto& [form, f] : c.untrained) out << "; untrained, " << form << " " << words(f);
+      out << "\n";
+    }
+  }
   if (r.half)
     out << "weights:  f16, so that the page is not too large; logits change by at most "
         << fixed_text(r.logit_deviation, 4) << "\n";

@@ -8,8 +8,7 @@ void add_reading_options(Verb& verb, RunSource& options) {
       ->required();
   verb.text("--data", options.data, "data set or folder to measure on; default: what the run was trained on",
             {.placeholder = "NAME", .words = dataset_names()});
-  verb.flag("--refine", options.refine,
-            "images: improve the scaled form by descent on logits and decisions; once for a run, seconds");
+  verb.flag("--refine", options.refine, kRefineHelp);
   verb.directory("--data-dir", options.data_dir, "folder in which data sets are looked for first");
 }
 

@@ -6,6 +6,9 @@
 
 namespace glint::cli {
 
+inline constexpr char kRefineHelp[] =
+    "images: improve the scaled form by descent on logits and decisions; once for a run, seconds";
+
 void add_reading_options(Verb& verb, RunSource& options);
 
 }  // namespace glint::cli

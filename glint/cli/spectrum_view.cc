@@ -63,6 +63,18 @@ std::string fidelity_text(const ReadResult& r) {
   return out + fidelity_notes(r);
 }
 
+// The forms at the mirror images of the inputs.
+std::string mirrored_text(const ReadResult& r) {
+  std::vector<std::string> words;
+  for (const ReadForm& form : r.forms)
+    if (const auto& m = form.fidelity.mirrored)
+      words.push_back(form.name + " " +
+                      (r.whole_model ? percent_text(m->agreement, 2) + " %" : "R2 " + fixed_text(m->r2, 4)));
+  if (words.empty()) return "";
+  return (r.whole_model ? "agreement on the mirror images, -x: " : "on the mirror images, -x: ") +
+         joined(words, ", ") + "\n";
+}
+
 std::string units_text(const ReadResult& r) {
   const bool linear = r.chosen().linear_part;
   std::vector<Column> columns = {{.header = "unit"}, {.header = "R2", .align = Align::right}};
@@ -220,7 +232,7 @@ std::string fidelity_notes(const ReadResult& r) {
          (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "
                      "there"
                    : ", its gate is odd") +
-         "\n";
+         "\n" + mirrored_text(r);
 }
 
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {

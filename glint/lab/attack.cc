@@ -7,6 +7,7 @@
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/lab/attack_report.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/figures.h"
 #include "glint/lab/run_checks.h"
 #include "glint/lab/run_pairs.h"
@@ -80,9 +81,10 @@ Attack measure_attack(const Engine& engine, Run& run, const AttackRequest& optio
   attack.height = test.height, attack.width = test.width;
   attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);
-  attack.fidelity =
-      reading.read(classes, lines[reading.last()], reading.run(test, reading.last()), labels_of(test))
-          .fidelity;
+  const Activations pass = reading.run(test, reading.last());
+  attack.fidelity = reading.read(classes, lines[reading.last()], pass, labels_of(test)).fidelity;
+  attack.controls = controls_of(
+      run, [](Run& of) { return of.image_reading().classes(); }, {attack.form}, pass, labels_of(test));
   std::vector<uint32_t> all(test.count());
   for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<uint32_t>(i);
   const std::vector<uint32_t> plain = decisions(reading, test.pixels, all);

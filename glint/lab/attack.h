@@ -56,6 +56,7 @@ struct Attack {
   size_t shown = 0;                                  // index of the strength that tables and pictures show
   double image_length = 0;                           // mean Euclidean length of a test image
   Fidelity fidelity;                                 // of the form, on the test images
+  Controls controls;                                 // of that form
   std::string figures;                               // the folder they are in; "": none were written
 
   double shown_strength() const { return strengths[shown]; }

@@ -101,6 +101,7 @@ OrderedJson to_json(const Attack& a) {
                    {"terms", a.terms},
                    {"strengths", a.strengths}};
   j["fidelity"] = fidelity_json(a.fidelity, true);
+  j["controls"] = controls_json(a.controls, true);
   j["image_length"] = a.image_length;
   for (const AttackGoal goal : kGoals)
     for (const MaskKind kind : kMaskKinds) {

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "glint/base/error.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/run.h"
 #include "glint/lab/run_pairs.h"
 
@@ -31,34 +32,37 @@ class Runs {
   Entry& open(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     Entry entry;
-    entry.run = std::make_unique<Run>(engine_,
-                                      RunSource{.run = directory,
-                                                .data = options_.data,
-                                                .data_dir = options_.data_dir,
-                                                .images = options_.images},
-                                      data_);
+    RunSource source{
+        .run = directory, .data = options_.data, .data_dir = options_.data_dir, .images = options_.images};
+    entry.run = std::make_unique<Run>(engine_, source, data_);
     data_ = entry.run->share_images();
+    const std::string form_name = entry.run->form(options_.form);
+    if (options_.refine && form_name == "scaled") {
+      source.refine = refined_ = true;
+      entry.run = std::make_unique<Run>(engine_, source, data_);
+    }
     const ImageModel& m = entry.run->image().model;
     entry.model = {.directory = directory,
                    .gate = std::string(gate_info(m.config.gate.kind).text.name),
                    .data = m.data,
                    .seed = run_seed(directory),
                    .width = m.config.d_model,
-                   .layers = m.config.layers};
+                   .layers = m.config.layers,
+                   .form = form_name,
+                   .fidelity = {}};
     if (!first_) {
       units_ = parse_class_list(options_.unit, m.class_names);
     } else {
       fits(entry);
     }
     const ImageReading& reading = entry.run->image_reading();
-    entry.lines = entry.run->lines(entry.run->form(options_.form));
+    entry.lines = entry.run->lines(form_name);
     const Directions all = reading.classes();
     const ImageSet& test = entry.run->images().test;
-    Reading form =
-        reading.read(all, entry.lines[reading.last()], reading.run(test, reading.last()), labels_of(test));
-    entry.model.agreement = form.fidelity.agreement;
-    entry.model.r2 = form.fidelity.r2;
-    entry.model.even_share = form.fidelity.even_share;
+    const Activations pass = reading.run(test, reading.last());
+    Reading form = reading.read(all, entry.lines[reading.last()], pass, labels_of(test));
+    entry.model.fidelity = form.fidelity;
+    if (options_.controls) entry.model.controls = controls(*entry.run, form_name, pass);
     Directions chosen{.layer = all.layer,
                       .names = {},
                       .weights = Matrix<double>(units_.size(), all.weights.cols()),
@@ -84,8 +88,24 @@ class Runs {
   }
   const std::vector<size_t>& units() const { return units_; }
   const Entry& first() const { return *first_; }
+  bool refined() const { return refined_; }
 
  private:
+  // Runs of one configuration share an untrained twin: its weights are those of one seed.
+  Controls controls(Run& run, const std::string& form, const Activations& pass) {
+    const std::string key = form + " " + run.config().dump();
+    const auto twin = untrained_.find(key);
+    const auto classes = [](Run& of) { return of.image_reading().classes(); };
+    Controls out =
+        controls_of(run, classes, twin == untrained_.end() ? std::vector{form} : std::vector<std::string>{},
+                    pass, labels_of(run.images().test));
+    if (twin == untrained_.end())
+      untrained_[key] = out.untrained.at(form);
+    else
+      out.untrained[form] = twin->second;
+    return out;
+  }
+
   void fits(const Entry& entry) const {
     const ImageModel &one = first_->run->image().model, &other = entry.run->image().model;
     const auto refuse = [&](const std::string& what, const std::string& expected,
@@ -123,6 +143,8 @@ class Runs {
   std::map<std::string, Entry> entries_;
   const Entry* first_ = nullptr;
   std::vector<size_t> units_;
+  std::map<std::string, Fidelity> untrained_;  // by form and configuration
+  bool refined_ = false;                       // a run is
 };
 
 // Bilinear runs with seeds of their own: those of the second side, or else of the first.
@@ -203,7 +225,7 @@ void add_control(const Engine& engine, const CompareRequest& options, Runs& runs
 Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   Comparison c;
   c.linalg = engine.linalg().description();
-  c.form = options.form, c.space = options.space, c.top = options.top;
+  c.space = options.space, c.top = options.top;
   const std::vector<RunPair> pairs = run_pairs(options.runs, c.notes);
   Runs runs(engine, options);
   for (const RunPair& pair : pairs) {
@@ -214,6 +236,14 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
     c.results.push_back(compare_models(engine.linalg(), engine.pool(), a.vectors, b.vectors, options.top));
     add_functional(engine, a, b, c.functional);
   }
+  for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
+    for (const ComparedModel& m : *side)
+      if (c.form.find(m.form) == std::string::npos) c.form += (c.form.empty() ? "" : " and ") + m.form;
+  if (options.refine && !runs.refined())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "there is nothing to refine: no run is read through its scaled form",
+                 .where = "refine",
+                 .expected = "`form=scaled`, or `form=auto` and a run with an odd gate"});
   c.units = runs.units();
   for (const size_t u : c.units) c.unit_names.push_back(runs.first().run->class_text(u));
   add_control(engine, options, runs, c);

@@ -18,7 +18,9 @@ struct CompareRequest {
   std::vector<std::string> runs;
   std::string control;           // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
-  std::string form = "weights";  // or auto, scaled, calibrated; Run::form
+  std::string form = "weights";  // or auto, scaled, calibrated; Run::form of each run
+  bool refine = false;   // as in RunSource, of the runs whose form is scaled; Error (usage) without any
+  bool controls = true;  // measure the controls of the fidelities
   std::string space = "pixels";  // or "input": that of the last layer
   std::string data, data_dir;    // as in RunSource
   std::shared_ptr<const Dataset> images = {};
@@ -31,8 +33,9 @@ struct ComparedModel {
   std::string directory, gate, data;
   std::optional<uint64_t> seed;
   size_t width = 0, layers = 0;
-  double agreement = 0, r2 = 0;  // of the form with the model, on the test images
-  double even_share = 1;         // of the model's last layer there
+  std::string form;                       // that it is read through
+  Fidelity fidelity;                      // of the form, on the test images
+  std::optional<Controls> controls = {};  // of that form; none when they were not asked for
 };
 
 // What the paper says (section 4.1), and what one measure gives here.
@@ -46,8 +49,8 @@ struct SimilarityClaim {
 };
 
 struct Comparison {
-  std::string linalg;  // what computed it
-  std::string form, space;
+  std::string linalg;       // what computed it
+  std::string form, space;  // form: "scaled", or "scaled and calibrated" where the runs differ
   size_t top = 0;
   std::vector<ComparedModel> a, b;      // [pairs]
   std::vector<PairComparison> results;  // [pairs]

@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/lab/compare.h"
+#include "glint/lab/fidelity_json.h"
 #include "glint/lab/figures.h"
 #include "glint/lab/run.h"
 #include "glint/report/comparison_figure.h"
@@ -36,9 +37,9 @@ OrderedJson curves_json(const std::vector<PairComparison>& pairs, std::optional<
 OrderedJson model_json(const ComparedModel& m) {
   OrderedJson j = {{"run", m.directory}, {"gate", m.gate}, {"data", m.data}};
   j["seed"] = m.seed ? OrderedJson(*m.seed) : OrderedJson();
-  j["agreement"] = m.agreement;
-  j["r2"] = m.r2;
-  j["even_share"] = m.even_share;
+  j["form"] = m.form;
+  j.update(fidelity_json(m.fidelity, true));
+  if (m.controls) j["controls"] = controls_json(*m.controls, true);
   return j;
 }
 

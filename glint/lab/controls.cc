@@ -11,11 +11,13 @@ Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector
     const Directions d = directions(run);
     out.linear = linear_control(run.reading(), d, run.fitted(d.layer), measured, labels);
   }
+  if (forms.empty()) return out;
   Run& twin = run.untrained();
   const Directions d = directions(twin);
   const Activations a = twin.measured(d.layer);
   for (const std::string& form : forms)
-    out.untrained[form] = form_fidelity(twin.reading(), d, twin.lines(form)[d.layer], a, labels);
+    out.untrained[form] =
+        form_fidelity(twin.reading(), d, twin.lines(form)[d.layer], a, labels, Mirrored::no);
   return out;
 }
 

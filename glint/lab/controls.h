@@ -13,7 +13,8 @@ namespace glint {
 using DirectionsOf = std::function<Directions(Run&)>;
 
 // `measured` is what the layer of the directions sees on the data that readings are measured on; the linear
-// map is fitted on Run::fitted. `forms` are the names of those that are shown.
+// map is fitted on Run::fitted. `forms` are the names of those that are shown;
+// without any there is no untrained twin.
 Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<std::string>& forms,
                      const Activations& measured, std::span<const uint32_t> labels = {});
 

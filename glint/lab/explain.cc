@@ -264,7 +264,11 @@ std::string trust_text(const ExplainResult& r) {
                      "; the best linear map of the layer's input has " + trust(r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained)
     text += "; of an untrained model the same form has " + trust(f);
-  return text + "; even share of the layer " + fixed_text(100 * r.fidelity.even_share, 1) + " %.";
+  text += "; even share of the layer " + fixed_text(100 * r.fidelity.even_share, 1) + " %";
+  if (const auto& m = r.fidelity.mirrored)
+    text += "; on the mirror images, -x, the form decides as the model on " +
+            fixed_text(100 * m->agreement, 1) + " %";
+  return text + ".";
 }
 
 Explanation explanation_figure(const ExplainResult& r) {

@@ -9,6 +9,7 @@
 #include "glint/io/npy.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/export_folder.h"
 #include "glint/report/hf_folder.h"
 
@@ -197,11 +198,16 @@ ModelCard model_card(const LoadedRun& run, Run* opened) {
   const ImageReading& reading = opened->image_reading();
   const ImageSet& test = opened->images().test;
   const Activations pass = reading.run(test, reading.last());
-  for (const std::string& form : opened->forms()) {
-    const Fidelity f =
-        reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test)).fidelity;
-    card.fidelity.push_back({form, f.agreement, f.r2, f.accuracy_form});
-  }
+  const std::vector<std::string> forms = opened->forms();
+  for (const std::string& form : forms)
+    card.fidelity.push_back(
+        {form, reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test))
+                   .fidelity});
+  const Controls controls = controls_of(
+      *opened, [](Run& of) { return of.image_reading().classes(); }, forms, pass, labels_of(test));
+  card.fidelity.push_back({"control: linear map", controls.linear});
+  for (const std::string& form : forms)
+    card.fidelity.push_back({"control: untrained, " + form, controls.untrained.at(form)});
   return card;
 }
 

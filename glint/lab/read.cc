@@ -170,13 +170,14 @@ Wanted wanted_pairs(const GluLayerView& layer, size_t top) {
 std::vector<FormReading> read_forms(Run& run, const Directions& directions, const Activations& activations,
                                     std::span<const uint32_t> labels, const Wanted& wanted) {
   std::vector<FormReading> forms;
+  const MirroredModel mirror = mirrored_model(run.reading(), directions, activations);
   for (const std::string& name : run.forms()) {
     FormReading form{.name = name, .line = run.lines(name)[directions.layer], .reading = nullptr};
     if (!forms.empty() && same(forms.back().line, form.line))
       form.reading = forms.back().reading;
     else
       form.reading = std::make_shared<const Reading>(
-          read(run.reading(), directions, form.line, activations, labels, wanted));
+          read(run.reading(), directions, form.line, activations, labels, wanted, &mirror));
     forms.push_back(std::move(form));
   }
   return forms;

@@ -3,10 +3,17 @@
 
 #include <cstddef>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
 namespace glint {
+
+// A form against the model at the mirror images -x of the inputs of its layer. A model whose gate is odd says
+// there what it says at x, and so does a form without a linear part.
+struct MirroredFidelity {
+  double r2 = 0, agreement = 0;
+};
 
 // Approximate logits against the model's own, both [n, units]. With y the true and f the approximate value:
 //   r2           1 - sum (y - f)^2 / sum (y - mean_u y)^2 (1 when both sums are 0, 0 when only the second is)
@@ -24,7 +31,8 @@ struct Fidelity {
   size_t inputs = 0;
   double r2_scaled = 0, r2_centred = 0;
   double even_share = 1;
-  std::vector<double> unit_even_share;  // [units], or empty
+  std::vector<double> unit_even_share;            // [units], or empty
+  std::optional<MirroredFidelity> mirrored = {};  // none where nobody measured it
 };
 
 // What a fidelity has to be compared with before it impresses.

@@ -77,6 +77,7 @@ void add_similarity(Measuring& m, const std::string& data, const std::string& fo
                     const std::string& space) {
   CompareRequest request;
   request.form = form, request.space = space;
+  request.controls = false;  // those of the fidelities are measured with the readings
   for (const PlannedRun* sqs : m.finished(group_41(data), "sqs"))
     for (const PlannedRun* other : m.finished(group_41(data), "identity"))
       if (sqs->options.seed == other->options.seed) {

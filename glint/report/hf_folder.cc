@@ -79,13 +79,23 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
     Table table({{.header = "form"},
                  {.header = "same decision", .align = Align::right},
                  {.header = "R²", .align = Align::right},
+                 {.header = "R² rescaled", .align = Align::right},
+                 {.header = "R² centred", .align = Align::right},
+                 {.header = "same decision on −x", .align = Align::right},
                  {.header = "accuracy", .align = Align::right}});
-    for (const CardFidelity& f : card.fidelity)
-      table.add({f.form, fixed_text(f.agreement, 4), fixed_text(f.r2, 4), fixed_text(f.accuracy, 4)});
+    for (const auto& [what, f] : card.fidelity)
+      table.add({what, fixed_text(f.agreement, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
+                 fixed_text(f.r2_centred, 4), f.mirrored ? fixed_text(f.mirrored->agreement, 4) : "",
+                 fixed_text(f.accuracy_form, 4)});
     out +=
         "\n## How far the weights explain it\n\nThe last layer read as a quadratic form of its input, on the "
-        "test images. `weights`: the gate taken as the identity. `calibrated`: each gate a line measured on "
-        "training images.\n\n" +
+        "test images. `weights`: from the weights alone. `scaled`: a gain for each gate that depends on the "
+        "size of the layer's input, and no linear part. `calibrated`: each gate a line measured on training "
+        "images.\n\nR² rescaled is after one factor for the whole form, R² centred of the logits of each "
+        "image "
+        "less their mean, and −x are the mirror images of the layer's inputs. Controls, to compare with: the "
+        "best linear map of the layer's input in place of the layer, and the same forms of an untrained "
+        "model.\n\n" +
         table.markdown();
   }
   if (card.options.is_object()) {

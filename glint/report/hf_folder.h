@@ -8,14 +8,16 @@
 #include <vector>
 
 #include "glint/io/json.h"
+#include "glint/model/fidelity.h"
 #include "glint/model/model_file.h"
 
 namespace glint {
 
-// How far a quadratic form of the weights is the model, on the test images.
+// A quadratic form of the weights, or a control to compare it with: how far it is the model, on the test
+// images.
 struct CardFidelity {
-  std::string form;
-  double agreement = 0, r2 = 0, accuracy = 0;
+  std::string what;  // "weights", "control: linear map"
+  Fidelity fidelity;
 };
 
 struct ModelCard {

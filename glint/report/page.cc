@@ -55,6 +55,7 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
                    {"accuracyForm", f.accuracy_form},
                    {"unitR2", f.unit_r2},
                    {"inputs", f.inputs}};
+  if (f.mirrored) j["fidelity"]["mirroredAgreement"] = f.mirrored->agreement;
   return j;
 }
 

@@ -20,6 +20,8 @@ double share(double even, double odd) { return even + odd > 0 ? even / (even + o
 
 }  // namespace
 
+bool is_even(const GluLayerView& layer) { return gate_info(layer.gate.kind).text.parity == Parity::odd; }
+
 Matrix<double> mirrored_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                 ConstMatrixView<double> weights, ConstMatrixView<float> x) {
   const std::vector<float> left = negated(layer.bias_left), right = negated(layer.bias_right);
@@ -54,8 +56,7 @@ EvenShare even_share(ConstMatrixView<double> outputs, ConstMatrixView<double> mi
 
 EvenShare even_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                      ConstMatrixView<double> weights, ConstMatrixView<float> x) {
-  if (gate_info(layer.gate.kind).text.parity == Parity::odd)
-    return {.all = 1, .unit = std::vector<double>(weights.rows(), 1.0)};
+  if (is_even(layer)) return {.all = 1, .unit = std::vector<double>(weights.rows(), 1.0)};
   return even_share(layer_outputs(linalg, pool, layer, weights, x),
                     mirrored_outputs(linalg, pool, layer, weights, x));
 }

@@ -10,6 +10,9 @@
 
 namespace glint {
 
+// Whether the layer is its even part: its gate is odd.
+bool is_even(const GluLayerView& layer);
+
 // Outputs [n, units] at the mirror images -x of the inputs x [n, d]. A layer with biases reads (x, 1), whose
 // mirror image is (-x, -1).
 Matrix<double> mirrored_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,

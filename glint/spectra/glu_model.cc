@@ -29,20 +29,20 @@ Matrix<double> outputs_of(const GluModel& model, const Directions& d, const Gate
   return out;
 }
 
-// The fidelity of a form, with the even share of the layer.
-Fidelity with_even_share(Fidelity f, const EvenShare& even) {
-  f.even_share = even.all, f.unit_even_share = even.unit;
+// a - b, entry by entry; an empty b is 0.
+Matrix<double> minus(Matrix<double> a, const Matrix<double>& b, double factor = 1) {
+  for (size_t i = 0; i < b.size(); i++) a.data()[i] -= factor * b.data()[i];
+  return a;
+}
+
+// With how the form fares at the mirror images, from its values at x and those without its linear part: at -x
+// the linear part and what goes past the layer change their signs.
+Fidelity with_mirror(Fidelity f, const MirroredModel& mirror, const Matrix<double>& form,
+                     const Matrix<double>& squared) {
+  const Fidelity there = fidelity(mirror.own, minus(minus(squared, minus(form, squared)), mirror.past, 2));
+  f.mirrored = {.r2 = there.r2, .agreement = there.agreement};
+  f.even_share = mirror.even.all, f.unit_even_share = mirror.even.unit;
   return f;
-}
-
-EvenShare even_share_of(const GluModel& model, const Directions& d, const Activations& a) {
-  return even_share(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs);
-}
-
-Matrix<double> difference(const Matrix<double>& a, const Matrix<double>& b) {
-  Matrix<double> out = a;
-  for (size_t i = 0; i < b.size(); i++) out.data()[i] -= b.data()[i];
-  return out;
 }
 
 // Per column: cov(part, form) / var(form), and `none` for a constant form.
@@ -121,33 +121,51 @@ Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Act
   return layer_outputs(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs, d.constants);
 }
 
+MirroredModel mirrored_model(const GluModel& model, const Directions& d, const Activations& a) {
+  const GluLayerView layer = model.layer(d.layer);
+  MirroredModel out{.even = {.all = 1, .unit = std::vector<double>(d.count(), 1.0)},
+                    .own = mirrored_outputs(model.linalg(), model.pool(), layer, d.weights, a.inputs),
+                    .past = d.decisions ? a.residual_logits : Matrix<double>()};
+  if (!is_even(layer))
+    out.even = even_share(layer_outputs(model.linalg(), model.pool(), layer, d.weights, a.inputs), out.own);
+  for (size_t i = 0; i < out.own.rows(); i++)
+    for (size_t u = 0; u < d.constants.size(); u++) out.own(i, u) += d.constants[u];
+  out.own = minus(std::move(out.own), out.past);
+  return out;
+}
+
 Reading read(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
-             std::span<const uint32_t> labels, const Wanted& wanted) {
+             std::span<const uint32_t> labels, const Wanted& wanted, const MirroredModel* shared) {
   const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
-  const EvenShare even = even_share_of(model, d, a);
+  const MirroredModel made = shared ? MirroredModel() : mirrored_model(model, d, a);
+  const MirroredModel& mirror = shared ? *shared : made;
   Reading out{.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
                                   d.constants, wanted),
-              .fidelity = with_even_share(fidelity(own, form, labels), even),
+              .fidelity = fidelity(own, form, labels),
               .eigenvectors = {},
               .linear_share = std::vector<double>(d.count()),
               .quadratic_share = std::vector<double>(d.count(), 1.0)};
-  const Matrix<double> past = d.decisions ? a.residual_logits : Matrix<double>();
   if (!has_shift(line)) {
+    out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, form);
     out.eigenvectors = out.fidelity;
-    if (past.size()) out.quadratic_share = shares(difference(form, past), form, 1);
+    if (mirror.past.size()) out.quadratic_share = shares(minus(form, mirror.past), form, 1);
     return out;
   }
   const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
-  out.eigenvectors = with_even_share(fidelity(own, squared, labels), even);
-  out.linear_share = shares(difference(form, squared), form, 0);
-  out.quadratic_share = shares(difference(squared, past), form, 1);
+  out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, squared);
+  out.eigenvectors = with_mirror(fidelity(own, squared, labels), mirror, squared, squared);
+  out.linear_share = shares(minus(form, squared), form, 0);
+  out.quadratic_share = shares(minus(squared, mirror.past), form, 1);
   return out;
 }
 
 Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
-                       std::span<const uint32_t> labels) {
-  return with_even_share(fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels),
-                         even_share_of(model, d, a));
+                       std::span<const uint32_t> labels, Mirrored mirrored) {
+  const Matrix<double> form = outputs_of(model, d, line, a);
+  Fidelity f = fidelity(own_outputs(model, d, a), form, labels);
+  if (mirrored == Mirrored::no) return f;
+  return with_mirror(std::move(f), mirrored_model(model, d, a), form,
+                     has_shift(line) ? outputs_of(model, d, without_shift(line), a) : form);
 }
 
 LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "glint/base/tokens.h"
+#include "glint/spectra/even.h"
 #include "glint/spectra/measures.h"
 
 namespace glint {
@@ -82,13 +83,25 @@ struct Reading {
 Matrix<double> own_outputs(const GluModel& model, const Directions& directions,
                            const Activations& activations);
 
-// `activations` must be of the directions' layer; labels, for decisions, may be empty.
+// The model at the mirror images of the layer's inputs. What goes past the layer is negated with them.
+struct MirroredModel {
+  EvenShare even;
+  Matrix<double> own;   // [n, directions]
+  Matrix<double> past;  // at x: what goes past the layer, or empty
+};
+MirroredModel mirrored_model(const GluModel& model, const Directions& directions,
+                             const Activations& activations);
+
+// `activations` must be of the directions' layer; labels, for decisions, may be empty. Several forms of the
+// same directions share a `mirror`; without one it is made.
 Reading read(const GluModel& model, const Directions& directions, const GateLine& line,
-             const Activations& activations, std::span<const uint32_t> labels = {},
-             const Wanted& wanted = {});
-// The fidelity alone, without any eigenvector.
+             const Activations& activations, std::span<const uint32_t> labels = {}, const Wanted& wanted = {},
+             const MirroredModel* mirror = nullptr);
+// The fidelity alone, without any eigenvector; on request without even share and mirror images as well.
+enum class Mirrored { yes, no };
 Fidelity form_fidelity(const GluModel& model, const Directions& directions, const GateLine& line,
-                       const Activations& activations, std::span<const uint32_t> labels = {});
+                       const Activations& activations, std::span<const uint32_t> labels = {},
+                       Mirrored mirrored = Mirrored::yes);
 
 // How far the local form, the exact one, is from the model: what rounding leaves.
 struct LocalError {

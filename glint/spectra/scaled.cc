@@ -6,6 +6,7 @@
 #include "glint/base/finite.h"
 #include "glint/base/statistics.h"
 #include "glint/spectra/calibration.h"
+#include "glint/spectra/even.h"
 #include "glint/spectra/unit_fits.h"
 
 namespace glint {
@@ -38,9 +39,7 @@ double mean(std::span<const double> values) {
 
 }  // namespace
 
-bool has_scaled_form(const GluLayerView& layer) {
-  return layer.normed || gate_info(layer.gate.kind).text.parity == Parity::odd;
-}
+bool has_scaled_form(const GluLayerView& layer) { return layer.normed || is_even(layer); }
 
 void check_scaled_form(const GluLayerView& layer) {
   if (has_scaled_form(layer)) return;

@@ -20,6 +20,7 @@ expect_json "len({p[0]['accuracy'] for p in j['all']['away'].values()}) == 1"
 expect_json "j['all']['away']['eigen'][2]['success'] > j['all']['away']['random'][2]['success'] + 0.2"
 expect_json "j['all']['away']['eigen'][2]['success'] > j['all']['away']['shuffled'][2]['success'] + 0.2"
 expect_json "j['all']['towards']['eigen'][2]['success'] > j['all']['towards']['random'][2]['success'] + 0.1"
+expect_json "0 < j['controls']['linear']['agreement'] <= 1 and list(j['controls']['untrained']) == [j['form']]"
 for f in attack-curve attack-masks attack-examples; do
   for ending in svg csv; do [ -s "$work/figs-1/figures/$f.$ending" ] || fail "no $f.$ending"; done
 done
@@ -34,7 +35,7 @@ assert all(abs(c['away']['eigen'][0]['accuracy'] - e['classes'][c['class']]['rec
 
 run attack "$work/run" --unit 3,7 --terms 1 --strengths 4 --draw ascii --no-figures --form weights
 expect_code 0
-for part in "of an image" "shuffled" "random" "with the mask" "fidelity:"; do expect_out "$part"; done
+for part in "of an image" "shuffled" "random" "with the mask" "fidelity:" "controls: the best linear map" "untrained model" "mirror images"; do expect_out "$part"; done
 
 # Deeper models, with biases, a residual and a norm.
 run train quick --epochs 3 --layers 2 --bias --d-model 48 --gate identity --quiet --out "$work/deep"

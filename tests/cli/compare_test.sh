@@ -45,6 +45,9 @@ expect_json "all(sum(x['mean'] for x in p['by_rank']['both']['best_matched']) >=
 expect_json "abs(both['subspace'][0]['mean'] - both['rank_matched'][0]['mean']) < 1e-9"
 # A bilinear model's form is the model.
 expect_json "all(abs(p['b']['agreement'] - 1) < 1e-3 and p['b']['r2'] > 0.999999 for p in j['pairs'])"
+# Controls stand beside every fidelity; an untrained model is the same for all seeds.
+expect_json "all(0 < m['controls']['linear']['agreement'] < 1 and list(m['controls']['untrained']) == ['weights'] for p in j['pairs'] for m in (p['a'], p['b']))"
+expect_json "len({p['a']['controls']['untrained']['weights']['r2'] for p in j['pairs']}) == 1 and len({p['a']['controls']['linear']['r2'] for p in j['pairs']}) == 3"
 for f in compare.svg compare.csv compare-matrix.svg compare-matrix.csv; do
   [ -s "$work/figs-1/figures/$f" ] || fail "no $f"
 done
@@ -53,6 +56,23 @@ run compare "$work/sqs" "$work/identity" --form calibrated --pairs --unit 3..4 -
 expect_code 0
 for part in "3 pairs of bilinear runs with different seeds" "3 pairs of the same seed: 0 1 2" "never below .5" \
   "rank-matched" "top-k subspace" "as functions" "2 classes" "sqs/seed-1"; do expect_out "$part"; done
+
+# auto is the form that each run is read through; --refine improves the scaled one.
+run compare "$work/sqs/seed-0" "$work/identity/seed-0" --form auto --json --no-figures
+expect_code 0
+expect_json "j['form'] == 'scaled' and j['pairs'][0]['a']['form'] == 'scaled' and list(j['pairs'][0]['a']['controls']['untrained']) == ['scaled']"
+expect_json "all(j['pairs'][0][s]['mirrored']['agreement'] == j['pairs'][0][s]['agreement'] for s in 'ab')"
+cp "$work/out" "$work/plain"
+run compare "$work/sqs/seed-0" "$work/identity/seed-0" --form auto --refine --json --no-figures
+expect_code 0
+python3 -c "
+import json, sys
+p, r = (json.load(open(f))['pairs'][0] for f in sys.argv[1:])
+assert r['a']['r2'] != p['a']['r2'] and r['b']['r2'] == p['b']['r2'], 'SQS alone is refined'
+" "$work/plain" "$work/out" || fail "--refine does not do what it says"
+run compare "$work/sqs/seed-0" "$work/identity/seed-0" --form auto --refine --no-figures
+for part in "form scaled (refined)" "linear map" "untrained" "on -x"; do expect_out "$part"; done
+refused "nothing to refine" compare "$work/sqs/seed-0" "$work/identity/seed-0" --refine
 
 # Consecutive pairs, a control by hand, and models of any width and depth as pictures.
 run compare "$work/sqs/seed-0" "$work/identity/seed-1" "$work/sqs/seed-1" "$work/identity/seed-0" --json --no-figures \

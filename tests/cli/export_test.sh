@@ -86,6 +86,9 @@ cmp -s "$work/logits.npy" "$work/again.npy" || fail "the exported model gives ot
 # Nothing is overwritten; --force replaces an export and nothing else.
 refused "earlier export" export "$work/run" --npy "$work/arrays"
 touch "$work/arrays/extra"
+for part in "| scaled " "R² rescaled" "control: linear map" "control: untrained, scaled"; do
+  grep -qF -- "$part" "$work/hub/README.md" || fail "the model card lacks '$part'"
+done
 run export "$work/run" --npy "$work/arrays" --hf "$work/hub/" --force
 expect_code 0
 [ ! -e "$work/arrays/extra" ] || fail "--force mixes two exports"

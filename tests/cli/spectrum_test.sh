@@ -46,6 +46,10 @@ expect_json "0.5 < j['size']['low_alike'] <= 1 and 0.5 < j['size']['high_alike']
 # Controls of every form; shares of eigenvectors and linear part, which has its picture.
 expect_json "0 < j['controls']['linear']['agreement'] <= 1 and set(j['controls']['untrained']) == {'weights', 'scaled', 'calibrated'}"
 expect_json "all(u['quadratic_share'] == 1 and u['linear_share'] == 0 and u['even_share'] == 1 for u in j['units'])"
+# On the mirror images an odd gate decides as before, and so does a form without a linear part; the calibrated one does not.
+expect_json "all(j['fidelity'][f]['mirrored']['agreement'] == j['fidelity'][f]['agreement'] for f in ('weights', 'scaled'))"
+expect_json "all(abs(j['fidelity'][f]['mirrored']['r2'] - j['fidelity'][f]['r2']) < 1e-5 * max(1, abs(j['fidelity'][f]['r2'])) for f in ('weights', 'scaled'))"
+expect_json "j['fidelity']['calibrated']['mirrored']['agreement'] < j['fidelity']['calibrated']['agreement'] - 0.1"
 expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
 grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
 sed -n 2p "$work/run/figures/truncation.csv" | grep -q ',0,' || fail "the figure does not begin at k = 0: $(sed -n 2p "$work/run/figures/truncation.csv")"

@@ -154,5 +154,57 @@ TEST(EvenShare, StandsInEveryFidelity) {
   }
 }
 
+// The fidelity at -x against the model and the form computed there in double, unit by unit. A residual path
+// is negated with the layer's input. With an odd gate a form without a linear part is there what it is at x.
+TEST(MirroredFidelity, IsThatOfModelAndFormAtTheMirrorImages) {
+  for (const GateKind gate : {GateKind::Silu, GateKind::Sqs})
+    for (const bool residual : {false, true}) {
+      const OneImageModel m(7, 1, true, gate, residual);
+      Matrix<uint8_t> images(60, 20);
+      for (size_t i = 0; i < images.size(); i++) images.data()[i] = static_cast<uint8_t>(i * 37 % 251);
+      const Activations a = m.reading.activations(0, images.view());
+      const Directions classes = m.reading.classes();
+      GluLayerView mirror = m.reading.layer(0);
+      std::vector<float> left(mirror.bias_left.begin(), mirror.bias_left.end()),
+          right(mirror.bias_right.begin(), mirror.bias_right.end());
+      for (std::vector<float>* bias : {&left, &right})
+        for (float& b : *bias) b = -b;
+      mirror.bias_left = left, mirror.bias_right = right;
+      GateLine line = weights_lines(m.reading)[0];
+      for (const bool shifted : {false, true}) {
+        if (shifted) line.shift = std::vector<double>(line.gain.size(), 0.3);
+        Matrix<double> own(60, classes.count()), form(60, classes.count());
+        for (size_t i = 0; i < 60; i++) {
+          std::vector<double> minus;
+          for (const float v : a.inputs.view().row(i)) minus.push_back(-static_cast<double>(v));
+          for (size_t u = 0; u < classes.count(); u++) {
+            const double aside = (classes.constants.empty() ? 0 : classes.constants[u]) -
+                                 (a.residual_logits.size() ? a.residual_logits(i, u) : 0);
+            own(i, u) = aside + exact_output(mirror, classes.weights.view().row(u), minus);
+            form(i, u) = aside;
+            for (size_t h = 0; h < mirror.hidden(); h++) {
+              const PreActivation p = pre_activation(mirror, h, minus);
+              form(i, u) += classes.weights(u, h) * (line.gain[h] * p.l + (shifted ? 0.3 : 0)) * p.r;
+            }
+          }
+        }
+        const Fidelity truth = fidelity(own, form);
+        const Reading reading = read(m.reading, classes, line, a);
+        ASSERT_TRUE(reading.fidelity.mirrored && reading.eigenvectors.mirrored);
+        // Pre-activations are sums of 8 products in float: 1e-6 of the values, squared in R2.
+        EXPECT_NEAR(reading.fidelity.mirrored->r2, truth.r2, 1e-5 * std::max(1.0, std::fabs(truth.r2)));
+        EXPECT_EQ(reading.fidelity.mirrored->agreement, truth.agreement);
+        EXPECT_EQ(form_fidelity(m.reading, classes, line, a).mirrored->r2, reading.fidelity.mirrored->r2);
+        if (gate != GateKind::Sqs || residual) continue;
+        EXPECT_EQ(reading.eigenvectors.mirrored->agreement, reading.eigenvectors.agreement);
+        EXPECT_NEAR(reading.eigenvectors.mirrored->r2, reading.eigenvectors.r2,
+                    1e-5 * std::max(1.0, std::fabs(reading.eigenvectors.r2)));
+        if (shifted) {
+          EXPECT_NE(reading.fidelity.mirrored->r2, reading.fidelity.r2);
+        }
+      }
+    }
+}
+
 }  // namespace
 }  // namespace glint

@@ -8,17 +8,18 @@ namespace glint::fixtures {
 
 struct OneImageModel {
   explicit OneImageModel(uint64_t seed, size_t layers = 1, bool bias = false,
-                         GateKind gate = GateKind::Identity)
-      : model(make(seed, layers, bias, gate)), reading(model, machine.compute, linalg) {}
+                         GateKind gate = GateKind::Identity, bool residual = false)
+      : model(make(seed, layers, bias, gate, residual)), reading(model, machine.compute, linalg) {}
 
-  static ImageModel make(uint64_t seed, size_t layers, bool bias, GateKind gate) {
+  static ImageModel make(uint64_t seed, size_t layers, bool bias, GateKind gate, bool residual) {
     ImageModel m;
     m.config = {.inputs = 20,
                 .classes = 3,
                 .layers = layers,
                 .d_model = 12,
                 .gate = {.kind = gate, .params = {}},
-                .bias = bias};
+                .bias = bias,
+                .residual = residual};
     m.height = 4, m.width = 5;
     m.class_names = {"0", "1", "2"};
     const ClassifierParams params = classifier_params(m.config);
