@@ -86,8 +86,8 @@ void print(Context& context, const SweepResult& r) {
         << (r.plan.text
                 ? "; R2: of what the layers add to the residual stream, mean over the layers"
                 : "; weights, scaled, calibrated %: test images on which that form decides as the "
-                  "model, linear and untrained %: the controls; seeds, halves |cos|: how alike leading "
-                  "eigenvectors are between seeds and between halves of the data")
+                  "model, linear and untrained %: the controls; seeds |cos|: how alike leading eigenvectors "
+                  "are between seeds")
         << "; front: no other setting has a lower loss and more fidelity of the weights form.\n\n"
         << r.answer << "\n\n"
         << "files: ";

@@ -280,12 +280,12 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
   add("distinct_pictures", "distinct pictures", "pictures", 1, 1, true);
   add("auc", "AUC of the leading eigenvectors", "AUC", 1, 3, true);
   add("ablation_r", "ablation: correlation of true and predicted change", "ablation r", 1, 2, true);
-  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, true);
+  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, false);
   add("stability_seeds", "leading eigenvectors of the weights form, |cos| between seeds", "seeds |cos|", 1, 3,
       true);
   all.back().spread_from = 3;  // of two seeds there is one pair
   add("stability_halves", "leading eigenvectors of the fitted form, |cos| between halves of the data",
-      "halves |cos|", 1, 3, true);
+      "halves |cos|", 1, 3, false);
   all.push_back({.key = "seconds",
                  .title = "training time in seconds",
                  .head = "time s",

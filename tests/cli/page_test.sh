@@ -14,6 +14,7 @@ expect_code 0
 expect_out "$work/a/explorer.html"
 expect_out "a, scaled: decides as the model on"
 expect_out "a, calibrated: decides as the model on"
+expect_out "controls: a: the best linear map"
 page=$work/a/explorer.html
 [ "$(stat -c %s "$page")" -le 5000000 ] || fail "the page has more than 5 MB"
 head -c 15 "$page" | grep -q '<!doctype html>' || fail "the page does not begin as one"

@@ -155,6 +155,7 @@ TEST(PageJson, ImagesAndLanguage) {
 
 TEST(ExportJson, ArraysSayWhatTheirRowsAre) {
   const ExportResult r{.run = "r",
+                       .linalg = "eigen",
                        .npy = "arrays",
                        .hf = "",
                        .arrays = {{"gates.0.gain", "gates.0.gain.npy", "F64", {4}, "00", {{"layer", 1}}}},

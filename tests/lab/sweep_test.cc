@@ -24,7 +24,8 @@ SweptSetting setting(const std::string& gate, double loss, double agreement, boo
 }
 
 SweepResult judged(std::vector<SweptSetting> settings, double tolerance = 0.05) {
-  SweepResult r{.plan = {}, .out = "out", .tolerance = tolerance};
+  SweepResult r;
+  r.out = "out", r.tolerance = tolerance;
   r.fidelity = "agreement_weights";
   r.settings = std::move(settings);
   judge_sweep(r);
@@ -81,7 +82,11 @@ TEST(Sweep, TrainsAndReadsEverythingOnce) {
     EXPECT_EQ(s.finished, 2u);
     EXPECT_EQ(s.pictures.rows.size(), 10u);
     EXPECT_GT(s.spread.at("test_loss").sd, 0);
-    if (s.setting.options.gate == "identity") EXPECT_GT(s.spread.at("agreement_weights").mean, 0.995);
+    if (s.setting.options.gate == "identity") {
+      EXPECT_GT(s.spread.at("agreement_weights").mean, 0.995);
+    }
+    EXPECT_GT(s.spread.at("stability_seeds").mean, 0);
+    EXPECT_EQ(s.spread.contains("stability_halves"), s.setting.options.gate != "identity");
   }
   EXPECT_EQ(r.settings[0].runs[1].seed, 1u);
 

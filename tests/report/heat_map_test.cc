@@ -40,7 +40,7 @@ TEST(HeatMap, EveryNumberIsInItsCellTheBetterTheDarker) {
   };
   EXPECT_LT(brightness("0.25"), brightness("0.50"));
   EXPECT_LT(brightness("0.50"), brightness("1.00"));
-  EXPECT_EQ(brightness("1.00"), 255);
+  EXPECT_LT(brightness("1.00"), 255);  // the worst is still a cell
 }
 
 TEST(HeatMap, CsvHasTheSameNumbers) {

@@ -199,9 +199,7 @@ await check("contributions add up to the reading at the image's own size, the lo
         parts = Math.max(parts, Math.abs(said.rest - rest) / size, Math.abs(said.plus + said.minus + said.rest + said.aside - said.reading));
         if (form.slope && Math.abs(model.size(pass) / form.size - 1) > 0.01) sized++;
         const linear = model.linearPart(form, 3);
-        let w = 0;
-        if (linear) for (let j = 0; j < x.length; j++) w += linear.vector[j] * x[j];
-        const whole = model.quadraticPart(pass, form, 3) + w + model.aside(pass, 3);
+        const whole = model.quadraticPart(pass, form, 3) + (linear ? dot(linear.vector) : 0) + model.aside(pass, 3);
         local = Math.max(local, Math.abs(whole - model.readLogits(pass, form)[3]));
       }
       const exact = model.readLogits(pass, null);
