@@ -24,7 +24,8 @@ namespace {
 constexpr uint32_t kGgufMaxDims = 4;
 constexpr uint64_t kGgufAlignment = 32, kGgufMinAlignment = 8, kGgufMaxAlignment = 65536;
 constexpr uint64_t kGgufMaxName = 65535;
-constexpr uint64_t kMaxListInJson = 64;
+// A number takes 16 bytes in a tree of JSON and may take one in the file, hence a bound for all short lists.
+constexpr uint64_t kMaxListInJson = 64, kMaxNumbersInJson = uint64_t{1} << 18;
 
 // Types of values in the metadata.
 struct GgufValue {
@@ -230,6 +231,10 @@ class GgufParser {
            "numbers, truth values or texts");
     const uint64_t n = number<uint64_t>("a length");
     if (type != GgufValue::text && n <= kMaxListInJson) {
+      numbers_in_json_ += n;
+      if (numbers_in_json_ > kMaxNumbersInJson)
+        fail(at_, "the metadata have too many short lists",
+             "at most " + std::to_string(kMaxNumbersInJson) + " numbers");
       Json values = Json::array();
       for (uint64_t i = 0; i < n; i++) values.push_back(scalar(type, key));
       contents_.metadata[key] = std::move(values);
@@ -356,7 +361,7 @@ class GgufParser {
   std::span<const std::byte> file_;
   const std::string& where_;
   size_t at_ = 0;
-  uint64_t alignment_ = kGgufAlignment;
+  uint64_t alignment_ = kGgufAlignment, numbers_in_json_ = 0;
   WeightContents contents_;
   std::vector<Place> places_;
 };

@@ -216,7 +216,7 @@ def main():
     seed("tokenizer_json", "metaspace", tokenizer_json(
         {"merges": []}, decoder={"type": "Metaspace", "replacement": space, "prepend_scheme": "always"},
         pre_tokenizer={"type": "Metaspace", "replacement": space, "prepend_scheme": "first", "split": True}))
-    seed("tokenizer_json", "far", tokenizer_json({"merges": [], "vocab": {"a": (1 << 20) - 1}}, added_tokens=[]))
+    seed("tokenizer_json", "far", tokenizer_json({"merges": [], "vocab": {"a": 100000}}, added_tokens=[]))
 
 
 if __name__ == "__main__":

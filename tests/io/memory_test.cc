@@ -10,7 +10,9 @@
 #include "glint/io/json.h"
 #include "glint/io/npy.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/weight_contents.h"
 #include "io_testing.h"
+#include "weight_files.h"
 
 namespace {
 std::atomic<size_t> g_held{0}, g_peak{0};
@@ -99,6 +101,49 @@ TEST(Memory, MuchMetadataAndLongNames) {
   check_safetensors("{\"" + std::string(90'000'000, 'a') +
                     "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}}");
   check_safetensors("{\"a\":{\"dtype\":\"" + std::string(90'000'000, 'a') + "\"}}");
+}
+
+void check_gguf(const std::string& file) {
+  EXPECT_LE(peak_of([&] { parse_gguf(as_bytes(file), "m"); }), 2 * file.size() + kSlack);
+}
+
+TEST(Memory, GgufOfManyParts) {
+  GgufFile tensors, pairs, lists, texts;
+  for (uint64_t i = 0; i < 131072; i++)
+    tensors.tensor(std::to_string(i), {1, 1, 1, 1}, i % 2 ? 0 : 24, 32 * i);
+  tensors.data.assign(32 * 131072, 'x');
+  check_gguf(tensors.bytes());
+  for (uint64_t i = 0; i < 65536; i++) {
+    pairs.pair(std::to_string(i), 8, GgufFile::text("0123456789abcdef"));
+    lists.pair(std::to_string(i), 9, raw<uint32_t>(0) + raw<uint64_t>(64) + std::string(64, 'x'));
+  }
+  check_gguf(pairs.bytes());
+  check_gguf(lists.bytes());
+  std::string all = raw<uint32_t>(8) + raw<uint64_t>(2'000'000);
+  for (size_t i = 0; i < 2'000'000; i++) all += raw<uint64_t>(0);
+  check_gguf(texts.pair("t", 9, all).bytes());
+}
+
+// Claims in a file of a kilobyte: none is believed before the file was asked.
+TEST(Memory, SmallFilesThatClaimMuch) {
+  const auto small = [](std::string file, auto&& parse) {
+    file.resize(1024);
+    EXPECT_LE(peak_of([&] { parse(file); }), size_t{1} << 20);
+  };
+  const auto gguf = [](const std::string& f) { parse_gguf(as_bytes(f), "m"); };
+  const auto llama = [](const std::string& f) { parse_llama2c(as_bytes(f), "m"); };
+  for (const uint64_t n : {uint64_t{1} << 16, uint64_t{1} << 17, uint64_t{1} << 32, UINT64_MAX}) {
+    small("GGUF" + raw<uint32_t>(3) + raw(n) + raw<uint64_t>(0), gguf);
+    small("GGUF" + raw<uint32_t>(3) + raw<uint64_t>(0) + raw(n), gguf);
+    for (uint32_t type = 0; type < 13; type++)
+      small(GgufFile().pair("k", 9, raw(type) + raw(n)).bytes(), gguf);
+    small(GgufFile().pair("k", 8, raw(n)).bytes(), gguf);
+    small(GgufFile().tensor("t", {n, n}, 0, 0).bytes(), gguf);
+  }
+  Llama2cFile huge;
+  huge.dim = huge.hidden = huge.vocab = 1 << 20, huge.layers = 1024, huge.heads = huge.kv_heads = 1 << 19;
+  small(huge.numbers(true), llama);
+  small(raw<uint32_t>(0x616b3432) + raw<int32_t>(2) + huge.numbers(false) + "\1" + raw<int32_t>(64), llama);
 }
 
 TEST(Memory, WideJson) {
