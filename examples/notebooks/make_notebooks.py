@@ -61,11 +61,11 @@ leave a linear part; `local` is exact for one input. The last row is the control
 A small sweep: loss beside how far the plain quadratic form of the weights decides as the model does. On built-in digits this takes a minute;
 `fashion-4.1` in place of `quick` gives the real thing.""",
         "import glint\nsweep = glint.sweep(\n    \"quick\", gate=[\"sqs\", \"identity\", \"silu\"], lam=[0.1, 0.5], norm=[\"none\", \"rms\"],\n    epochs=3, d_model=64, seeds=range(2), progress=False)\nprint(sweep.answer)",
-        "table = sweep.frame()\ntable[[\"gate\", \"lam\", \"norm\", \"loss\", \"agreement_weights\"]].sort_values(\"loss\").round(3)",
+        "table = sweep.frame()\ntable[[\"gate\", \"lam\", \"norm\", \"test_loss\", \"agreement_weights\"]].sort_values(\"test_loss\").round(3)",
         "# Every run is there, with its seed:",
-        "sweep.runs.frame()[[\"gate\", \"norm\", \"seed\", \"loss\", \"accuracy\"]].head()",
+        "sweep.runs.frame()[[\"gate\", \"norm\", \"seed\", \"test_loss\", \"test_accuracy\"]].head()",
         "# The trade in one picture: up is readable, left is a low loss.",
-        "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(5, 3))\nfor (gate, norm), part in table.groupby([\"gate\", \"norm\"]):\n    ax.plot(part[\"loss\"], 100 * part[\"agreement_weights\"], \"o\", label=f\"{gate}, norm {norm}\")\nax.set_xlabel(\"test loss\"); ax.set_ylabel(\"agreement of the weights form, %\"); ax.legend(fontsize=7);",
+        "import matplotlib.pyplot as plt\nfig, ax = plt.subplots(figsize=(5, 3))\nfor (gate, norm), part in table.groupby([\"gate\", \"norm\"]):\n    ax.plot(part[\"test_loss\"], 100 * part[\"agreement_weights\"], \"o\", label=f\"{gate}, norm {norm}\")\nax.set_xlabel(\"test loss\"); ax.set_ylabel(\"agreement of the weights form, %\"); ax.legend(fontsize=7);",
     ],
     "4-a-language-model-of-stories": [
         """# A language model of stories, and its tokens
@@ -80,7 +80,7 @@ The recipe `tales` trains a small transformer on stories that are built in. Its 
         "# One token against another:",
         "run.read(\"happy - sad\").near(5)",
         "# Every token as a direction, the most concentrated spectra first:",
-        "scan = run.scan()\nscan.frame()[[\"token\", \"participation_rank\", \"r2\", \"eigenvectors_r2\"]].head(8).round(3)",
+        "scan = run.scan(progress=False)\nscan.frame()[[\"token\", \"participation_rank\", \"r2\", \"eigenvectors_r2\"]].head(8).round(3)",
         "# The layer as arrays, for whatever else you want to do with it:",
         "layer = run.layer(-1)\nlayer, layer.L.shape, layer.P.shape",
     ],

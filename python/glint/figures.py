@@ -36,7 +36,7 @@ class Figure:
         columns: dict[str, list[Any]] = {name: [] for name in head}
         for row in rows[1:]:
             for name, text in zip(head, row):
-                columns[name].append(_number(text))
+                columns[name].append(number(text))
         return columns
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.5) -> Path:
@@ -77,7 +77,8 @@ class Figure:
         return f"<glint figure '{self.name}', {len(self.svg) // 1024 + 1} kB of SVG>"
 
 
-def _number(text: str) -> Any:
+def number(text: str) -> Any:
+    """A number where the text is one, otherwise the text."""
     try:
         value = float(text)
     except ValueError:

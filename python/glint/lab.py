@@ -16,7 +16,7 @@ from ._frames import Table
 from ._talk import Row, Talk, log
 from .data import Data
 from .errors import UsageError
-from .figures import Figure
+from .figures import Figure, number
 from .gates import Gate
 from .results import Comparison, Evaluation, Reproduction, Sweep, python_name
 from .run import Run, Runs, StrPath, _data_word, changes_of, option_name, option_text
@@ -259,7 +259,7 @@ def runs(*folders: StrPath, where: Sequence[str] | str = (), sort: str = "") -> 
     about = json.loads(text)
     rows = []
     for run in about["runs"]:
-        shown = {python_name(k): run["options"].get(k) for k in about["differing"]}
+        shown = {python_name(k): number(run["options"].get(k, "")) for k in about["differing"]}
         keys = ("state", "step", "steps", "test_loss", "test_accuracy", "train_loss", "seconds")
         rows.append({"run": run["run"], **shown, **{k: run[k] for k in keys}})
     return RunList(rows, Figure("runs", svg, csv) if svg else None)

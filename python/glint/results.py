@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ._frames import Table, cell
-from .figures import Figure
+from .figures import Figure, number
 
 Array = np.ndarray[Any, Any]
 
@@ -41,7 +41,7 @@ class Result(Mapping[str, Any]):
         rows = [
             {"": k.replace("_", " "), "value": v}
             for k, v in self._values.items()
-            if isinstance(v, (int, float, str)) and k != "schema"
+            if isinstance(v, (int, float, str)) and k not in ("schema", "run", "linalg")
         ]
         return Table(rows, self._title)
 
@@ -224,7 +224,7 @@ class Sweep(Result):
         """A row per setting: what was swept, then mean and standard deviation of every measure over the seeds."""
         rows = []
         for setting in self["settings"]:
-            row: dict[str, Any] = {python_name(k): v for k, v in setting["options"].items()}
+            row: dict[str, Any] = {python_name(k): number(v) for k, v in setting["options"].items()}
             for key, mean in setting["mean"].items():
                 row[key] = mean
                 if key in setting["sd"]:
@@ -237,7 +237,7 @@ class Sweep(Result):
         """A row per run: setting, seed, directory and what was measured."""
         rows = []
         for setting in self["settings"]:
-            options = {python_name(k): v for k, v in setting["options"].items()}
+            options = {python_name(k): number(v) for k, v in setting["options"].items()}
             for run in setting["runs"]:
                 rows.append(options | {"seed": run["seed"], "state": run["state"], "run": run["run"]} | run["values"])
         return Table(rows, "runs of the sweep")

@@ -133,7 +133,7 @@ class Run:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         order = ("step", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds")
         rows = [json.loads(line) for line in lines if line.strip()]
-        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of {self.path}")
+        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of {self._place()}")
 
     @property
     def weights(self) -> Weights:
@@ -409,7 +409,7 @@ class Run:
                     talk,
                 )
             )
-        return Result(about["runs"][0], f"readability of {self.path}")
+        return Result(about["runs"][0], f"readability of {self._place()}")
 
     def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
         """The run and its data as requests have them."""
@@ -420,14 +420,17 @@ class Run:
             return fields | {"data": _data_word(data)}, None
         return fields | {"data": self._data_name}, self._set
 
+    def _place(self) -> str:
+        return self.path if self._keep is None else "in a temporary folder"
+
     def __repr__(self) -> str:
-        return f"<glint Run {self.path}: {self.about['text']}, trained on {self.about['trained_on']}>"
+        return f"<glint Run {self._place()}: {self.about['text']}, trained on {self.about['trained_on']}>"
 
     def _repr_html_(self) -> str:
         last = self.metrics.rows[-1] if len(self.metrics) else {}
         keys = ("epoch", "step", "train_loss", "test_loss", "test_accuracy")
         rows = [{"": self.about["text"], "trained on": self.about["trained_on"], **{k: last[k] for k in keys if k in last}}]
-        return Table(rows, f"run {self.path}")._repr_html_()
+        return Table(rows, f"run {self._place()}")._repr_html_()
 
 
 class Runs(Sequence[Run]):

@@ -69,7 +69,7 @@ def test_several_seeds(tmp_path):
     assert len(runs) == 2 and runs[1].config["seed"] == 1
     assert runs.table().columns["seed"] == [0, 1] and "mean" in runs.about
     listed = glint.runs(tmp_path, sort="seed")
-    assert listed.columns["state"] == ["finished", "finished"] and listed.columns["seed"] == ["0", "1"]
+    assert listed.columns["state"] == ["finished", "finished"] and listed.columns["seed"] == [0, 1]
     assert listed.figure().svg.startswith("<svg") and len(listed.open()) == 2
     assert len(glint.runs(tmp_path, where="seed=1")) == 1
 
