@@ -17,7 +17,7 @@ struct alignas(64) TileConfig {
 static_assert(sizeof(TileConfig) == 64);
 constexpr TileConfig kTiles;
 
-struct Amx {
+struct Amx : PortableRounding {
   // By the calling convention tiles and their configuration are the callee's to change, so that none can be
   // kept from one product to the next; released, they cost nothing when the thread is switched.
   struct Session {
@@ -27,8 +27,12 @@ struct Amx {
     Session& operator=(const Session&) = delete;
   };
 
-  static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
+  static constexpr bool kAnyRows = false, kPairs = false;
+
+  static void block(size_t, size_t steps, Bf16Rows rows, const uint16_t* b, float* c, size_t c_row,
                     bool add) {
+    const uint16_t* a = rows.at;
+    const size_t a_row = rows.row;
     __asm__ volatile("" ::: "memory");  // what follows reads memory, and g++ is told so of stores only
     const size_t a_bytes = a_row * sizeof(uint16_t), c_bytes = c_row * sizeof(float);
     if (add) {

@@ -4,11 +4,12 @@
 namespace glint {
 namespace {
 
-struct Emulated {
+struct Emulated : PortableRounding {
   struct Session {};
 
-  static void block(size_t steps, const uint16_t* a, size_t a_row, const uint16_t* b, float* c, size_t c_row,
-                    bool add) {
+  static constexpr bool kAnyRows = false, kPairs = false;
+
+  static void block(size_t, size_t steps, Bf16Rows a, const uint16_t* b, float* c, size_t c_row, bool add) {
     float acc[kBf16Block][kBf16Block];
     for (size_t i = 0; i < kBf16Block; i++)
       for (size_t j = 0; j < kBf16Block; j++) acc[i][j] = add ? c[i * c_row + j] : 0.0f;
@@ -21,7 +22,7 @@ struct Emulated {
           odd[j] = from_bf16(row[1]);
         }
         for (size_t i = 0; i < kBf16Block; i++) {
-          const uint16_t* at = a + i * a_row + step * 32 + 2 * pair;
+          const uint16_t* at = a.at + i * a.row + (step * 16 + pair) * a.pair;
           const float x = from_bf16(at[0]), y = from_bf16(at[1]);
           for (size_t j = 0; j < kBf16Block; j++) acc[i][j] += x * even[j] + y * odd[j];
         }

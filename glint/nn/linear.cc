@@ -26,6 +26,31 @@ size_t rows_per_tile(const Products& products, size_t n) {
   return std::min(products.tile_rows(), (wanted + unit - 1) / unit * unit);
 }
 
+struct GradientPart {
+  Range rows, cols;
+};
+
+// What of dW[n,k] a tile is: a band of rows. In bf16 each tile packs what it reads of x as well, so that as
+// few bands of rows as fit are cut into parts of columns instead: with as many tiles, x is packed for fewer
+// of them.
+GradientPart gradient_part(const Products& products, size_t n, size_t k, size_t tile) {
+  const size_t unit = row_unit(products), tiles = weight_gradient_tiles(products, n);
+  const auto share = [&](size_t whole, size_t parts) {
+    return ((whole + parts - 1) / parts + unit - 1) / unit * unit;
+  };
+  size_t bands = tiles;
+  if (products.precision() == Precision::bf16)
+    for (bands = 1; tiles % bands != 0 || share(n, bands) > products.tile_rows(); bands++) {
+    }
+  const size_t rows = bands == tiles ? rows_per_tile(products, n) : share(n, bands);
+  const size_t cols = bands == tiles ? k : share(k, tiles / bands);
+  const auto part = [](size_t whole, size_t size, size_t index) {
+    const size_t first = std::min(whole, index * size);
+    return Range{first, std::min(size, whole - first)};
+  };
+  return {part(n, rows, tile % bands), part(k, cols, tile / bands)};
+}
+
 }  // namespace
 
 PackedWeights::PackedWeights(const Products& products, size_t n, size_t k, bool input_gradient)
@@ -87,9 +112,10 @@ void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, C
   check_argument(dy.rows() == x.rows() && dw.rows() == dy.cols() && dw.cols() == x.cols() &&
                      tile < weight_gradient_tiles(products, dw.rows()),
                  "weight_gradient_tile", "dy [m, n], x [m, k], dw [n, k], and one of its tiles");
-  const size_t step = rows_per_tile(products, dw.rows()), i = tile * step;
-  const size_t rows = std::min(step, dw.rows() - i);
-  products.multiply_tn(dy.col_range(i, rows), x, dw.row_range(i, rows), false, scratch);
+  const auto [rows, cols] = gradient_part(products, dw.rows(), dw.cols(), tile);
+  products.multiply_tn(dy.col_range(rows.first, rows.count), x.col_range(cols.first, cols.count),
+                       dw.row_range(rows.first, rows.count).col_range(cols.first, cols.count), false,
+                       scratch);
 }
 
 void weight_gradient(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,

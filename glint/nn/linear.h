@@ -41,8 +41,8 @@ void linear_forward_add(const Products& products, ConstMatrixView<float> x, cons
 void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
                      MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch);
 
-// dW = dy^T x over the whole batch, in tiles of rows; their borders depend on the shape of W alone. Fastest
-// when the rows of x are padded_stride apart.
+// dW = dy^T x over the whole batch, in tiles; their borders depend on the shape of W and the precision alone.
+// Some may be empty. Fastest when the rows of x are padded_stride apart.
 size_t weight_gradient_tiles(const Products& products, size_t n);
 void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t tile, std::span<std::byte> scratch);

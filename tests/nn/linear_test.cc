@@ -131,8 +131,14 @@ TEST(Linear, BiasAndResidual) {
 TEST(WeightGradient, TilesCoverTheMatrixOnce) {
   Scratch scratch(1);
   for (const auto& [name, products] : every_product()) {
-    for (const auto& [n, k] :
-         {std::pair<size_t, size_t>{1, 1}, {512, 784}, {10, 256}, {169, 257}, {341, 513}}) {
+    for (const auto& [n, k] : {std::pair<size_t, size_t>{1, 1},
+                               {512, 784},
+                               {10, 256},
+                               {169, 257},
+                               {341, 513},
+                               {256, 784},
+                               {256, 31},
+                               {384, 128}}) {
       const Matrix<float> dy = random_matrix(1, 2, n), x = random_matrix(2, 2, k);
       std::vector<int> written(n * k);
       for (size_t tile = 0; tile < weight_gradient_tiles(products, n); tile++) {

@@ -1,6 +1,7 @@
 // The intrinsics that the bf16 units use, in plain C++, so that glint/kernels/bf16_amx.cc and bf16_avx512.cc
 // run on every machine: the tests compile them a second time with this folder before the compiler's own.
-// From the operations in Intel's manual (VDPBF16PS, TDPBF16PS, LDTILECFG, TILELOADD, TILESTORED):
+// From the operations in Intel's manual (VDPBF16PS, VCVTNE2PS2BF16, TDPBF16PS, LDTILECFG, TILELOADD,
+// TILESTORED):
 //
 //   - every multiplication with addition rounds once, to nearest even; MXCSR is not looked at;
 //   - operands that are denormal count as zero, results that would be denormal become zero, of their sign;
@@ -89,6 +90,11 @@ struct __m512bh {
   uint32_t pair[16];  // element 2 i in the low half, 2 i + 1 in the high half
   __m512bh() = default;
   explicit __m512bh(const __m512i& v) { std::memcpy(pair, v.u, sizeof pair); }
+  explicit operator __m512i() const {
+    __m512i v;
+    std::memcpy(v.u, pair, sizeof pair);
+    return v;
+  }
 };
 
 inline __m512 _mm512_setzero_ps() { return {}; }
@@ -102,6 +108,30 @@ inline __m512i _mm512_loadu_si512(const void* p) {
   __m512i v;
   std::memcpy(v.u, p, sizeof v.u);
   return v;
+}
+inline void _mm512_storeu_si512(void* p, const __m512i& v) { std::memcpy(p, v.u, sizeof v.u); }
+// Element i of the result is element index_i (of 32) of v.
+inline __m512i _mm512_permutexvar_epi16(const __m512i& index, const __m512i& v) {
+  uint16_t at[32], from[32], to[32];
+  std::memcpy(at, index.u, sizeof at);
+  std::memcpy(from, v.u, sizeof from);
+  for (size_t i = 0; i < 32; i++) to[i] = from[at[i] % 32];
+  __m512i out;
+  std::memcpy(out.u, to, sizeof to);
+  return out;
+}
+// VCVTNE2PS2BF16: b in the low elements, a in the high ones; to nearest even, denormals count as zero, NaNs
+// are made quiet.
+inline __m512bh _mm512_cvtne2ps_pbh(const __m512& a, const __m512& b) {
+  uint16_t rounded[32];
+  for (size_t i = 0; i < 32; i++) {
+    const uint32_t bits = __builtin_bit_cast(uint32_t, daz(i < 16 ? b.f[i] : a.f[i - 16]));
+    const bool nan = (bits & 0x7fffffffu) > 0x7f800000u;
+    rounded[i] = static_cast<uint16_t>((nan ? bits | 0x400000u : bits + 0x7fffu + (bits >> 16 & 1u)) >> 16);
+  }
+  __m512i v;
+  std::memcpy(v.u, rounded, sizeof rounded);
+  return __m512bh(v);
 }
 inline __m512i _mm512_set1_epi32(int32_t x) {
   __m512i v;
