@@ -19,17 +19,18 @@ namespace {
 // Below this many elements the work takes less time than letting other Python threads run.
 constexpr size_t kWorthReleasing = 2048;
 
-// Calls work(pool) without the GIL; the pool is null for short arrays.
+// Calls work(workers) without the GIL; there is no pool for short arrays, nor for a single thread. `threads`
+// is the most that may work, 0: glint.threads.
 template <class Work>
-void run_gate(size_t elements, const Work& work) {
-  if (elements < kWorthReleasing) return work(nullptr);
-  if (elements < kLongArray) {
+void run_gate(size_t elements, size_t threads, const Work& work) {
+  if (elements < kWorthReleasing) return work(Workers{});
+  if (elements < kLongArray || threads == 1) {
     nb::gil_scoped_release release;
-    return work(nullptr);
+    return work(Workers{});
   }
   const EngineLease lease;
   nb::gil_scoped_release release;
-  work(&lease.engine().pool());
+  work(Workers{&lease.engine().pool(), threads});
 }
 
 size_t elements_of(const AnyArray& array) {
@@ -115,57 +116,84 @@ std::span<const T> elements(const Input& input) {
   return {static_cast<const T*>(input.array.data()), input.rows.rows * input.rows.cols};
 }
 
+// The loops over single elements take plain arrays: elements with gaps between their rows are copied.
+bool has_gaps(const Rows& rows) { return rows.rows > 1 && rows.stride != rows.cols; }
+Input gapless_input(nb::handle object, const char* name) {
+  Input input = input_of(object, name);
+  if (has_gaps(input.rows)) {
+    const nb::object copy = nb::module_::import_("numpy").attr("ascontiguousarray")(object);
+    take(copy, input);
+  }
+  return input;
+}
+Output gapless_output(const Input& like, nb::handle out) {
+  const Output result = output_for(like, out, "out");
+  check_apart(out, "out", like);
+  if (has_gaps(result.rows)) refuse("out", "there are gaps between its rows", "a contiguous array");
+  return result;
+}
+
 // gate(x) or gate'(x).
-nb::object gate_apply(const Gate& gate, nb::handle x, nb::handle out, bool slope) {
+nb::object gate_apply(const Gate& gate, nb::handle x, nb::handle out, size_t threads, bool slope) {
   if (PyFloat_Check(x.ptr()) && out.is_none()) {
     const GateInfo& info = gate_info(gate.kind);
     const double h = PyFloat_AsDouble(x.ptr());
     return nb::float_(slope ? info.slope(h, gate.params) : info.value(h, gate.params));
   }
-  Input input = input_of(x, "x");
-  // Elements with gaps between their rows go row by row through a copy: the loops take plain arrays.
-  if (input.rows.rows > 1 && input.rows.stride != input.rows.cols) {
-    const nb::object copy = nb::module_::import_("numpy").attr("ascontiguousarray")(x);
-    take(copy, input);
-  }
-  const Output result = output_for(input, out, "out");
-  check_apart(out, "out", input);
-  if (result.rows.rows > 1 && result.rows.stride != result.rows.cols)
-    refuse("out", "there are gaps between its rows", "a contiguous array");
+  const Input input = gapless_input(x, "x");
+  const Output result = gapless_output(input, out);
   const size_t n = input.rows.rows * input.rows.cols;
-  run_gate(n, [&](ThreadPool* pool) {
+  run_gate(n, threads, [&](const Workers& workers) {
     if (input.single) {
       const std::span<float> y(static_cast<float*>(result.data), n);
-      gate_array(best_kernels(), pool, gate, elements<float>(input), slope ? std::span<float>() : y,
+      gate_array(best_kernels(), workers, gate, elements<float>(input), slope ? std::span<float>() : y,
                  slope ? y : std::span<float>());
     } else {
       const std::span<double> y(static_cast<double*>(result.data), n);
-      gate_array(pool, gate, elements<double>(input), slope ? std::span<double>() : y,
+      gate_array(workers, gate, elements<double>(input), slope ? std::span<double>() : y,
                  slope ? y : std::span<double>());
     }
   });
   return result.object;
 }
 
-nb::object glu(const Gate& gate, nb::handle l, nb::handle r, nb::handle out) {
+// dy gate'(x).
+nb::object gate_backward(const Gate& gate, nb::handle x, nb::handle dy, nb::handle out, size_t threads) {
+  const Input input = gapless_input(x, "x"), grad = gapless_input(dy, "dy");
+  check_same(input, "x", grad, "dy");
+  const Output result = gapless_output(input, out);
+  check_apart(out, "out", grad);
+  const size_t n = input.rows.rows * input.rows.cols;
+  run_gate(n, threads, [&](const Workers& workers) {
+    if (input.single)
+      gate_array_backward(best_kernels(), workers, gate, elements<float>(input), elements<float>(grad),
+                          std::span<float>(static_cast<float*>(result.data), n));
+    else
+      gate_array_backward(workers, gate, elements<double>(input), elements<double>(grad),
+                          std::span<double>(static_cast<double*>(result.data), n));
+  });
+  return result.object;
+}
+
+nb::object glu(const Gate& gate, nb::handle l, nb::handle r, nb::handle out, size_t threads) {
   const Input left = input_of(l, "l"), right = input_of(r, "r");
   check_same(left, "l", right, "r");
   const Output result = output_for(left, out, "out");
   check_apart(out, "out", left);
   check_apart(out, "out", right);
-  run_gate(elements_of(left.array), [&](ThreadPool* pool) {
+  run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
     if (left.single)
-      glu_array(best_kernels(), pool, gate, view_of<float>(left.array, left.rows),
+      glu_array(best_kernels(), workers, gate, view_of<float>(left.array, left.rows),
                 view_of<float>(right.array, right.rows), result.view<float>());
     else
-      glu_array(pool, gate, view_of<double>(left.array, left.rows), view_of<double>(right.array, right.rows),
-                result.view<double>());
+      glu_array(workers, gate, view_of<double>(left.array, left.rows),
+                view_of<double>(right.array, right.rows), result.view<double>());
   });
   return result.object;
 }
 
 nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle dy, nb::handle dl,
-                        nb::handle dr) {
+                        nb::handle dr, size_t threads) {
   const Input left = input_of(l, "l"), right = input_of(r, "r"), grad = input_of(dy, "dy");
   check_same(left, "l", right, "r");
   check_same(left, "l", grad, "dy");
@@ -184,13 +212,13 @@ nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle
     if (to_l.rows.stride != to_r.rows.stride || apart < row || apart + row > step)
       refuse("dr", "it overlaps dl", "memory of its own");
   }
-  run_gate(elements_of(left.array), [&](ThreadPool* pool) {
+  run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
     if (left.single)
-      glu_array_backward(best_kernels(), pool, gate, view_of<float>(left.array, left.rows),
+      glu_array_backward(best_kernels(), workers, gate, view_of<float>(left.array, left.rows),
                          view_of<float>(right.array, right.rows), view_of<float>(grad.array, grad.rows),
                          to_l.view<float>(), to_r.view<float>());
     else
-      glu_array_backward(pool, gate, view_of<double>(left.array, left.rows),
+      glu_array_backward(workers, gate, view_of<double>(left.array, left.rows),
                          view_of<double>(right.array, right.rows), view_of<double>(grad.array, grad.rows),
                          to_l.view<double>(), to_r.view<double>());
   });
@@ -211,26 +239,42 @@ void bind_gates(nb::module_& m) {
           nb::arg("name") = "sqs", nb::arg("c") = 0.01, nb::arg("lam") = 0.5, nb::arg("p") = 1.0)
       .def(
           "__call__",
-          [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, false); },
-          nb::arg("x").none(), nb::arg("out") = nb::none(),
-          nb::sig("def __call__(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
-          "The gate of every element; `out` is an array for the result.")
+          [](const Gate& g, nb::handle x, nb::handle out, size_t threads) {
+            return gate_apply(g, x, out, threads, false);
+          },
+          nb::arg("x").none(), nb::arg("out") = nb::none(), nb::arg("threads") = 0,
+          nb::sig(
+              "def __call__(self, x: typing.Any, out: typing.Any = None, threads: int = 0) -> typing.Any"),
+          "The gate of every element; `out` is an array for the result, `threads` the most that work (0: "
+          "all).")
       .def(
-          "grad", [](const Gate& g, nb::handle x, nb::handle out) { return gate_apply(g, x, out, true); },
-          nb::arg("x").none(), nb::arg("out") = nb::none(),
-          nb::sig("def grad(self, x: typing.Any, out: typing.Any = None) -> typing.Any"),
+          "grad",
+          [](const Gate& g, nb::handle x, nb::handle out, size_t threads) {
+            return gate_apply(g, x, out, threads, true);
+          },
+          nb::arg("x").none(), nb::arg("out") = nb::none(), nb::arg("threads") = 0,
+          nb::sig("def grad(self, x: typing.Any, out: typing.Any = None, threads: int = 0) -> typing.Any"),
           "The slope of the gate at every element.")
+      .def("backward", &gate_backward, nb::arg("x").none(), nb::arg("dy").none(), nb::arg("out") = nb::none(),
+           nb::arg("threads") = 0,
+           nb::sig(
+               "def backward(self, x: typing.Any, dy: typing.Any, out: typing.Any = None, threads: int = 0) "
+               "-> typing.Any"),
+           "The gradient of x: dy * grad(x) in one pass.")
       .def("glu", &glu, nb::arg("l").none(), nb::arg("r").none(), nb::arg("out") = nb::none(),
-           nb::sig("def glu(self, l: typing.Any, r: typing.Any, out: typing.Any = None) -> typing.Any"),
+           nb::arg("threads") = 0,
+           nb::sig("def glu(self, l: typing.Any, r: typing.Any, out: typing.Any = None, threads: int = 0) -> "
+                   "typing.Any"),
            "gate(l) * r in one pass.")
       .def("glu_backward", &glu_backward, nb::arg("l").none(), nb::arg("r").none(), nb::arg("dy").none(),
-           nb::arg("dl") = nb::none(), nb::arg("dr") = nb::none(),
+           nb::arg("dl") = nb::none(), nb::arg("dr") = nb::none(), nb::arg("threads") = 0,
            nb::sig("def glu_backward(self, l: typing.Any, r: typing.Any, dy: typing.Any, dl: typing.Any = "
-                   "None, dr: typing.Any = None) -> tuple[typing.Any, typing.Any]"),
+                   "None, dr: typing.Any = None, threads: int = 0) -> tuple[typing.Any, typing.Any]"),
            "The gradients of l and r: dy * r * grad(l), and dy * gate(l).")
       .def_prop_ro("name", [](const Gate& g) { return gate_info(g.kind).text.name; })
       .def_prop_ro("title", [](const Gate& g) { return gate_info(g.kind).text.title; })
       .def_prop_ro("formula", [](const Gate& g) { return gate_info(g.kind).text.value; })
+      .def_prop_ro("code", [](const Gate& g) { return gate_info(g.kind).code; })
       .def_prop_ro("derivative", [](const Gate& g) { return gate_info(g.kind).text.derivative; })
       .def_prop_ro("has_options", [](const Gate& g) { return gate_info(g.kind).text.has_params; })
       .def_prop_ro("odd", [](const Gate& g) { return gate_info(g.kind).text.parity == Parity::odd; })

@@ -11,6 +11,7 @@ NB_MODULE(_core, m) {
   using namespace glint::python;
   m.doc() = "glint's library; use the package glint, which is built on it";
   m.attr("version") = glint::kVersion;
+  nanobind::set_leak_warnings(false);  // PyTorch keeps what it has compiled with until after the end
   bind_errors(m);
   m.def("thread_count", &thread_count);
   m.def("set_thread_count", &set_thread_count, nanobind::arg("threads"));

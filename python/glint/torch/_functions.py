@@ -1,0 +1,219 @@
+"""`sqs`, `gate` and `glu`: on glint's fused loops where they can, in plain operations elsewhere."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import torch
+
+from ._specs import Spec, resolve, spec
+
+# What PyTorch 2 has and 1.13 does not.
+_compiler = getattr(torch, "compiler", None)
+_compiling = getattr(_compiler, "is_compiling", None) or (lambda: False)
+_transforms = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None) or (lambda: None)
+
+
+def _in_rows(t: torch.Tensor) -> bool:
+    """Whether the elements lie in rows of neighbours, at one distance from row to row: what the loops take."""
+    if t.is_contiguous():
+        return True
+    shape, strides = t.shape, t.stride()
+    if shape[-1] > 1 and strides[-1] != 1:
+        return False
+    wanted = 0  # the stride that the next axis to the left must have; 0: any
+    for size, stride in zip(reversed(shape[:-1]), reversed(strides[:-1])):
+        if size == 1:
+            continue
+        if stride < shape[-1] or (wanted and stride != wanted):
+            return False
+        wanted = stride * size
+    return True
+
+
+def _has_memory(t: torch.Tensor) -> bool:
+    """False for the stand-ins that vmap and its like compute with."""
+    try:
+        t.data_ptr()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _fusable(t: torch.Tensor) -> bool:
+    return (
+        (type(t) is torch.Tensor or type(t) is torch.nn.Parameter)
+        and t.dtype is torch.float32
+        and t.device.type == "cpu"
+        and t.layout is torch.strided
+        and _has_memory(t)
+        and not t.is_neg()
+        and _in_rows(t)
+    )
+
+
+def _eager() -> bool:
+    """Not while a graph is traced, under vmap and its like, or with forward-mode derivatives."""
+    return not torch.jit.is_tracing() and _transforms() is None and torch.autograd.forward_ad._current_level < 0
+
+
+def _new(like: torch.Tensor, shape: Any = None) -> torch.Tensor:
+    return torch.empty(like.shape if shape is None else shape, dtype=torch.float32, device="cpu")
+
+
+def _grads(y: torch.Tensor, inputs: list[torch.Tensor], needed: Any, dy: torch.Tensor) -> list[torch.Tensor | None]:
+    """Gradients that can be differentiated again, from the plain operations that made y."""
+    wanted = [t for t, need in zip(inputs, needed) if need]
+    found = iter(torch.autograd.grad(y, wanted, dy, create_graph=True)) if wanted else iter(())
+    return [next(found) if need else None for need in needed]
+
+
+def _again(t: torch.Tensor) -> torch.Tensor:
+    """The same tensor as a node of its own, so that a tensor that is both l and r gets two gradients."""
+    return t.view_as(t) if t.requires_grad else t.detach().requires_grad_()
+
+
+def _plain_backward(dy: torch.Tensor) -> bool:
+    """Gradients of gradients, and many at once. (A gradient whose elements lie apart is copied instead.)"""
+    return torch.is_grad_enabled() or not _eager() or not _has_memory(dy)
+
+
+class _GateFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, h: torch.Tensor, s: Spec) -> torch.Tensor:
+        ctx.save_for_backward(h)
+        ctx.s = s
+        y = _new(h)
+        s.core(h.detach(), out=y, threads=torch.get_num_threads())
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> Any:
+        (h,) = ctx.saved_tensors
+        if _plain_backward(dy):
+            with torch.enable_grad():
+                node = _again(h)
+                return _grads(ctx.s.plain(node), [node], ctx.needs_input_grad[:1], dy)[0], None
+        dh = _new(h)
+        ctx.s.core.backward(h.detach(), dy.detach().contiguous(), out=dh, threads=torch.get_num_threads())
+        return dh, None
+
+
+def _backward(s: Spec, l: Any, r: Any, dy: torch.Tensor, dl: torch.Tensor, dr: torch.Tensor) -> None:
+    dy = dy.detach()
+    dy = dy if _in_rows(dy) else dy.contiguous()
+    s.core.glu_backward(l, r, dy, dl=dl, dr=dr, threads=torch.get_num_threads())
+
+
+class _GluFunction(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, l: torch.Tensor, r: torch.Tensor, s: Spec) -> torch.Tensor:
+        ctx.save_for_backward(l, r)
+        ctx.s = s
+        y = _new(l)
+        s.core.glu(l.detach(), r.detach(), out=y, threads=torch.get_num_threads())
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> Any:
+        l, r = ctx.saved_tensors
+        if _plain_backward(dy):
+            with torch.enable_grad():
+                left, right = _again(l), _again(r)
+                y = ctx.s.plain(left) * right
+                return (*_grads(y, [left, right], ctx.needs_input_grad[:2], dy), None)
+        dl, dr = _new(l), _new(r)
+        _backward(ctx.s, l.detach(), r.detach(), dy, dl, dr)
+        return dl, dr, None
+
+
+class _StackedFunction(torch.autograd.Function):
+    """The same for z = [l | r] in one tensor: the gradient is one tensor too, and nobody has to join two."""
+
+    @staticmethod
+    def forward(ctx: Any, z: torch.Tensor, s: Spec) -> torch.Tensor:
+        ctx.save_for_backward(z)
+        ctx.s = s
+        l, r = z.detach().chunk(2, dim=-1)
+        y = _new(l)
+        s.core.glu(l, r, out=y, threads=torch.get_num_threads())
+        return y
+
+    @staticmethod
+    def backward(ctx: Any, dy: torch.Tensor) -> Any:
+        (z,) = ctx.saved_tensors
+        if _plain_backward(dy):
+            with torch.enable_grad():
+                node = _again(z)
+                return _grads(_plain_stacked(node, ctx.s), [node], ctx.needs_input_grad[:1], dy)[0], None
+        dz = _new(z)
+        l, r = z.detach().chunk(2, dim=-1)
+        dl, dr = dz.chunk(2, dim=-1)
+        _backward(ctx.s, l, r, dy, dl, dr)
+        return dz, None
+
+
+def _plain_stacked(z: torch.Tensor, s: Spec) -> torch.Tensor:
+    l, r = z.chunk(2, dim=-1)
+    return s.plain(l) * r
+
+
+def gate(h: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
+    """`gate(h)`, element by element: a name, `glint.gate(...)` or a module `Gate`.
+
+    >>> gt.gate(torch.tensor([-1.0, 2.0]), "relu")
+    tensor([0., 2.])
+    """
+    s = resolve(gate)
+    if not _compiling() and _fusable(h) and _eager():
+        return _GateFunction.apply(h if h.is_contiguous() else h.contiguous(), s)
+    return s.plain(h)
+
+
+def sqs(h: torch.Tensor, c: float = 0.01, lam: float = 0.5, p: float = 1.0) -> torch.Tensor:
+    """The Signed Quadratic Shrink, `sgn(h) (|h| - c) / (1 + (lam |h|)^p)^(1/p)`.
+
+    Its slope at 0 is that of the right side, `1 + lam c` for p = 1.
+
+    >>> h = torch.zeros(1, requires_grad=True)
+    >>> gt.sqs(h).backward()
+    >>> h.grad
+    tensor([1.0050])
+    """
+    return gate(h, _options(c, lam, p))
+
+
+def glu(l: torch.Tensor, r: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
+    """`gate(l) * r`, one pass forward and one back.
+
+    >>> gt.glu(torch.tensor([2.0]), torch.tensor([10.0]), "sqs")
+    tensor([9.9500])
+    """
+    s = resolve(gate)
+    if not _compiling() and _fusable(l) and _fusable(r) and l.shape == r.shape and _eager():
+        return _GluFunction.apply(l, r, s)
+    return s.plain(l) * r
+
+
+def stacked_glu(z: torch.Tensor, s: Spec) -> torch.Tensor:
+    """`gate(l) * r` of z = [l | r], the halves of its last axis."""
+    if not _compiling() and _fusable(z) and z.dim() > 0 and z.shape[-1] % 2 == 0 and _eager():
+        return _StackedFunction.apply(z, s)
+    return _plain_stacked(z, s)
+
+
+_sqs_specs: dict[tuple[float, float, float], Spec] = {}
+
+
+def _options(c: float, lam: float, p: float) -> Spec:
+    if _compiling():
+        from ._plain import plain_gate
+
+        return Spec("sqs", c, lam, p, plain_gate("sqs", ""), None, True)
+    key = (c, lam, p)
+    if key not in _sqs_specs:
+        if len(_sqs_specs) > 64 or not all(map(math.isfinite, key)):
+            return spec("sqs", c, lam, p)
+        _sqs_specs[key] = spec("sqs", c, lam, p)
+    return _sqs_specs[key]
