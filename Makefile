@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-torch peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -72,6 +72,11 @@ bench-eigen: ## eigenpairs of ten matrices beside the peers'
 	@$(MAKE) --no-print-directory build/release/build.ninja
 	@scripts/step build/build-eigen.log "build the benchmark of eigenpairs" cmake --build --preset release --target eigen_bench -j $(JOBS)
 	@$(PEERS) bench/peers/bench_eigen.py --json build/bench-eigen.json
+
+bench-torch: ## glint.torch beside PyTorch's own operations and torch.compile
+	@scripts/setup build bench
+	@$(MAKE) --no-print-directory python
+	@PYTHONPATH=build/release/python $(PEERS) bench/peers/bench_torch.py --json build/bench-torch.json
 
 peers-check: ## that the peers compute the same losses and gradients
 	@scripts/setup bench

@@ -103,13 +103,26 @@ def _fused(m: Any) -> Raw | None:
 
 def _lens(m: Any) -> Raw | None:
     """TransformerLens: matrices from the right, and b_in is added after the product, so that it is a constant."""
-    if not _has(m, "W_gate", "W_in", "W_out"):
+    raw = _bridge(m)
+    if raw is None or raw["bias_r"] is None:
+        return raw
+    through = raw.pop("bias_r") @ m.W_out
+    constant = raw["constant"]
+    return {**raw, "constant": through if constant is None else through + constant}
+
+
+def _bridge(m: Any) -> Raw | None:
+    """TransformerLens from version 4 on, where the biases are those of the products."""
+    if not _has(m, "W_gate", "W_in", "W_out") or m.W_gate.dim() != 2:  # the whole model has those of all layers
         return None
-    constant = getattr(m, "b_out", None)
-    if getattr(m, "b_in", None) is not None:
-        through = m.b_in @ m.W_out
-        constant = through if constant is None else through + constant
-    return {"L": m.W_gate.T, "R": m.W_in.T, "P": m.W_out.T, "constant": constant}
+    return {
+        "L": m.W_gate.T,
+        "R": m.W_in.T,
+        "P": m.W_out.T,
+        "bias_l": getattr(m, "b_gate", None),
+        "bias_r": getattr(m, "b_in", None),
+        "constant": getattr(m, "b_out", None),
+    }
 
 
 _FAMILIES: list[tuple[str, Callable[[Any], Raw | None]]] = [
@@ -117,17 +130,16 @@ _FAMILIES: list[tuple[str, Callable[[Any], Raw | None]]] = [
     ("gate_proj, up_proj, down_proj", _three("gate_proj", "up_proj", "down_proj")),
     ("gate_up_proj, down_proj", _fused),
     ("W_gate, W_in, W_out", _lens),
+    ("W_gate, W_in, W_out, b_gate", _bridge),
     ("w1, w3, w2", _three("w1", "w3", "w2")),
 ]
 _GATES = ("act_fn", "activation_fn", "act", "activation", "gate")
 
 
-def _raw(module: nn.Module) -> tuple[str, Raw] | None:
-    for family, take in _FAMILIES:
-        raw = take(module)
-        if raw is not None:
-            return family, raw
-    return None
+def _raws(module: nn.Module) -> list[tuple[str, Raw]]:
+    """Every way to understand the names of a module."""
+    found = ((family, take(module)) for family, take in _FAMILIES)
+    return [(family, raw) for family, raw in found if raw is not None]
 
 
 def gate_of(function: Any) -> Spec | None:
@@ -149,9 +161,10 @@ def gate_of(function: Any) -> Spec | None:
     return None
 
 
-def _gate(module: nn.Module, asked: Any) -> Spec:
+def _gates(module: nn.Module, asked: Any) -> list[Spec]:
+    """The gate that is asked for or that the module has; all of them where it does not say."""
     if asked is not None:
-        return resolve(asked)
+        return [resolve(asked)]
     for name in _GATES:
         function = getattr(module, name, None)
         if function is None or not callable(function):
@@ -163,64 +176,81 @@ def _gate(module: nn.Module, asked: Any) -> Spec:
                 "module=",
                 "one of " + ", ".join(_core.gate_names()),
             )
-        return found
-    return resolve("silu")  # what such modules have where they do not say: checked like everything else
+        return [found]
+    return [spec(name) for name in _core.gate_names()]
 
 
-def _check(parts: GluParts, module: nn.Module) -> None:
-    """Computes a few inputs both ways. Error when the module does something else than its parts say."""
-    d = parts.L.shape[1]
+def _fits(module: nn.Module, candidates: list[GluParts]) -> list[GluParts]:
+    """Those that give what the module gives, on a few inputs that reach both sides of the gate."""
+    one = candidates[0]
     generator = torch.Generator().manual_seed(0)
-    x = torch.randn(1, 8, d, generator=generator).to(parts.L.device, parts.L.dtype)
+    x = torch.randn(1, 8, one.L.shape[1], generator=generator).to(one.L.device, one.L.dtype)
     training = module.training
     module.eval()
     try:
         with torch.no_grad():
+            x = x * (2 / nn.functional.linear(x, one.L).float().std().clamp(min=1e-6)).to(x.dtype)
             wanted = module(x)
             wanted = wanted[0] if isinstance(wanted, tuple) else wanted
-            got = parts(x)
+            errors = [_error(parts, x, wanted) for parts in candidates]
     finally:
         module.train(training)
-    # Sums of d and of the hidden units' products, rounded in the module's own dtype on two ways.
-    bound = 64 * torch.finfo(parts.L.dtype).eps * (1 + wanted.abs().max().double())
-    if got.shape != wanted.shape or not (got - wanted).abs().max().double() <= bound:
-        raise UsageError(
-            f"{type(module).__name__} computes something else than P (gate(L x) * (R x))",
-            "module=",
-            f"what {parts.family} say, with the gate {parts.gate.name}",
-            'gate="gelu" where the module does not say its gate, or glint.GLU(L, R, P, gate=...) with your own arrays',
-        )
+    # Sums in float32 on two ways; in half precision what goes in and comes out is rounded, some four times.
+    bound = max(64 * 2.0**-23, 4 * torch.finfo(one.L.dtype).eps) * float(wanted.abs().max())
+    return [parts for parts, error in zip(candidates, errors) if error <= bound]
+
+
+def _error(parts: GluParts, x: torch.Tensor, wanted: torch.Tensor) -> float:
+    got = parts(x)
+    return float((got - wanted).abs().max()) if got.shape == wanted.shape else float("inf")
 
 
 def parts_of(module: nn.Module, gate: Any = None) -> GluParts:
     """The parts of a GLU module: of Hugging Face, TransformerLens, Meta's names, or our own.
 
-    `gate` is only needed where the module does not say which it has and it is not SiLU. The module is run on a few
-    random inputs, and must give what its parts give.
+    The module is run on a few random inputs, and must give what its parts give. `gate` is only needed where the
+    module does not say which it has and several would do: in half precision two are hard to tell apart.
 
     >>> parts = gt.parts_of(gt.GLU(8, 16, 4, gate="silu"))
     >>> parts.L.shape, parts.P.shape, parts.gate.name
     (torch.Size([16, 8]), torch.Size([4, 16]), 'silu')
     """
-    found = _raw(module)
-    if found is None:
+    raws = _raws(module)
+    if not raws:
         raise UsageError(
             f"{type(module).__name__} is no GLU that glint knows",
             "module=",
             "a module with " + "; ".join(name for name, _ in _FAMILIES),
             "glint.GLU(L, R, P, gate=...) with your own arrays",
         )
-    family, raw = found
-    tensors = {k: v.detach() for k, v in raw.items() if v is not None}
-    parts = GluParts(family=family, gate=_gate(module, gate), **{"P": None, **tensors})
-    if not parts.L.is_floating_point() or parts.L.dim() != 2 or parts.L.shape != parts.R.shape:
+    gates = _gates(module, gate)
+    candidates = []
+    for family, raw in raws:
+        tensors = {k: v.detach() for k, v in raw.items() if v is not None}
+        l, r = tensors["L"], tensors["R"]
+        if not l.is_floating_point() or l.dim() != 2 or l.shape != r.shape:
+            raise UsageError(
+                f"weights of {l.dtype}, {tuple(l.shape)} and {tuple(r.shape)}",
+                "module=",
+                "two float matrices of one shape",
+            )
+        candidates += [GluParts(family=family, gate=g, **{"P": None, **tensors}) for g in gates]
+    found = _fits(module, candidates)
+    if not found:
         raise UsageError(
-            f"weights of {parts.L.dtype}, {tuple(parts.L.shape)} and {tuple(parts.R.shape)}",
+            f"{type(module).__name__} computes something else than P (gate(L x) * (R x))",
             "module=",
-            "two float matrices of one shape",
+            f"what {raws[0][0]} say, with the gate " + " or ".join(g.name for g in gates),
+            "glint.GLU(L, R, P, gate=...) with your own arrays",
         )
-    _check(parts, module)
-    return parts
+    names = {parts.gate.name for parts in found}
+    if len(names) > 1:
+        raise UsageError(
+            f"{type(module).__name__} does not say its gate, and {' and '.join(sorted(names))} fit",
+            "gate=",
+            "one of them",
+        )
+    return found[0]
 
 
 def find_glus(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
@@ -230,5 +260,5 @@ def find_glus(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
     ['1']
     """
     for name, module in model.named_modules():
-        if _raw(module) is not None:
+        if _raws(module):
             yield name, module

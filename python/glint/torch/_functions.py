@@ -166,7 +166,7 @@ def gate(h: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
     tensor([0., 2.])
     """
     s = resolve(gate)
-    if not _compiling() and _fusable(h) and _eager():
+    if not _compiling() and _eager() and _fusable(h):
         return _GateFunction.apply(h if h.is_contiguous() else h.contiguous(), s)
     return s.plain(h)
 
@@ -191,14 +191,14 @@ def glu(l: torch.Tensor, r: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
     tensor([9.9500])
     """
     s = resolve(gate)
-    if not _compiling() and _fusable(l) and _fusable(r) and l.shape == r.shape and _eager():
+    if not _compiling() and _eager() and _fusable(l) and _fusable(r) and l.shape == r.shape:
         return _GluFunction.apply(l, r, s)
     return s.plain(l) * r
 
 
 def stacked_glu(z: torch.Tensor, s: Spec) -> torch.Tensor:
     """`gate(l) * r` of z = [l | r], the halves of its last axis."""
-    if not _compiling() and _fusable(z) and z.dim() > 0 and z.shape[-1] % 2 == 0 and _eager():
+    if not _compiling() and _eager() and _fusable(z) and z.dim() > 0 and z.shape[-1] % 2 == 0:
         return _StackedFunction.apply(z, s)
     return _plain_stacked(z, s)
 

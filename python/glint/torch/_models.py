@@ -138,13 +138,13 @@ class Transformer(nn.Module):
 
 def to_module(run: Any) -> Classifier | Transformer:
     """A run's model as a module with the same weights, to be used and trained on in PyTorch."""
-    config = dict(run.config)
-    language = config.get("format") == "glint-transformer" or "vocab" in config
-    module: Classifier | Transformer = Transformer(config) if language else Classifier(config)
+    folder = Path(run.path)
+    config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    module: Classifier | Transformer = Transformer(config) if run.kind == "language" else Classifier(config)
     weights = {name: torch.from_numpy(_owned(array)) for name, array in run.weights.items()}
     module.load_state_dict(weights, strict=True)
     if isinstance(module, Transformer):
-        found = sorted(Path(run.directory).glob("tokenizer*"))
+        found = sorted(folder.glob("tokenizer*"))
         module.tokenizer_file = found[0] if found else None
     return module.eval()
 

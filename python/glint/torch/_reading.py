@@ -81,11 +81,12 @@ def read(
             x = torch.where(g != 0, x.double() / torch.where(g != 0, g, torch.ones_like(g)), torch.zeros_like(g)).float()
     bias = None
     if parts.bias_l is not None or parts.bias_r is not None:
-        none = torch.zeros(parts.L.shape[0], dtype=parts.L.dtype, device=parts.L.device)
-        halves = [none if b is None else b for b in (parts.bias_l, parts.bias_r)]
-        bias = _array(torch.cat(halves))
-    core = parts.gate.core
-    layer = Layer(_array(parts.L), _array(parts.R), _array(parts.P), gate=core, bias=bias, norm=weights)
+        none = torch.zeros(parts.L.shape[0])
+        left, right = (none if b is None else b for b in (parts.bias_l, parts.bias_r))
+        bias = (_array(left), _array(right))
+    layer = Layer(
+        _array(parts.L), _array(parts.R), _array(parts.P), gate=parts.gate.core, bias=bias, norm=weights
+    )
     if isinstance(out, torch.Tensor):
         out = _array(out)
     return layer.read(out=out, inputs=_array(x), k=k, **options)
