@@ -15,8 +15,9 @@ inline constexpr size_t kLongArray = size_t{1} << 16;
 
 // Who does long ones: the calling thread where there is no pool, or at most so many threads of the pool.
 struct Workers {
-  ThreadPool* pool = nullptr;
-  size_t most = 0;  // 0: all
+  Workers(ThreadPool* p = nullptr, size_t m = 0) : pool(p), most(m) {}
+  ThreadPool* pool;
+  size_t most;  // 0: all
 };
 
 // value = gate(h) and slope = gate'(h), element by element; one of them may be empty.

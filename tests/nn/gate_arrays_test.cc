@@ -70,5 +70,42 @@ TEST(GateArrays, DoublesAreTheFormula) {
   EXPECT_THROW(glu_array(&pool, gate, l, other, y), Error);
 }
 
+TEST(GateArrays, GradientsAreTheSlopesTimesWhatComesBack) {
+  const Kernels& k = kernels(detect_cpu().best);
+  ThreadPool pool(4);
+  for (const size_t n : {size_t{1}, size_t{5000}, 2 * kLongArray + 3}) {
+    const Gate gate{GateKind::Silu, {}};
+    const Matrix<float> h = random_values(1, n, 4), dy = random_values(1, n, 5);
+    Matrix<float> slope(1, n), dh(1, n);
+    gate_array(k, nullptr, gate, h.span(), {}, slope.span());
+    Matrix<double> h2(1, n), dy2(1, n), dh2(1, n);
+    for (size_t i = 0; i < n; i++) h2.data()[i] = h.data()[i], dy2.data()[i] = dy.data()[i];
+    for (const size_t most : {size_t{0}, size_t{1}, size_t{3}}) {
+      gate_array_backward(k, {&pool, most}, gate, h.span(), dy.span(), dh.span());
+      gate_array_backward({&pool, most}, gate, h2.span(), dy2.span(), dh2.span());
+      for (size_t i = 0; i < n; i++) {
+        ASSERT_EQ(dh.data()[i], slope.data()[i] * dy.data()[i]) << i;
+        ASSERT_EQ(dh2.data()[i], dy2.data()[i] * gate_info(gate.kind).slope(h2.data()[i], gate.params));
+      }
+    }
+    EXPECT_THROW(gate_array_backward(k, nullptr, gate, h.span(), dy.span(), dh.span().first(0)), Error);
+  }
+}
+
+TEST(GateArrays, NoMoreThreadsThanAllowed) {
+  const Kernels& k = kernels(detect_cpu().best);
+  ThreadPool pool(4);
+  const Gate gate{GateKind::Sqs, {}};
+  for (const size_t rows : {size_t{1}, size_t{37}, size_t{1000}}) {
+    const Matrix<float> l = random_values(rows, 2048, 6), r = random_values(rows, 2048, 7);
+    Matrix<float> one(rows, 2048), some(rows, 2048);
+    glu_array(k, nullptr, gate, l, r, one);
+    for (const size_t most : {size_t{1}, size_t{2}, size_t{3}, size_t{9}}) {
+      glu_array(k, {&pool, most}, gate, l, r, some);
+      for (size_t i = 0; i < one.size(); i++) ASSERT_EQ(one.data()[i], some.data()[i]) << i;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace glint

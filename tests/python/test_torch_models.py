@@ -75,7 +75,7 @@ def test_models_of_another_form(tmp_path):
 @pytest.fixture(scope="module")
 def tales(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "tales"
-    return glint.train("tales", steps=3, d_model=32, heads=4, layers=2, out=str(out), progress=False)
+    return glint.train("tales", epochs=1, d_model=32, heads=4, layers=2, out=str(out), progress=False)
 
 
 def test_language_models(tales, tmp_path):
