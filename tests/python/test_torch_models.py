@@ -85,7 +85,8 @@ def test_language_models(tales, tmp_path):
         close(module(torch.from_numpy(ids)[None])[0], tales.logits(ids))
     back = gt.from_module(module, tmp_path / "back")
     assert np.array_equal(back.logits(ids), tales.logits(ids))
-    assert back.generate("once upon a time", seed=0) == tales.generate("once upon a time", seed=0)
+    stories = [str(r.generate("once upon a time", seed=0)) for r in (back, tales)]
+    assert stories[0] == stories[1]
 
 
 # ---- read ------------------------------------------------------------------------------------------------------
