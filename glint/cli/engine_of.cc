@@ -1,5 +1,6 @@
 #include "glint/cli/engine_of.h"
 
+#include "glint/cli/ranks.h"
 #include "glint/cli/stop.h"
 
 namespace glint::cli {
@@ -20,7 +21,8 @@ Engine engine_of(const Context& context, const std::shared_ptr<Display>& display
                  .isa = std::string(name(context.isa)),
                  .precision = o.precision,
                  .linalg = backend(o.linalg),
-                 .files = &context.files},
+                 .files = &context.files,
+                 .group = context.ranks.started()},
                 {.note = [display](const std::string& text) { display->note(text); },
                  .progress = [display](const ProgressReport& p) { display->progress(p); },
                  .should_stop = signal_asked_to_stop});

@@ -13,6 +13,7 @@
 #include "glint/cli/help.h"
 #include "glint/cli/output.h"
 #include "glint/cli/parameters.h"
+#include "glint/cli/ranks.h"
 
 namespace glint::cli {
 namespace {
@@ -71,7 +72,7 @@ Verb& Program::add(VerbText text) {
   return *verbs_.back();
 }
 
-void Program::dispatch(const std::vector<std::string>& arguments, std::ostringstream& out) {
+void Program::dispatch(const std::vector<std::string>& arguments, std::ostringstream& out, Ranks& ranks) {
   const size_t columns = help_width(detect_terminal(1));
   std::vector<std::string> rest = arguments;
   if (rest.size() == 2 && rest[0] == "help" && (rest[1] == "words" || rest[1] == "reading")) {
@@ -128,8 +129,10 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
                   .cpu = cpu,
                   .isa = isa,
                   .shared = verb->shared(),
+                  .ranks = ranks,
                   .flush_results = [&out] { flush_to_stdout(out); }};
   (*verb)(context);
+  if (!ranks.speaks() && ranks.started()) out.str("");
   if (context.shared.json || context.shared.quiet || !detect_terminal(1).interactive) return;
   for (size_t i = 0; i < context.next.size(); i++)
     out << (i ? "       " : "\nnext:  ") << context.next[i] << "\n";
@@ -140,9 +143,10 @@ int Program::run(const std::vector<std::string>& arguments) {
   const PlainStream messages(std::cerr, 2);
   std::optional<PlainStream> results;
   if (!has_flag(arguments, {"--json"})) results.emplace(std::cout, 1);  // JSON is UTF-8 everywhere
+  Ranks ranks;
   try {
     std::ostringstream out;
-    dispatch(arguments, out);
+    dispatch(arguments, out, ranks);
     flush_to_stdout(out);
     return 0;
   } catch (const Error& e) {
@@ -158,8 +162,14 @@ int Program::run(const std::vector<std::string>& arguments) {
   } catch (...) {
     parts.what = "unexpected failure";
   }
+  const int code = static_cast<int>(parts.code);
+  if (!ranks.speaks()) {
+    if (!ranks.started()) return code;  // the same happens at rank 0, which says it
+    ranks.report(parts);                // printed there with the rank, and all are ended
+  }
   std::cerr << error_text(parts, detect_terminal(2).color) << std::flush;
-  return static_cast<int>(parts.code);
+  ranks.end(code);
+  return code;
 }
 
 }  // namespace glint::cli

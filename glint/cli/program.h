@@ -22,7 +22,7 @@ class Program {
   int run(const std::vector<std::string>& arguments);
 
  private:
-  void dispatch(const std::vector<std::string>& arguments, std::ostringstream& out);
+  void dispatch(const std::vector<std::string>& arguments, std::ostringstream& out, Ranks& ranks);
 
   std::vector<std::unique_ptr<Verb>> verbs_;
 };

@@ -5,6 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
@@ -17,7 +18,9 @@ namespace {
 
 struct ReproduceFlags {
   ReproduceRequest request;
-  std::string data, shard;
+  std::string data;
+  SharingFlags sharing;
+  bool list = false;
 };
 
 std::vector<std::string> split(const std::string& text) {
@@ -33,25 +36,6 @@ std::vector<std::string> split(const std::string& text) {
                  .where = "--data " + text,
                  .expected = "names with commas between: mnist, fashion-mnist, glyphs"});
   return words;
-}
-
-// "2/4": the second of four shares.
-Shard parse_shard(const std::string& text) {
-  if (text.empty()) return {};
-  const size_t slash = text.find('/');
-  const auto number = [&](const std::string& word) -> size_t {
-    return word.empty() || word.size() > 4 || word.find_first_not_of("0123456789") != word.npos
-               ? 0
-               : std::stoul(word);
-  };
-  const size_t index = number(text.substr(0, slash)),
-               of = slash == text.npos ? 0 : number(text.substr(slash + 1));
-  if (index < 1 || index > of)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "cannot read the share '" + text + "'",
-                 .where = "--shard",
-                 .expected = "I/N with I from 1 to N, as 2/4 for the second of four machines"});
-  return {index - 1, of};
 }
 
 void print(Context& context, const ReproduceResult& result) {
@@ -75,15 +59,19 @@ void print(Context& context, const ReproduceResult& result) {
 void run(Context& context, const ReproduceFlags& o) {
   ReproduceRequest request = o.request;
   request.data = split(o.data);
-  request.shard = parse_shard(o.shard);
+  request.sharing = parse_sharing(context, o.sharing);
   if (!context.shared.out.empty()) request.out = context.shared.out;
-  if (request.judge_only && request.shard.of > 1)
+  if (request.judge_only && (request.sharing.shard.of > 1 || request.sharing.join))
     throw Error({.code = ErrorCode::usage,
-                 .what = "--judge-only and --shard exclude each other",
-                 .where = "--shard " + o.shard,
+                 .what = "--judge-only trains nothing that could be shared",
+                 .where = o.sharing.join ? "--join" : "--shard " + o.sharing.shard,
                  .expected = "a share trains and makes no report"});
   const auto display = std::make_shared<Display>(context);
   const Engine engine = engine_of(context, display);
+  if (o.list) {
+    for (const std::string& command : reproduce_commands(engine, request)) context.out << command << "\n";
+    return;
+  }
   const StopOnSignal guard;
   const ReproduceResult result =
       reproduce(engine, request,
@@ -92,11 +80,7 @@ void run(Context& context, const ReproduceFlags& o) {
                  .note = [&](const std::string& text) { display->note(text); }});
   display->finish();
   if (!result.folder.empty()) return print(context, result);
-  context.out
-      << "Share " << request.shard.index + 1 << " of " << request.shard.of << " is trained. Copy "
-      << request.out
-      << "/runs of every machine into one folder (they do not overlap), then the same command without "
-         "--shard makes the report.\n";
+  context.out << share_trained(request.sharing, result.left, request.out + "/runs");
 }
 
 }  // namespace
@@ -123,7 +107,10 @@ void add_reproduce(Program& program) {
             "a small version of everything, five minutes; no verdicts"},
            {"glint reproduce table1 --seeds 3 --out paper", "one table, three seeds"},
            {"glint reproduce all --stories corpus --out paper", "everything: some hours on two cores"},
-           {"glint reproduce all --shard 2/4 --out paper", "the second of four machines trains its share"}}});
+           {"glint reproduce all --shard 2/4 --out paper", "the second of four machines trains its share"},
+           {"glint reproduce all --join --out paper",
+            "on every machine that sees the folder: they share the runs"},
+           {"glint reproduce all --list --out paper", "a training command per line, for other tools"}}});
   const auto o = std::make_shared<ReproduceFlags>();
   std::vector<std::string> words = {"all"};
   for (const Experiment& e : experiments()) words.push_back(e.name);
@@ -139,8 +126,8 @@ void add_reproduce(Program& program) {
   verb.text("--stories", o->request.stories,
             "Corpus that glint tokenize made; the built-in tales when not given",
             {.placeholder = "DIR", .kind = Value::Kind::directory});
-  verb.text("--shard", o->shard, "Train only share I of N of the runs, as 2/4; no report",
-            {.placeholder = "I/N"});
+  add_sharing(verb, o->sharing);
+  verb.flag("--list", o->list, "Train nothing: print what is left, one glint train command per line");
   verb.flag("--judge-only", o->request.judge_only,
             "No run: judge and write the report again from the measured.json of an earlier call");
   verb.directory("--data-dir", o->request.data_dir, "Look for the data here first");

@@ -7,6 +7,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
+#include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/file_words.h"
@@ -19,6 +20,7 @@ struct SweepFlags {
   SweepRequest request;
   std::string seeds = "0..2";
   bool list = false;
+  SharingFlags sharing;
 };
 
 std::string counted(size_t n, const std::string& word) {
@@ -101,11 +103,14 @@ void run(Context& context, const SweepFlags& o) {
   while (request.out.size() > 1 && request.out.ends_with('/')) request.out.pop_back();
   request.plan.seeds = parse_seeds(o.seeds);
   const SweepPlan plan = plan_sweep(request.plan);
+  request.sharing = parse_sharing(context, o.sharing);
   if (o.list) return print_plan(context, plan, request.out);
   context.shared.precision = plan.settings.front().options.precision;
   const Engine engine = engine_of(context);
   const StopOnSignal guard;
-  print(context, sweep(engine, request, hooks_of(context)));
+  const SweepResult result = sweep(engine, request, hooks_of(context));
+  if (!result.shared) return print(context, result);
+  context.out << share_trained(request.sharing, result.left, result.out + "/runs");
 }
 
 }  // namespace
@@ -138,8 +143,9 @@ void add_sweep(Program& program) {
             "Fashion-MNIST, three seeds"},
            {"glint sweep quick --lambda 0,0.5 --lr 1e-3,4e-3 --one-at-a-time --out sweep",
             "four settings instead of all combinations"},
-           {"glint sweep quick --lambda 0,0.5 --out sweep --list",
-            "the plan, a training command per line"}}});
+           {"glint sweep quick --lambda 0,0.5 --out sweep --list", "the plan, a training command per line"},
+           {"glint sweep quick --lambda 0,0.5 --out sweep --join",
+            "on every machine that sees the folder: they share the runs"}}});
   const auto o = std::make_shared<SweepFlags>();
   verb.positional("RECIPE", o->request.plan.recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
@@ -161,6 +167,7 @@ void add_sweep(Program& program) {
   verb.real("--tolerance", o->request.tolerance,
             "How much higher than the lowest the loss of the chosen setting may be, as a share", 0, 1000);
   verb.flag("--list", o->list, "Train nothing: print the plan, one glint train command per line");
+  add_sharing(verb, o->sharing);
   verb.directory("--data-dir", o->request.plan.data_dir, "Look for the data here first");
   verb.share_out("Folder of the runs and results; sweep when not given");
   verb.share_threads();

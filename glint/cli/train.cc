@@ -1,4 +1,5 @@
 // glint train: from a recipe or flags to a run directory, for one seed or several side by side.
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -6,6 +7,7 @@
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/ranks.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/train.h"
@@ -22,6 +24,13 @@ struct TrainFlags {
 std::string metric_text(const Evaluation& e, bool text) {
   return text ? "  perplexity " + fixed_text(std::exp(e.test_loss), 2)
               : "  test accuracy " + fixed_text(100 * e.test_accuracy, 2) + " %";
+}
+
+// The spread over the ranks: "4 ranks 91-97 % busy".
+std::string busy_text(const std::vector<double>& busy) {
+  const auto [low, high] = std::ranges::minmax(busy);
+  return std::to_string(busy.size()) + " ranks " + fixed_text(100 * low, 0) + "-" +
+         fixed_text(100 * high, 0) + " % busy";
 }
 
 // What one or several runs tell the display.
@@ -62,12 +71,14 @@ class Telling {
   void evaluation(const TrainJob& job, const Evaluation& e) {
     note_ = text_ ? ", validation " + fixed_text(e.test_loss, 4)
                   : ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
+    if (!e.busy.empty()) note_ += ", " + busy_text(e.busy);
     if (!e.epoch_end) return;
     std::string text = jobs_ > 1 ? "seed " + std::to_string(job.options.seed) + "  " : "";
     text += "epoch " + std::to_string(e.epoch) + "/" + std::to_string(job.options.epochs) + "  train loss " +
             fixed_text(e.train_loss, 4) + (text_ ? "  validation loss " : "  test loss ") +
             fixed_text(e.test_loss, 4) + metric_text(e, text_) + "  " + display_.rate() + " " + unit_ +
             "/s  " + duration_text(e.seconds);
+    if (!e.busy.empty()) text += "  " + busy_text(e.busy);
     display_.line(text);
   }
   void show(const std::string& detail) {
@@ -122,6 +133,9 @@ void print(Context& context, const TrainingResult& result) {
 }
 
 void run(Context& context, const TrainFlags& o) {
+  // With several processes the others are silent, from here on; their errors reach the first.
+  const glint::Group& group = context.ranks.start();
+  if (!group.first()) context.shared.quiet = true;
   TrainRequest request = o.request;
   request.out = context.shared.out;
   if (!o.seeds.empty()) request.seeds = parse_seeds(o.seeds);
@@ -163,12 +177,15 @@ void add_train(Program& program) {
            built_in_list() +
            "). Flags override it. The run directory holds the options, the metrics, the "
            "checkpoints and the weights; the same command resumes an interrupted run, and a directory with "
-           "another run is never overwritten without --force.",
+           "another run is never overwritten without --force. Under mpirun or srun the processes train one "
+           "model "
+           "together, with the same bytes as one alone: docs/cluster.md.",
        .examples = {
            {"glint train quick --out runs/first", "a small model on the built-in digits, half a minute"},
            {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
            {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"},
-           {"glint train tinystories-small --data corpus --out runs/stories", "a language model"}}});
+           {"glint train tinystories-small --data corpus --out runs/stories", "a language model"},
+           {"mpirun -n 4 glint train tinystories --data corpus --out runs/big", "on four processes"}}});
   const auto o = std::make_shared<TrainFlags>();
   verb.positional("RECIPE", o->request.recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});

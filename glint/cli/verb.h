@@ -24,6 +24,8 @@ class Option;
 
 namespace glint::cli {
 
+class Ranks;  // ranks.h
+
 // Where a verb stands in the overview.
 enum class Group { prepare, train, read, paper, tools };
 
@@ -61,6 +63,7 @@ struct Context {
   const CpuInfo& cpu;
   Isa isa;  // from --isa, else GLINT_ISA, else the best of this processor
   SharedOptions shared;
+  Ranks& ranks;                         // the processes of the verb
   std::function<void()> flush_results;  // for verbs that give results bit by bit: sends what is in `out`
   std::vector<std::string> next = {};   // commands that make sense now: a person at a terminal is told
 

@@ -8,6 +8,7 @@
 #include "glint/base/threads.h"
 #include "glint/base/version.h"
 #include "glint/io/json.h"
+#include "glint/lab/agreement.h"
 
 namespace glint {
 namespace {
@@ -43,10 +44,13 @@ Products make_products(Isa isa, Bf16Unit unit) {
 struct Engine::Shared {
   Shared(const EngineOptions& options, Callbacks hooks)
       : callbacks(std::move(hooks)),
+        group(options.group ? *options.group : alone),
         cpu(detect_cpu()),
-        isa(parse_isa(options.isa, cpu)),
         asked(parse_precision(options.precision)),
-        unit(bf16_unit(options.precision, cpu, callbacks)),
+        level(agree(group, {parse_isa(options.isa, cpu), bf16_unit(options.precision, cpu, callbacks)},
+                    callbacks.note)),
+        isa(level.isa),
+        unit(level.unit),
         linalg(options.linalg, cpu, options.threads),
         products(make_products(isa, unit)),
         files(options.files ? *options.files : real_files()) {
@@ -54,9 +58,11 @@ struct Engine::Shared {
   }
 
   Callbacks callbacks;
+  Group alone, &group;
   CpuInfo cpu;
-  Isa isa;
   Precision asked;
+  InstructionLevel level;
+  Isa isa;
   Bf16Unit unit;
   LinearAlgebra linalg;
   Products products;
@@ -89,6 +95,7 @@ Engine::Engine(const EngineOptions& options, Callbacks callbacks)
   if (const size_t cores = available_threads(); options.threads > cores)
     note(std::to_string(options.threads) + " threads on " + std::to_string(cores) +
          (cores == 1 ? " core" : " cores") + ": more threads than cores are slower, not faster");
+  if (const std::string crowded = crowded_hosts(group(), pool().size()); !crowded.empty()) note(crowded);
 }
 
 Engine::Engine(const Engine& other, size_t threads)
@@ -104,11 +111,13 @@ Bf16Unit Engine::unit() const { return shared_->unit; }
 const Compute& Engine::compute() const { return own_->compute; }
 const LinearAlgebra& Engine::linalg() const { return shared_->linalg; }
 FileSystem& Engine::files() const { return shared_->files; }
+Group& Engine::group() const { return shared_->group; }
 
 Json Engine::machine() const {
   return {{"version", kVersion},       {"cpu", describe(cpu())},
           {"isa", name(isa())},        {"precision", name(precision())},
-          {"bf16_unit", name(unit())}, {"threads", pool().size()}};
+          {"bf16_unit", name(unit())}, {"threads", pool().size()},
+          {"ranks", group().size()}};
 }
 
 void Engine::note(const std::string& text) const {

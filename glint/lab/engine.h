@@ -14,6 +14,7 @@
 #include "glint/io/json_fwd.h"
 #include "glint/nn/compute.h"
 #include "glint/spectra/linalg.h"
+#include "glint/train/group.h"
 
 namespace glint {
 
@@ -23,6 +24,9 @@ struct EngineOptions {
   std::string precision = "f32";  // or bf16
   LinalgBackend linalg = LinalgBackend::automatic;
   FileSystem* files = nullptr;  // null: the real one
+  // The ranks that train together, each with an engine of the same options. They take the lowest instruction
+  // set and bf16 unit of all; Error (usage) when they are of different versions. Null: alone.
+  Group* group = nullptr;
 };
 
 // How far long work is. The work is over when done is total; total 0: not known.
@@ -65,7 +69,8 @@ class Engine {
   ThreadPool& pool() const { return compute().pool; }
   const LinearAlgebra& linalg() const;
   FileSystem& files() const;
-  // Version, processor and threads, as run.json has them.
+  Group& group() const;
+  // Version, processor, threads and ranks, as run.json has them.
   Json machine() const;
 
   void note(const std::string& text) const;

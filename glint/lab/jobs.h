@@ -12,6 +12,7 @@
 #include "glint/data/dataset.h"
 #include "glint/data/text_data.h"
 #include "glint/lab/engine.h"
+#include "glint/lab/leases.h"
 #include "glint/train/trainer.h"
 
 namespace glint {
@@ -20,7 +21,7 @@ namespace glint {
 class TrainingData {
  public:
   explicit TrainingData(std::string data_dir) : data_dir_(std::move(data_dir)) {}
-  std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute);
+  std::unique_ptr<Task> task(const TrainOptions& options, const Compute& compute, Group* group = nullptr);
   std::shared_ptr<const Dataset> images(const std::string& name);
   std::shared_ptr<const TextData> text(const std::string& name);
   // These are the data of that name.
@@ -60,10 +61,35 @@ struct JobHooks {
 };
 
 // Each job on its own threads beside the others, as many in all as the engine has, which wastes no time at
-// barriers. The result of a job does not depend on it. Stops when the engine is asked to stop, or at the
+// barriers. The result of a job does not depend on it. With several ranks all work on one job after the
+// other. Stops when the engine is asked to stop, or at the
 // first error that the hooks do not take, which it throws when the others have ended.
 void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
               const JobHooks& hooks);
+
+// A share of a plan, for one of several machines: every run whose index leaves `index` when divided by `of`.
+struct Shard {
+  size_t index = 0, of = 1;
+  bool has(size_t run) const { return run % of == index; }
+};
+
+// Which runs of a plan this process trains.
+struct Sharing {
+  Shard shard = {};
+  // With any number of other workers on one file system: each takes the next run that nobody has, by leases
+  // (leases.h) beside the run directories.
+  bool join = false;
+  bool wait = false;  // with join: until the others have finished theirs too
+  LeaseTimes times = {};
+  // Whether this process trains all of the plan, or waits for it.
+  bool whole() const { return join ? wait : shard.of == 1; }
+};
+
+// The same with other workers. `settled` says whether a run needs no more training; those are left alone.
+// Gives how many are not settled: others train them.
+size_t run_joined_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup,
+                       std::vector<TrainJob>& jobs, const JobHooks& hooks, const Sharing& sharing,
+                       const std::function<bool(const TrainJob&)>& settled);
 
 // "3", "0..4", "0,2,5..7"
 std::vector<uint64_t> parse_seeds(const std::string& text);

@@ -27,10 +27,17 @@ uint64_t samples_of(const TrainOptions& o, TrainingData& data) {
 }
 
 // A directory that holds another run is an Error, and never emptied here.
-void run_checked(const Engine& engine, TrainingData& data, std::vector<TrainJob>& jobs,
-                 const JobHooks& hooks) {
+size_t run_checked(const Engine& engine, TrainingData& data, std::vector<TrainJob>& jobs,
+                   const JobHooks& hooks, const Sharing& sharing = {}) {
   try {
+    if (sharing.join)
+      return run_joined_jobs(engine, data, {}, jobs, hooks, sharing, [](const TrainJob& job) {
+        if (!exists(job.out + "/run.json")) return false;
+        const RunState state = summarize_run(job.out, true).state;
+        return state == RunState::finished || state == RunState::diverged;
+      });
     run_jobs(engine, data, {}, jobs, hooks);
+    return 0;
   } catch (const Error& e) {
     if (e.code() != ErrorCode::usage) throw;
     ErrorParts parts = e.parts();
@@ -45,13 +52,15 @@ class Training {
   Training(const Engine& engine, const SweepHooks& hooks, bool text)
       : engine_(engine), hooks_(hooks), unit_(text ? "stories" : "images") {}
 
-  void run(TrainingData& data, std::vector<TrainJob>& jobs, const std::string& out) {
+  // Gives how many runs others still train.
+  size_t run(TrainingData& data, std::vector<TrainJob>& jobs, const std::string& out,
+             const Sharing& sharing) {
     jobs_ = jobs.size();
     for (const TrainJob& job : jobs) total_ += samples_of(job.options, data);
     update("");
-    run_checked(engine_, data, jobs, job_hooks());
-    const size_t left = jobs_ - ended_;
-    if (left == 0) return;
+    const size_t others = run_checked(engine_, data, jobs, job_hooks(), sharing);
+    const size_t left = sharing.join ? others : jobs_ - ended_;
+    if (left == 0 || (sharing.join && !sharing.wait && !engine_.stop_asked())) return left;
     throw Error({.code = ErrorCode::interrupted,
                  .what = "interrupted; " + std::to_string(left) + " of " + std::to_string(jobs_) +
                          " runs are not finished",
@@ -105,8 +114,9 @@ class Training {
 };
 
 // Every run as it is on disk; what is neither finished nor diverged becomes a job.
-std::vector<TrainJob> plan_jobs(const Engine& engine, SweepResult& r) {
+std::vector<TrainJob> plan_jobs(const Engine& engine, SweepResult& r, const Shard& shard) {
   std::vector<TrainJob> jobs;
+  size_t index = 0;
   for (size_t s = 0; s < r.plan.settings.size(); s++) {
     SweptSetting& setting = r.settings.emplace_back();
     setting.setting = r.plan.settings[s];
@@ -117,19 +127,21 @@ std::vector<TrainJob> plan_jobs(const Engine& engine, SweepResult& r) {
       job.options.precision = name(engine.precision());
       const RunSummary there = exists(job.out + "/run.json") ? summarize_run(job.out) : RunSummary();
       setting.runs.push_back({.directory = job.out, .seed = seed, .state = there.state, .values = {}});
-      if (there.state != RunState::diverged) jobs.push_back(std::move(job));
+      if (shard.has(index++) && there.state != RunState::diverged) jobs.push_back(std::move(job));
     }
   }
   return jobs;
 }
 
 // Finished ones are opened too, so that one of other options is noticed; they are first and take no time.
-void train_runs(const Engine& engine, TrainingData& data, SweepResult& r, const SweepHooks& hooks) {
-  std::vector<TrainJob> jobs = plan_jobs(engine, r), finished;
+void train_runs(const Engine& engine, TrainingData& data, SweepResult& r, const Sharing& sharing,
+                const SweepHooks& hooks) {
+  std::vector<TrainJob> jobs = plan_jobs(engine, r, sharing.shard), finished;
   for (SweptSetting& setting : r.settings)
     for (const SweptRun& run : setting.runs) {
       if (run.state != RunState::finished) continue;
       const auto job = std::ranges::find(jobs, run.directory, &TrainJob::out);
+      if (job == jobs.end()) continue;  // of another share
       finished.push_back(std::move(*job));
       jobs.erase(job);
     }
@@ -137,8 +149,10 @@ void train_runs(const Engine& engine, TrainingData& data, SweepResult& r, const 
   notes.note = [&](const TrainJob& job, const std::string& text) {
     engine.note(short_name(job) + ": " + text);
   };
-  if (!finished.empty()) run_checked(engine, data, finished, notes);
-  if (!jobs.empty()) Training(engine, hooks, r.plan.text).run(data, jobs, r.out);
+  // Not while other workers may be at them; they are opened when the results are made.
+  if (!finished.empty() && !sharing.join) run_checked(engine, data, finished, notes);
+  if (!jobs.empty()) r.left = Training(engine, hooks, r.plan.text).run(data, jobs, r.out, sharing);
+  if (!sharing.whole()) return;
   for (SweptSetting& setting : r.settings)
     for (SweptRun& run : setting.runs) run.state = summarize_run(run.directory, true).state;
 }
@@ -280,7 +294,9 @@ SweepResult sweep(const Engine& engine, const SweepRequest& request, const Sweep
   r.measures = sweep_measures(r.plan.text);
   r.fidelity = r.plan.text ? "r2_weights" : "agreement_weights";
   TrainingData data(request.plan.data_dir);
-  train_runs(engine, data, r, hooks);
+  train_runs(engine, data, r, request.sharing, hooks);
+  r.shared = !request.sharing.whole();
+  if (r.shared) return r;
   read_runs(engine, data, r, hooks);
   set_spreads(r);
   judge_sweep(r);

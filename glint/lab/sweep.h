@@ -22,6 +22,7 @@ namespace glint {
 struct SweepRequest {
   SweepPlanRequest plan;
   std::string out = "sweep";
+  Sharing sharing = {};  // train only a share, or with others; nothing else unless all is trained
   double tolerance =
       0.05;  // a setting may be chosen whose loss is higher than the lowest by this share of it
 };
@@ -62,6 +63,8 @@ struct SweepResult {
   std::string
       fidelity;  // the key of the measure that stands for readability: agreement or R2 of the weights form
   std::vector<SweptSetting> settings;
+  bool shared = false;             // only a share was trained: what follows is empty
+  size_t left = 0;                 // runs that other workers still train
   size_t chosen = 0, lowest = 0;   // settings: the answer, and the one with the lowest loss
   std::string answer;              // which one to choose, and why: a sentence
   std::vector<std::string> files;  // that were written

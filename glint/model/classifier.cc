@@ -100,8 +100,15 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
   for (size_t layer = 0; layer < n + 2; layer++) {
     const LayerParams& l = of_layer(layer, params_.embed, params_.blocks, params_.head);
     const size_t count = weight_gradient_tiles(products, spec(l).rows);
-    for (size_t t = 0; t < count; t++) tiles_.push_back({layer, t});
-    if (l.bias != kNoParam) tiles_.push_back({layer, kNoParam});
+    const size_t cols = spec(l).cols;
+    for (size_t t = 0; t < count; t++) {
+      const Range rows = weight_gradient_rows(products, spec(l).rows, t);
+      tiles_.push_back({layer, t});
+      pieces_.push_back({spec(l).offset + rows.first * cols, rows.count * cols});
+    }
+    if (l.bias == kNoParam) continue;
+    tiles_.push_back({layer, kNoParam});
+    pieces_.push_back({params_.table[l.bias].offset, params_.table[l.bias].size()});
   }
 }
 
@@ -167,19 +174,27 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labe
   }
 }
 
-void ClassifierEngine::weight_gradients(size_t rows, std::span<float> gradients) {
-  compute_.pool.for_tiles(tiles_.size(), [&](size_t index, size_t worker) {
-    const GradientTile t = tiles_[index];
+void ClassifierEngine::weight_gradients(size_t rows, bool accumulate, Range tiles,
+                                        std::span<float> gradients) {
+  // All of them at once are cut as is fastest; single ones must be the rows that pieces_ says.
+  const bool whole = tiles.count == tiles_.size() && !accumulate;
+  compute_.pool.for_tiles(tiles.count, [&](size_t index, size_t worker) {
+    const GradientTile t = tiles_[tiles.first + index];
     const LayerParams& l = of_layer(t.layer, params_.embed, params_.blocks, params_.head);
     const MatrixView<float>& x = of_layer(t.layer, input_, normed_, states_.back());
     const MatrixView<float>& dy = of_layer(t.layer, d_embed_, z_, logits_);
     if (t.tile == kNoParam) {
       float* sums = gradients.data() + params_.table[l.bias].offset;
-      std::fill_n(sums, dy.cols(), 0.0f);
+      if (!accumulate) std::fill_n(sums, dy.cols(), 0.0f);
       compute_.kernels().column_sums(rows, dy.cols(), dy.data(), dy.stride(), sums);
     } else {
-      weight_gradient_tile(compute_.products, dy.row_range(0, rows), x.row_range(0, rows),
-                           params_.table.view(gradients, l.weight), t.tile, compute_.scratch[worker]);
+      const ConstMatrixView<float> dy_rows = dy.row_range(0, rows), x_rows = x.row_range(0, rows);
+      const MatrixView<float> dw = params_.table.view(gradients, l.weight);
+      if (whole)
+        weight_gradient_tile(compute_.products, dy_rows, x_rows, dw, t.tile, compute_.scratch[worker]);
+      else
+        weight_gradient_band(compute_.products, dy_rows, x_rows, dw, t.tile, accumulate,
+                             compute_.scratch[worker]);
     }
   });
 }
@@ -244,16 +259,35 @@ BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& sou
                  std::to_string(logits.cols()),
          .where = "logits",
          .expected = std::to_string(rows) + " x " + std::to_string(config_.classes) + ", rows by classes"});
+  forward_backward_rows(rows, rows, source, labels, logits);
+  weight_gradients(rows, false, {0, tiles_.size()}, gradients);
+  return sum_results(rows);
+}
+
+BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
+                                               std::span<const uint32_t> labels, std::span<float> gradients,
+                                               const BatchShare& share) {
+  if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
+  check_batch(rows, source, labels);
+  if (share.first + rows > share.total || share.total == 0)
+    bad_argument("share", "rows beyond the batch", "rows of a batch that has some");
+  params_.table.check_buffer(gradients, "gradients");
+  forward_backward_rows(rows, share.total, source, labels, {});
+  share.sum(pieces_, compute_.pool.size(), gradients,
+            [&](Range tiles) { weight_gradients(rows, share.first > 0, tiles, gradients); });
+  return sum_results(rows);
+}
+
+void ClassifierEngine::forward_backward_rows(size_t rows, size_t total, const RowSource& source,
+                                             std::span<const uint32_t> labels, MatrixView<float> logits) {
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
     check_numbers(r);
     for (size_t i = r.first; i < r.first + r.count && !logits.empty(); i++)
       std::ranges::copy(logits_.row(i), logits.row_ptr(i));
-    backward_chunk(r, labels, rows, worker, compute_.scratch[worker]);
+    backward_chunk(r, labels, total, worker, compute_.scratch[worker]);
   });
-  weight_gradients(rows, gradients);
-  return sum_results(rows);
 }
 
 ConstMatrixView<float> ClassifierEngine::layer_input(size_t i) const { return normed_[checked_layer(i)]; }

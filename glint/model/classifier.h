@@ -16,6 +16,7 @@
 
 #include "glint/base/arena.h"
 #include "glint/kernels/gates.h"
+#include "glint/model/batch_share.h"
 #include "glint/model/params.h"
 #include "glint/nn/linear.h"
 
@@ -78,6 +79,10 @@ class ClassifierEngine {
   // `logits` [rows, classes] gets the logits of the batch unless it is empty.
   BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
                                std::span<float> gradients, MatrixView<float> logits = {});
+  // The same of a batch of which these are only some rows, none or more; the result is of these alone. They
+  // begin at a multiple of gradient_cut().
+  BatchResult forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
+                               std::span<float> gradients, const BatchShare& share);
 
   // Of the last batch, first `rows` rows: logits (after evaluate only: the backward pass overwrites them),
   // losses.
@@ -95,7 +100,9 @@ class ClassifierEngine {
   void forward_chunk(Range rows, const RowSource& source, std::span<std::byte> scratch);
   void backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch, size_t worker,
                       std::span<std::byte> scratch);
-  void weight_gradients(size_t rows, std::span<float> gradients);
+  void forward_backward_rows(size_t rows, size_t total, const RowSource& source,
+                             std::span<const uint32_t> labels, MatrixView<float> logits);
+  void weight_gradients(size_t rows, bool accumulate, Range tiles, std::span<float> gradients);
   BatchResult sum_results(size_t rows) const;
 
   ClassifierConfig config_;
@@ -121,6 +128,7 @@ class ClassifierEngine {
     size_t layer, tile;  // layer 0: embed, 1..n: blocks, n+1: head; tile == kNoParam: the bias
   };
   std::vector<GradientTile> tiles_;
+  std::vector<Range> pieces_;  // where each of them lies in the gradients
 };
 
 }  // namespace glint

@@ -9,6 +9,10 @@
 namespace glint {
 namespace {
 
+// Floats of the gradients that a process hands to the next at once: 128 KB, so that a chain of processes is
+// soon at work, and a message costs more than its beginning.
+constexpr size_t kChainPiece = size_t{1} << 15;
+
 void add(const TextResult& part, TextResult& total) {
   total.loss += part.loss;
   total.correct += part.correct;
@@ -55,7 +59,7 @@ TransformerParams transformer_params(const TransformerConfig& c) {
 }
 
 TransformerEngine::TransformerEngine(const TransformerConfig& config, const Compute& compute, size_t max_rows,
-                                     bool training)
+                                     bool training, size_t max_lanes)
     : config_((check(config), config)),
       compute_(compute),
       training_(training),
@@ -67,8 +71,12 @@ TransformerEngine::TransformerEngine(const TransformerConfig& config, const Comp
   for (size_t i = 0; i < compute.pool.size(); i++)
     passes_.push_back(
         std::make_unique<SequencePass>(config_, params_, *weights_, compute.products, training));
-  if (training)
-    for (Lane& lane : lanes_) lane.gradients = Matrix<float>(1, params_.table.floats());
+  cut_.reserve(max_rows);
+  const size_t floats = params_.table.floats();
+  for (size_t i = 0; training && i < std::min(max_rows, max_lanes ? max_lanes : max_rows); i++)
+    lanes_[i].gradients = Matrix<float>(1, floats);
+  for (size_t first = 0; training && first < floats; first += kChainPiece)
+    pieces_.push_back({first, std::min(kChainPiece, floats - first)});
   const auto add = [&](PackedWeights* packed, size_t param, size_t pieces) {
     for (size_t i = 0; i < pieces; i++) tasks_.push_back({packed, param, i});
   };
@@ -119,25 +127,6 @@ TextResult TransformerEngine::sum_results(size_t lanes) const {
   return total;
 }
 
-size_t TransformerEngine::cut_into_lanes(std::span<const TokenRow> rows) {
-  uint64_t tokens = 0, before = 0;
-  for (const TokenRow& row : rows) tokens += row.input.size();
-  const size_t count = std::min(rows.size(), lanes_.size());
-  size_t next = 0;
-  for (size_t i = 0; i < count; i++) {
-    Lane& lane = lanes_[i];
-    lane.rows = {next, 0};
-    lane.result = {};
-    // A row at least, and one for each lane that follows; otherwise up to the lane's share of the tokens.
-    const size_t last = rows.size() - (count - 1 - i);
-    do before += rows[next++].input.size();
-    while (next < last &&
-           (i + 1 == count || before + rows[next].input.size() / 2 < tokens * (i + 1) / count));
-    lane.rows.count = next - lane.rows.first;
-  }
-  return count;
-}
-
 TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const RowLosses& each) {
   TextResult total;
   for (const TokenRow& row : rows) check_row(row, true);
@@ -160,15 +149,40 @@ TextResult TransformerEngine::evaluate(std::span<const TokenRow> rows, const Row
 TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, std::span<float> gradients) {
   if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
   params_.table.check_buffer(gradients, "gradients");
-  for (const TokenRow& row : rows) check_row(row, true);
+  const auto length = [&](size_t i) { return rows[i].input.size(); };
+  cut_into_lanes(rows.size(), length, lanes_.size(), cut_);
   uint64_t tokens = 0;
   for (const TokenRow& row : rows) tokens += row.input.size();
+  pass_lanes(rows, cut_, tokens);
+  sum_gradients(cut_.size(), true, gradients, {0, gradients.size()});
+  return sum_results(cut_.size());
+}
+
+TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, std::span<float> gradients,
+                                               const LaneShare& share) {
+  if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
+  params_.table.check_buffer(gradients, "gradients");
+  const size_t lanes = share.lanes.size();
+  if (lanes > lanes_.size() || (lanes > 0 && lanes_[lanes - 1].gradients.size() == 0))
+    bad_argument("share", std::to_string(lanes) + " lanes", "at most as many as the engine was made for");
+  pass_lanes(rows, share.lanes, share.tokens);
+  share.sum(pieces_, 1, gradients, [&](Range pieces) {
+    const Range last = pieces_[pieces.first + pieces.count - 1];
+    const size_t first = pieces_[pieces.first].first;
+    sum_gradients(lanes, share.first == 0, gradients, {first, last.first + last.count - first});
+  });
+  return sum_results(lanes);
+}
+
+void TransformerEngine::pass_lanes(std::span<const TokenRow> rows, std::span<const Range> lanes,
+                                   uint64_t tokens) {
+  for (const TokenRow& row : rows) check_row(row, true);
   const float scale = static_cast<float>(1 / static_cast<double>(std::max<uint64_t>(tokens, 1)));
-  const size_t lanes = cut_into_lanes(rows);
-  compute_.pool.for_tiles(lanes, [&](size_t i, size_t worker) {
+  compute_.pool.for_tiles(lanes.size(), [&](size_t i, size_t worker) {
     Lane& lane = lanes_[i];
+    lane.result = {};
     std::fill_n(lane.gradients.data(), lane.gradients.size(), 0.0f);
-    for (const TokenRow& row : rows.subspan(lane.rows.first, lane.rows.count)) {
+    for (const TokenRow& row : rows.subspan(lanes[i].first, lanes[i].count)) {
       const std::span<float> losses = losses_.view().row(i).first(row.input.size());
       TextResult one{.tokens = row.input.size()};
       one.correct = passes_[worker]->forward_backward(row, scale, losses, lane.gradients.span(),
@@ -177,20 +191,18 @@ TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, s
       add(one, lane.result);
     }
   });
-  sum_gradients(lanes, gradients);
-  return sum_results(lanes);
 }
 
-void TransformerEngine::sum_gradients(size_t lanes, std::span<float> gradients) {
+void TransformerEngine::sum_gradients(size_t lanes, bool begin, std::span<float> gradients, Range floats) {
   constexpr size_t kPiece = 4096;  // floats: 16 KB stay in L1 while the lanes are added
-  const size_t n = gradients.size();
-  compute_.pool.for_tiles((n + kPiece - 1) / kPiece, [&](size_t tile, size_t) {
-    const size_t first = tile * kPiece, count = std::min(kPiece, n - first);
+  compute_.pool.for_tiles((floats.count + kPiece - 1) / kPiece, [&](size_t tile, size_t) {
+    const size_t first = floats.first + tile * kPiece;
+    const size_t count = std::min(kPiece, floats.first + floats.count - first);
     float* out = gradients.data() + first;
-    if (lanes == 0) std::fill_n(out, count, 0.0f);
+    if (lanes == 0 && begin) std::fill_n(out, count, 0.0f);
     for (size_t i = 0; i < lanes; i++) {
       const float* part = lanes_[i].gradients.data() + first;
-      if (i == 0)
+      if (i == 0 && begin)
         std::copy_n(part, count, out);
       else
         compute_.kernels().add_rows(1, count, part, count, out, count);

@@ -12,6 +12,7 @@
 // and memory grows with max_rows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -21,6 +22,7 @@
 #include "glint/base/arena.h"
 #include "glint/base/tokens.h"
 #include "glint/kernels/gates.h"
+#include "glint/model/batch_share.h"
 #include "glint/model/params.h"
 #include "glint/nn/linear.h"
 
@@ -62,6 +64,32 @@ struct TextResult {
   uint64_t correct = 0, tokens = 0;
 };
 
+// Cuts the rows of a step into at most `most` lanes; length(i) is that of row i.
+template <class Length>
+void cut_into_lanes(size_t rows, const Length& length, size_t most, std::vector<Range>& lanes) {
+  uint64_t tokens = 0, before = 0;
+  for (size_t i = 0; i < rows; i++) tokens += length(i);
+  const size_t count = std::min(rows, most);
+  size_t next = 0;
+  lanes.clear();
+  for (size_t i = 0; i < count; i++) {
+    const size_t first = next;
+    // A row at least, and one for each lane that follows; otherwise up to the lane's share of the tokens.
+    const size_t last = rows - (count - 1 - i);
+    do before += length(next++);
+    while (next < last && (i + 1 == count || before + length(next) / 2 < tokens * (i + 1) / count));
+    lanes.push_back({first, next - first});
+  }
+}
+
+// Some lanes of a step, of which other processes compute the others.
+struct LaneShare {
+  std::span<const Range> lanes;  // of the rows at hand
+  size_t first = 0;              // the place of the first of them among all lanes
+  uint64_t tokens = 0;           // of the whole step
+  const OrderedSum& sum;
+};
+
 class SequencePass;         // sequence_pass.h
 struct TransformerWeights;  // sequence_pass.h
 
@@ -73,7 +101,9 @@ class TransformerEngine {
   // Called with the losses of a row's tokens.
   using RowLosses = std::function<void(size_t row, std::span<const float> losses)>;
 
-  TransformerEngine(const TransformerConfig& config, const Compute& compute, size_t max_rows, bool training);
+  // `max_lanes`: of the lanes of a step no more are computed here; 0: all.
+  TransformerEngine(const TransformerConfig& config, const Compute& compute, size_t max_rows, bool training,
+                    size_t max_lanes = 0);
   ~TransformerEngine();
 
   const TransformerParams& params() const { return params_; }
@@ -85,6 +115,10 @@ class TransformerEngine {
   TextResult evaluate(std::span<const TokenRow> rows, const RowLosses& each = {});
   // Overwrites `gradients` with those of the mean loss over all tokens of all rows; gaps become 0.
   TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients);
+  // The same of some lanes; the result is of these alone, and lane_result(i) of one of them.
+  TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients,
+                              const LaneShare& share);
+  const TextResult& lane_result(size_t i) const { return lanes_[i].result; }
 
   // Of one row, whose targets are not read: the inputs of the GLU of a layer, after its norm [tokens, d]; the
   // logits [tokens, vocab].
@@ -94,7 +128,6 @@ class TransformerEngine {
  private:
   void check_row(const TokenRow& row, bool targets) const;
   struct Lane {
-    Range rows;
     Matrix<float> gradients;
     TextResult result;
   };
@@ -102,9 +135,10 @@ class TransformerEngine {
     PackedWeights* weights;  // null: the head
     size_t param, piece;
   };
-  size_t cut_into_lanes(std::span<const TokenRow> rows);  // returns how many are used
   TextResult sum_results(size_t lanes) const;
-  void sum_gradients(size_t lanes, std::span<float> gradients);
+  void pass_lanes(std::span<const TokenRow> rows, std::span<const Range> lanes, uint64_t tokens);
+  // Of some floats of the gradients; `begin`: the first lane is the first of all.
+  void sum_gradients(size_t lanes, bool begin, std::span<float> gradients, Range floats);
 
   TransformerConfig config_;
   const Compute& compute_;
@@ -114,6 +148,8 @@ class TransformerEngine {
   std::vector<PackTask> tasks_;
   std::vector<std::unique_ptr<SequencePass>> passes_;  // one a worker
   std::vector<Lane> lanes_;                            // max_rows of them
+  std::vector<Range> cut_;                             // the lanes of a step
+  std::vector<Range> pieces_;                          // of the gradients, for sums over processes
   Matrix<float> losses_;                               // [max_rows, context]
 };
 

@@ -118,6 +118,24 @@ void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, C
                        scratch);
 }
 
+Range weight_gradient_rows(const Products& products, size_t n, size_t band) {
+  const size_t rows = rows_per_tile(products, n), first = band * rows;
+  return {first, std::min(rows, n - first)};
+}
+
+size_t gradient_cut(const Products& products) {
+  return products.precision() == Precision::bf16 ? kBf16Block : 1;
+}
+
+void weight_gradient_band(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
+                          MatrixView<float> dw, size_t band, bool accumulate, std::span<std::byte> scratch) {
+  check_argument(dy.rows() == x.rows() && dw.rows() == dy.cols() && dw.cols() == x.cols() &&
+                     band < weight_gradient_tiles(products, dw.rows()),
+                 "weight_gradient_band", "dy [m, n], x [m, k], dw [n, k], and one of its bands");
+  const auto [first, rows] = weight_gradient_rows(products, dw.rows(), band);
+  products.multiply_tn(dy.col_range(first, rows), x, dw.row_range(first, rows), accumulate, scratch);
+}
+
 void weight_gradient(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                      MatrixView<float> dw, bool accumulate, std::span<std::byte> scratch) {
   check_argument(dy.rows() == x.rows() && dw.rows() == dy.cols() && dw.cols() == x.cols(), "weight_gradient",

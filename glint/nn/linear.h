@@ -46,6 +46,13 @@ void linear_backward(const Products& products, ConstMatrixView<float> dy, const 
 size_t weight_gradient_tiles(const Products& products, size_t n);
 void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t tile, std::span<std::byte> scratch);
+// The same in as many bands of whole rows of dW, for those who pass a gradient on while others compute. With
+// accumulate a band goes on from what is in dW: a batch in two parts gives the bytes of the whole, cut at any
+// row in f32 and at a multiple of gradient_cut() in bf16.
+Range weight_gradient_rows(const Products& products, size_t n, size_t band);  // of dW
+void weight_gradient_band(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
+                          MatrixView<float> dw, size_t band, bool accumulate, std::span<std::byte> scratch);
+size_t gradient_cut(const Products& products);  // rows between two places where a batch may be cut
 // The same of a chunk of rows on one thread: dW = dy^T x, or += with accumulate.
 void weight_gradient(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                      MatrixView<float> dw, bool accumulate, std::span<std::byte> scratch);

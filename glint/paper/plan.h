@@ -81,9 +81,4 @@ inline constexpr size_t kFewSeeds = 3;
 std::string smaller_images(const PlanSetup& setup, const std::string& data);
 std::string smaller_models(const PlanSetup& setup);  // those of section 4.1
 
-// A share of a plan, for one of several machines: every run whose index leaves `index` when divided by `of`.
-struct Shard {
-  size_t index = 0, of = 1;
-};
-
 }  // namespace glint

@@ -6,8 +6,10 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/data/text_data.h"
+#include "glint/lab/file_words.h"
 #include "glint/lab/run.h"
 #include "glint/lab/run_checks.h"
+#include "glint/lab/runs.h"
 #include "glint/paper/experiments.h"
 #include "glint/paper/measure.h"
 #include "glint/paper/measured_file.h"
@@ -91,9 +93,16 @@ std::string command_text(const ReproduceRequest& r, std::string_view precision) 
   return text + " --out " + r.out;
 }
 
+Plan plan_of(const Engine& engine, const ReproduceRequest& request, TrainingData& data) {
+  std::vector<RunSet> sets;
+  for (const Experiment& e : chosen_experiments(request.what))
+    sets.insert(sets.end(), e.runs.begin(), e.runs.end());
+  return make_plan(make_setup(request, data, name(engine.precision())), sets);
+}
+
 ReproduceResult judge_and_write(const Engine& engine, const Measured& measured, const std::string& folder) {
   ReproduceResult result{
-      .folder = folder, .linalg = measured.linalg, .findings = judge(measured), .summary = {}};
+      .folder = folder, .left = 0, .linalg = measured.linalg, .findings = judge(measured), .summary = {}};
   result.summary = summary(measured, result.findings);
   write_report(engine.files(), folder, make_report(measured, result.findings));
   return result;
@@ -104,6 +113,21 @@ ReproduceResult judge_and_write(const Engine& engine, const Measured& measured, 
 size_t ReproduceResult::decided() const {
   return static_cast<size_t>(std::ranges::count_if(
       findings, [](const Finding& f) { return f.in_paper && f.verdict != Verdict::not_tested; }));
+}
+
+std::vector<std::string> reproduce_commands(const Engine& engine, const ReproduceRequest& request) {
+  TrainingData data(request.data_dir);
+  const Plan plan = plan_of(engine, request, data);
+  std::vector<std::string> commands;
+  for (size_t i = 0; i < plan.runs.size(); i++) {
+    const std::string directory = plan.runs[i].directory(request.out);
+    if (!request.sharing.shard.has(i) || run_failed(directory)) continue;
+    if (exists(directory + "/run.json") && summarize_run(directory, true).state == RunState::finished)
+      continue;
+    commands.push_back(plan.runs[i].command(request.out) +
+                       (request.data_dir.empty() ? "" : " --data-dir " + shell_word(request.data_dir)));
+  }
+  return commands;
 }
 
 ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request, const PaperHooks& hooks) {
@@ -121,12 +145,11 @@ ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request,
   }
   TrainingData data(request.data_dir);
   const std::string_view precision = name(engine.precision());
-  std::vector<RunSet> sets;
-  for (const Experiment& e : chosen) sets.insert(sets.end(), e.runs.begin(), e.runs.end());
-  const Plan plan = make_plan(make_setup(request, data, precision), sets);
+  const Plan plan = plan_of(engine, request, data);
   make_directory(request.out + "/runs");
-  train_plan(engine, data, request.out, plan, request.shard, hooks);
-  if (request.shard.of > 1) return {};
+  const size_t left = train_plan(engine, data, request.out, plan, request.sharing, hooks);
+  if (!request.sharing.whole())
+    return {.folder = {}, .left = left, .linalg = {}, .findings = {}, .summary = {}};
   make_directory(folder);
   write_measured(engine.files(), file,
                  measure(engine, data, plan, chosen, request.out, command_text(request, precision), hooks));

@@ -26,17 +26,21 @@ struct ReproduceRequest {
   std::string stories = {};   // folder of a corpus; "": the built-in tales
   std::string data_dir = {};  // looked in first
   std::string out = "reproduction";
-  Shard shard = {};         // train only this share; no report
+  Sharing sharing = {};     // train only a share, or with others; no report unless all is trained
   bool judge_only = false;  // no run: judge and write again what measured.json has
 };
 
 struct ReproduceResult {
   std::string folder;  // of the report; "" when only a share was trained
+  size_t left = 0;     // runs that other workers still train
   std::string linalg;  // what computed the numbers
   Findings findings;
   std::string summary;     // of the findings; **strong** and `code` as in Markdown
   size_t decided() const;  // claims of the paper that got a verdict
 };
+
+// What would be trained: a command per run, those that are finished left out.
+std::vector<std::string> reproduce_commands(const Engine& engine, const ReproduceRequest& request);
 
 // Error (interrupted) when the engine is asked to stop; the same request goes on from there.
 ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request,

@@ -136,45 +136,52 @@ bool run_finished(const std::string& directory) {
          read_run_file(directory).finished();
 }
 
-void train_plan(const Engine& engine, TrainingData& data, const std::string& out, const Plan& plan,
-                Shard shard, const PaperHooks& hooks) {
-  std::vector<TrainJob> jobs;
-  for (size_t i = 0; i < plan.runs.size(); i++) {
-    const std::string directory = plan.runs[i].directory(out);
-    if (i % shard.of == shard.index && !run_failed(directory))
-      jobs.push_back({plan.runs[i].options, directory});
-  }
-  if (jobs.empty()) return;
-  // Finished ones first: what is left is known at once. What is damaged the trainer puts right.
-  std::stable_partition(jobs.begin(), jobs.end(), [](const TrainJob& j) {
+size_t train_plan(const Engine& engine, TrainingData& data, const std::string& out, const Plan& plan,
+                  const Sharing& sharing, const PaperHooks& hooks) {
+  // What is damaged the trainer puts right.
+  const auto finished = [](const std::string& directory) {
     try {
-      return run_finished(j.out);
+      return run_finished(directory);
     } catch (const Error& e) {
       if (e.code() != ErrorCode::bad_file) throw;
       return false;
     }
-  });
+  };
+  std::vector<TrainJob> jobs;
+  for (size_t i = 0; i < plan.runs.size(); i++) {
+    const std::string directory = plan.runs[i].directory(out);
+    if (sharing.shard.has(i) && !run_failed(directory)) jobs.push_back({plan.runs[i].options, directory});
+  }
+  if (jobs.empty()) return 0;
+  // Finished ones first: what is left is known at once.
+  std::stable_partition(jobs.begin(), jobs.end(), [&](const TrainJob& j) { return finished(j.out); });
   Watch watch(engine.files(), hooks, jobs.size());
   for (const TrainJob& job : jobs) {
     watch.add(job.out, run_cost(job.options, data));
     make_directory(fs::path(job.out).parent_path().string());
   }
+  size_t left = 0;
   try {
-    run_jobs(engine, data, {}, jobs, watch.hooks());
+    if (sharing.join)
+      left = run_joined_jobs(engine, data, {}, jobs, watch.hooks(), sharing,
+                             [&](const TrainJob& job) { return run_failed(job.out) || finished(job.out); });
+    else
+      run_jobs(engine, data, {}, jobs, watch.hooks());
   } catch (const Error& e) {
     if (e.code() != ErrorCode::usage) throw;
     ErrorParts parts = e.parts();  // of a directory that holds another run, which is never removed here
     parts.hint = "another `out`, or remove that directory";
     throw Error(parts);
   }
-  size_t left = 0;
-  for (const TrainJob& job : jobs) left += !job.done() && !run_failed(job.out);
+  if (sharing.join && !sharing.wait && !engine.stop_asked()) return left;
+  for (const TrainJob& job : jobs) left += !sharing.join && !job.done() && !run_failed(job.out);
   if (left > 0)
     throw Error({.code = ErrorCode::interrupted,
                  .what = "interrupted; " + std::to_string(left) + " of " + std::to_string(jobs.size()) +
                          " runs are not finished",
                  .where = out,
                  .hint = "the same command goes on from there"});
+  return 0;
 }
 
 }  // namespace glint

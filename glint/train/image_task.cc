@@ -4,6 +4,7 @@
 #include "glint/base/rng.h"
 #include "glint/data/arrays.h"
 #include "glint/data/batches.h"
+#include "glint/train/parts.h"
 
 namespace glint {
 namespace {
@@ -19,19 +20,27 @@ ClassifierConfig ImageTask::config_of(const TrainOptions& options, const Dataset
   return classifier_config(options, data.train.inputs(), data.train.classes);
 }
 
-ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute)
+ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute, Group* group)
     : options_(options),
       data_(data),
       compute_(compute),
+      group_(group && !group->alone() ? group : nullptr),
       config_(config_of(options, data)),
       checksum_(data.checksum.empty() ? content_checksum(data) : data.checksum),
       steps_(batch_count(data.train.count(), options.batch, last_batch(options))) {
-  engine_ =
-      std::make_unique<ClassifierEngine>(config_, compute, std::max<size_t>(options.batch, kEvalBatch), true);
+  const size_t rows = group_ ? own_rows(options.batch, 0).count : options.batch;  // no rank has more
+  engine_ = std::make_unique<ClassifierEngine>(config_, compute, std::max(rows, kEvalBatch), true);
   labels_.resize(options.batch);
+  if (group_) {
+    sum_ = [this](std::span<const Range> pieces, size_t at_once, std::span<float> values,
+                  const FoldPieces& fold) { group_->ordered_sum(pieces, at_once, values, fold); };
+    losses_.resize(options.batch);
+    hits_.resize(options.batch);
+    parts_.resize(group_->size());
+  }
   if (data.train.floats()) black_.resize(config_.inputs);
   train_row_ = [this](size_t row, float* out) {
-    const uint32_t sample = batch_[row];
+    const uint32_t sample = batch_[first_row_ + row];
     const uint32_t epoch = static_cast<uint32_t>(epoch_);
     const bool noisy = options_.noise_std > 0 &&
                        Rng(options_.seed, Stream::noise_choice, epoch).uniform(sample) < options_.noise_prob;
@@ -56,21 +65,43 @@ StepResult ImageTask::step(uint64_t epoch, uint64_t index, std::span<float> grad
   }
   batch_ = batch_of(order_, options_.batch, index);
   for (size_t i = 0; i < batch_.size(); i++) labels_[i] = data_.train.labels[batch_[i]];
+  if (group_) return step_together(gradients);
   const BatchResult r = engine_->forward_backward(batch_.size(), train_row_, labels_, gradients);
   return {r.loss, r.correct, batch_.size()};
 }
 
+Range ImageTask::own_rows(size_t batch, size_t rank) const {
+  return part_of(batch, rank, group_->size(), gradient_cut(compute_.products));
+}
+
+// The losses of all rows are added in one go, as they are without other ranks.
+StepResult ImageTask::step_together(std::span<float> gradients) {
+  const size_t batch = batch_.size();
+  const Range own = own_rows(batch, group_->rank());
+  first_row_ = own.first;
+  engine_->forward_backward(own.count, train_row_, std::span(labels_).subspan(own.first), gradients,
+                            BatchShare{own.first, batch, sum_});
+  std::copy_n(engine_->losses().begin(), own.count, losses_.begin() + static_cast<ptrdiff_t>(own.first));
+  std::copy_n(engine_->hits().begin(), own.count, hits_.begin() + static_cast<ptrdiff_t>(own.first));
+  for (size_t r = 0; r < parts_.size(); r++) parts_[r] = own_rows(batch, r);
+  group_->gather(std::as_writable_bytes(std::span(hits_)), parts_);
+  for (Range& part : parts_) part = {part.first * sizeof(float), part.count * sizeof(float)};
+  group_->gather(std::as_writable_bytes(std::span(losses_)), parts_);
+  StepResult result{compute_.kernels().sum(batch, losses_.data()), 0, batch};
+  for (size_t i = 0; i < batch; i++) result.correct += hits_[i];
+  return result;
+}
+
+BatchResult ImageTask::evaluate_batch(size_t batch) {
+  test_first_ = batch * kEvalBatch;
+  const size_t rows = std::min(kEvalBatch, data_.test.count() - test_first_);
+  return engine_->evaluate(rows, test_row_, std::span(data_.test.labels).subspan(test_first_, rows));
+}
+
 StepResult ImageTask::evaluate() {
-  StepResult total;
-  for (test_first_ = 0; test_first_ < data_.test.count(); test_first_ += kEvalBatch) {
-    const size_t rows = std::min(kEvalBatch, data_.test.count() - test_first_);
-    const BatchResult r =
-        engine_->evaluate(rows, test_row_, std::span(data_.test.labels).subspan(test_first_, rows));
-    total.loss += r.loss;
-    total.correct += r.correct;
-    total.samples += rows;
-  }
-  return total;
+  return evaluate_in_parts<BatchResult>(group_, (data_.test.count() + kEvalBatch - 1) / kEvalBatch,
+                                        data_.test.count(),
+                                        [this](size_t batch) { return evaluate_batch(batch); });
 }
 
 ImageModel ImageTask::model(Matrix<float> weights) const {

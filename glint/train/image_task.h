@@ -8,6 +8,7 @@
 #include "glint/base/file.h"
 #include "glint/data/dataset.h"
 #include "glint/model/model_file.h"
+#include "glint/train/group.h"
 #include "glint/train/options.h"
 #include "glint/train/task.h"
 
@@ -15,9 +16,10 @@ namespace glint {
 
 class ImageTask : public Task {
  public:
-  // Keeps references to data and compute. Error (usage) for data that no model can be trained on: check() of
+  // Keeps references to data, compute and group (null: alone). Each rank computes its rows of a batch, and
+  // some batches of the test set. Error (usage) for data that no model can be trained on: check() of
   // data/arrays.h.
-  ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute);
+  ImageTask(const TrainOptions& options, const Dataset& data, const Compute& compute, Group* group = nullptr);
 
   const ParamTable& params() const override { return engine_->params().table; }
   uint64_t steps_per_epoch() const override { return steps_; }
@@ -32,10 +34,14 @@ class ImageTask : public Task {
  private:
   // Checks the data before anything is made for them.
   static ClassifierConfig config_of(const TrainOptions& options, const Dataset& data);
+  Range own_rows(size_t batch, size_t rank) const;
+  StepResult step_together(std::span<float> gradients);
+  BatchResult evaluate_batch(size_t batch);
 
   const TrainOptions options_;
   const Dataset& data_;
   const Compute& compute_;
+  Group* const group_;
   ClassifierConfig config_;
   std::string checksum_;  // of the data
   std::unique_ptr<ClassifierEngine> engine_;
@@ -45,7 +51,12 @@ class ImageTask : public Task {
   std::vector<uint32_t> order_;  // of the epoch
   std::span<const uint32_t> batch_;
   std::vector<uint32_t> labels_;  // of the batch
-  std::vector<uint8_t> black_;    // a picture without light: what noise for floats is drawn on
+  size_t first_row_ = 0;          // of the batch, that is computed here
+  OrderedSum sum_;                // over the ranks
+  std::vector<float> losses_;     // of all ranks
+  std::vector<uint8_t> hits_;
+  std::vector<Range> parts_;
+  std::vector<uint8_t> black_;  // a picture without light: what noise for floats is drawn on
   ClassifierEngine::RowSource train_row_, test_row_;
   size_t test_first_ = 0;
 };

@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
+#include <thread>
 
 #include "glint/base/error.h"
 #include "glint/base/sha256.h"
@@ -236,7 +238,13 @@ void RunDirectory::lock() {
     throw Error({.what = std::string("cannot write to the run directory: ") + std::strerror(errno),
                  .where = errno == ELOOP ? file(kLock) : path_,
                  .hint = "a directory that you may write to"});
-  if (::flock(lock_.fd, LOCK_EX | LOCK_NB) != 0)
+  // Who asks is_training() holds it for a moment.
+  bool locked = ::flock(lock_.fd, LOCK_EX | LOCK_NB) == 0;
+  for (int i = 0; i < 5 && !locked; i++) {
+    std::this_thread::sleep_for(std::chrono::milliseconds(10));
+    locked = ::flock(lock_.fd, LOCK_EX | LOCK_NB) == 0;
+  }
+  if (!locked)
     throw Error({.what = "another process is training in this directory",
                  .where = path_,
                  .hint = "wait for it, stop it, or choose another directory"});

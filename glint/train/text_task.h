@@ -10,6 +10,7 @@
 #include "glint/data/text_data.h"
 #include "glint/model/language_file.h"
 #include "glint/model/transformer.h"
+#include "glint/train/group.h"
 #include "glint/train/options.h"
 #include "glint/train/task.h"
 
@@ -17,8 +18,10 @@ namespace glint {
 
 class TextTask : public Task {
  public:
-  // Keeps references to data and compute.
-  TextTask(const TrainOptions& options, const TextData& data, const Compute& compute);
+  // Keeps references to data, compute and group (null: alone). Each rank computes some lanes of a step and
+  // reads no other stories, and some batches of the validation stories. Error (usage) for more ranks than
+  // lanes.
+  TextTask(const TrainOptions& options, const TextData& data, const Compute& compute, Group* group = nullptr);
 
   const ParamTable& params() const override { return engine_->params().table; }
   uint64_t steps_per_epoch() const override { return steps_; }
@@ -32,8 +35,11 @@ class TextTask : public Task {
   bool text() const override { return true; }
 
  private:
+  StepResult step_together(std::span<const uint32_t> batch, std::span<float> gradients);
+
   const TrainOptions options_;
   const TextData& data_;
+  Group* const group_;
   TransformerConfig config_;
   std::unique_ptr<TransformerEngine> engine_;
   uint64_t steps_ = 0;
@@ -41,6 +47,9 @@ class TextTask : public Task {
   uint64_t epoch_ = ~uint64_t{0};
   std::vector<uint32_t> order_;  // of the epoch
   TextRows rows_;
+  OrderedSum sum_;  // over the ranks
+  std::vector<Range> lanes_, own_lanes_, parts_;
+  std::vector<TextResult> results_;  // of the lanes of all ranks
 };
 
 // Loss and hits over a whole corpus, story by story in batches; `each` is told the losses of every story's

@@ -80,10 +80,11 @@ class Run {
         files_(files),
         setup_(setup),
         hooks_(hooks),
+        group_(setup.group ? *setup.group : alone_),
         total_(options.epochs * task.steps_per_epoch()),
         rate_{options.lr, parse_schedule(options.schedule), options.warmup, task.steps_per_epoch(),
               options.epochs},
-        directory_(files, setup.out, make_identity(), setup.force),
+        directory_(files, group_.first() ? setup.out : "", same_identity(), setup.force),
         optimizer_(make_optimizer(task.params(), options)),
         gradients_(1, task.params().floats()),
         eval_steps_(evaluation_steps()) {
@@ -92,9 +93,12 @@ class Run {
 
   TrainResult operator()() {
     const StopScope whole_steps(compute_.pool, {});  // stopped between steps alone: hooks_.should_stop
+    const StopWhileWaiting asking(group_, hooks_.should_stop);
+    if (!group_.first()) return follow();
     tell_notes();
     if (directory_.found() == RunDirectory::Found::finished) {
       repair_finished();
+      order(Order::end);
       return {.state = TrainResult::State::already_finished,
               .step = total_,
               .total_steps = total_,
@@ -105,7 +109,9 @@ class Run {
     try {
       return train();
     } catch (const Error& e) {
-      end_with(e.code() == ErrorCode::numeric ? "diverged" : "failed");
+      end_with(e.code() == ErrorCode::numeric       ? "diverged"
+               : e.code() == ErrorCode::interrupted ? "interrupted"
+                                                    : "failed");
       throw;
     } catch (...) {
       end_with("failed");
@@ -119,31 +125,121 @@ class Run {
     result.total_steps = total_;
     start();
     result.resumed_from = state_.step;
+    order(Order::train);
     task_.set_weights(state_.params.span());
-    while (state_.step < total_) {
-      one_step();
-      const bool epoch_end = state_.step % task_.steps_per_epoch() == 0;
-      const bool last = state_.step == total_;
-      if (epoch_end || std::binary_search(eval_steps_.begin(), eval_steps_.end(), state_.step))
-        evaluate(epoch_end);
+    bool stopped = false;
+    while (!stopped && (evaluation_left_ || state_.step < total_)) {
+      bool whole = true;
+      stopped = !go_on(whole);
+      const bool epoch_end = at_epoch_end(), last = state_.step == total_;
       // The sums of the last epoch stay: with them its evaluation can be made again.
-      if (epoch_end && !last) state_.sums = {};
-      const bool stop = !last && hooks_.should_stop && hooks_.should_stop();
-      if (!last && (stop || due(epoch_end))) save();
-      if (stop) {
-        write_run("interrupted");
-        directory_.discard_prepared();
-        result.state = TrainResult::State::interrupted;
-        break;
-      }
+      if (whole && epoch_end && !last) state_.sums = {};
+      stopped = stopped || (!last && stop_asked());
+      if (stopped) group_.stop_others();
+      if (stopped || (!last && due(epoch_end))) save();
     }
-    if (state_.step == total_) finish();
+    if (stopped) {
+      write_run("interrupted");
+      directory_.discard_prepared();
+      result.state = TrainResult::State::interrupted;
+    } else {
+      finish();
+    }
     result.step = state_.step;
     result.seconds = since(begin_);
     result.last = last_;
     result.evaluations = std::move(evaluations_);
     if (directory_.in_memory()) result.weights = std::move(state_.params);
     return result;
+  }
+
+  bool at_epoch_end() const { return state_.step % task_.steps_per_epoch() == 0; }
+  bool is_evaluated() const {
+    return at_epoch_end() || std::binary_search(eval_steps_.begin(), eval_steps_.end(), state_.step);
+  }
+  bool stop_asked() { return (hooks_.should_stop && hooks_.should_stop()) || group_.stop_heard(); }
+
+  // A step with its evaluation, or the evaluation that a run was stopped in. False when it was stopped: then
+  // the state is that before the step, or before the evaluation (`whole` false).
+  bool go_on(bool& whole) {
+    try {
+      if (!evaluation_left_) one_step();
+      evaluation_left_ = is_evaluated();
+      if (evaluation_left_) evaluate(at_epoch_end());
+      evaluation_left_ = false;
+      return true;
+    } catch (const Error& e) {
+      if (e.code() != ErrorCode::interrupted || group_.alone()) throw;
+      whole = false;
+      return false;
+    }
+  }
+
+  // What rank 0 tells the others to do with its weights.
+  enum class Order : uint64_t { end, evaluate, train };
+  struct Begin {
+    Order order = Order::end;
+    uint64_t step = 0, evaluation_left = 0;
+  };
+  void order(Order what) {
+    if (group_.alone()) return;
+    Begin begin{what, state_.step, evaluation_left_};
+    group_.broadcast(std::as_writable_bytes(std::span(&begin, 1)));
+    if (what != Order::end) share_state(what == Order::train);
+  }
+  void share_state(bool with_optimizer) {
+    group_.broadcast(std::as_writable_bytes(state_.params.span()));
+    if (!with_optimizer) return;
+    for (const StateBuffer& b : optimizer_->state()) group_.broadcast(std::as_writable_bytes(b.values));
+  }
+
+  // All but rank 0.
+  TrainResult follow() {
+    TrainResult result;
+    result.total_steps = total_;
+    for (;;) {
+      Begin begin;
+      group_.broadcast(std::as_writable_bytes(std::span(&begin, 1)));
+      if (begin.order == Order::end) {
+        result.state = TrainResult::State::already_finished;
+        result.step = total_;
+        return result;
+      }
+      share_state(begin.order == Order::train);
+      task_.set_weights(state_.params.span());
+      state_.step = result.resumed_from = begin.step;
+      evaluation_left_ = begin.evaluation_left;
+      if (begin.order == Order::train) break;
+      compute_evaluation();
+    }
+    bool whole = true, going = true;
+    while (going && (evaluation_left_ || state_.step < total_)) going = go_on(whole);
+    if (!going) result.state = TrainResult::State::interrupted;
+    result.step = state_.step;
+    result.seconds = since(begin_);
+    if (setup_.out.empty()) result.weights = std::move(state_.params);
+    return result;
+  }
+
+  // The same on all ranks: Error (usage) that names what differs otherwise.
+  Json same_identity() {
+    const Json own = make_identity();
+    if (group_.alone()) return own;
+    const std::vector<std::string> all = group_.gather(own.dump());
+    for (size_t r = 1; r < all.size(); r++) {
+      const Json other = Json::parse(all[r]);
+      for (const char* part : {"data", "options"})
+        for (const auto& [key, value] : own[part].items()) {
+          const Json theirs = other[part].value(key, Json());
+          if (theirs == value) continue;
+          throw Error({.code = ErrorCode::usage,
+                       .what = rank_name(r, group_.size()) + " has " + part + "." + key + " " +
+                               theirs.dump() + ", rank 0 has " + value.dump(),
+                       .where = "group",
+                       .expected = "the same options and the same data on every rank"});
+        }
+    }
+    return own;
   }
 
   // Ends of epochs apart.
@@ -266,10 +362,12 @@ class Run {
       return;
     }
     note(lost + "the model was evaluated again");
+    evaluation_left_ = false;
     if (directory_.found() == RunDirectory::Found::finished) {
       load_weights(directory_.file(kWeightsFile), task_.params(), state_.params.span());
       state_.step = total_;
     }
+    order(Order::evaluate);
     task_.set_weights(state_.params.span());
     lr_ = rate_.at(total_ - 1);
     if (seconds_before_ == 0 && run.is_object()) seconds_before_ = run.value("seconds", 0.0);
@@ -308,6 +406,10 @@ class Run {
       seconds_before_ = last_.seconds;
     }
     write_description();
+    // A run that was stopped within an evaluation: its sums are still there.
+    evaluation_left_ = state_.step > 0 && state_.step < total_ && state_.sums.samples > 0 && is_evaluated() &&
+                       last_.step < state_.step;
+    if (evaluation_left_) lr_ = rate_.at(state_.step - 1);
     if (state_.step == total_ && last_.step != total_) evaluate_again(directory_.run());
   }
 
@@ -317,18 +419,38 @@ class Run {
     const StepResult r = computed(
         state_.step + 1, [&] { return task_.step(state_.step / spe, state_.step % spe, gradients_.span()); });
     const double loss = r.loss / static_cast<double>(r.samples);
-    check_loss(loss, state_.step + 1);
+    if (group_.first()) check_loss(loss, state_.step + 1);
     optimizer_->step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
     task_.set_weights(state_.params.span());
     state_.step++;
     state_.sums.loss += r.loss;
     state_.sums.correct += r.correct;
     state_.sums.samples += r.samples;
-    if (hooks_.on_step) hooks_.on_step(state_.step, total_, loss);
+    if (hooks_.on_step && group_.first()) hooks_.on_step(state_.step, total_, loss);
+  }
+
+  StepResult compute_evaluation() {
+    const StepResult test = computed(state_.step, [&] { return task_.evaluate(); });
+    measure_busy();
+    return test;
+  }
+  void measure_busy() {
+    if (group_.alone()) return;
+    const double now = since(begin_), waiting = group_.times().waiting;
+    std::vector<double> busy(group_.size());
+    const double span = std::max(now - busy_since_, 1e-9);
+    busy[group_.rank()] = std::clamp(1 - (waiting - waited_before_) / span, 0.0, 1.0);
+    busy_since_ = now;
+    waited_before_ = waiting;
+    std::vector<Range> parts;
+    for (size_t r = 0; r < busy.size(); r++) parts.push_back({r * sizeof(double), sizeof(double)});
+    group_.gather(std::as_writable_bytes(std::span(busy)), parts);
+    last_.busy = busy;
   }
 
   void evaluate(bool epoch_end) {
-    const StepResult test = computed(state_.step, [&] { return task_.evaluate(); });
+    const StepResult test = compute_evaluation();
+    if (!group_.first()) return;
     const double seen = static_cast<double>(std::max<uint64_t>(1, state_.sums.samples));
     const double n = static_cast<double>(std::max<uint64_t>(1, test.samples));
     last_.step = state_.step;
@@ -354,6 +476,8 @@ class Run {
   // What overflows inside the model is a divergence like any other.
   template <class Body>
   StepResult computed(uint64_t step, const Body& body) const {
+    const StopScope within(compute_.pool,
+                           group_.alone() || !group_.first() ? std::function<bool()>() : hooks_.should_stop);
     try {
       return body();
     } catch (const Error& e) {
@@ -418,6 +542,7 @@ class Run {
   FileSystem& files_;
   const TrainSetup& setup_;
   const TrainHooks& hooks_;
+  Group alone_, &group_;
   const uint64_t total_;
   const LearningRate rate_;
   const std::map<std::string, std::string> description_ = task_.description();
@@ -428,7 +553,9 @@ class Run {
   const std::vector<uint64_t> eval_steps_;
   Evaluation last_;
   std::vector<Evaluation> evaluations_;
+  bool evaluation_left_ = false;  // of the steps that were done
   double lr_ = 0, seconds_before_ = 0;
+  double busy_since_ = 0, waited_before_ = 0;
   uint64_t saved_step_ = 0;  // of the newest checkpoint; 0: there is none
   size_t notes_told_ = 0;
   const Clock::time_point begin_ = Clock::now();

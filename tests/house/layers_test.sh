@@ -13,6 +13,7 @@ allowed() {
     model) echo base kernels nn io ;;
     data) echo base kernels io ;;
     train) echo base kernels nn io model data ;;
+    mpi) echo train ;; # the plugin: of glint it knows its own interface alone
     spectra) echo base kernels nn io model data ;;
     report) echo base kernels nn io model data ;;
     lab) echo base kernels nn io model data train spectra report ;;

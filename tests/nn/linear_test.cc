@@ -153,5 +153,25 @@ TEST(WeightGradient, TilesCoverTheMatrixOnce) {
   }
 }
 
+// The chain of ranks goes on in bands with rows of its own, where one process takes the whole batch in tiles.
+TEST(WeightGradient, BandsOfABatchInPartsHaveTheBytesOfItsTiles) {
+  Scratch scratch(1);
+  for (const auto& [name, products] : every_product()) {
+    const size_t m = 3 * gradient_cut(products) + 5, first = gradient_cut(products);
+    for (const auto& [n, k] : {std::pair<size_t, size_t>{10, 256}, {256, 784}, {384, 128}}) {
+      const Matrix<float> dy = random_matrix(1, m, n), x = random_matrix(2, m, k);
+      Matrix<float> tiles(n, k), bands(n, k);
+      for (size_t i = 0; i < weight_gradient_tiles(products, n); i++) {
+        weight_gradient_tile(products, dy, x, tiles, i, scratch[0]);
+        weight_gradient_band(products, dy.view().row_range(0, first), x.view().row_range(0, first), bands, i, false,
+                             scratch[0]);
+        weight_gradient_band(products, dy.view().row_range(first, m - first), x.view().row_range(first, m - first),
+                             bands, i, true, scratch[0]);
+      }
+      EXPECT_TRUE(std::equal(tiles.span().begin(), tiles.span().end(), bands.span().begin())) << name << " " << n;
+    }
+  }
+}
+
 }  // namespace
 }  // namespace glint::model_testing
