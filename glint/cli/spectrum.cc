@@ -7,6 +7,7 @@
 #include "glint/cli/language_view.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
+#include "glint/cli/ranks.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
@@ -45,6 +46,7 @@ void check_options(const SpectrumFlags& o, bool language) {
 void spectrum(Context& context, const SpectrumFlags& o) {
   const bool language = model_kind(open_run(o.reading.run).directory) == ModelKind::language;
   check_options(o, language);
+  if (o.scan && !context.ranks.start().first()) context.shared.quiet = true;
   const Engine engine = engine_of(context);
   if (o.scan) {
     const ScanResult result = scan(engine, {.run = o.reading.run,
@@ -52,6 +54,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
                                             .layer = o.request.layer,
                                             .form = o.request.form,
                                             .out = context.shared.out});
+    if (!engine.group().first()) return;
     if (context.shared.json) return context.print_json(to_json(result));
     context.out << prose(scan_text(result), result_columns());
     return;
@@ -93,7 +96,7 @@ void add_spectrum(Program& program) {
                   "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
                   "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
                   "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
-                  "without the linear part. --scan lists every token.",
+                  "without the linear part. --scan lists every token; under mpirun the processes share them.",
        .examples = {
            {"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
            {"glint spectrum runs/sqs --unit 3-5 --form weights", "class 3 against class 5, weights alone"},

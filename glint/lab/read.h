@@ -161,7 +161,8 @@ struct ScanResult {
   std::string csv;  // the file that was written
 };
 
-// Tells its progress and can be stopped.
+// Tells its progress and can be stopped. The ranks of the engine's group share the tokens; rank 0 has the
+// result and writes it, the same at any number of ranks.
 ScanResult scan(const Engine& engine, const ScanRequest& request);
 // "schema": "glint-scan/1".
 nlohmann::ordered_json to_json(const ScanResult& result);

@@ -87,6 +87,32 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   return r;
 }
 
+namespace {
+
+// Each rank some tokens; rank 0 gets all of them, in their order.
+std::vector<LanguageReading::Scanned> scan_together(const Engine& engine, const LanguageReading& reading,
+                                                    size_t layer, const GateLine& line, size_t vocab) {
+  using Scanned = LanguageReading::Scanned;
+  static_assert(std::is_trivially_copyable_v<Scanned>);
+  Group& group = engine.group();
+  const Range own = part_of(vocab, group.rank(), group.size());
+  const std::vector<Scanned> some = reading.scan(layer, line, own, [&](size_t done) {
+    engine.progress({.label = "scan", .done = done, .total = own.count, .unit = "tokens"});
+    engine.check_stop();
+  });
+  std::vector<Scanned> all(vocab);
+  std::ranges::copy(some, all.begin() + static_cast<ptrdiff_t>(own.first));
+  std::vector<Range> parts;
+  for (size_t r = 0; r < group.size(); r++) {
+    const Range part = part_of(vocab, r, group.size());
+    parts.push_back({part.first * sizeof(Scanned), part.count * sizeof(Scanned)});
+  }
+  group.gather(std::as_writable_bytes(std::span(all)), parts);
+  return all;
+}
+
+}  // namespace
+
 ScanResult scan(const Engine& engine, const ScanRequest& q) {
   check_form(q.form);
   Run run(engine, {.run = q.run, .data = q.data});
@@ -96,12 +122,14 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   r.linalg = engine.linalg().description();
   r.run = run.directory(), r.form = run.form(q.form), r.layer = asked_layer(reading, q.layer);
   const std::string folder = result_folder(q.out, r.run);
+  // With several ranks the first stores what calibration gives, and the others find it.
+  Group& group = engine.group();
+  if (!group.first()) group.barrier();
   const GateLine line = run.lines(r.form)[r.layer];
-  const size_t vocab = run.language().model.config.vocab;
-  std::vector<LanguageReading::Scanned> all = reading.scan(r.layer, line, [&](size_t done) {
-    engine.progress({.label = "scan", .done = done, .total = vocab, .unit = "tokens"});
-    engine.check_stop();
-  });
+  if (group.first()) group.barrier();
+  std::vector<LanguageReading::Scanned> all =
+      scan_together(engine, reading, r.layer, line, run.language().model.config.vocab);
+  if (!group.first()) return r;
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
   const LanguageReading::LayerFidelity trust =

@@ -230,6 +230,11 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
 
 std::vector<LanguageReading::Scanned> LanguageReading::scan(
     size_t i, const GateLine& line, const std::function<void(size_t)>& progress) const {
+  return scan(i, line, {0, model_.config.vocab}, progress);
+}
+
+std::vector<LanguageReading::Scanned> LanguageReading::scan(
+    size_t i, const GateLine& line, Range some, const std::function<void(size_t)>& progress) const {
   const size_t vocab = model_.config.vocab, h = model_.config.hidden();
   const GluLayerView view = layer(i);
   const std::vector<TokenId> tokens = all_tokens(vocab);
@@ -244,22 +249,23 @@ std::vector<LanguageReading::Scanned> LanguageReading::scan(
     EighWorkspace workspace;
   };
   std::vector<Worker> workers(pool().size());
-  std::vector<Scanned> out(vocab);
+  std::vector<Scanned> out(some.count);
   std::mutex mutex;
   size_t done = 0;
-  pool().for_tiles(vocab, [&](size_t t, size_t id) {
+  pool().for_tiles(some.count, [&](size_t tile, size_t id) {
+    const size_t t = some.first + tile;
     Worker& w = workers[id];
     if (w.q.rows() == 0) w.q = Matrix<double>(view.width(), view.width()), w.values.resize(view.width());
     builder.build(weights.view().row(t), w.q, w.scratch);
     if (!all_finite(w.q)) throw_overflow("the interaction matrix of token " + std::to_string(t));
     linalg_.eigh_in_place(w.q, w.values, w.workspace);
     const std::vector<uint32_t> order = order_by_magnitude(w.values);
-    out[t] = {.token = tokens[t],
-              .rank = spectrum_rank(w.values),
-              .top = w.values.back(),
-              .bottom = w.values.front(),
-              .energy = energy_curve(w.values).front(),
-              .strongest = order.front()};
+    out[tile] = {.token = tokens[t],
+                 .rank = spectrum_rank(w.values),
+                 .top = w.values.back(),
+                 .bottom = w.values.front(),
+                 .energy = energy_curve(w.values).front(),
+                 .strongest = order.front()};
     if (!progress) return;
     const std::lock_guard lock(mutex);
     progress(++done);

@@ -78,6 +78,9 @@ class LanguageReading : public GluModel {
   };
   std::vector<Scanned> scan(size_t layer, const GateLine& line,
                             const std::function<void(size_t done)>& progress = {}) const;
+  // Of some tokens only. What is found for a token does not depend on the others.
+  std::vector<Scanned> scan(size_t layer, const GateLine& line, Range tokens,
+                            const std::function<void(size_t done)>& progress) const;
 
  private:
   const LanguageModel& model_;
