@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-torch peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-torch bench-mpi peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -77,6 +77,13 @@ bench-torch: ## glint.torch beside PyTorch's own operations and torch.compile
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory python
 	@PYTHONPATH=build/release/python $(PEERS) bench/peers/bench_torch.py --json build/bench-torch.json
+
+bench-mpi: ## training steps on 1, 2 and 4 ranks, then docs/scaling.md from what was measured
+	@scripts/setup build mpi
+	@$(MAKE) --no-print-directory program
+	@scripts/step build/build-ranks.log "build the benchmark of ranks" cmake --build --preset release --target ranks_bench -j $(JOBS)
+	@python3 bench/bench_mpi.py build/release/bench/ranks_bench --json docs/results/mpi.json
+	@python3 bench/write_scaling.py
 
 peers-check: ## that the peers compute the same losses and gradients
 	@scripts/setup bench
