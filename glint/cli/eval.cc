@@ -12,6 +12,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/evaluate.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/run.h"
 #include "glint/report/table.h"
 
@@ -19,8 +20,8 @@ namespace glint::cli {
 namespace {
 
 struct EvalFlags : ImageEvaluationRequest {
-  std::string precision, draw = "auto", text;
-  std::vector<GivenOption> for_images, for_corpus;
+  std::string precision, draw = "auto", text, tokenizer;
+  std::vector<GivenOption> for_images, for_corpus, for_foreign;
 };
 
 std::string percent(double part, int decimals) {
@@ -179,13 +180,19 @@ void evaluate_language(Context& context, const EvalFlags& o) {
   if (!o.text.empty())
     refuse_given(o.for_corpus, "has no effect beside --text", "--text " + o.text,
                  "--text, or the stories of a corpus");
-  const TextEvaluation r =
-      evaluate_text(engine_of(context), {.run = o.run, .data = o.data, .split = o.split, .text = o.text});
+  const TextEvaluation r = evaluate_text(
+      engine_of(context),
+      {.run = o.run, .data = o.data, .split = o.split, .text = o.text, .tokenizer = o.tokenizer});
   context.next = {"glint generate " + r.run, "glint spectrum " + r.run + " --token WORD"};
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 
 void evaluate(Context& context, const EvalFlags& o) {
+  if (is_foreign(o.run)) {
+    refuse_given(o.for_corpus, "is for runs of glint", o.run, "--text FILE");
+    return evaluate_language(context, o);
+  }
+  refuse_given(o.for_foreign, "is for models of other programs", o.run, "such a model");
   const RunInfo info = open_run(o.run);
   context.shared.precision = o.precision.empty() ? info.precision : o.precision;
   if (model_kind(info.directory) == ModelKind::language) return evaluate_language(context, o);
@@ -224,7 +231,9 @@ void add_eval(Program& program) {
                     {"glint eval runs/sqs --worst 50 --sheet worst.png --logits logits.npy",
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
   const auto o = std::make_shared<EvalFlags>();
-  verb.positional("RUN", o->run, "A run directory", {.kind = Value::Kind::directory})->required();
+  verb.positional("RUN", o->run, "A run directory, or a model of another program",
+                  {.kind = Value::Kind::directory})
+      ->required();
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto corpus = [&](const char* flag, Option* option) { o->for_corpus.push_back({flag, option}); };
   corpus("--data", verb.text("--data", o->data,
@@ -234,6 +243,9 @@ void add_eval(Program& program) {
   images("--data-dir", verb.directory("--data-dir", o->data_dir, "Look for image data here first"));
   corpus("--split", verb.choice("--split", o->split, {"test", "train"}, "Which images or stories"));
   verb.file("--text", o->text, "A text for a language model; stories are separated by <|endoftext|>");
+  o->for_foreign.push_back(
+      {"--tokenizer",
+       verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own")});
   images("--worst",
          verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show"));
   images("--sheet", verb.file("--sheet", o->sheet,

@@ -4,6 +4,7 @@
 
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/given.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/story_reader.h"
 #include "glint/lab/generate.h"
@@ -14,8 +15,9 @@ namespace {
 constexpr size_t kMaxPromptBytes = size_t{1} << 20;
 
 struct GenerateFlags {
-  std::string run;
+  std::string run, tokenizer;
   GenerateRequest request;
+  std::vector<GivenOption> for_foreign;
 };
 
 std::string from_stdin() {
@@ -55,7 +57,10 @@ void run(Context& context, const GenerateFlags& o) {
     q.on_story = [&](const GeneratedStory& s) {
       give((s.index > 0 ? std::string(kEndOfText) + "\n" : "") + s.text + "\n");
     };
-  const GenerateResult r = generate_stories(engine, load_language_run(engine, o.run), q);
+  const bool foreign = is_foreign(o.run);
+  if (!foreign) refuse_given(o.for_foreign, "is for models of other programs", o.run, "such a model");
+  const GenerateResult r = foreign ? generate_stories(engine, open_foreign(o.run, o.tokenizer), q)
+                                   : generate_stories(engine, load_language_run(engine, o.run), q);
   if (q.on_text) give("\n");
   if (context.shared.json) context.print_json(to_json(r));
   context.say(summary(r));
@@ -69,7 +74,8 @@ void add_generate(Program& program) {
        .group = Group::train,
        .summary = "let a trained language model write stories",
        .details =
-           "RUN is a directory that glint train made from text. One story appears word by word; of several "
+           "RUN is a directory that glint train made from text, or a model of another program (glint model), "
+           "which stops at its EOS or BOS token. One story appears word by word; of several "
            "each is printed when it is complete, with a line <|endoftext|> between two, which is what glint "
            "tokenize reads. A story depends on the seed and on its number alone: the first of ten is the "
            "one that a count of 1 gives.",
@@ -78,10 +84,16 @@ void add_generate(Program& program) {
            {"glint generate runs/tales --prompt \"once upon a time\" --temperature 0.7",
             "how the model goes on"},
            {"glint generate runs/tales --count 1000 --top-p 0.95 > new.txt", "many, for a file"},
-           {"glint generate runs/tales --temperature 0 --json", "the likeliest words, for a program"}}});
+           {"glint generate runs/tales --temperature 0 --json", "the likeliest words, for a program"},
+           {"glint generate stories15m/stories15M.bin --prompt \"Once upon a time\" --temperature 0",
+            "a model of llama2.c"}}});
   const auto o = std::make_shared<GenerateFlags>();
-  verb.positional("RUN", o->run, "A run directory of a language model", {.kind = Value::Kind::directory})
+  verb.positional("RUN", o->run, "A run directory of a language model, or a model of another program",
+                  {.kind = Value::Kind::directory})
       ->required();
+  o->for_foreign.push_back(
+      {"--tokenizer",
+       verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own")});
   verb.text("--prompt", o->request.prompt, "How the story begins; - reads it from stdin")->value_optional();
   verb.real("--temperature", o->request.sampling.temperature,
             "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);

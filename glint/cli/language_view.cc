@@ -35,7 +35,8 @@ std::string concentration_text(const ReadDirection& d) {
 }
 
 std::string direction_text(const ReadDirection& d) {
-  std::string out = "\n" + d.name + ": " + concentration_text(d) + "\nR2 " + fixed_text(d.r2, 3);
+  std::string out = "\n" + d.name + ": " + concentration_text(d);
+  if (std::isfinite(d.r2)) out += "\nR2 " + fixed_text(d.r2, 3);
   if (d.has_linear())
     out += "; of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) + "; the linear part has " +
            share_text(d.linear_share) + " % of the reading's variance";
@@ -50,12 +51,7 @@ std::string direction_text(const ReadDirection& d) {
   return out + "\n" + table.terminal(result_columns());
 }
 
-}  // namespace
-
-std::string language_text(const ReadResult& r) {
-  std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
-                    " of " + std::to_string(r.layers) + "; outputs of its GLU at " +
-                    std::to_string(r.inputs) + " tokens of validation stories\n\n";
+std::string fidelity_table(const ReadResult& r) {
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
@@ -69,7 +65,18 @@ std::string language_text(const ReadResult& r) {
   };
   control("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained) control("untrained, " + form, f);
-  out += table.terminal(result_columns()) + fidelity_notes(r);
+  return table.terminal(result_columns());
+}
+
+}  // namespace
+
+std::string language_text(const ReadResult& r) {
+  std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
+                    " of " + std::to_string(r.layers);
+  out += r.inputs == 0 ? "\nform:  " + r.form +
+                             ", from the weights alone; --data FILE measures on a text how far to trust it\n"
+                       : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples +
+                             "\n\n" + fidelity_table(r) + fidelity_notes(r);
   for (const ReadDirection& d : r.directions) out += direction_text(d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "

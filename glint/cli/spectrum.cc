@@ -11,6 +11,7 @@
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/read.h"
 #include "glint/lab/run.h"
 
@@ -22,7 +23,7 @@ struct SpectrumFlags {
   ReadRequest request;
   std::string draw = "auto";
   bool scan = false, no_figures = false;
-  std::vector<GivenOption> for_images, for_language, for_spectra;  // the last: not with --scan
+  std::vector<GivenOption> for_images, for_language, for_spectra, for_foreign;  // spectra: not with --scan
 };
 
 // SpectrumFlags of the other kind of model, and beside --scan, are refused rather than ignored.
@@ -44,11 +45,14 @@ void check_options(const SpectrumFlags& o, bool language) {
 }
 
 void spectrum(Context& context, const SpectrumFlags& o) {
-  const bool language = model_kind(open_run(o.reading.run).directory) == ModelKind::language;
+  const bool foreign = is_foreign(o.reading.run);
+  const bool language = foreign || model_kind(open_run(o.reading.run).directory) == ModelKind::language;
+  if (!foreign) refuse_given(o.for_foreign, "is for models of other programs", o.reading.run, "such a model");
   check_options(o, language);
   if (o.scan && !context.ranks.start().first()) context.shared.quiet = true;
   const Engine engine = engine_of(context);
   if (o.scan) {
+    refuse_foreign(o.reading.run, "--scan");
     const ScanResult result = scan(engine, {.run = o.reading.run,
                                             .data = o.reading.data,
                                             .layer = o.request.layer,
@@ -65,7 +69,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
   request.out = context.shared.out, request.figures = !o.no_figures;
   const ReadResult result = read(engine, request);
   if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
-  context.next.push_back("glint page " + result.run);
+  if (!foreign) context.next.push_back("glint page " + result.run);
   context.next.push_back(kHelpReading);
   if (context.shared.json) return context.print_json(to_json(result));
   context.out << prose(
@@ -96,7 +100,11 @@ void add_spectrum(Program& program) {
                   "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
                   "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
                   "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
-                  "without the linear part. --scan lists every token; under mpirun the processes share them.",
+                  "without the linear part. --scan lists every token; under mpirun the processes share them.\n\n"
+                  "Models of other programs (glint model): as language models, with the norm before a GLU "
+                  "folded into its weights. --data FILE is a text on which half of the stories calibrate "
+                  "and the others measure; without it the form is that of the weights, and nothing is "
+                  "measured.",
        .examples = {
            {"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
            {"glint spectrum runs/sqs --unit 3-5 --form weights", "class 3 against class 5, weights alone"},
@@ -105,7 +113,8 @@ void add_spectrum(Program& program) {
            {"glint spectrum runs/stories --layer 2 --token happy",
             "a language model: eigenvectors as their nearest tokens"},
            {"glint spectrum runs/stories --direction \"happy - sad\"",
-            "what makes its last layer say happy rather than sad"}}});
+            "what makes its last layer say happy rather than sad"},
+           {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
@@ -117,6 +126,9 @@ void add_spectrum(Program& program) {
   images("--unit", verb.text("--unit", o->request.unit,
                              "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
                              {.placeholder = "UNITS", .words = {"all"}}));
+  o->for_foreign.push_back(
+      {"--tokenizer", verb.file("--tokenizer", o->request.tokenizer,
+                                "Tokenizer of a model of another program; default: its own")});
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: the last");
   verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated"},
               "The form that is drawn and stored");
@@ -148,7 +160,9 @@ void add_spectrum(Program& program) {
                                        "Language models: how many tokens stand for an eigenvector")));
   images("--draw", verb.choice("--draw", o->draw, drawing_words(), "Images: how to draw in the terminal"));
   spectra("--no-figures", verb.flag("--no-figures", o->no_figures, "Write no figures"));
-  verb.share_out("Folder for spectra.safetensors, figures or the scan; default: the run itself");
+  verb.share_out(
+      "Folder for spectra.safetensors, figures or the scan; default: the run itself, for a model of another "
+      "program NAME-reading here");
   verb.share_threads();
   verb.share_isa();
   verb.share_linalg();

@@ -6,6 +6,8 @@
 #define GLINT_VERBS(X) \
   X(data)              \
   X(tokenize)          \
+  X(model)             \
+  X(import)            \
   X(train)             \
   X(sweep)             \
   X(runs)              \

@@ -144,7 +144,7 @@ Directions asked_directions(Run& run, size_t layer, const std::string& form, con
            .expected = "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`"});
     ReadRequest request;
     request.token = q.token, request.direction = q.direction, request.hidden = q.hidden;
-    return language_directions(run, layer, request);
+    return language_directions(token_space(run), layer, request);
   }
   const ImageReading& reading = run.image_reading();
   if (!q.hidden.empty()) return hidden_direction(reading, layer, q.hidden);
@@ -304,7 +304,7 @@ Ablation ablate(const Engine& engine, const AblationRequest& q) {
     subject = std::make_unique<ImageSubject>(engine, run);
     if (r.layer == model.last()) classes = run.image_reading().classes();
   } else {
-    const std::vector<TokenId> tokens = single_tokens(run, q.token);
+    const std::vector<TokenId> tokens = single_tokens(token_space(run), q.token);
     subject = std::make_unique<TextSubject>(engine, run, tokens);
     classes = model.directions(r.layer, run.language_reading().token_directions(tokens),
                                std::vector<std::string>(tokens.size()));

@@ -8,10 +8,10 @@
 
 #include "glint/base/matrix.h"
 #include "glint/data/dataset.h"
+#include "glint/io/json.h"
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
 #include "glint/model/classifier.h"
-#include "glint/model/transformer.h"
 
 namespace glint {
 
@@ -65,6 +65,7 @@ struct TextEvaluationRequest {
   std::string data;            // "": the corpus of the run
   std::string split = "test";  // its validation stories; or "train"
   std::string text;            // a file, instead of a corpus; stories are separated by <|endoftext|>
+  std::string tokenizer = {};  // models of other programs: a file instead of their own tokenizer
 };
 
 // The losses at the places [first, last] of the stories, counted from 0.
@@ -77,8 +78,9 @@ struct LossStretch {
 
 struct TextEvaluation {
   std::string run;
-  TransformerConfig model;
-  std::string text;  // what it is: "tales, 200 validation stories"
+  Json model;          // the configuration
+  size_t context = 0;  // tokens that the model sees at once
+  std::string text;    // what it is: "tales, 200 validation stories"
   uint64_t stories = 0, pieces = 0, tokens = 0, correct = 0;
   uint64_t cut = 0;  // stories whose end is beyond the context and left out
   double total_loss = 0;
@@ -95,7 +97,9 @@ struct TextEvaluation {
 
 // Stories of a corpus are cut at the model's context, as in training. Those of a text go through whole:
 // beyond the context in pieces that overlap by half of it, so that every token is counted once and has at
-// least half a context before it. Error (numeric) when the loss is not a number.
+// least half a context before it. A model of another program reads a text after the beginning that its
+// tokenizer puts there, and without an end; every token but the first counts. Error (numeric) when the loss
+// is not a number.
 TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& request);
 OrderedJson to_json(const TextEvaluation& result);
 

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
@@ -7,6 +6,9 @@
 #include "glint/data/story_reader.h"
 #include "glint/io/json_number.h"
 #include "glint/lab/evaluate.h"
+#include "glint/lab/evaluate_parts.h"
+#include "glint/lab/foreign.h"
+#include "glint/lab/loss_positions.h"
 #include "glint/lab/run.h"
 #include "glint/nn/softmax.h"
 #include "glint/train/text_task.h"
@@ -16,36 +18,10 @@ namespace {
 
 constexpr size_t kRows = 32;  // sequences in flight
 
-// Positions in stretches that double: the first token, the second, 3 and 4, 5 to 8, ...
-class ByPosition {
- public:
-  // Losses of tokens that follow each other, the first of them at position `first` of its story.
-  void add(std::span<const float> losses, size_t first = 0) {
-    for (size_t i = 0; i < losses.size(); i++) add(losses[i], first + i);
-  }
-  void add(double loss, size_t position) {
-    const size_t s = static_cast<size_t>(std::bit_width(position));
-    while (stretches_.size() <= s) stretches_.push_back({stretches_.empty() ? 0 : longest_power(), 0});
-    stretches_[s].last = std::max(stretches_[s].last, position);
-    stretches_[s].loss += loss;
-    stretches_[s].tokens++;
-  }
-  std::vector<LossStretch> used() const {
-    std::vector<LossStretch> out;
-    for (const LossStretch& s : stretches_)
-      if (s.tokens) out.push_back(s);
-    return out;
-  }
-
- private:
-  size_t longest_power() const { return size_t{1} << (stretches_.size() - 1); }
-  std::vector<LossStretch> stretches_;
-};
-
 void measure_corpus(const Engine& engine, TransformerEngine& transformer, const Corpus& corpus,
                     const LanguageRun& run, TextEvaluation& r) {
   const size_t context = run.model.config.context;
-  ByPosition positions;
+  LossPositions positions;
   const TextResult sum =
       evaluate_corpus(transformer, corpus, run.tokenizer.end(), context, [&](std::span<const float> losses) {
         engine.check_stop();
@@ -121,7 +97,7 @@ class TextMeasure {
   size_t context_;
   Matrix<float> logits_;
   std::vector<std::vector<TokenId>> waiting_;  // a mark, the story, a mark
-  ByPosition positions_;
+  LossPositions positions_;
   TextEvaluation& r_;
 };
 
@@ -168,7 +144,7 @@ std::vector<std::string> TextEvaluation::notes() const {
   std::vector<std::string> out;
   if (cut)
     out.push_back(count(cut, "story is", "stories are") + " longer than the context of " +
-                  std::to_string(model.context) + " tokens and cut there");
+                  std::to_string(context) + " tokens and cut there");
   if (replaced)
     out.push_back(count(replaced, "stretch", "stretches") + " of bytes that are not UTF-8, read as spaces");
   if (unknown)
@@ -178,12 +154,13 @@ std::vector<std::string> TextEvaluation::notes() const {
 }
 
 TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& q) {
+  if (is_foreign(q.run)) return evaluate_foreign_text(engine, q);
   const LanguageRun run = load_language_run(engine, q.run);
   TransformerEngine transformer(run.model.config, engine.compute(), kRows, false);
   transformer.set_weights(run.model.weights.span());
   TextEvaluation r;
   r.run = run.directory;
-  r.model = run.model.config;
+  r.model = config_to_json(run.model.config), r.context = run.model.config.context;
   if (q.text.empty()) {
     const TextData data = load_run_text(engine, run, q.data);
     const bool train = q.split == "train";
@@ -196,19 +173,23 @@ TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& 
     if (r.pieces > r.stories)
       r.text += " in " + std::to_string(r.pieces) + " pieces that overlap by half a context";
   }
+  check_loss(engine, r);
+  return r;
+}
+
+void check_loss(const Engine& engine, const TextEvaluation& r) {
   if (!std::isfinite(r.loss()))
     throw Error({.code = ErrorCode::numeric,
                  .what = "the loss is not a number: the weights overflow on this text",
-                 .where = run.directory,
+                 .where = r.run,
                  .expected = "finite logits"});
   if (!std::isfinite(r.perplexity())) engine.note("the perplexity is infinite: null in JSON");
-  return r;
 }
 
 OrderedJson to_json(const TextEvaluation& r) {
   OrderedJson j = {{"schema", "glint-evaluate-text/1"},
                    {"run", r.run},
-                   {"model", OrderedJson(config_to_json(r.model))},
+                   {"model", OrderedJson(r.model)},
                    {"text", r.text},
                    {"stories", r.stories},
                    {"pieces", r.pieces},

@@ -7,6 +7,7 @@
 
 #include "glint/base/error.h"
 #include "glint/data/story_reader.h"
+#include "glint/lab/story_stream.h"
 
 namespace glint {
 namespace {
@@ -19,36 +20,6 @@ constexpr size_t kSideBySide = 32, kMemory = size_t{256} << 20;
 double seconds() {
   return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
-
-// Gives the text of one story as it grows, in whole characters.
-class StoryStream {
- public:
-  StoryStream(const GenerateRequest& request, const Tokenizer& tokenizer, std::vector<TokenId> ids)
-      : give_(request.on_text), tokenizer_(tokenizer), ids_(std::move(ids)) {
-    show(false);
-  }
-  void add(TokenId id) {
-    ids_.push_back(id);
-    show(false);
-  }
-  void finish() { show(true); }
-
- private:
-  void show(bool all) {
-    const std::string text = tokenizer_.decode(ids_);
-    size_t end = text.size();
-    // Bytes of a character that is not complete yet look like this.
-    constexpr std::string_view kReplacement = "\xEF\xBF\xBD";
-    while (!all && std::string_view(text).substr(0, end).ends_with(kReplacement)) end -= kReplacement.size();
-    if (end <= shown_) return;
-    give_(std::string_view(text).substr(shown_, end - shown_));
-    shown_ = end;
-  }
-  const std::function<void(std::string_view)>& give_;
-  const Tokenizer& tokenizer_;
-  std::vector<TokenId> ids_;
-  size_t shown_ = 0;
-};
 
 // Hands stories on in the order of their numbers.
 class InOrder {
@@ -150,6 +121,7 @@ OrderedJson to_json(const GenerateResult& r) {
                    {"threads", r.threads},
                    {"tokens", r.tokens},
                    {"seconds", r.seconds},
+                   {"prompt_seconds", r.prompt_seconds},
                    {"tokens_per_second", r.tokens_per_second()}};
   j["stories"] = OrderedJson::array();
   for (const GeneratedStory& s : r.stories)

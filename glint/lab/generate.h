@@ -8,6 +8,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/run.h"
 #include "glint/model/sampling.h"
 
@@ -40,6 +41,7 @@ struct GenerateResult {
   size_t threads = 0;
   uint64_t tokens = 0;  // that were chosen, ends included
   double seconds = 0;
+  double prompt_seconds = 0;  // of these; models of other programs, which read the prompt at once
   size_t count = 0, cut = 0;            // stories; those that did not end by themselves
   size_t limit = 0;                     // tokens that were added to the prompt at most
   bool limit_is_context = true;         // because the context was full; else the request said so
@@ -55,6 +57,11 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
 
 // A story depends on the seed and on its number alone: the first of ten is the one that a count of 1 gives.
 GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& request);
+// The same for a model of another program, which reads the beginning that its tokenizer puts before a text
+// and stops at EOS or BOS. Without `tokens` at most kUsualTokens are added.
+inline constexpr size_t kUsualTokens = 1024;
+GenerateResult generate_stories(const Engine& engine, const ForeignModel& model,
+                                const GenerateRequest& request);
 OrderedJson to_json(const GenerateResult& result);
 
 }  // namespace glint

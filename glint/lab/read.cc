@@ -5,6 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/lab/controls.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run_checks.h"
@@ -282,6 +283,7 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
 
 ReadResult read(const Engine& engine, const ReadRequest& request) {
   check_form(request.form);
+  if (is_foreign(request.run)) return read_foreign(engine, request);
   Run run(engine, {.run = request.run,
                    .data = request.data,
                    .data_dir = request.data_dir,

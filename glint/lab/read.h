@@ -19,7 +19,10 @@
 namespace glint {
 
 struct ReadRequest {
-  std::string run, data, data_dir;             // as everywhere: "" takes the data of the run
+  // As everywhere: "" takes the data of the run. Of a model of another program `data` is a text to measure
+  // on; without it nothing is measured, and the form is that of the weights.
+  std::string run, data, data_dir;
+  std::string tokenizer = {};                  // models of other programs: a file instead of their own
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
   size_t layer = 0;                            // from 1 on; 0: the last
   std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
@@ -100,6 +103,7 @@ struct ReadResult {
   size_t calibration_inputs = 0, inputs = 0;  // images or tokens
   size_t layer = 0, layers = 0;               // from 0
   std::string form;
+  std::string samples = "validation stories";  // of a language model: what the tokens are of
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
   std::vector<ReadForm> forms;     // weights, scaled where the model has it, calibrated

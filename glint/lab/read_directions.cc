@@ -44,13 +44,14 @@ void refuse_zero(const Matrix<double>& direction, const std::string& name, const
 
 // "happy", "happy - sad", "king + queen - man": tokens with signs. A text that is a token is that token,
 // also when it looks like a sign.
-Directions token_sum(const Run& run, size_t layer, const std::string& text, const std::string& where) {
+Directions token_sum(const TokenSpace& space, size_t layer, const std::string& text,
+                     const std::string& where) {
   struct Term {
     TokenId token;
     int sign;
   };
   std::vector<Term> terms;
-  if (const std::optional<TokenId> token = known_token(run.language().tokenizer, text)) {
+  if (const std::optional<TokenId> token = known_token(space.tokenizer, text)) {
     terms.push_back({*token, 1});
   } else {
     int sign = 1;
@@ -71,7 +72,7 @@ Directions token_sum(const Run& run, size_t layer, const std::string& text, cons
         sign = word == "-" ? -1 : 1;
         continue;
       }
-      terms.push_back({find_token(run, word, where), sign});
+      terms.push_back({find_token(space, word, where), sign});
       sign = 1;
     }
     if (word_expected)
@@ -82,15 +83,18 @@ Directions token_sum(const Run& run, size_t layer, const std::string& text, cons
   std::map<TokenId, int> count;  // equal terms cancel exactly, not but for rounding
   for (const Term& t : terms) {
     count[t.token] += t.sign;
-    name += (name.empty() ? (t.sign < 0 ? "- " : "") : t.sign < 0 ? " - " : " + ") + run.piece(t.token);
+    name += (name.empty() ? (t.sign < 0 ? "- " : "")
+             : t.sign < 0 ? " - "
+                          : " + ") +
+            piece_text(space.tokenizer, t.token);
   }
-  Matrix<double> sum(1, run.language().model.config.d_model);
+  Matrix<double> sum(1, space.model.outputs(layer));
   for (const auto& [token, times] : count) {
-    const Matrix<double> u = run.language_reading().token_directions({&token, 1});
+    const Matrix<double> u = space.directions({&token, 1});
     for (size_t i = 0; i < sum.size(); i++) sum.data()[i] += times * u.data()[i];
   }
   refuse_zero(sum, "'" + name + "'", where);
-  return run.reading().directions(layer, sum, {name});
+  return space.model.directions(layer, sum, {name});
 }
 
 // A vector of a layer's output from a .npy file.
@@ -125,8 +129,8 @@ Directions direction_from_file(const GluModel& model, size_t layer, const std::s
 }
 
 // Words with commas between; a comma where a word should begin is the token of a comma.
-std::vector<std::string> token_words(const Run& run, const std::string& text) {
-  if (known_token(run.language().tokenizer, text)) return {text};
+std::vector<std::string> token_words(const TokenSpace& space, const std::string& text) {
+  if (known_token(space.tokenizer, text)) return {text};
   std::vector<std::string> words;
   for (size_t at = 0; at < text.size();) {
     const size_t comma = std::min(text.find(',', text[at] == ',' ? at + 1 : at), text.size());
@@ -138,11 +142,24 @@ std::vector<std::string> token_words(const Run& run, const std::string& text) {
 
 }  // namespace
 
-TokenId find_token(const Run& run, const std::string& word, const std::string& where) {
-  const Tokenizer& tokenizer = run.language().tokenizer;
+TokenSpace token_space(const Run& run) {
+  const LanguageReading& reading = run.language_reading();
+  return {run.language().tokenizer, reading,
+          [&reading](std::span<const TokenId> tokens) { return reading.token_directions(tokens); }};
+}
+
+std::string piece_text(const Tokenizer& tokenizer, TokenId token) {
+  std::string text = tokenizer.piece(token);
+  constexpr std::string_view kSpace = "\u2581";
+  if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());
+  return printable(text);
+}
+
+TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where) {
+  const Tokenizer& tokenizer = space.tokenizer;
   if (const std::optional<TokenId> id = known_token(tokenizer, word)) return *id;
   std::string pieces;
-  for (const TokenId id : tokenizer.encode(word)) pieces += " " + run.piece(id);
+  for (const TokenId id : tokenizer.encode(word)) pieces += " " + piece_text(tokenizer, id);
   throw Error(
       {.code = ErrorCode::usage,
        .what = "'" + printable(word) + "' is not one piece of the tokenizer",
@@ -151,20 +168,21 @@ TokenId find_token(const Run& run, const std::string& word, const std::string& w
        .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
 }
 
-std::vector<TokenId> single_tokens(const Run& run, const std::string& text) {
+std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text) {
   std::vector<TokenId> tokens;
-  for (const std::string& word : token_words(run, text))
-    if (const std::optional<TokenId> token = known_token(run.language().tokenizer, word);
+  for (const std::string& word : token_words(space, text))
+    if (const std::optional<TokenId> token = known_token(space.tokenizer, word);
         token && std::ranges::find(tokens, *token) == tokens.end())
       tokens.push_back(*token);
   return tokens;
 }
 
-Directions language_directions(const Run& run, size_t layer, const ReadRequest& q) {
+Directions language_directions(const TokenSpace& space, size_t layer, const ReadRequest& q) {
   Directions all{.layer = layer, .names = {}, .weights = {}, .constants = {}};
-  for (const std::string& word : token_words(run, q.token)) append(all, token_sum(run, layer, word, "token"));
-  if (!q.direction.empty()) append(all, token_sum(run, layer, q.direction, "direction"));
-  if (!q.hidden.empty()) append(all, hidden_direction(run.reading(), layer, q.hidden));
+  for (const std::string& word : token_words(space, q.token))
+    append(all, token_sum(space, layer, word, "token"));
+  if (!q.direction.empty()) append(all, token_sum(space, layer, q.direction, "direction"));
+  if (!q.hidden.empty()) append(all, hidden_direction(space.model, layer, q.hidden));
   if (all.count() == 0)
     throw Error(
         {.code = ErrorCode::usage,

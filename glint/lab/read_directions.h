@@ -31,12 +31,22 @@ std::string class_text(const std::vector<UnitWord>& words, const std::vector<std
 // A number from 1 on is a hidden unit; anything else a .npy file with a vector of the layer's output.
 Directions hidden_direction(const GluModel& model, size_t layer, const std::string& number_or_file);
 
+// Where the tokens that people name come from, and their directions in the residual stream.
+struct TokenSpace {
+  const Tokenizer& tokenizer;
+  const GluModel& model;
+  std::function<Matrix<double>(std::span<const TokenId>)> directions;
+};
+TokenSpace token_space(const Run& run);  // of a language model; keeps references
+
+// A piece as people read it, "·happy" where a word begins.
+std::string piece_text(const Tokenizer& tokenizer, TokenId token);
 // The token that a word names: a piece as it is spelled or as glint prints it ("·happy"), the one piece that
 // a word becomes, or "#ID". Error (usage) for anything else.
-TokenId find_token(const Run& run, const std::string& word, const std::string& where);
+TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where);
 // The tokens among the words of `token`; sums of tokens are left out.
-std::vector<TokenId> single_tokens(const Run& run, const std::string& text);
+std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text);
 // What `token`, `direction` and `hidden` ask for. Error (usage) when that is nothing, or a direction is 0.
-Directions language_directions(const Run& run, size_t layer, const ReadRequest& request);
+Directions language_directions(const TokenSpace& space, size_t layer, const ReadRequest& request);
 
 }  // namespace glint

@@ -1,5 +1,6 @@
 // The files of a reading: spectra.safetensors, and figures of its directions.
 #include <algorithm>
+#include <cmath>
 
 #include "glint/base/text.h"
 #include "glint/lab/figures.h"
@@ -58,7 +59,7 @@ std::vector<SignedPicture> pictures_of(const std::vector<ShownVector>& side) {
 
 // "sqs on mnist, layer 1 of 2, weights form".
 std::string what_text(const ReadResult& r) {
-  return r.gate + " on " + r.trained_on +
+  return r.gate + (r.trained_on.empty() ? "" : " on " + r.trained_on) +
          (r.layers > 1 ? ", layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers) : "") +
          ", " + r.form + " form";
 }
@@ -79,8 +80,11 @@ Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
   return spectrum_figure(
       {.title = printable(d.name) + ": " + what_text(r),
-       .note = "R\u00b2 of this output " + fixed_text(d.r2, 3) +
-               (d.has_linear() ? ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) : ""),
+       .note = !std::isfinite(d.r2)
+                   ? "from the weights alone"
+                   : "R\u00b2 of this output " + fixed_text(d.r2, 3) +
+                         (d.has_linear() ? ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3)
+                                         : ""),
        .values = d.form.spectrum.values,
        .groups = d.form.spectrum.groups,
        .size = r.size,

@@ -94,7 +94,8 @@ ordered_json to_json(const ReadResult& r) {
                  {"low_alike", r.drawn->low_alike},
                  {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
-  j["controls"] = controls_json(r.controls, r.whole_model);
+  // Without data nothing is measured.
+  j["controls"] = r.inputs > 0 ? controls_json(r.controls, r.whole_model) : ordered_json();
   if (r.whole_model) {
     j["accuracy_model"] = r.accuracy_model;
     j["truncation"] = truncation_json(r);

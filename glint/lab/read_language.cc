@@ -10,31 +10,14 @@
 namespace glint {
 namespace {
 
-NearTokens near_tokens(const Run& run, std::span<const double> vector, size_t count) {
-  const Tokenizer& tokenizer = run.language().tokenizer;
-  const LanguageReading::NearTokens found =
-      run.language_reading().near(vector, count, [&](TokenId t) { return is_text(tokenizer, t); });
+NearTokens named_tokens(const Tokenizer& tokenizer, const LanguageReading::NearTokens& found) {
   const auto named = [&](const std::vector<LanguageReading::NearToken>& side) {
     std::vector<NearToken> out;
     for (const LanguageReading::NearToken& n : side)
-      out.push_back({n.token, tokenizer.piece(n.token), run.piece(n.token), n.cosine});
+      out.push_back({n.token, tokenizer.piece(n.token), piece_text(tokenizer, n.token), n.cosine});
     return out;
   };
   return {named(found.positive), named(found.negative)};
-}
-
-void add_tokens(const Run& run, size_t show, size_t near, ReadDirection& d) {
-  const Spectrum& s = d.form.spectrum;
-  const BothEnds ends = both_ends(s.values, show);
-  const auto shown = [&](const std::vector<uint32_t>& indices) {
-    std::vector<ShownVector> out;
-    for (const uint32_t k : indices)
-      out.push_back({.value = s.values[k], .near = near_tokens(run, s.vectors.view().row(k), near)});
-    return out;
-  };
-  d.positive = shown(ends.positive);
-  d.negative = shown(ends.negative);
-  if (d.has_linear()) d.linear_near = near_tokens(run, d.form.linear, near);
 }
 
 // The CSV of a scan.
@@ -58,6 +41,21 @@ Table scan_table(const ScanResult& r) {
 
 }  // namespace
 
+void add_near_tokens(const Tokenizer& tokenizer, const NearOf& near_of, size_t show, ReadDirection& d) {
+  const auto near = [&](std::span<const double> vector) { return named_tokens(tokenizer, near_of(vector)); };
+  const Spectrum& s = d.form.spectrum;
+  const BothEnds ends = both_ends(s.values, show);
+  const auto shown = [&](const std::vector<uint32_t>& indices) {
+    std::vector<ShownVector> out;
+    for (const uint32_t k : indices)
+      out.push_back({.value = s.values[k], .near = near(s.vectors.view().row(k))});
+    return out;
+  };
+  d.positive = shown(ends.positive);
+  d.negative = shown(ends.negative);
+  if (d.has_linear()) d.linear_near = near(d.form.linear);
+}
+
 bool is_text(const Tokenizer& tokenizer, TokenId token) {
   return token != tokenizer.unknown() && !tokenizer.is_byte(token) && !tokenizer.is_control(token);
 }
@@ -67,7 +65,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
-  const Directions directions = language_directions(run, r.layer, q);
+  const Directions directions = language_directions(token_space(run), r.layer, q);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = result_folder(q.out, run.directory());
   engine.check_stop();
@@ -80,9 +78,13 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   set_directions(r, directions.names, *form_called(forms, r.form).reading);
   engine.check_stop();
   r.controls = controls_of(
-      run, [&](Run& of) { return language_directions(of, r.layer, q); }, form_names(r), a);
+      run, [&](Run& of) { return language_directions(token_space(of), r.layer, q); }, form_names(r), a);
   engine.check_stop();
-  for (ReadDirection& d : r.directions) add_tokens(run, q.show, q.near, d);
+  const Tokenizer& tokenizer = run.language().tokenizer;
+  const auto near_of = [&](std::span<const double> vector) {
+    return reading.near(vector, q.near, [&](TokenId t) { return is_text(tokenizer, t); });
+  };
+  for (ReadDirection& d : r.directions) add_near_tokens(tokenizer, near_of, q.show, d);
   write_read_files(engine, reading, q, folder, r);
   return r;
 }

@@ -8,6 +8,7 @@ namespace glint {
 
 ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& request);
 ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& request);
+ReadResult read_foreign(const Engine& engine, const ReadRequest& request);
 
 // What the result says of the run, its data and its calibration.
 void describe(Run& run, ReadResult& result);
@@ -38,6 +39,11 @@ void set_directions(ReadResult& result, const std::vector<std::string>& names, R
 // Writes spectra and figures as the request wants them, and notes their names in the result.
 void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& request,
                       const std::string& folder, ReadResult& result);
+
+// The eigenvectors that are shown, and the linear part, as the tokens that `near_of` finds for a vector.
+using NearOf = std::function<LanguageReading::NearTokens(std::span<const double> vector)>;
+void add_near_tokens(const Tokenizer& tokenizer, const NearOf& near_of, size_t show,
+                     ReadDirection& direction);
 
 // Not bytes and marks, which are rare or never seen.
 bool is_text(const Tokenizer& tokenizer, TokenId token);

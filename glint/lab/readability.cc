@@ -140,7 +140,7 @@ Directions asked(Run& run, const ReadabilityRequest& q) {
   const size_t layer = asked_layer(run.reading(), q.layer);
   ReadRequest request;
   request.token = q.token;
-  if (!q.token.empty()) return language_directions(run, layer, request);
+  if (!q.token.empty()) return language_directions(token_space(run), layer, request);
   const std::vector<TokenId> tokens = frequent_tokens(run);
   std::vector<std::string> names;
   for (const TokenId t : tokens) names.push_back(run.piece(t));

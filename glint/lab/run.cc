@@ -2,6 +2,7 @@
 
 #include "glint/base/error.h"
 #include "glint/data/arrays.h"
+#include "glint/lab/read_directions.h"
 #include "glint/lab/run_checks.h"
 #include "glint/spectra/scaled.h"
 #include "glint/train/text_task.h"
@@ -220,12 +221,7 @@ std::string Run::class_text(size_t c) const {
   return name == number ? number : number + " " + name;
 }
 
-std::string Run::piece(TokenId token) const {
-  std::string text = language().tokenizer.piece(token);
-  constexpr std::string_view kSpace = "\u2581";
-  if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());
-  return printable(text);
-}
+std::string Run::piece(TokenId token) const { return piece_text(language().tokenizer, token); }
 
 Matrix<float> Run::inputs(size_t layer, size_t tokens) {
   TextRows rows(language().tokenizer.end(), language().model.config.context);

@@ -8,6 +8,7 @@
 #include "glint/data/story_reader.h"
 #include "glint/io/json.h"
 #include "glint/lab/file_words.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/run_checks.h"
 #include "glint/train/checkpoint.h"
 #include "glint/train/options.h"
@@ -127,6 +128,7 @@ RunFile read_run(const std::string& directory) {
 }  // namespace
 
 RunInfo open_run(const std::string& directory) {
+  refuse_foreign(directory, "this");
   RunInfo run;
   run.directory = directory;
   while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();

@@ -9,6 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/json.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/unit_words.h"
 #include "glint/train/run_file.h"
 
@@ -59,6 +60,7 @@ std::string without_slash(std::string path) {
 }
 
 [[noreturn]] void refuse_folder(const std::string& directory) {
+  refuse_foreign(directory, "this");
   throw Error({.code = ErrorCode::bad_file,
                .what = there(directory) ? "not a run directory" : "no such run directory",
                .where = directory,

@@ -268,14 +268,9 @@ void FamilyPass::layer_forward(size_t layer, size_t rows) {
   };
   norm(l.before_attention, x, u);
   attention(layer, rows);
-  if (config_.parallel) {
-    add(l.after_attention);
-    glu(layer, rows);
-  } else {
-    add(l.after_attention);
-    norm(l.before_glu, x, u);
-    glu(layer, rows);
-  }
+  add(l.after_attention);
+  if (!config_.parallel) norm(l.before_glu, x, u);
+  glu(layer, rows);
   add(l.after_glu);
 }
 
@@ -286,6 +281,12 @@ void FamilyPass::embed(std::span<const TokenId> tokens) {
     if (scale != 1)
       for (float& v : x_.view().row(i)) v *= scale;
   }
+}
+
+void FamilyPass::rewind(size_t position) {
+  if (position > position_)
+    bad_argument("position", "only " + std::to_string(position_) + " tokens were fed", "at most as many");
+  position_ = position;
 }
 
 void FamilyPass::check_tokens_fit(std::span<const TokenId> tokens) const {
@@ -352,9 +353,7 @@ void FamilyPass::trace(std::span<const TokenId> tokens, size_t layer, MatrixView
     const MatrixView<float> x = first_rows(x_, rows), to = out.row_range(first, rows);
     const NormWeights& before = config_.parallel ? l.before_attention : l.before_glu;
     const NormWeights plain{.used = before.used, .weight = {}, .bias = {}};
-    if (config_.parallel) {
-      norm(plain, x, to);
-    }
+    if (config_.parallel) norm(plain, x, to);
     norm(l.before_attention, x, first_rows(u_, rows));
     attention(layer, rows);
     if (!config_.parallel) {

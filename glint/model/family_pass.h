@@ -26,6 +26,8 @@ class FamilyPass {
   size_t position() const { return position_; }  // tokens fed so far
   size_t room() const { return room_; }
   void clear() { position_ = 0; }
+  // Back to the first `position` of the tokens that were fed.
+  void rewind(size_t position);
 
   // Feeds tokens and gives the logits [vocab] that follow the last, valid and writable until the next call.
   // Error (usage) for tokens outside the vocabulary, or more than there is room for; Error (numeric) when the

@@ -212,8 +212,13 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
     const double length = norm * embedding_norms_[t];
     cosine[t] = length > 0 ? dot / length : 0;
   }
+  return most_alike(cosine, count, candidate);
+}
+
+LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count,
+                                       const std::function<bool(TokenId)>& candidate) {
   std::vector<TokenId> order;
-  for (size_t t = 0; t < e.rows(); t++)
+  for (size_t t = 0; t < cosine.size(); t++)
     if (const auto token = static_cast<TokenId>(t); !candidate || candidate(token)) order.push_back(token);
   const size_t n = std::min(count, order.size());
   const auto pick = [&](double sign) {
@@ -221,7 +226,7 @@ LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector
                       [&](TokenId a, TokenId b) {
                         return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b);
                       });
-    std::vector<NearToken> out;
+    std::vector<LanguageReading::NearToken> out;
     for (size_t k = 0; k < n; k++) out.push_back({order[k], cosine[order[k]]});
     return out;
   };

@@ -90,4 +90,9 @@ class LanguageReading : public GluModel {
   std::vector<double> embedding_norms_;  // of every token
 };
 
+// Of the cosines of all tokens with a vector: the largest and the smallest, of tokens that `candidate` lets
+// through.
+LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count,
+                                       const std::function<bool(TokenId)>& candidate = {});
+
 }  // namespace glint

@@ -8,7 +8,8 @@ For every family a tiny random model: NAME/ is a folder as `save_pretrained` of 
 the same weights under the names that the gguf package has for them. NAME.safetensors has the tokens, the logits that
 transformers computes in f32 after each of them, and the tokens that it chooses when it goes on by itself. Weights are
 large, so that gates, caps, windows and norms all matter. Two more files hold the weights of a Llama: llama.bin as
-llama2.c stores them (version 0), q8.gguf and q4.gguf in blocks.
+llama2.c stores them (version 0), q8.gguf and q4.gguf in blocks. tiny/ is a model of llama2.c with a tokenizer beside
+it: tiny.safetensors has its logits too.
 """
 import json
 import os
@@ -169,6 +170,15 @@ def write_llama2c(path, config, t):
             f.write(np.ascontiguousarray(p, dtype="<f4").tobytes())
 
 
+def write_tokenizer(path, words):
+    """tokenizer.bin of llama2.c: the marks, the bytes, then words; longer words have higher scores."""
+    pieces = ["<unk>", "\n<s>\n", "\n</s>\n"] + [f"<0x{b:02X}>" for b in range(256)] + words
+    with open(path, "wb") as f:
+        f.write(struct.pack("<i", max(len(p) for p in pieces)))
+        for i, piece in enumerate(pieces):
+            f.write(struct.pack("<fi", float(len(piece)) if i >= 259 else 0.0, len(piece)) + piece.encode())
+
+
 def main():
     shutil.rmtree(OUT, ignore_errors=True)
     OUT.mkdir()
@@ -196,6 +206,16 @@ def main():
         copy = make_model("Llama", {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}, 99)
         copy.load_state_dict(rounded)
         save_file(expected(copy, tokens, 12), OUT / f"{name}.safetensors")
+
+    words = [" ", "a", "t", "c", "h", "e", "s", "o", "n", "d", "r", "g", "m", "th", "at", "the", " t", " the", " c", "cat",
+             " cat", "og", "dog", " d", " dog", "sa", "sat", " s", " sat"]
+    model = make_model("Llama", {"vocab_size": 259 + len(words), "hidden_size": 8, "intermediate_size": 12,
+                                 "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+                                 "rms_norm_eps": 1e-5, "max_position_embeddings": 16}, 7)
+    (OUT / "tiny").mkdir()
+    write_llama2c(OUT / "tiny" / "tiny.bin", model.config, model.state_dict())
+    write_tokenizer(OUT / "tiny" / "tokenizer.bin", words)
+    save_file(expected(model, [1, 276, 279, 287], 6), OUT / "tiny.safetensors")
     total = sum(f.stat().st_size for f in OUT.rglob("*") if f.is_file())
     print(f"{total} bytes in {OUT}")
 

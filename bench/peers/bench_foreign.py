@@ -1,0 +1,251 @@
+#!/usr/bin/env python3
+"""A model of another program, stories15M of llama2.c: glint, llama.cpp (llama-cpp-python) and PyTorch, taking turns.
+
+Generation: greedy from the beginning, one token at a time, in f32 and with Q8_0 weights (glint and llama.cpp read the
+same GGUF files, which this script writes). Prompts: 200 tokens at once. What is not installed is left out and said so.
+
+    scripts/fetch-data stories15m --to data
+    python bench/peers/bench_foreign.py --model data/stories15m/stories15M.bin
+"""
+import argparse
+import json
+import os
+import statistics
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+import numpy as np
+
+
+def read_llama2c(path):
+    with open(path, "rb") as f:
+        dim, hidden, layers, heads, kv, vocab, seq = struct.unpack("<7i", f.read(28))
+        data = np.frombuffer(f.read(), dtype="<f4")
+    at = 0
+
+    def take(*shape):
+        nonlocal at
+        n = int(np.prod(shape))
+        at += n
+        return data[at - n:at].reshape(shape)
+
+    hd = dim // heads
+    w = {"embedding": take(abs(vocab), dim), "attn_norm": take(layers, dim), "q": take(layers, heads * hd, dim),
+         "k": take(layers, kv * hd, dim), "v": take(layers, kv * hd, dim), "o": take(layers, dim, heads * hd),
+         "ffn_norm": take(layers, dim), "gate": take(layers, hidden, dim), "down": take(layers, dim, hidden),
+         "up": take(layers, hidden, dim), "norm": take(dim)}
+    take(seq, hd // 2), take(seq, hd // 2)
+    w["head"] = w["embedding"] if vocab > 0 else take(abs(vocab), dim)
+    return dict(dim=dim, hidden=hidden, layers=layers, heads=heads, kv=kv, vocab=abs(vocab), seq=seq), w
+
+
+def read_tokenizer(path):
+    pieces, scores = [], []
+    with open(path, "rb") as f:
+        data = f.read()
+    at = 4
+    while at < len(data):
+        score, n = struct.unpack_from("<fi", data, at)
+        pieces.append(data[at + 8:at + 8 + n])
+        scores.append(score)
+        at += 8 + n
+    return pieces, scores
+
+
+def write_gguf(path, c, w, pieces, scores, kind):
+    import gguf
+    out = gguf.GGUFWriter(path, "llama")
+    out.add_block_count(c["layers"]), out.add_context_length(c["seq"]), out.add_embedding_length(c["dim"])
+    out.add_feed_forward_length(c["hidden"]), out.add_head_count(c["heads"]), out.add_head_count_kv(c["kv"])
+    out.add_layer_norm_rms_eps(1e-5), out.add_rope_dimension_count(c["dim"] // c["heads"])
+    names = ["<unk>", "<s>", "</s>"] + ["<0x%02X>" % b for b in range(256)]
+    tokens = [n.encode() for n in names] + [p.replace(b" ", "\u2581".encode()) for p in pieces[259:]]
+    out.add_tokenizer_model("llama"), out.add_token_list(tokens), out.add_token_scores(scores)
+    out.add_token_types([2, 3, 3] + [6] * 256 + [1] * (len(tokens) - 259))
+    out.add_bos_token_id(1), out.add_eos_token_id(2)
+
+    def add(name, value):
+        type_ = kind if value.ndim == 2 else gguf.GGMLQuantizationType.F32
+        out.add_tensor(name, gguf.quants.quantize(np.ascontiguousarray(value), type_), raw_dtype=type_)
+
+    add("token_embd.weight", w["embedding"]), add("output_norm.weight", w["norm"])
+    for i in range(c["layers"]):
+        for ours, theirs in (("attn_norm", "attn_norm"), ("q", "attn_q"), ("k", "attn_k"), ("v", "attn_v"),
+                             ("o", "attn_output"), ("ffn_norm", "ffn_norm"), ("gate", "ffn_gate"), ("up", "ffn_up"),
+                             ("down", "ffn_down")):
+            add("blk.%d.%s.weight" % (i, theirs), w[ours][i])
+    out.write_header_to_file(), out.write_kv_data_to_file(), out.write_tensors_to_file()
+    out.close()
+
+
+class Glint:
+    def __init__(self, program, path, tokenizer, threads):
+        self.command = [program, "generate", path, "--tokenizer", tokenizer, "--temperature", "0", "--threads", str(threads),
+                        "--json", "--quiet"]
+
+    def run(self, *more):
+        return json.loads(subprocess.run(self.command + list(more), check=True, capture_output=True).stdout)
+
+    def generate(self, n):
+        r = self.run("--tokens", str(n))
+        return r["tokens"] / (r["seconds"] - r["prompt_seconds"])
+
+    def prompt(self, text):
+        r = self.run("--tokens", "1", "--prompt", text)
+        return (r["prompt_tokens"]) / r["prompt_seconds"]
+
+
+class LlamaCpp:
+    def __init__(self, path, threads):
+        from llama_cpp import Llama
+        self.model = Llama(model_path=path, n_ctx=256, n_threads=threads, n_threads_batch=threads, n_batch=256,
+                           verbose=False, logits_all=False)
+
+    def generate(self, n):
+        m = self.model
+        m.reset()
+        token = 1
+        start = time.perf_counter()
+        for i in range(n):
+            m.eval([token])
+            token = int(np.argmax(m._scores[-1] if hasattr(m, "_scores") and len(m._scores) else m.scores[m.n_tokens - 1]))
+            if token in (1, 2):
+                n = i + 1
+                break
+        return n / (time.perf_counter() - start)
+
+    def prompt(self, text):
+        ids = self.model.tokenize(text.encode())
+        self.model.reset()
+        start = time.perf_counter()
+        self.model.eval(ids)
+        return len(ids) / (time.perf_counter() - start)
+
+
+class Torch:
+    """The same model with torch's own operations and a cache of keys and values."""
+
+    def __init__(self, c, w, threads):
+        import torch
+        torch.set_num_threads(threads)
+        self.c = c
+        self.w = {k: torch.tensor(v.copy()) for k, v in w.items()}
+        hd = c["dim"] // c["heads"]
+        angle = torch.outer(torch.arange(c["seq"]).float(), 10000.0 ** (-torch.arange(0, hd, 2).float() / hd))
+        self.cos, self.sin = angle.cos(), angle.sin()
+
+    def pass_(self, ids, at):
+        import torch
+        import torch.nn.functional as F
+        c, w = self.c, self.w
+        heads, hd, n = c["heads"], c["dim"] // c["heads"], len(ids)
+        norm = lambda x, g: x * torch.rsqrt(x.pow(2).mean(-1, keepdim=True) + 1e-5) * g
+        cos, sin = self.cos[at:at + n, None], self.sin[at:at + n, None]
+
+        def turn(x):
+            a, b = x[..., ::2], x[..., 1::2]
+            return torch.stack((a * cos - b * sin, b * cos + a * sin), -1).flatten(-2)
+
+        x = w["embedding"][torch.tensor(ids)]
+        for i in range(c["layers"]):
+            u = norm(x, w["attn_norm"][i])
+            q = turn(F.linear(u, w["q"][i]).view(n, heads, hd))
+            self.keys[i, :, at:at + n] = turn(F.linear(u, w["k"][i]).view(n, heads, hd)).transpose(0, 1)
+            self.values[i, :, at:at + n] = F.linear(u, w["v"][i]).view(n, heads, hd).transpose(0, 1)
+            y = F.scaled_dot_product_attention(q.transpose(0, 1), self.keys[i, :, :at + n], self.values[i, :, :at + n],
+                                               is_causal=n > 1)
+            x = x + F.linear(y.transpose(0, 1).reshape(n, -1), w["o"][i])
+            u = norm(x, w["ffn_norm"][i])
+            x = x + F.linear(F.silu(F.linear(u, w["gate"][i])) * F.linear(u, w["up"][i]), w["down"][i])
+        return F.linear(norm(x[-1], w["norm"]), w["head"])
+
+    def clear(self):
+        import torch
+        c = self.c
+        self.keys = torch.zeros(c["layers"], c["heads"], c["seq"], c["dim"] // c["heads"])
+        self.values = torch.zeros_like(self.keys)
+
+    def generate(self, n):
+        import torch
+        with torch.inference_mode():
+            self.clear()
+            token = 1
+            start = time.perf_counter()
+            for i in range(n):
+                token = int(self.pass_([token], i).argmax())
+                if token in (1, 2):
+                    n = i + 1
+                    break
+            return n / (time.perf_counter() - start)
+
+    def prompt(self, ids):
+        import torch
+        with torch.inference_mode():
+            self.clear()
+            start = time.perf_counter()
+            self.pass_(ids, 0)
+            return len(ids) / (time.perf_counter() - start)
+
+
+def main():
+    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    p.add_argument("--program", default="build/release/glint")
+    p.add_argument("--model", default="data/stories15m/stories15M.bin")
+    p.add_argument("--threads", default="1,2")
+    p.add_argument("--rounds", type=int, default=7)
+    p.add_argument("--tokens", type=int, default=200)
+    p.add_argument("--json", default="")
+    args = p.parse_args()
+    c, w = read_llama2c(args.model)
+    tokenizer = os.path.join(os.path.dirname(args.model), "tokenizer.bin")
+    pieces, scores = read_tokenizer(tokenizer)
+    story = ("Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. " * 8).strip()
+    rows, skipped = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        files = {}
+        try:
+            import gguf
+            for name, kind in (("f32", gguf.GGMLQuantizationType.F32), ("q8_0", gguf.GGMLQuantizationType.Q8_0)):
+                files[name] = os.path.join(folder, name + ".gguf")
+                write_gguf(files[name], c, w, pieces, scores, kind)
+        except ImportError:
+            skipped.append("gguf is not installed: only f32 from " + args.model)
+        for threads in (int(t) for t in args.threads.split(",")):
+            peers = {("f32", "glint"): Glint(args.program, args.model, tokenizer, threads)}
+            if "q8_0" in files:
+                peers["q8_0", "glint"] = Glint(args.program, files["q8_0"], tokenizer, threads)
+            try:
+                for name, path in files.items():
+                    peers[name, "llama.cpp"] = LlamaCpp(path, threads)
+            except ImportError:
+                skipped.append("llama-cpp-python is not installed")
+            try:
+                peers["f32", "torch"] = Torch(c, w, threads)
+            except ImportError:
+                skipped.append("torch is not installed")
+            times = {key: [] for key in peers}
+            prompts = {key: [] for key in peers}
+            for _ in range(args.rounds):
+                for key, peer in peers.items():
+                    times[key].append(peer.generate(args.tokens))
+                    prompts[key].append(peer.prompt(list(range(3, 203)) if key[1] == "torch" else story))
+            for key, values in times.items():
+                rows.append({"threads": threads, "weights": key[0], "program": key[1],
+                             "tokens_per_second": statistics.median(values),
+                             "prompt_tokens_per_second": statistics.median(prompts[key])})
+    for row in rows:
+        print("%d thread%s  %-5s %-10s %8.0f tokens/s generated, %8.0f tokens/s of a prompt" %
+              (row["threads"], " " if row["threads"] == 1 else "s", row["weights"], row["program"],
+               row["tokens_per_second"], row["prompt_tokens_per_second"]))
+    for note in sorted(set(skipped)):
+        print("skipped: " + note, file=sys.stderr)
+    if args.json:
+        with open(args.json, "w") as f:
+            json.dump({"rows": rows, "skipped": sorted(set(skipped))}, f, indent=1)
+
+
+if __name__ == "__main__":
+    main()

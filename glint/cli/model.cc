@@ -1,0 +1,99 @@
+// glint model: what a model is, and what can be done with it.
+#include <nlohmann/json.hpp>
+
+#include "glint/base/text.h"
+#include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
+#include "glint/cli/verbs.h"
+#include "glint/lab/model_info.h"
+#include "glint/report/table.h"
+
+namespace glint::cli {
+namespace {
+
+std::string size_words(uint64_t bytes) {
+  const double mega = static_cast<double>(bytes) / 1e6;
+  if (mega >= 1000) return fixed_text(mega / 1000, 2) + " GB";
+  return mega >= 1 ? fixed_text(mega, 1) + " MB" : fixed_text(mega * 1000, 1) + " kB";
+}
+
+void print(Context& context, const ModelInfo& r) {
+  std::ostream& out = context.out;
+  constexpr size_t kLabel = 12;
+  const auto line = [&](const std::string& label, const std::string& text) {
+    if (text.empty()) return;
+    std::string begin = label + ":";
+    for (const std::string& part : wrap(text, result_columns() - kLabel)) {
+      out << pad(begin, kLabel, Align::left) << part << "\n";
+      begin.clear();
+    }
+  };
+  line("model", r.path);
+  line("family", r.family + (r.format == "run" ? "" : ", " + r.format));
+  line("size", std::to_string(r.layers) + (r.layers == 1 ? " layer" : " layers") + ", width " +
+                   std::to_string(r.d_model) + ", " + std::to_string(r.d_hidden) + " hidden units");
+  line("gate", r.gate);
+  if (r.vocab)
+    line("vocabulary", std::to_string(r.vocab) + " tokens" + (r.tied ? ", head tied to the embedding" : ""));
+  line("attention", r.attention);
+  line("norms", r.norms);
+  line("rotary", r.rotary);
+  if (r.context)
+    line("context",
+         std::to_string(r.context) + " tokens" +
+             (r.window < r.context ? "; glint runs " + std::to_string(r.window) + " at once" : ""));
+  line("precision", r.precision);
+  line("file", size_words(r.file_bytes));
+  if (r.cache_bytes)
+    line("memory", size_words(r.cache_bytes) + " for keys and values of " + std::to_string(r.window) +
+                       " tokens; weights stay in the file");
+  line("tokenizer", r.tokenizer.empty() && r.vocab ? "none: --tokenizer FILE" : r.tokenizer);
+  Table table({{.header = "part"},
+               {.header = "parameters", .align = Align::right},
+               {.header = "bytes", .align = Align::right}});
+  for (const FamilyModel::Part& p : r.parts)
+    table.add({p.name, std::to_string(p.parameters), size_words(p.bytes)});
+  table.add({"all", std::to_string(r.parameters), ""});
+  out << "\n" << table.terminal(result_columns()) << "\n";
+  std::string can, cannot;
+  for (const ModelInfo::Verb& v : r.verbs) {
+    std::string& list = v.can ? can : cannot;
+    list += (list.empty() ? "" : ", ") + v.verb;
+  }
+  line("glint can", can);
+  line("not yet", cannot);
+}
+
+}  // namespace
+
+void add_model(Program& program) {
+  Verb& verb = program.add(
+      {.name = "model",
+       .group = Group::prepare,
+       .summary = "what a model is, and what glint can do with it",
+       .details =
+           "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
+           "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
+           "OLMo, "
+           "OLMo 2, StableLM. Such a path is taken by glint eval, generate and spectrum wherever they take a "
+           "run. Only the header is read; weights stay in the file, as they are stored.",
+       .examples = {{"glint model stories15m/stories15M.bin", "a model of llama2.c"},
+                    {"glint model Llama-3.2-1B", "a folder of Hugging Face"},
+                    {"glint model runs/first --json", "a run, for a program"}}});
+  const auto o = std::make_shared<ModelInfoRequest>();
+  verb.positional("MODEL", o->path, "A run directory, or a model of another program",
+                  {.kind = Value::Kind::file})
+      ->required();
+  verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own");
+  verb.share_json();
+  verb.share_quiet();
+  verb.run([o](Context& context) {
+    const ModelInfo r = model_info(engine_of(context), *o);
+    if (context.shared.json) return context.print_json(to_json(r));
+    if (r.format != "run" && !r.tokenizer.empty())
+      context.next = {"glint eval " + r.path + " --text FILE", "glint generate " + r.path + " --prompt TEXT"};
+    print(context, r);
+  });
+}
+
+}  // namespace glint::cli

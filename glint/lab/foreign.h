@@ -1,0 +1,37 @@
+// Language models of other programs: files and folders that other programs wrote, with their tokenizers. They
+// are taken wherever a run is, by their path.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/data/tokenizer.h"
+#include "glint/lab/engine.h"
+#include "glint/model/family_pass.h"
+
+namespace glint {
+
+// Whether the path is a model of another program: a file of weights, or a folder whose config.json names a
+// family. False for what glint wrote, and for what is no model at all.
+bool is_foreign(const std::string& path);
+
+// Error (bad_file) when it is one: `what` cannot take such a model yet.
+void refuse_foreign(const std::string& path, const std::string& what);
+
+struct ForeignModel {
+  std::string path;
+  FamilyModel model;
+  Tokenizer tokenizer;                // empty: there is none
+  std::vector<TokenId> ends() const;  // tokens that end a text: EOS and BOS
+  // What the model reads for a text: the tokenizer's own beginning, then the text; no end.
+  std::vector<TokenId> tokens(const std::string& text) const;
+  // The tokens that it is run on at once: its context, at most kLongest, which bounds the memory.
+  static constexpr size_t kLongest = 4096;
+  size_t window() const { return std::min(model.config().context, kLongest); }
+};
+
+// `tokenizer`: a file instead of the one inside the model or beside it. Error (bad_file) when it has other
+// tokens than the model, or when there is none and `needed`.
+ForeignModel open_foreign(const std::string& path, const std::string& tokenizer = {}, bool needed = true);
+
+}  // namespace glint

@@ -1,0 +1,172 @@
+#include "glint/spectra/family_reading.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "glint/base/argument.h"
+#include "glint/base/sha256.h"
+#include "glint/nn/embedding.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kKept = 2;  // layers
+
+Matrix<float> all_rows(const StoredMatrix& w) {
+  Matrix<float> out(w.rows, w.cols);
+  widen_rows(w, 0, out);
+  return out;
+}
+
+// Columns times the weights of the norm; gives what the bias of the norm adds to every row, or nothing.
+std::vector<float> fold_norm(const NormWeights& norm, std::span<const float> own_bias, Matrix<float>& w) {
+  std::vector<float> bias(own_bias.begin(), own_bias.end());
+  if (!norm.bias.empty()) {
+    bias.resize(w.rows());
+    for (size_t r = 0; r < w.rows(); r++) {
+      double sum = 0;
+      for (size_t j = 0; j < w.cols(); j++) sum += static_cast<double>(w(r, j)) * norm.bias[j];
+      bias[r] += static_cast<float>(sum);
+    }
+  }
+  if (!norm.weight.empty())
+    for (size_t r = 0; r < w.rows(); r++)
+      for (size_t j = 0; j < w.cols(); j++) w(r, j) *= norm.weight[j];
+  return bias;
+}
+
+}  // namespace
+
+FamilyReading::FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg)
+    : model_(model), compute_(compute), linalg_(linalg) {}
+
+const FamilyReading::Folded& FamilyReading::folded(size_t i) const {
+  if (i >= layers())
+    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
+  if (const auto it = folded_.find(i); it != folded_.end()) {
+    it->second.used = ++clock_;
+    return it->second;
+  }
+  if (folded_.size() == kKept)
+    folded_.erase(std::ranges::min_element(folded_, {}, [](const auto& e) { return e.second.used; }));
+  const FamilyLayer& l = model_.layers()[i];
+  const NormWeights& before = model_.config().parallel ? l.before_attention : l.before_glu;
+  Folded f{.left = all_rows(l.gate),
+           .right = all_rows(l.up),
+           .projection = all_rows(l.down),
+           .bias_left = {},
+           .bias_right = {},
+           .used = ++clock_};
+  f.bias_left = fold_norm(before, l.gate.bias, f.left);
+  f.bias_right = fold_norm(before, l.up.bias, f.right);
+  for (size_t r = 0; r < f.projection.rows() && !l.after_glu.weight.empty(); r++)
+    for (float& v : f.projection.view().row(r)) v *= l.after_glu.weight[r];
+  return folded_.emplace(i, std::move(f)).first->second;
+}
+
+GluLayerView FamilyReading::layer(size_t i) const {
+  const Folded& f = folded(i);
+  const FamilyLayer& l = model_.layers()[i];
+  return {.left = f.left,
+          .right = f.right,
+          .bias_left = f.bias_left,
+          .bias_right = f.bias_right,
+          .gate = model_.config().gate,
+          .normed = model_.config().parallel ? l.before_attention.used : l.before_glu.used};
+}
+
+ConstMatrixView<float> FamilyReading::projection(size_t i) const { return folded(i).projection; }
+
+InputMap FamilyReading::input_map() const {
+  if (embedding_.size() == 0) embedding_ = all_rows(model_.embedding());
+  return {.matrix = embedding_, .row_is_input = true, .bias = {}};
+}
+
+std::string FamilyReading::weights_hash() const {
+  constexpr size_t kEnd = 4096;
+  Sha256 hash;
+  for (const StoredTensor& t : model_.file().tensors()) {
+    std::string head = t.name + " " + name(t.type);
+    for (const size_t n : t.shape) head += " " + std::to_string(n);
+    hash.update(as_bytes(head));
+    hash.update(t.bytes.first(std::min(kEnd, t.bytes.size())));
+    hash.update(t.bytes.last(std::min(kEnd, t.bytes.size())));
+  }
+  return hex(hash.finish());
+}
+
+Activations FamilyReading::activations(size_t i, const ModelInputs& samples) const {
+  const auto* rows = std::get_if<std::span<const TokenRow>>(&samples);
+  if (!rows) bad_argument("samples", "a language model reads tokens, not images", "rows of tokens");
+  std::vector<std::vector<TokenId>> texts;
+  size_t all = 0;
+  for (const TokenRow& row : *rows)
+    texts.emplace_back(row.input.begin(), row.input.end()), all += row.input.size();
+  return {.inputs = inputs(texts, i, all), .logits = {}, .residual_logits = {}};
+}
+
+Matrix<double> FamilyReading::token_directions(std::span<const TokenId> tokens) const {
+  check_tokens(tokens, model_.vocab());
+  const size_t d = model_.config().d_model;
+  const NormWeights& norm = model_.final_norm();
+  Matrix<double> out(tokens.size(), d);
+  Matrix<float> row(1, d);
+  for (size_t i = 0; i < tokens.size(); i++) {
+    widen_rows(model_.head(), tokens[i], row);
+    double mean = 0;
+    for (size_t j = 0; j < d; j++) {
+      out(i, j) = static_cast<double>(row(0, j)) * (norm.weight.empty() ? 1.0 : norm.weight[j]);
+      mean += out(i, j) / static_cast<double>(d);
+    }
+    // A layer norm takes the mean of the stream away: along (1, 1, ...) nothing reaches the logits.
+    if (model_.config().family->norm != FamilyNorm::rms)
+      for (size_t j = 0; j < d; j++) out(i, j) -= mean;
+  }
+  return out;
+}
+
+LanguageReading::NearTokens FamilyReading::near(std::span<const double> vector, size_t count,
+                                                const std::function<bool(TokenId)>& candidate) const {
+  const size_t d = model_.config().d_model;
+  double norm = 0;
+  for (const double v : vector.first(d)) norm += v * v;
+  norm = std::sqrt(norm);
+  std::vector<double> cosine(model_.vocab());
+  constexpr size_t kRows = 512;
+  pool().for_tiles((cosine.size() + kRows - 1) / kRows, [&](size_t tile, size_t) {
+    Matrix<float> row(1, d);
+    for (size_t t = tile * kRows; t < std::min(cosine.size(), (tile + 1) * kRows); t++) {
+      widen_rows(model_.embedding(), t, row);
+      double dot = 0, own = 0;
+      for (size_t j = 0; j < d; j++) {
+        const double e = row(0, j);
+        dot += e * vector[j], own += e * e;
+      }
+      const double length = norm * std::sqrt(own);
+      cosine[t] = length > 0 ? dot / length : 0;
+    }
+  });
+  return most_alike(cosine, count, candidate);
+}
+
+Matrix<float> FamilyReading::inputs(std::span<const std::vector<TokenId>> texts, size_t i,
+                                    size_t most) const {
+  size_t tokens = 0, longest = 1;
+  std::vector<size_t> used;  // tokens of each text
+  for (const std::vector<TokenId>& text : texts) {
+    if (tokens == most) break;
+    used.push_back(std::min(text.size(), most - tokens));
+    tokens += used.back(), longest = std::max(longest, used.back());
+  }
+  FamilyPass pass(model_, compute_, longest);
+  Matrix<float> x(tokens, model_.config().d_model);
+  size_t first = 0;
+  for (size_t t = 0; t < used.size(); t++) {
+    pass.clear();
+    pass.trace(std::span(texts[t]).first(used[t]), i, x.view().row_range(first, used[t]));
+    first += used[t];
+  }
+  return x;
+}
+
+}  // namespace glint

@@ -1,0 +1,62 @@
+// A language model of another program opened for reading: the GLU of any of its layers, with the norm before
+// it folded into the weights, so that a layer reads vectors of length sqrt(d) as in glint's own models:
+//
+//   L = L_file diag(w), R = R_file diag(w)      P = diag(w_after) P_file      u_t = w_final * H_t
+//
+// w are the weights of the norms. Where a norm follows the GLU (Gemma 2, OLMo 2) a direction is right up to
+// the positive factor by which that norm divides. One or two layers at a time are floats in memory, never the
+// whole model.
+#pragma once
+
+#include <map>
+#include <memory>
+
+#include "glint/model/family_pass.h"
+#include "glint/spectra/language_reading.h"
+
+namespace glint {
+
+class FamilyReading : public GluModel {
+ public:
+  // Keeps references.
+  FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg);
+
+  const FamilyModel& model() const { return model_; }
+  const LinearAlgebra& linalg() const override { return linalg_; }
+  ThreadPool& pool() const override { return compute_.pool; }
+  size_t layers() const override { return model_.config().layers; }
+  // Valid until two other layers were asked for. One thread at a time.
+  GluLayerView layer(size_t i) const override;
+  ConstMatrixView<float> projection(size_t i) const override;
+  // The whole embedding as floats, made when it is first asked for.
+  InputMap input_map() const override;
+  // Of the names, types and shapes of all tensors and of the ends of their bytes: the files are too large to
+  // be read for it.
+  std::string weights_hash() const override;
+  Activations activations(size_t layer, const ModelInputs& samples) const override;
+
+  // The direction of a token in the residual stream.
+  Matrix<double> token_directions(std::span<const TokenId> tokens) const;
+  // Tokens whose embeddings point along a vector, as LanguageReading::near.
+  LanguageReading::NearTokens near(std::span<const double> vector, size_t count,
+                                   const std::function<bool(TokenId)>& candidate = {}) const;
+  // What the GLU of a layer reads at the tokens of some texts, at most `most` of them: [n, d].
+  Matrix<float> inputs(std::span<const std::vector<TokenId>> texts, size_t layer, size_t most) const;
+
+ private:
+  struct Folded {
+    Matrix<float> left, right, projection;
+    std::vector<float> bias_left, bias_right;
+    uint64_t used = 0;
+  };
+  const Folded& folded(size_t i) const;
+
+  const FamilyModel& model_;
+  const Compute& compute_;
+  const LinearAlgebra& linalg_;
+  mutable std::map<size_t, Folded> folded_;
+  mutable uint64_t clock_ = 0;
+  mutable Matrix<float> embedding_;
+};
+
+}  // namespace glint

@@ -1,0 +1,79 @@
+# glint model, and models of other programs in eval, generate and spectrum; what is refused, by name.
+glint=$1
+source "$2/tests/cli/check.sh"
+families=$2/tests/golden/families
+tiny=$families/tiny/tiny.bin
+
+run model "$tiny"
+expect_code 0
+for word in "Llama, llama2.c" "2 layers, width 8, 12 hidden units" "288 tokens" "F32" "eval, generate, spectrum"; do
+  expect_out "$word"
+done
+(cd "$families" && COLUMNS=80 "$glint" model gemma3.gguf --quiet) >"$work/narrow" || fail "glint model gemma3.gguf"
+awk 'length($0) > 80' "$work/narrow" | grep -q . && fail "wider than 80 columns: $(cat "$work/narrow")"
+for name in llama mistral qwen2 qwen3 gemma gemma2 gemma3 phi3 olmo olmo2 stablelm; do
+  run model "$families/$name" --json
+  expect_code 0
+  expect_json "j['schema'] == 'glint-model/1' and j['parameters'] == sum(p['parameters'] for p in j['parts'])"
+done
+run model "$families/q4.gguf"
+expect_out "Q4_0 with F32"
+run model "$families/qwen3" --tokenizer "$families/tiny/tokenizer.bin"
+expect_code 3
+expect_err "the tokenizer has 288 tokens, the model 40"
+
+printf 'the cat sat<|endoftext|>a dog sat' >"$work/text.txt"
+run eval "$tiny" --text "$work/text.txt" --json
+expect_code 0
+expect_json "j['stories'] == 2 and j['loss'] > 0 and abs(math.exp(j['loss']) / j['perplexity'] - 1) < 1e-9"
+expect_json "sum(p['tokens'] for p in j['positions']) == j['tokens']"
+cp "$work/out" "$work/one"
+run eval "$tiny" --text "$work/text.txt" --json --threads 2
+cmp -s "$work/out" "$work/one" || fail "the loss depends on the number of threads"
+refused "text FILE" eval "$tiny"
+refused "is for runs of glint" eval "$tiny" --text "$work/text.txt" --split train
+
+run generate "$tiny" --prompt "the cat" --temperature 0 --tokens 5 --quiet
+expect_code 0
+grep -q '^the cat' "$work/out" || fail "the prompt is not at the start: $(cat "$work/out")"
+
+cd "$work" || exit 1
+run spectrum "$tiny" --layer 1 --token cat
+expect_code 0
+expect_out "from the weights alone"
+[ -f "$work/tiny-reading/spectra-_cat-weights-layer-1.safetensors" ] || fail "no spectra: $(ls tiny-reading)"
+for i in $(seq 40); do printf 'the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>'; done >"$work/more.txt"
+run spectrum "$tiny" --layer 1 --token cat --data "$work/more.txt" --json --no-figures
+expect_code 0
+expect_json "set(j['fidelity']) == {'weights', 'calibrated'} and j['form'] == 'calibrated'"
+
+# What cannot be done with such a model says so.
+for verb in page readability export ablate; do
+  run $verb "$tiny"
+  [ "$code" -ne 0 ] || fail "$verb took a model of another program"
+  expect_err "another program"
+done
+
+# What is not supported is named: the family, the key and the value.
+cp -r "$families/llama" "$work/odd"
+python3 - "$work/odd/config.json" <<'P' || exit 1
+import json, sys
+path = sys.argv[1]
+config = json.load(open(path))
+config["rope_parameters"] = {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 2.0}
+json.dump(config, open(path, "w"))
+P
+run model "$work/odd"
+expect_code 3
+expect_err 'Llama with `rope_type` "yarn" is not supported'
+cp "$families/llama/config.json" "$work/odd/config.json"
+sed -i 's/"mlp_bias"/"mlp_twist": 3, "mlp_bias"/' "$work/odd/config.json"
+run model "$work/odd"
+expect_code 3
+expect_err 'Llama with `mlp_twist` 3 is not supported'
+cp "$families/llama/config.json" "$work/odd/config.json"
+sed -i 's/"model_type": "llama"/"model_type": "mixtral"/' "$work/odd/config.json"
+run model "$work/odd"
+expect_code 3
+expect_err "'mixtral' is not supported"
+finish

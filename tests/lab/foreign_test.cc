@@ -1,0 +1,241 @@
+// Models of other programs: opened by their path, evaluated, continued and read. tiny/ is made by
+// tests/golden/make_llama_family.py; the real models are used where they are at hand.
+#include "glint/lab/foreign.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+
+#include "glint/base/error.h"
+#include "glint/lab/evaluate.h"
+#include "glint/lab/generate.h"
+#include "glint/lab/model_info.h"
+#include "glint/lab/read.h"
+#include "glint/lab/run.h"
+#include "glint/nn/softmax.h"
+#include "glint/spectra/family_reading.h"
+#include "saved_model.h"
+
+namespace glint {
+namespace {
+
+const std::string kFamiliesDir = GLINT_GOLDEN_DIR "/families/", kTiny = kFamiliesDir + "tiny/tiny.bin";
+
+std::string written(const TempFolder& folder, const std::string& name, const std::string& text) {
+  std::ofstream(folder.path(name)) << text;
+  return folder.path(name);
+}
+
+TEST(Foreign, IsToldFromRuns) {
+  EXPECT_TRUE(is_foreign(kTiny));
+  EXPECT_TRUE(is_foreign(kFamiliesDir + "qwen3"));
+  EXPECT_TRUE(is_foreign(kFamiliesDir + "qwen3.gguf"));
+  EXPECT_FALSE(is_foreign(kFamiliesDir));
+  EXPECT_FALSE(is_foreign(kFamiliesDir + "tiny/tokenizer.bin"));
+  EXPECT_FALSE(is_foreign(kFamiliesDir + "nothing"));
+  const fixtures::SavedModel saved;
+  EXPECT_FALSE(is_foreign(saved.folder.path()));
+}
+
+TEST(Foreign, SaysWhatItIs) {
+  const Engine engine({.threads = 1});
+  const ModelInfo info = model_info(engine, {.path = kTiny});
+  EXPECT_EQ(info.family, "Llama");
+  EXPECT_EQ(info.format, "llama2.c");
+  EXPECT_EQ(info.layers, 2u);
+  EXPECT_EQ(info.vocab, 288u);
+  EXPECT_FALSE(info.tied);
+  uint64_t sum = 0;
+  for (const FamilyModel::Part& p : info.parts) sum += p.parameters;
+  EXPECT_EQ(sum, info.parameters);
+  // Embedding, head, norms, attention with one head of keys for two, GLU.
+  EXPECT_EQ(info.parameters, 2u * 288 * 8 + 5 * 8 + 2 * (2 * 64 + 2 * 32 + 3 * 96));
+  EXPECT_NE(info.tokenizer, "");
+  EXPECT_EQ(model_info(engine, {.path = kFamiliesDir + "gemma3.gguf"}).tokenizer, "");
+}
+
+// The mean over all tokens but the first, in double from the logits themselves.
+double loss_by_hand(const ForeignModel& model, const Engine& engine, const std::vector<TokenId>& ids) {
+  FamilyPass pass(model.model, engine.compute(), ids.size());
+  double sum = 0;
+  pass.feed_all(ids, [&](size_t first, MatrixView<float> logits) {
+    for (size_t i = 0; i < logits.rows() && first + i + 1 < ids.size(); i++)
+      sum += log_sum_exp<float>(logits.row(i)) - static_cast<double>(logits(i, ids[first + i + 1]));
+  });
+  return sum / static_cast<double>(ids.size() - 1);
+}
+
+TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
+  const Engine engine({.threads = 2});
+  const ForeignModel model = open_foreign(kTiny);
+  const std::vector<TokenId> ids = model.tokens("the cat sat");
+  ASSERT_GE(ids.size(), 4u);
+  EXPECT_EQ(ids.front(), 1u);  // the beginning, and no end
+  EXPECT_NE(ids.back(), 2u);
+  const TempFolder folder;
+  const TextEvaluation r =
+      evaluate_text(engine, {.run = kTiny, .data = {}, .text = written(folder, "a.txt", "the cat sat\n")});
+  EXPECT_EQ(r.tokens, ids.size() - 1);
+  EXPECT_EQ(r.stories, 1u);
+  EXPECT_NEAR(r.loss(), loss_by_hand(model, engine, ids), 1e-6);
+  uint64_t counted = 0;
+  for (const LossStretch& s : r.positions) counted += s.tokens;
+  EXPECT_EQ(counted, r.tokens);
+}
+
+// A context of 16: every token of a longer text counts once.
+TEST(Foreign, LongTextsGoThroughInWindows) {
+  const Engine engine({.threads = 1});
+  const ForeignModel model = open_foreign(kTiny);
+  std::string text;
+  for (int i = 0; i < 40; i++) text += i % 2 ? "the dog " : "a cat sat ";
+  const TempFolder folder;
+  const TextEvaluation r =
+      evaluate_text(engine, {.run = kTiny, .data = {}, .text = written(folder, "a.txt", text)});
+  EXPECT_EQ(r.tokens, model.tokens(text.substr(0, text.size() - 1)).size() - 1);
+  EXPECT_GT(r.pieces, 2u);
+  EXPECT_EQ(r.context, 16u);
+}
+
+TEST(Foreign, GreedyTextIsTheSameAtAnyNumberOfThreads) {
+  const ForeignModel model = open_foreign(kTiny);
+  GenerateRequest request{.prompt = "the cat", .sampling = {.temperature = 0}, .tokens = 8};
+  const Engine one({.threads = 1}), two({.threads = 2});
+  const GenerateResult a = generate_stories(one, model, request), b = generate_stories(two, model, request);
+  ASSERT_EQ(a.stories.size(), 1u);
+  EXPECT_EQ(a.stories[0].text, b.stories[0].text);
+  EXPECT_TRUE(a.stories[0].text.starts_with("the cat")) << a.stories[0].text;
+  EXPECT_LE(a.tokens, 8u);
+  // The first of several stories is the one that a count of 1 gives.
+  request.sampling.temperature = 1;
+  const GenerateResult single = generate_stories(one, model, request);
+  request.count = 3;
+  const GenerateResult several = generate_stories(one, model, request);
+  ASSERT_EQ(several.stories.size(), 3u);
+  EXPECT_EQ(several.stories[0].text, single.stories[0].text);
+}
+
+TEST(Foreign, WrongTokenizersAreRefused) {
+  const Engine engine({.threads = 1});
+  EXPECT_THROW(open_foreign(kFamiliesDir + "llama.bin", kFamiliesDir + "tiny/tokenizer.bin"), Error);
+  EXPECT_THROW(open_foreign(kFamiliesDir + "qwen3"), Error);  // none at all
+  EXPECT_NO_THROW(open_foreign(kFamiliesDir + "qwen3", "", false));
+}
+
+TEST(Foreign, OtherUsesAreRefusedByName) {
+  try {
+    open_run(kTiny);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("another program"), std::string::npos) << e.what();
+  }
+}
+
+// The folded layer is the layer: its outputs on what it reads are what the pass adds, for every kind of norm.
+TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
+  const Engine engine({.threads = 1});
+  for (const char* name : {"llama", "gemma", "stablelm", "olmo", "phi3"}) {
+    SCOPED_TRACE(name);
+    const FamilyModel model(open_weights(kFamiliesDir + name));
+    const FamilyReading reading(model, engine.compute(), engine.linalg());
+    const std::vector<std::vector<TokenId>> texts = {{1, 7, 23, 38, 5}};
+    const Matrix<float> x = reading.inputs(texts, 1, 100);
+    ASSERT_EQ(x.rows(), 5u);
+    const GluLayerView layer = reading.layer(1);
+    const ConstMatrixView<float> p = reading.projection(1);
+    // The logits by hand: the stream before the last GLU is not at hand, so the change of a direction is
+    // checked through the gate: l and r of the folded layer against those of the stored weights.
+    const FamilyLayer& stored = model.layers()[1];
+    Matrix<float> gate(stored.gate.rows, stored.gate.cols);
+    widen_rows(stored.gate, 0, gate);
+    for (size_t i = 0; i < x.rows(); i++) {
+      for (size_t h = 0; h < layer.hidden(); h++) {
+        double folded = layer.bias_left.empty() ? 0 : layer.bias_left[h], plain = 0;
+        for (size_t j = 0; j < x.cols(); j++) {
+          folded += static_cast<double>(layer.left(h, j)) * x(i, j);
+          double u = x(i, j);
+          if (!stored.before_glu.weight.empty()) u *= stored.before_glu.weight[j];
+          if (!stored.before_glu.bias.empty()) u += stored.before_glu.bias[j];
+          plain += static_cast<double>(gate(h, j)) * u;
+        }
+        EXPECT_NEAR(folded, plain, 1e-5 * (1 + std::fabs(plain)));
+      }
+    }
+    EXPECT_EQ(p.rows(), model.config().d_model);
+    // Of length sqrt(d), but for eps.
+    double square = 0;
+    for (const float v : x.view().row(2)) square += static_cast<double>(v) * v;
+    EXPECT_NEAR(square, static_cast<double>(model.config().d_model), 1e-2);
+  }
+}
+
+TEST(FamilyReading, SpectraComeWithAndWithoutAText) {
+  const Engine engine({.threads = 1});
+  const TempFolder folder;
+  ReadRequest request{.run = kTiny, .data = {}, .data_dir = {}};
+  request.token = "cat", request.layer = 1, request.out = folder.path("reading"), request.figures = false;
+  const ReadResult bare = read(engine, request);
+  ASSERT_EQ(bare.directions.size(), 1u);
+  EXPECT_EQ(bare.form, "weights");
+  EXPECT_EQ(bare.inputs, 0u);
+  EXPECT_TRUE(std::isnan(bare.directions[0].r2));
+  EXPECT_EQ(bare.directions[0].name, "·cat");
+  EXPECT_EQ(bare.directions[0].form.spectrum.values.size(), 8u);
+  EXPECT_FALSE(bare.directions[0].positive.empty());
+
+  std::string text;
+  for (int i = 0; i < 60; i++) text += "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>";
+  request.data = written(folder, "stories.txt", text);
+  const ReadResult measured = read(engine, request);
+  EXPECT_EQ(measured.form, "calibrated");
+  EXPECT_GT(measured.inputs, 100u);
+  EXPECT_EQ(measured.forms.size(), 2u);
+  EXPECT_LE(measured.directions[0].r2, 1.0);
+  EXPECT_TRUE(measured.controls.untrained.empty());
+}
+
+// Real models, where they are: GLINT_MODELS names a folder with stories260K.bin, .gguf and tok512.bin, or
+// with stories15m/ as scripts/fetch-data writes it.
+std::string real_model(const std::string& name) {
+  const char* folder = std::getenv("GLINT_MODELS");
+  const std::string path = folder ? std::string(folder) + "/" + name : "";
+  return !path.empty() && std::filesystem::exists(path) ? path : "";
+}
+
+TEST(RealModel, Stories260KIsTheSameInBothFormats) {
+  const std::string bin = real_model("stories260K.bin"), gguf = real_model("stories260K.gguf");
+  if (bin.empty() || gguf.empty()) GTEST_SKIP() << "no stories260K in GLINT_MODELS";
+  const ForeignModel a = open_foreign(bin, real_model("tok512.bin")), b = open_foreign(gguf);
+  const Engine engine({.threads = 2});
+  const std::string text = "Once upon a time, there was a little girl named Lily. She loved to play.";
+  EXPECT_EQ(a.tokens(text), b.tokens(text));
+  const double first = loss_by_hand(a, engine, a.tokens(text));
+  EXPECT_EQ(first, loss_by_hand(b, engine, b.tokens(text)));  // bit-equal weights
+  const GenerateResult story = generate_stories(
+      engine, a, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
+  EXPECT_TRUE(
+      story.stories[0].text.starts_with("Once upon a time, there was a little girl named Lily. She loved to "
+                                        "play outside in the park. One day, she "
+                                        "saw a big, red ball. She wanted to play with it,"))
+      << story.stories[0].text;
+}
+
+TEST(RealModel, Stories15MTellsItsStory) {
+  const std::string path = real_model("stories15m/stories15M.bin");
+  if (path.empty()) GTEST_SKIP() << "no stories15m in GLINT_MODELS: scripts/fetch-data stories15m";
+  const ForeignModel model = open_foreign(path);
+  const Engine engine({.threads = 2});
+  const GenerateResult story = generate_stories(
+      engine, model, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
+  EXPECT_TRUE(story.stories[0].text.starts_with(
+      "Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. One "
+      "day, "
+      "she saw a big, red ball in the sky. It was the sun! She thought it was so pretty."))
+      << story.stories[0].text;
+}
+
+}  // namespace
+}  // namespace glint

@@ -1,0 +1,125 @@
+// Configurations of models of other programs: what is followed, what is passed over, and what is refused by
+// name.
+#include <filesystem>
+#include <functional>
+
+#include "glint/base/file.h"
+#include "glint/io/json.h"
+#include "glint/io/safetensors.h"
+#include "glint/model/family_model.h"
+#include "tests/model/model_testing.h"
+
+namespace glint::model_testing {
+namespace {
+
+const std::string kConfigs = GLINT_GOLDEN_DIR "/families/";
+
+// The Error of a model whose config.json was changed; "" when it opens.
+std::string error_with(const std::string& family, const std::function<void(Json&)>& change) {
+  const Folder folder;
+  std::filesystem::copy(kConfigs + family + "/model.safetensors", folder / "model.safetensors");
+  Json json = read_json(kConfigs + family + "/config.json");
+  change(json);
+  write_atomic(real_files(), folder / "config.json", json.dump());
+  try {
+    const FamilyModel model(open_weights(folder.path()));
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+void expect_refused(const std::string& family, const std::function<void(Json&)>& change,
+                    const std::string& words) {
+  const std::string error = error_with(family, change);
+  EXPECT_NE(error.find(words), std::string::npos) << family << ": " << (error.empty() ? "no error" : error);
+}
+
+TEST(FamilyConfig, PassesOverWhatIsKnownToBeHarmless) {
+  EXPECT_EQ(error_with("llama", [](Json& j) { j["use_cache"] = false, j["_name_or_path"] = "x"; }), "");
+  EXPECT_EQ(error_with("llama", [](Json& j) { j["something_new"] = nullptr; }), "");
+}
+
+TEST(FamilyConfig, RefusesByFamilyKeyAndValue) {
+  expect_refused(
+      "llama", [](Json& j) { j["something_new"] = 3; }, "Llama with `something_new` 3");
+  expect_refused(
+      "llama", [](Json& j) { j["hidden_act"] = "xielu"; }, "`hidden_act` \"xielu\"");
+  expect_refused(
+      "qwen2",
+      [](Json& j) {
+        j["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4}};
+      },
+      "Qwen2 with `rope_type` \"yarn\"");
+  expect_refused(
+      "llama",
+      [](Json& j) {
+        j["quantization_config"] = {{"bits", 4}};
+      },
+      "`quantization_config`");
+  expect_refused(
+      "llama", [](Json& j) { j["num_local_experts"] = 8; }, "`num_local_experts` 8");
+  expect_refused(
+      "olmo", [](Json& j) { j["clip_qkv"] = 8.0; }, "OLMo with `clip_qkv` 8.0");
+  expect_refused(
+      "stablelm", [](Json& j) { j["qk_layernorm"] = true; }, "`qk_layernorm` true");
+  expect_refused(
+      "llama", [](Json& j) { j["model_type"] = "mamba"; }, "'mamba' is not supported");
+  expect_refused(
+      "llama", [](Json& j) { j.erase("model_type"); }, "does not say what family");
+  expect_refused(
+      "llama", [](Json& j) { j["sliding_window"] = 8; }, "`sliding_window` 8");
+  expect_refused(
+      "gemma", [](Json& j) { j["attn_logit_softcapping_x"] = 1; }, "`attn_logit_softcapping_x`");
+}
+
+TEST(FamilyConfig, RefusesNumbersThatDoNotFit) {
+  expect_refused(
+      "llama", [](Json& j) { j["num_key_value_heads"] = 3; }, "4 heads and 3 of keys and values");
+  expect_refused(
+      "llama", [](Json& j) { j["hidden_size"] = 32; }, "a tensor has the shape");
+  expect_refused(
+      "llama", [](Json& j) { j["num_hidden_layers"] = 3; }, "model.layers.2");
+  expect_refused(
+      "llama", [](Json& j) { j["num_hidden_layers"] = -1; }, "`num_hidden_layers` -1");
+  expect_refused(
+      "llama", [](Json& j) { j["num_hidden_layers"] = 1e9; }, "`num_hidden_layers`");
+  expect_refused(
+      "llama", [](Json& j) { j["head_dim"] = 0; }, "`head_dim` 0");
+  expect_refused(
+      "llama", [](Json& j) { j["vocab_size"] = 41; }, "the embedding has 40 tokens");
+  expect_refused(
+      "llama", [](Json& j) { j["rms_norm_eps"] = "small"; }, "`rms_norm_eps` \"small\"");
+  // The weights may have more rows than the vocabulary: padding.
+  EXPECT_EQ(error_with("llama", [](Json& j) { j["vocab_size"] = 39; }), "");
+}
+
+// The tensors decide whether the head is tied, whatever the flag says; only one of the two may be stored.
+TEST(FamilyConfig, TrustsTensorsNotTheFlag) {
+  EXPECT_FALSE(FamilyModel(open_weights(kConfigs + "llama")).tied());
+  EXPECT_EQ(error_with("llama", [](Json& j) { j["tie_word_embeddings"] = true; }), "");
+  EXPECT_EQ(error_with("qwen2", [](Json& j) { j["tie_word_embeddings"] = false; }), "");
+  EXPECT_TRUE(FamilyModel(open_weights(kConfigs + "qwen2")).tied());
+  const Folder folder;
+  std::filesystem::copy(kConfigs + "qwen2/config.json", folder / "config.json");
+  const SafetensorsFile file(kConfigs + "qwen2/model.safetensors");
+  std::vector<TensorToWrite> tensors;
+  for (const TensorInfo& t : file->tensors())
+    tensors.push_back(
+        {t.name == "model.embed_tokens.weight" ? "lm_head.weight" : t.name, t.dtype, t.shape, t.bytes});
+  write_safetensors(real_files(), folder / "model.safetensors", tensors);
+  const FamilyModel only_head(open_weights(folder.path()));
+  EXPECT_TRUE(only_head.tied());
+  EXPECT_EQ(only_head.vocab(), 40u);
+}
+
+TEST(FamilyConfig, EveryFamilyIsInTheTableOnce) {
+  for (const Family& f : families()) {
+    for (const std::string_view type : f.hf) EXPECT_EQ(find_family_hf(type), &f) << f.name;
+    if (!f.gguf.empty()) EXPECT_EQ(find_family_gguf(f.gguf), &f) << f.name;
+  }
+  EXPECT_EQ(find_family_hf("mixtral"), nullptr);
+}
+
+}  // namespace
+}  // namespace glint::model_testing
