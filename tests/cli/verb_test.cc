@@ -9,6 +9,7 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/range.h"
+#include "glint/cli/ranks.h"
 
 namespace glint::cli {
 namespace {
@@ -141,6 +142,7 @@ TEST(Verb, WhatIsRequiredIsAskedFor) {
 TEST(Context, ResultsInJsonHaveNoNumberThatIsNotFinite) {
   std::ostringstream out, err;
   const CpuInfo cpu = detect_cpu();
+  Ranks ranks;
   const Context context{.out = out,
                         .err = err,
                         .terminal = {},
@@ -148,6 +150,7 @@ TEST(Context, ResultsInJsonHaveNoNumberThatIsNotFinite) {
                         .cpu = cpu,
                         .isa = cpu.best,
                         .shared = {},
+                        .ranks = ranks,
                         .flush_results = {}};
   nlohmann::ordered_json result;
   result["rows"] = nlohmann::ordered_json::array({1.5, nullptr});
