@@ -14,7 +14,7 @@ refused "is not the name of a data set" reproduce --data some/folder
 refused "no data set is named" reproduce --data ,
 refused "not a corpus" reproduce stories --stories nowhere
 refused "a tokenized corpus" reproduce fig1 --stories /etc
-refused "exclude each other" reproduce --judge-only --shard 1/2
+refused "trains nothing that could be shared" reproduce --judge-only --shard 1/2
 
 # Two shares, as two machines would train them; the second is interrupted and goes on.
 run reproduce --quick --data glyphs --seeds 1 --shard 1/2 --out first --quiet
