@@ -84,6 +84,146 @@ The recipe `tales` trains a small transformer on stories that are built in. Its 
         "# The layer as arrays, for whatever else you want to do with it:",
         "layer = run.layer(-1)\nlayer, layer.L.shape, layer.P.shape",
     ],
+    "5-the-gate-in-your-own-pytorch-model": [
+        """# The SQS gate in your own PyTorch model
+
+`glint.torch` has the gates and GLU layers as modules. You train them as any module; afterwards the layer is read from its weights,
+and every reading says how far it can be trusted. This notebook needs PyTorch and matplotlib; it takes well under two minutes.""",
+        """import matplotlib.pyplot as plt
+import numpy as np
+import torch
+from torch import nn
+
+import glint
+import glint.torch as gt
+
+torch.manual_seed(0)
+gt.GLU(256, 32, gate=gt.SQS(lam=0.5))""",
+        """# ## The gate
+
+`gt.SQS(c, lam, p)` is a module, `gt.sqs(h)` the function, `gt.glu(l, r, gate)` the gate and the product in one pass. `lam` says
+how strongly the gate shrinks. At 0 it jumps from `+c` to `-c`, and its slope there is `1 + lam c`; the usual expression with `abs`
+gives the slope 0.""",
+        """h = torch.linspace(-6, 6, 601, requires_grad=True)
+figure, axes = plt.subplots(1, 2, figsize=(9, 2.8))
+for name in ("sqs", "identity", "silu", "gelu"):
+    y = gt.gate(h, name)
+    (slope,) = torch.autograd.grad(y.sum(), h)
+    axes[0].plot(h.detach(), y.detach(), label=name)
+    axes[1].plot(h.detach(), slope, label=name)
+axes[0].set_title("gate(h)")
+axes[0].set_ylim(-3, 3)
+axes[1].set_title("its slope")
+axes[1].legend()
+zero = torch.zeros(1, requires_grad=True)
+gt.sqs(zero).backward()
+print("slope at 0:", zero.grad.item())""",
+        """# ## A task that no linear model can do
+
+Each picture has a cross and a ring, both bright or dark by chance, and a lot of noise. The question: are they alike, both bright or
+both dark? The answer is in the product of two features, and neither of them says anything alone.""",
+        """y, x = torch.meshgrid(torch.arange(16.0), torch.arange(16.0), indexing="ij")
+cross = ((abs(x - y) < 1.5) | (abs(x + y - 15) < 1.5)).float()
+ring = (abs(((x - 7.5) ** 2 + (y - 7.5) ** 2).sqrt() - 6) < 1).float()
+cross, ring = (p - p.mean() for p in (cross, ring))
+ring -= cross * (ring * cross).sum() / (cross * cross).sum()  # nothing in common
+cross, ring = (p / p.norm() for p in (cross, ring))
+
+def pictures(n, seed):
+    generator = torch.Generator().manual_seed(seed)
+    signs = torch.randint(0, 2, (n, 2), generator=generator) * 2.0 - 1
+    noise = torch.randn(n, 256, generator=generator)
+    clean = signs[:, :1] * cross.flatten() + signs[:, 1:] * ring.flatten()
+    return 3 * clean + noise, (signs[:, 0] == signs[:, 1]).long()
+
+train, test = pictures(20000, 1), pictures(4000, 2)
+figure, axes = plt.subplots(1, 6, figsize=(9, 1.7))
+for axis, picture, title in zip(axes, [cross, ring, *train[0][:4]], ["cross", "ring", *("alike" if a else "not" for a in train[1][:4])]):
+    axis.imshow(picture.detach().reshape(16, 16), cmap="RdBu_r", vmin=-abs(picture).max(), vmax=abs(picture).max())
+    axis.set_title(title, fontsize=9)
+    axis.axis("off")""",
+        """# ## Models
+
+`gt.GLU(256, 32)` computes `gate(L x) * (R x)` with 32 hidden units; a `d_out` would add a projection. The layers stand where a
+Linear and an activation would.""",
+        """def fit(model, steps=400, lr=2e-3, batch=512):
+    torch.manual_seed(0)
+    for layer in model:
+        if hasattr(layer, "reset_parameters"):
+            layer.reset_parameters()
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr, weight_decay=0.5)
+    for step in range(steps):
+        index = torch.randint(0, len(train[0]), (batch,))
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(train[0][index]), train[1][index]).backward()
+        optimizer.step()
+    return model.eval()
+
+def accuracy(model, x=test[0]):
+    with torch.no_grad():
+        return (model(x).argmax(1) == test[1]).float().mean().item()
+
+models = {"linear": fit(nn.Sequential(nn.Linear(256, 2)))}
+for gate in (gt.SQS(), "identity", "silu"):
+    model = nn.Sequential(gt.GLU(256, 32, gate=gate), nn.Linear(32, 2, bias=False))
+    models[model[0].gate.spec.name] = fit(model)
+{name: round(accuracy(model), 3) for name, model in models.items()}""",
+        """# ## Reading the layer
+
+`gt.read` takes the module apart, checks that its parts compute what it computes, and reads an output direction as a quadratic form
+of the input: here the logit of *alike* less that of *not*. With `inputs` the form is fitted on half of them and measured on the
+other half. The same call reads the MLP of a Hugging Face or TransformerLens model; `gt.capture(model, layer, texts)` collects its inputs.""",
+        """def direction(model):
+    return model[1].weight[1] - model[1].weight[0]
+
+forms = {name: gt.read(model[0], out=direction(model), inputs=test[0]) for name, model in models.items() if name != "linear"}
+forms["sqs"]""",
+        """# Two eigenvalues stand out. Their eigenvectors are what the task is made of: *alike* is `(cross + ring)²` against
+`(cross - ring)²`.""",
+        """both, differ = ((cross + ring) / 2 ** 0.5).flatten(), ((cross - ring) / 2 ** 0.5).flatten()
+figure, axes = plt.subplots(2, 4, figsize=(7, 3.6))
+axes[0, 0].set_ylabel("+")
+for row, wanted, title in ((0, both, "(cross + ring) / √2"), (1, differ, "(cross - ring) / √2")):
+    shown = [(title, wanted.numpy())]
+    for name, form in forms.items():
+        vector = form.vectors[0 if row == 0 else -1]
+        vector = vector * np.sign(vector @ wanted.numpy())
+        shown.append((f"{name}: cosine {vector @ wanted.numpy():.2f}", vector))
+    for axis, (title, vector) in zip(axes[row], shown):
+        axis.imshow(vector.reshape(16, 16), cmap="RdBu_r", vmin=-abs(vector).max(), vmax=abs(vector).max())
+        axis.set_title(title, fontsize=8)
+        axis.axis("off")""",
+        """# How far can each be trusted? `r2` is that of the whole form, `eigenvectors_r2` that of its eigenvectors alone. Where they differ
+the form needs a linear part beside them. SQS and the bilinear layer have none, and on these pictures, which are as often bright as dark, even
+SiLU hardly needs one: `linear_share` says how much.""",
+        """for name, form in forms.items():
+    fidelity = form.fidelity
+    print(f"{name:9s}", form.form.ljust(11), {k: round(v, 3) for k, v in fidelity.items() if isinstance(v, float)})""",
+        """# ## Does the model use what the reading says?
+
+The two strongest eigenvectors are taken out of the pictures. If the reading is right, the model can no longer tell; two random
+directions are the control.""",
+        """def without(x, vectors):
+    basis = torch.linalg.qr(torch.as_tensor(vectors, dtype=torch.float32).T)[0]
+    return x - (x @ basis) @ basis.T
+
+_, strongest = forms["sqs"].top(2)
+chance = torch.randn(2, 256, generator=torch.Generator().manual_seed(3))
+print(f"as it is           {accuracy(models['sqs']):.3f}")
+print(f"without those two  {accuracy(models['sqs'], without(test[0], strongest)):.3f}")
+print(f"without random two {accuracy(models['sqs'], without(test[0], chance)):.3f}")""",
+        """# ## The same model in glint
+
+A Linear, GLU layers and a Linear are glint's own kind of model: `gt.from_module` makes a run of it, which everything in glint can
+open, and `gt.to_module` is the way back.""",
+        """whole = nn.Sequential(nn.Linear(256, 16, bias=False), gt.GLU(16, 32, gate=gt.SQS()), nn.Linear(32, 2, bias=False))
+fit(whole)
+run = gt.from_module(whole, class_names=["not", "alike"], image=(16, 16))
+with torch.no_grad():
+    print("accuracy", round(accuracy(whole), 3), " largest difference of the logits", float(abs(torch.from_numpy(run.logits(test[0])) - whole(test[0])).max()))""",
+        """# Under `torch.compile` and on other devices the same modules are plain operations of PyTorch, without a graph break; on the CPU
+in float32 they run on glint's fused loops, as everything above did. `make bench-torch` measures what that gains.""",
+    ],
 }
 
 
