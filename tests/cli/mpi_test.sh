@@ -27,6 +27,12 @@ for n in 1 2 3 4; do
   expect_code 0
   same_run tales tales-$n
 done
+# A scan of all tokens is shared too, with one result.
+run spectrum tales --scan --threads 1 --out scan-1
+expect_code 0
+ranks 3 spectrum tales --scan --threads 1 --out scan-3
+expect_code 0
+cmp -s scan-1/scan-layer-1.csv scan-3/scan-layer-1.csv || fail "a scan differs with three ranks"
 # The program itself links no MPI.
 ! ldd "$glint" | grep -qi mpi || fail "the program links MPI: $(ldd "$glint" | grep -i mpi)"
 
