@@ -197,17 +197,21 @@ TEST(FamilyReading, SpectraComeWithAndWithoutAText) {
   EXPECT_TRUE(measured.controls.untrained.empty());
 }
 
-// Real models, where they are: GLINT_MODELS names a folder with stories260K.bin, .gguf and tok512.bin, or
-// with stories15m/ as scripts/fetch-data writes it.
+// Real models, where they are: in the folder that GLINT_MODELS names, where scripts/fetch-data puts
+// stories15m/, or among data beside the source folder.
 std::string real_model(const std::string& name) {
-  const char* folder = std::getenv("GLINT_MODELS");
-  const std::string path = folder ? std::string(folder) + "/" + name : "";
-  return !path.empty() && std::filesystem::exists(path) ? path : "";
+  std::vector<std::string> folders = {GLINT_SOURCE_DIR "/../shared/data/llama"};
+  if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/share/glint");
+  if (const char* data = std::getenv("XDG_DATA_HOME")) folders.push_back(std::string(data) + "/glint");
+  if (const char* own = std::getenv("GLINT_MODELS")) folders.push_back(own);
+  for (const std::string& folder : folders)
+    if (std::filesystem::exists(folder + "/" + name)) return folder + "/" + name;
+  return "";
 }
 
 TEST(RealModel, Stories260KIsTheSameInBothFormats) {
   const std::string bin = real_model("stories260K.bin"), gguf = real_model("stories260K.gguf");
-  if (bin.empty() || gguf.empty()) GTEST_SKIP() << "no stories260K in GLINT_MODELS";
+  if (bin.empty() || gguf.empty()) GTEST_SKIP() << "stories260K is not here: GLINT_MODELS=DIR";
   const ForeignModel a = open_foreign(bin, real_model("tok512.bin")), b = open_foreign(gguf);
   const Engine engine({.threads = 2});
   const std::string text = "Once upon a time, there was a little girl named Lily. She loved to play.";
@@ -225,7 +229,7 @@ TEST(RealModel, Stories260KIsTheSameInBothFormats) {
 
 TEST(RealModel, Stories15MTellsItsStory) {
   const std::string path = real_model("stories15m/stories15M.bin");
-  if (path.empty()) GTEST_SKIP() << "no stories15m in GLINT_MODELS: scripts/fetch-data stories15m";
+  if (path.empty()) GTEST_SKIP() << "stories15m is not here: scripts/fetch-data stories15m";
   const ForeignModel model = open_foreign(path);
   const Engine engine({.threads = 2});
   const GenerateResult story = generate_stories(
