@@ -38,13 +38,13 @@ def main():
     parser.add_argument("--json", required=True)
     parser.add_argument("--batch", type=int, default=512, help="stories a step")
     parser.add_argument("--repeats", type=int, default=5)
+    parser.add_argument("--turns", type=int, default=4, help="of what is compared")
     o = parser.parse_args()
     if not shutil.which("mpirun"):
         sys.exit("bench_mpi: no mpirun; scripts/setup mpi")
     repeats = ["--repeats", str(o.repeats)]
     steps = []
     print("%-8s %5s %8s %12s %12s %12s" % ("work", "ranks", "threads", "ms a step", "MB sent", "waiting %"))
-    # The two that are compared take turns with the others, in one run.
     for work, extra in (("image", []), ("stories", ["--batch", str(o.batch)])):
         for ranks, threads in ((1, 1), (1, 2), (2, 1), (4, 1)):
             command = [o.program, work, "--threads", str(threads)] + extra + repeats
@@ -56,13 +56,19 @@ def main():
         for ranks in (2, 4):
             delayed.append(show(run([o.program, "sum", "--local", str(ranks), "--latency", str(latency),
                                      "--bandwidth", str(bandwidth), "--repeats", "3"])))
-    by = {(s["work"], s["ranks"], s["threads"]): s["ms"] for s in steps}
-    efficiency = by["stories", 1, 2] / by["stories", 2, 1]
+    # The two that are compared take turns, and the best of each counts: other programs can only make it slower.
+    print("\nlanguage model, taking turns:")
+    best = {1: [], 2: []}
+    for _ in range(o.turns):
+        for ranks in best:
+            command = [o.program, "stories", "--threads", str(3 - ranks), "--batch", str(o.batch), "--repeats", "2"]
+            best[ranks] += show(run((["mpirun", "-n", str(ranks)] if ranks > 1 else []) + command))["all_ms"]
+    efficiency = min(best[1]) / min(best[2])
     print("\nlanguage model, %d stories a step: 2 ranks x 1 thread have %.2f of the speed of 1 rank x 2 threads "
           "(goal: at least 0.90)" % (o.batch, efficiency))
     with open(o.json, "w") as out:
         json.dump({"batch": o.batch, "load": os.getloadavg()[0], "cores": os.cpu_count(), "steps": steps,
-                   "chains": chains, "delayed": delayed, "efficiency": efficiency}, out, indent=1)
+                   "chains": chains, "delayed": delayed, "turns": best, "efficiency": efficiency}, out, indent=1)
         out.write("\n")
 
 
