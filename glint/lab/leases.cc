@@ -68,12 +68,13 @@ void write_lease(const std::string& file, const std::string& text) {
   refuse_lease(file, written < 0 ? code : ENOSPC);
 }
 
+// An empty object for what is no lease, as for a file that is gone.
 Json parse_lease(const std::string& text) {
   const Json j = Json::parse(text, nullptr, false);
   return j.is_object() && j.contains("host") && j["host"].is_string() && j.contains("pid") &&
                  j["pid"].is_number_integer()
              ? j
-             : Json();
+             : Json::object();
 }
 
 }  // namespace
@@ -124,10 +125,11 @@ bool Leases::link_new(const std::string& file) {
 
 bool Leases::is_stale(const std::string& file, const std::string& text) {
   const auto now = std::chrono::steady_clock::now();
-  Seen& seen = seen_[file];
+  // The clock begins when a content is first seen, that of a file that was just made ("") too.
+  Seen& seen = seen_.try_emplace(file, Seen{text, now}).first->second;
   if (seen.content != text) seen = {text, now};
   const Json j = parse_lease(text);
-  if (j.is_object() && j["host"] == host_) {
+  if (j.value("host", "") == host_) {
     const long pid = j["pid"].get<long>();
     if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
     if (const std::string began = start_of(pid); !began.empty() && began != j.value("started", ""))

@@ -56,13 +56,7 @@ TEST(Leases, OfManyThatTryOneGetsIt) {
         Leases own({.renew = milliseconds(100000), .stale = milliseconds(round % 2 ? 0 : 100000)});
         ready++;
         while (ready < 4) std::this_thread::yield();
-        if (round % 2 == 0) {
-          holders += own.claim(file);
-        } else {
-          // A new holder has another content, which is stale at once too: only the first look counts.
-          const std::string before = read_file(file);
-          if (before.find("elsewhere") != before.npos) holders += own.claim(file);
-        }
+        holders += own.claim(file);
         ready++;
         while (ready < 8) std::this_thread::yield();
       });
@@ -70,7 +64,7 @@ TEST(Leases, OfManyThatTryOneGetsIt) {
     if (round % 2 == 0) {
       EXPECT_EQ(holders, 1) << round;
     } else {
-      EXPECT_GE(holders, 1) << round;
+      EXPECT_GE(holders, 1) << round;  // the lease of a new holder is stale at once too: others may follow
     }
   }
 }
