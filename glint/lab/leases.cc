@@ -175,7 +175,7 @@ bool Leases::lost(const std::string& file) const {
 
 std::string Leases::holder(const std::string& file) {
   const Json j = parse_lease(read_lease(file));
-  if (!j.is_object()) return "";
+  if (j.empty()) return "";
   return j["host"].get<std::string>() + ", process " + std::to_string(j["pid"].get<long>());
 }
 
