@@ -33,7 +33,7 @@ def parser(description, rounds):
 
 def glint(args, *words):
     """What the program answers as JSON."""
-    out = subprocess.run([args.program, *map(str, words), "--json", "--quiet"], check=True, capture_output=True)
+    out = subprocess.run([args.program, *map(str, words), "--json"], check=True, capture_output=True)
     return json.loads(out.stdout)
 
 
