@@ -20,7 +20,7 @@ glint, work = sys.argv[1:]
 def ask(*arguments):
     return json.loads(subprocess.run([glint, "gates", "--json", *arguments], check=True, capture_output=True).stdout)
 
-points = [s * a * 10.0 ** e for e in range(-8, 2) for a in (1, 2.5, 3.7) for s in (-1, 1)] + [0.0, 700.0, -700.0]
+points = [s * a * 10.0 ** e for e in range(-8, 2) for a in (1, 2.5, 3.7) for s in (-1, 1)] + [0.0, 2.0, -0.5, 700.0, -700.0]
 at = "--at=" + ",".join(map(repr, points))
 cases = []
 for gate in ask()["gates"]:
@@ -29,8 +29,9 @@ for gate in ask()["gates"]:
     for values in [(0.01, 0.5, 1), (0.3, 2, 2.5), (-0.2, 0, 3), (0, 1.5, 0.5), (0.1, 3, 400)] if gate["options"] else [None]:
         options = dict(zip(gate["options"], values)) if values else {}
         flags = [f"--{name}={value}" for name, value in options.items()]
-        values = [p["value"] for p in ask("--gate", gate["name"], at, *flags)["points"]]
-        cases.append({"gate": gate["name"], "options": options, "points": points, "values": values})
+        answers = ask("--gate", gate["name"], at, *flags)["points"]
+        cases.append({"gate": gate["name"], "options": options, "points": points,
+                      "values": [a["value"] for a in answers], "slopes": [a["derivative"] for a in answers]})
 json.dump(cases, open(work + "/cases.json", "w"))
 
 page = open(work + "/page.html").read()
@@ -56,13 +57,14 @@ JAVASCRIPT
 node "$work/check.mjs" "$work" || fail "the page computes another gate"
 node "$work/check.mjs" "$work" 1e-11 >/dev/null && fail "a page that computes another gate went unnoticed"
 
-# Where there is no PyTorch, a stand-in that computes with single numbers: what the text says is checked all the same.
+# Where there is no PyTorch, a stand-in that computes with single numbers: what the text says is checked all the same,
+# but for the slopes, which are those of autograd, also at 0 and at |h| = 1/lambda.
 cat >"$work/check.py" <<'PYTHON'
 import json, math, sys, types
 work, away = sys.argv[1], float(sys.argv[2])
 try:
     import torch
-    one = lambda h: torch.tensor(h, dtype=torch.float64)
+    one = lambda h: torch.tensor(h, dtype=torch.float64, requires_grad=True)
 except ImportError:
     def sigmoid(x):
         return 1 / (1 + math.exp(-x)) if x > -709 else 0.0
@@ -72,7 +74,6 @@ except ImportError:
     torch.no_grad = lambda: lambda f: f
     torch.where = lambda condition, a, b: a if condition else b
     torch.ones_like = lambda x: 1.0
-    torch.clamp = lambda x, min=-math.inf, max=math.inf: min if x < min else max if x > max else x
     torch.relu, torch.sigmoid = lambda x: x if x > 0 else 0.0, sigmoid
     torch.float64 = torch.float32 = torch.float16 = torch.bfloat16 = None
     sys.modules["torch"] = torch
@@ -81,12 +82,20 @@ sys.path.insert(0, work + "/hub")
 import modeling_glint
 cases, bad = json.load(open(work + "/cases.json")), 0
 for case in cases:
-    for h, want in zip(case["points"], case["values"]):
-        got = float(modeling_glint.gate({"gate": case["gate"], **case["options"]}, one(h))) * (1 + away)
-        if not abs(got - want) <= 1e-12 * abs(want):
+    for h, want, slope in zip(case["points"], case["values"], case["slopes"]):
+        x = one(h)
+        got = modeling_glint.gate({"gate": case["gate"], **case["options"]}, x)
+        value = float(got) if one is float else got.item()
+        wrong = not abs(value * (1 + away) - want) <= 1e-12 * abs(want)
+        # With p < 1, t^p has an infinite slope at 0, which autograd multiplies by 0.
+        if one is not float and slope is not None and (h != 0 or case["options"].get("p", 1) >= 1):
+            # What cancels in the tails leaves the rounding of terms of size 1.
+            (along,) = torch.autograd.grad(got, x)
+            wrong |= not abs(float(along) * (1 + away) - slope) <= 1e-12 * max(1, abs(slope))
+        if wrong:
             bad += 1
             if bad <= 5:
-                print(case["gate"], case["options"], h, got, want)
+                print(case["gate"], case["options"], h, value, want, slope)
 sys.exit(1 if bad or len(cases) < 6 else 0)
 PYTHON
 python3 -B "$work/check.py" "$work" 0 || fail "the exported model computes another gate"
