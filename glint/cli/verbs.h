@@ -14,6 +14,7 @@
   X(eval)              \
   X(generate)          \
   X(spectrum)          \
+  X(neurons)           \
   X(explain)           \
   X(compare)           \
   X(ablate)            \

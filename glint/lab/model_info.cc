@@ -70,6 +70,7 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
   r.verbs = {{"eval", "loss on a text", has},
              {"generate", "text from a prompt", has},
              {"spectrum", "eigenvectors of a layer's GLU", has},
+             {"neurons", "classes of neurons", true},
              {"page", "the explorer", false},
              {"ablate", "removing eigenvectors", false},
              {"readability", "measures of readings", false}};
@@ -105,7 +106,7 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     add(transformer_params(c).table);
     r.tokenizer = std::string(name(language.tokenizer.format())) + ", " +
                   std::to_string(language.tokenizer.size()) + " tokens";
-    for (const char* verb : {"eval", "generate", "spectrum", "ablate", "readability", "page", "export"})
+    for (const char* verb : {"eval", "generate", "spectrum", "neurons", "ablate", "readability", "page", "export"})
       r.verbs.push_back({verb, ""});
   }
   std::error_code ignored;

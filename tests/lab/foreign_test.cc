@@ -17,6 +17,7 @@
 #include "glint/lab/run.h"
 #include "glint/nn/softmax.h"
 #include "glint/spectra/family_reading.h"
+#include "real_model.h"
 #include "saved_model.h"
 
 namespace glint {
@@ -197,17 +198,7 @@ TEST(FamilyReading, SpectraComeWithAndWithoutAText) {
   EXPECT_TRUE(measured.controls.untrained.empty());
 }
 
-// Real models, where they are: in the folder that GLINT_MODELS names, where scripts/fetch-data puts
-// stories15m/, or among data beside the source folder.
-std::string real_model(const std::string& name) {
-  std::vector<std::string> folders = {GLINT_SOURCE_DIR "/../shared/data/llama"};
-  if (const char* home = std::getenv("HOME")) folders.push_back(std::string(home) + "/.local/share/glint");
-  if (const char* data = std::getenv("XDG_DATA_HOME")) folders.push_back(std::string(data) + "/glint");
-  if (const char* own = std::getenv("GLINT_MODELS")) folders.push_back(own);
-  for (const std::string& folder : folders)
-    if (std::filesystem::exists(folder + "/" + name)) return folder + "/" + name;
-  return "";
-}
+using fixtures::real_model;
 
 TEST(RealModel, Stories260KIsTheSameInBothFormats) {
   const std::string bin = real_model("stories260K.bin"), gguf = real_model("stories260K.gguf");
