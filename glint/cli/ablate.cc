@@ -111,7 +111,7 @@ void report_text(Context& context, const Ablation& r) {
 }
 
 void run_ablate(Context& context, const AblateFlags& o) {
-  const bool language = model_kind(open_run(o.reading.run).directory) == ModelKind::language;
+  const bool language = run_kind(o.reading.run) == ModelKind::language;
   if (language)
     refuse_given(o.for_images, "is for image models", o.reading.run, "--token, --direction or --hidden");
   else
@@ -156,6 +156,7 @@ void add_ablate(Program& program) {
            {"glint ablate runs/stories --token happy --layer 2", "a language model"}}});
   const auto o = std::make_shared<AblateFlags>();
   add_reading_options(verb, o->reading);
+  o->for_language = add_language_options(verb, o->reading);
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto language = [&](const char* flag, Option* option) { o->for_language.push_back({flag, option}); };
   images("--unit", verb.text("--unit", o->unit,

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "glint/cli/spectrum_view.h"
 #include "glint/report/table.h"
@@ -24,6 +25,17 @@ std::string share_text(double share) {
   return fixed_text(tenths == 0 ? 0 : tenths / 10, 1);
 }
 
+// " (0.912 to 0.934)".
+std::string between(const std::optional<Interval>& interval) {
+  return interval ? " (" + fixed_text(interval->low, 3) + " to " + fixed_text(interval->high, 3) + ")" : "";
+}
+
+std::string warnings_text(const std::vector<std::string>& warnings) {
+  std::string out;
+  for (const std::string& w : warnings) out += w + "\n";
+  return out;
+}
+
 std::string concentration_text(const ReadDirection& d) {
   if (!d.rank) return std::to_string(d.form.spectrum.count()) + " strongest eigenvectors";
   const auto part = [&](size_t k) {
@@ -36,9 +48,10 @@ std::string concentration_text(const ReadDirection& d) {
 
 std::string direction_text(const ReadDirection& d) {
   std::string out = "\n" + d.name + ": " + concentration_text(d);
-  if (std::isfinite(d.r2)) out += "\nR2 " + fixed_text(d.r2, 3);
+  out += "\nR2 " + fixed_text(d.r2, 3) + between(d.r2_interval);
   if (d.has_linear())
-    out += "; of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) + "; the linear part has " +
+    out += "; of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) +
+           between(d.eigenvectors_r2_interval) + "; the linear part has " +
            share_text(d.linear_share) + " % of the reading's variance";
   Table table({{.header = "eigenvalue", .align = Align::right},
                {.header = "tokens along it"},
@@ -55,13 +68,19 @@ std::string fidelity_table(const ReadResult& r) {
   Table table({{.header = "form"},
                {.header = "correlation", .align = Align::right},
                {.header = "R2", .align = Align::right},
+               {.header = "95 %", .align = Align::right},
                {.header = "R2 rescaled", .align = Align::right},
                {.header = "R2 of the eigenvectors alone", .align = Align::right}});
+  const auto interval = [](const Fidelity& f) {
+    return f.r2_interval ? fixed_text(f.r2_interval->low, 3) + " to " + fixed_text(f.r2_interval->high, 3)
+                         : std::string("-");
+  };
   for (const ReadForm& f : r.forms)
     table.add({f.name, fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
-               fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.eigenvectors.r2, 4)});
+               interval(f.fidelity), fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.eigenvectors.r2, 4)});
   const auto control = [&](const std::string& name, const Fidelity& f) {
-    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4), "-"});
+    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), interval(f),
+               fixed_text(f.r2_scaled, 4), "-"});
   };
   control("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained) control("untrained, " + form, f);
@@ -73,10 +92,10 @@ std::string fidelity_table(const ReadResult& r) {
 std::string language_text(const ReadResult& r) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
                     " of " + std::to_string(r.layers);
-  out += r.inputs == 0 ? "\nform:  " + r.form +
-                             ", from the weights alone; --data FILE measures on a text how far to trust it\n"
-                       : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples +
-                             "\n\n" + fidelity_table(r) + fidelity_notes(r);
+  out += "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
+         fidelity_table(r) + fidelity_notes(r) +
+         "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
+         warnings_text(r.warnings);
   for (const ReadDirection& d : r.directions) out += direction_text(d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
@@ -91,6 +110,16 @@ std::string language_text(const ReadResult& r) {
   if (!r.figures.empty()) out += "figures: " + r.figures_folder + " (SVG, PNG, CSV)\n";
   return out;
 }
+
+namespace {
+
+std::string untrained_text(const ScanResult& r) {
+  const auto found = r.controls.untrained.find(r.form);
+  if (found == r.controls.untrained.end()) return "";
+  return "; the same form of an untrained model: R2 " + fixed_text(found->second.r2, 3);
+}
+
+}  // namespace
 
 std::string scan_text(const ScanResult& r) {
   Table table({{.header = "token"},
@@ -109,13 +138,12 @@ std::string scan_text(const ScanResult& r) {
   return "The tokens of layer " + std::to_string(r.layer + 1) + " whose spectrum is most concentrated (" +
          r.form + " form), of " + std::to_string(r.tokens.size()) + " (bytes and marks left out):\n\n" +
          table.terminal(result_columns()) + "\nThe form over all that the layer adds, at " +
-         std::to_string(r.fidelity.inputs) + " tokens of validation stories: R2 " +
-         fixed_text(r.fidelity.r2, 3) + "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) +
+         std::to_string(r.fidelity.inputs) + " tokens of " + r.samples + ": R2 " +
+         fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) + "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) +
          "; the linear part has " + share_text(r.linear_share) +
          " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
          " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
-         "; the same form of an untrained model: R2 " + fixed_text(r.controls.untrained.at(r.form).r2, 3) +
-         "\nall tokens: " + r.csv + "\n";
+         untrained_text(r) + "\n" + warnings_text(r.warnings) + "all tokens: " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

@@ -147,6 +147,9 @@ void add_readability(Program& program) {
   verb.directory("--data-dir", o->data_dir, "folder in which data sets are looked for first");
   verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "The form whose eigenvectors are measured");
+  verb.file("--text", o->data, "Language models: a text to read on; default as for --data");
+  verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure; 0: as usual");
+  verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own");
   verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: the most frequent",
             {.placeholder = "WORDS"});

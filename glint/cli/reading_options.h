@@ -1,6 +1,9 @@
 // The options that every verb that reads weights has: RUN, --data, --data-dir, --refine.
 #pragma once
 
+#include <vector>
+
+#include "glint/cli/given.h"
 #include "glint/cli/verb.h"
 #include "glint/lab/run.h"
 
@@ -10,5 +13,8 @@ inline constexpr char kRefineHelp[] =
     "images: improve the scaled form by descent on logits and decisions; once for a run, seconds";
 
 void add_reading_options(Verb& verb, RunSource& options);
+// Beside them, where language models are read: --text, --tokens, --tokenizer. Gives them, to refuse them for
+// image models.
+std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options);
 
 }  // namespace glint::cli

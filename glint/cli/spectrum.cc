@@ -23,7 +23,7 @@ struct SpectrumFlags {
   ReadRequest request;
   std::string draw = "auto";
   bool scan = false, no_figures = false;
-  std::vector<GivenOption> for_images, for_language, for_spectra, for_foreign;  // spectra: not with --scan
+  std::vector<GivenOption> for_images, for_language, for_spectra;  // spectra: not with --scan
 };
 
 // SpectrumFlags of the other kind of model, and beside --scan, are refused rather than ignored.
@@ -46,15 +46,15 @@ void check_options(const SpectrumFlags& o, bool language) {
 
 void spectrum(Context& context, const SpectrumFlags& o) {
   const bool foreign = is_foreign(o.reading.run);
-  const bool language = foreign || model_kind(open_run(o.reading.run).directory) == ModelKind::language;
-  if (!foreign) refuse_given(o.for_foreign, "is for models of other programs", o.reading.run, "such a model");
+  const bool language = run_kind(o.reading.run) == ModelKind::language;
   check_options(o, language);
   if (o.scan && !context.ranks.start().first()) context.shared.quiet = true;
   const Engine engine = engine_of(context);
   if (o.scan) {
-    refuse_foreign(o.reading.run, "--scan");
     const ScanResult result = scan(engine, {.run = o.reading.run,
                                             .data = o.reading.data,
+                                            .tokenizer = o.reading.tokenizer,
+                                            .tokens = o.reading.tokens,
                                             .layer = o.request.layer,
                                             .form = o.request.form,
                                             .out = context.shared.out});
@@ -66,6 +66,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
   ReadRequest request = o.request;
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
   request.refine = o.reading.refine;
+  request.tokenizer = o.reading.tokenizer, request.tokens = o.reading.tokens;
   request.out = context.shared.out, request.figures = !o.no_figures;
   const ReadResult result = read(engine, request);
   if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
@@ -101,10 +102,10 @@ void add_spectrum(Program& program) {
                   "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
                   "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
                   "without the linear part. --scan lists every token; under mpirun the processes share them.\n\n"
-                  "Models of other programs (glint model): as language models, with the norm before a GLU "
-                  "folded into its weights. --data FILE is a text on which half of the stories calibrate "
-                  "and the others measure; without it the form is that of the weights, and nothing is "
-                  "measured.",
+                  "Models of other programs (glint model) are read as language models, with the norm before a "
+                  "GLU folded into its weights. --text FILE is what they are measured on: the stories of a "
+                  "text, separated by <|endoftext|>, calibrate and measure by turns. Without it these are "
+                  "the built-in tales.",
        .examples = {
            {"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
            {"glint spectrum runs/sqs --unit 3-5 --form weights", "class 3 against class 5, weights alone"},
@@ -117,6 +118,7 @@ void add_spectrum(Program& program) {
            {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
+  o->for_language = add_language_options(verb, o->reading);
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto language = [&](const char* flag, Option* option) {
     o->for_language.push_back({flag, option});
@@ -126,9 +128,6 @@ void add_spectrum(Program& program) {
   images("--unit", verb.text("--unit", o->request.unit,
                              "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
                              {.placeholder = "UNITS", .words = {"all"}}));
-  o->for_foreign.push_back(
-      {"--tokenizer", verb.file("--tokenizer", o->request.tokenizer,
-                                "Tokenizer of a model of another program; default: its own")});
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: the last");
   verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated"},
               "The form that is drawn and stored");

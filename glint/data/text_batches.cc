@@ -10,19 +10,23 @@ void TextRows::reserve(size_t rows) {
   rows_.reserve(rows);
 }
 
+size_t TextRows::row_tokens(size_t length) const {
+  return std::min(before_.size() + length + after_.size() - 1, context_);
+}
+
 std::span<const TokenRow> TextRows::fill(const Corpus& corpus, std::span<const uint32_t> stories) {
   tokens_ = 0;
-  for (const uint32_t s : stories) tokens_ += text_row_tokens(corpus.story(s).size(), context_);
+  for (const uint32_t s : stories) tokens_ += row_tokens(corpus.story(s).size());
   // Sized before the spans are made, which must not move.
   ids_.resize(tokens_ + stories.size());
   rows_.clear();
   TokenId* at = ids_.data();
   for (const uint32_t s : stories) {
     const StoredStory story = corpus.story(s);
-    const size_t n = text_row_tokens(story.size(), context_);
-    *at = end_;
-    story.copy({at + 1, std::min(n, story.size())});
-    if (n > story.size()) at[n] = end_;
+    const size_t n = row_tokens(story.size()), begin = before_.size();
+    std::copy(before_.begin(), before_.end(), at);
+    story.copy({at + begin, std::min(n + 1 - begin, story.size())});
+    if (n + 1 > begin + story.size()) std::copy(after_.begin(), after_.end(), at + begin + story.size());
     rows_.push_back({{at, n}, {at + 1, n}});
     at += n + 1;
   }
@@ -34,7 +38,7 @@ std::span<const TokenRow> TextRows::fill_first(const Corpus& corpus, size_t toke
   std::vector<uint32_t> stories;
   for (size_t total = 0; stories.size() < corpus.stories() && total < tokens;) {
     stories.push_back(static_cast<uint32_t>(stories.size()));
-    total += text_row_tokens(corpus.story(stories.back()).size(), context_);
+    total += row_tokens(corpus.story(stories.back()).size());
   }
   return fill(corpus, stories);
 }

@@ -2,6 +2,10 @@
 // `context`.
 //
 //   input  = [end, t0, t1, ..., tn]      target = [t0, t1, ..., tn, end]
+//
+// A model of another program reads a story after what its tokenizer puts there, and no end:
+//
+//   input  = [begin, t0, ..., tn-1]      target = [t0, t1, ..., tn]
 #pragma once
 
 #include <cstddef>
@@ -21,7 +25,9 @@ inline size_t text_row_tokens(size_t length, size_t context) {
 // The rows of one batch, in a buffer that is used again: batches allocate nothing once it is large enough.
 class TextRows {
  public:
-  TextRows(TokenId end, size_t context) : end_(end), context_(context) {}
+  TextRows(TokenId end, size_t context) : before_(1, end), after_(1, end), context_(context) {}
+  TextRows(std::span<const TokenId> before, size_t context)
+      : before_(before.begin(), before.end()), context_(context) {}
 
   // Rows of these stories, in this order, of 1 to context tokens; valid until the next call.
   std::span<const TokenRow> fill(const Corpus& corpus, std::span<const uint32_t> stories);
@@ -34,9 +40,11 @@ class TextRows {
   void reserve(size_t rows);
 
  private:
-  TokenId end_;
+  size_t row_tokens(size_t length) const;
+
+  std::vector<TokenId> before_, after_;
   size_t context_, tokens_ = 0;
-  std::vector<TokenId> ids_;  // input and target of a row overlap: end, t0 ... tn, end
+  std::vector<TokenId> ids_;  // input and target of a row overlap: before, t0 ... tn, after
   std::vector<TokenRow> rows_;
 };
 

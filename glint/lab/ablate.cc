@@ -24,11 +24,12 @@ struct Outcome {
   std::vector<double> outputs;  // of every class, over its own inputs; images: the logit
 };
 
-// A model with its data: what it does with its own weights and with changed ones.
+// A model with its data: what it does as it is, and with some of what a layer reads taken out.
 class Subject {
  public:
   virtual ~Subject() = default;
-  virtual Outcome with(const Matrix<float>& weights) = 0;
+  // With orthonormal directions [k, d] of what the layer reads scaled by `keep`.
+  virtual Outcome with(ConstMatrixView<double> basis, double keep) = 0;
   // The class or token of every input of the layer; `classes` where it is none of them.
   std::vector<uint32_t> label;
   std::vector<std::string> classes;
@@ -46,12 +47,13 @@ void finish(Score& s) {
 
 class ImageSubject : public Subject {
  public:
-  ImageSubject(const Engine& engine, Run& run) : engine_(engine), run_(run), model_(run.image().model) {
+  ImageSubject(const Engine& engine, Run& run, size_t layer)
+      : engine_(engine), run_(run), layer_(layer), model_(run.image().model) {
     label = labels_of(run.images().test);
     for (size_t c = 0; c < model_.config.classes; c++) classes.push_back(run.class_text(c));
   }
-  Outcome with(const Matrix<float>& weights) override {
-    model_.weights = weights;
+  Outcome with(ConstMatrixView<double> basis, double keep) override {
+    model_.weights = ablated_weights(run_, layer_, basis, keep);
     const ImageReading reading(model_, engine_.compute(), engine_.linalg());
     const Activations a =
         reading.activations(reading.last(), ConstMatrixView<uint8_t>(run_.images().test.pixels));
@@ -76,24 +78,42 @@ class ImageSubject : public Subject {
  private:
   const Engine& engine_;
   Run& run_;
+  size_t layer_;
   ImageModel model_;
 };
 
-// The validation stories that readings are measured on.
+// The stories that readings are measured on.
 class TextSubject : public Subject {
  public:
-  TextSubject(const Engine& engine, Run& run, const std::vector<TokenId>& tokens)
-      : config_(run.language().model.config),
-        rows_(run.language().tokenizer.end(), config_.context),
-        transformer_(config_, engine.compute(), kAblationRows, false) {
-    stories_ = rows_.fill_first(run.stories().valid, LanguageReading::kFidelityTokens);
+  TextSubject(Run& run, const std::vector<TokenId>& tokens) : rows_(run.rows()) {
+    stories_ = rows_.fill_first(run.stories().valid, run.tokens());
     for (const TokenId t : tokens) classes.push_back(run.piece(t));
     for (const TokenRow& row : stories_)
       for (const TokenId t : row.target)
         label.push_back(static_cast<uint32_t>(std::ranges::find(tokens, t) - tokens.begin()));
   }
-  Outcome with(const Matrix<float>& weights) override {
-    transformer_.set_weights(weights.span());
+
+ protected:
+  size_t longest() const {
+    size_t most = 1;
+    for (const TokenRow& row : stories_) most = std::max(most, row.input.size());
+    return most;
+  }
+
+  TextRows rows_;
+  std::span<const TokenRow> stories_;
+};
+
+// Of a run of glint.
+class RunSubject : public TextSubject {
+ public:
+  RunSubject(const Engine& engine, Run& run, size_t layer, const std::vector<TokenId>& tokens)
+      : TextSubject(run, tokens),
+        run_(run),
+        layer_(layer),
+        transformer_(run.language().model.config, engine.compute(), kAblationRows, false) {}
+  Outcome with(ConstMatrixView<double> basis, double keep) override {
+    transformer_.set_weights(ablated_weights(run_, layer_, basis, keep).span());
     Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
     size_t at = 0;
     const TextResult sum = transformer_.evaluate(stories_, [&](size_t, std::span<const float> losses) {
@@ -110,10 +130,50 @@ class TextSubject : public Subject {
   }
 
  private:
-  TransformerConfig config_;
-  TextRows rows_;
+  Run& run_;
+  size_t layer_;
   TransformerEngine transformer_;
-  std::span<const TokenRow> stories_;
+};
+
+// Of a model of another program, whose weights stay as they are: what the layer reads is changed on the way.
+class ForeignSubject : public TextSubject {
+ public:
+  ForeignSubject(const Engine& engine, Run& run, size_t layer, const std::vector<TokenId>& tokens)
+      : TextSubject(run, tokens),
+        engine_(engine),
+        layer_(layer),
+        pass_(run.foreign_run().model.model, engine.compute(), longest()) {}
+  Outcome with(ConstMatrixView<double> basis, double keep) override {
+    pass_.change_glu(layer_, [&](MatrixView<float> x) { fold_ablation(engine_.linalg(), basis, keep, x); });
+    Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
+    size_t at = 0;
+    std::vector<double> losses(pass_.room());
+    std::vector<uint8_t> hits(pass_.room());
+    for (const TokenRow& row : stories_) {
+      pass_.clear();
+      pass_.feed_all(row.input, [&](size_t first, MatrixView<float> logits) {
+        engine_.check_stop();
+        engine_.pool().for_tiles(logits.rows(), [&](size_t i, size_t) {
+          const std::span<const float> l = logits.row(i);
+          const TokenId target = row.target[first + i];
+          losses[first + i] = log_sum_exp(l) - static_cast<double>(l[target]);
+          hits[first + i] = std::ranges::max_element(l) - l.begin() == target;
+        });
+      });
+      for (size_t i = 0; i < row.input.size(); i++) {
+        add(out.all, losses[i], hits[i]);
+        if (const uint32_t c = label[at++]; c < classes.size()) add(out.classes[c], losses[i], hits[i]);
+      }
+    }
+    finish(out.all);
+    for (Score& s : out.classes) finish(s);
+    return out;
+  }
+
+ private:
+  const Engine& engine_;
+  size_t layer_;
+  FamilyPass pass_;
 };
 
 std::vector<size_t> asked_ranks(const AblationRequest& q) {
@@ -204,14 +264,13 @@ std::vector<double> token_outputs(const Setting& s, const Matrix<double>& output
 }
 
 AblationEffect effect(Setting& s, const Directions& directions, std::vector<RemovedVector> removed,
-                      const std::vector<std::span<const double>>& chosen, Matrix<float>* weights = nullptr) {
+                      const std::vector<std::span<const double>>& chosen, Matrix<double>* removed_basis = nullptr) {
   const GluModel& model = s.run.reading();
   const GluLayerView layer = model.layer(s.layer);
   Matrix<double> vectors(chosen.size(), layer.width());
   for (size_t i = 0; i < chosen.size(); i++) std::ranges::copy(chosen[i], vectors.view().row_ptr(i));
-  const Matrix<double> basis = input_basis(layer, vectors);
-  Matrix<float> changed_weights = ablated_weights(s.run, s.layer, basis, s.keep);
-  Outcome after = s.subject.with(changed_weights);
+  Matrix<double> basis = input_basis(layer, vectors);
+  Outcome after = s.subject.with(basis, s.keep);
   const Matrix<float> changed = ablated_inputs(model.linalg(), s.inputs, basis, s.keep);
   AblationEffect e{.removed = std::move(removed), .dimensions = basis.rows(), .after = after.all};
   const OutputChanges own = output_changes(model, directions, s.line, s.inputs, changed);
@@ -235,7 +294,7 @@ AblationEffect effect(Setting& s, const Directions& directions, std::vector<Remo
                          .output_before = outputs_before[c],
                          .output_after = outputs_after[c],
                          .change = fits.empty() ? std::nullopt : std::optional(fits[c])});
-  if (weights) *weights = std::move(changed_weights);
+  if (removed_basis) *removed_basis = std::move(basis);
   return e;
 }
 
@@ -282,6 +341,11 @@ OrderedJson json_of(const AblationEffect& e) {
 Ablation ablate(const Engine& engine, const AblationRequest& q) {
   check_form(q.form);
   const std::vector<size_t> ranks = asked_ranks(q);
+  if (!q.save.empty() && is_foreign(q.reading.run))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a model of another program cannot be saved with its eigenvectors removed",
+                 .where = "save",
+                 .expected = "a run of `train()`"});
   std::unique_ptr<ExportFolder> folder;  // refused before the work begins
   if (!q.save.empty())
     folder = std::make_unique<ExportFolder>(engine.files(), q.save, "no earlier one", false);
@@ -296,22 +360,25 @@ Ablation ablate(const Engine& engine, const AblationRequest& q) {
   r.width = model.layer(r.layer).inputs();
   const Directions directions = asked_directions(run, r.layer, r.form, q);
   r.data = run.data_name();
-  const GateLine line = run.lines(r.form)[r.layer];
+  const GateLine line = run.line(r.form, r.layer);
 
   std::unique_ptr<Subject> subject;
   Directions classes{.layer = r.layer, .names = {}, .weights = {}, .constants = {}};
   if (run.kind() == ModelKind::image) {
-    subject = std::make_unique<ImageSubject>(engine, run);
+    subject = std::make_unique<ImageSubject>(engine, run, r.layer);
     if (r.layer == model.last()) classes = run.image_reading().classes();
   } else {
     const std::vector<TokenId> tokens = single_tokens(token_space(run), q.token);
-    subject = std::make_unique<TextSubject>(engine, run, tokens);
-    classes = model.directions(r.layer, run.language_reading().token_directions(tokens),
+    if (run.foreign())
+      subject = std::make_unique<ForeignSubject>(engine, run, r.layer, tokens);
+    else
+      subject = std::make_unique<RunSubject>(engine, run, r.layer, tokens);
+    classes = model.directions(r.layer, run.token_model().token_directions(tokens),
                                std::vector<std::string>(tokens.size()));
   }
   engine.check_stop();
   Setting s{run, *subject, r.layer, q.scale, line, directions, classes, run.measured(r.layer).inputs, {}, {}};
-  s.before = subject->with(ablated_weights(run, r.layer, {}, 1));
+  s.before = subject->with({}, 1);
   r.before = s.before.all;
   if (s.before.outputs.empty() && classes.count())
     s.outputs = layer_outputs(model.linalg(), model.pool(), model.layer(r.layer), classes.weights, s.inputs);
@@ -333,14 +400,14 @@ Ablation ablate(const Engine& engine, const AblationRequest& q) {
     r.each.back().direction = directions.names[u];
     r.each.back().own_class = class_of(run, *subject, classes, directions.names[u]);
   }
-  Matrix<float> weights;
-  r.all = effect(s, directions, std::move(all_removed), all_vectors, &weights);
+  Matrix<double> basis;
+  r.all = effect(s, directions, std::move(all_removed), all_vectors, &basis);
   if (directions.count() == 1) {
     r.all.direction = directions.names[0];
     r.all.own_class = class_of(run, *subject, classes, directions.names[0]);
   }
   if (folder) {
-    save_ablated_run(engine, run, r, std::move(weights), *folder);
+    save_ablated_run(engine, run, r, ablated_weights(run, r.layer, basis, q.scale), *folder);
     r.saved = q.save;
   }
   return r;

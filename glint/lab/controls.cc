@@ -11,19 +11,19 @@ Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector
     const Directions d = directions(run);
     out.linear = linear_control(run.reading(), d, run.fitted(d.layer), measured, labels);
   }
-  if (forms.empty()) return out;
+  if (forms.empty() || !run.has_untrained()) return out;
   Run& twin = run.untrained();
   const Directions d = directions(twin);
   const Activations a = twin.measured(d.layer);
   for (const std::string& form : forms)
     out.untrained[form] =
-        form_fidelity(twin.reading(), d, twin.lines(form)[d.layer], a, labels, Mirrored::no);
+        form_fidelity(twin.reading(), d, twin.line(form, d.layer), a, labels, Mirrored::no);
   return out;
 }
 
 Controls layer_controls(Run& run, size_t layer, const std::vector<std::string>& forms) {
   const auto all = [&](Run& of) {
-    const size_t d = of.language().model.config.d_model;
+    const size_t d = of.token_model().width();
     Matrix<double> each(d, d);
     for (size_t i = 0; i < d; i++) each(i, i) = 1;
     return of.reading().directions(layer, each, std::vector<std::string>(d));

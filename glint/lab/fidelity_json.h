@@ -7,7 +7,7 @@
 
 namespace glint {
 
-// correlation, r2, r2_scaled, even_share; for decisions also r2_centred and agreement. Where it was measured,
+// correlation, r2, r2_scaled, even_share; of language models r2_interval, [low, high]; for decisions also r2_centred and agreement. Where it was measured,
 // mirrored: r2 and agreement at -x.
 nlohmann::ordered_json fidelity_json(const Fidelity& fidelity, bool decisions);
 // linear and untrained, the second by form; each correlation, r2 and r2_scaled, for decisions also

@@ -25,9 +25,7 @@ struct ForeignModel {
   std::vector<TokenId> ends() const;  // tokens that end a text: EOS and BOS
   // What the model reads for a text: the tokenizer's own beginning, then the text; no end.
   std::vector<TokenId> tokens(const std::string& text) const;
-  // The tokens that it is run on at once: its context, at most kLongest, which bounds the memory.
-  static constexpr size_t kLongest = 4096;
-  size_t window() const { return std::min(model.config().context, kLongest); }
+  size_t window() const { return model.window(); }
 };
 
 // `tokenizer`: a file instead of the one inside the model or beside it. Error (bad_file) when it has other

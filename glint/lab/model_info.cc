@@ -70,10 +70,10 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
   r.verbs = {{"eval", "loss on a text", has},
              {"generate", "text from a prompt", has},
              {"spectrum", "eigenvectors of a layer's GLU", has},
+             {"ablate", "removing eigenvectors", has},
+             {"readability", "measures of readings", has},
              {"neurons", "classes of neurons", true},
-             {"page", "the explorer", false},
-             {"ablate", "removing eigenvectors", false},
-             {"readability", "measures of readings", false}};
+             {"page", "the explorer", false}};
   return r;
 }
 

@@ -134,7 +134,7 @@ NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
   }
   const Run run(engine, {.run = q.run});
   r.run = run.directory(), r.model_text = run.text(), r.gate = gate_info(run.gate()).text.name;
-  read_all(engine, run.language_reading(), q, result_folder(q.out, r.run), r);
+  read_all(engine, run.token_model(), q, result_folder(q.out, r.run), r);
   return r;
 }
 

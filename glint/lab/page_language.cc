@@ -18,7 +18,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kDeviationStories = 16, kSampleTokens = 24;
 
-LanguagePageLine page_line(const GateLine& line, const LanguageReading::LayerFidelity& f) {
+LanguagePageLine page_line(const GateLine& line, const TokenModel::LayerFidelity& f) {
   return {.gain = line.gain,
           .shift = line.shift,
           .correlation = f.all.correlation,
@@ -122,12 +122,12 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
     data.forms.push_back({form, {}});
   data.form = plain ? "weights" : run.form("auto");
 
-  for (size_t i = 0; i < run.language_reading().layers(); i++) {
+  for (size_t i = 0; i < run.token_model().layers(); i++) {
     engine.check_stop();
-    const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
+    const Matrix<float> x = run.inputs(i, TokenModel::kFidelityTokens);
     for (LanguagePageForm& form : data.forms) {
       const GateLine line = run.lines(form.name)[i];
-      form.lines.push_back(page_line(line, run.language_reading().layer_fidelity(i, line, x)));
+      form.lines.push_back(page_line(line, run.token_model().layer_fidelity(i, line, x)));
     }
     std::vector<std::string> names;
     for (const LanguagePageForm& form : data.forms) names.push_back(form.name);

@@ -5,7 +5,6 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/lab/controls.h"
-#include "glint/lab/foreign.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run_checks.h"
@@ -173,7 +172,7 @@ std::vector<FormReading> read_forms(Run& run, const Directions& directions, cons
   std::vector<FormReading> forms;
   const MirroredModel mirror = mirrored_model(run.reading(), directions, activations);
   for (const std::string& name : run.forms()) {
-    FormReading form{.name = name, .line = run.lines(name)[directions.layer], .reading = nullptr};
+    FormReading form{.name = name, .line = run.line(name, directions.layer), .reading = nullptr};
     if (!forms.empty() && same(forms.back().line, form.line))
       form.reading = forms.back().reading;
     else
@@ -205,6 +204,11 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
                     .quadratic_share = reading.quadratic_share[u],
                     .even_share = reading.fidelity.unit_even_share[u],
                     .form = std::move(reading.units[u])};
+    const auto interval_of = [&](const Fidelity& f) {
+      return f.unit_r2_interval.empty() ? std::nullopt : std::optional(f.unit_r2_interval[u]);
+    };
+    d.r2_interval = interval_of(reading.fidelity);
+    d.eigenvectors_r2_interval = interval_of(reading.eigenvectors);
     if (all_known(d.form.spectrum)) {
       d.rank = spectrum_rank(d.form.spectrum.values);
       d.energy = energy_curve(d.form.spectrum.values);
@@ -228,8 +232,8 @@ void describe(Run& run, ReadResult& r) {
   r.trained_on = printable(run.trained_on().substr(run.trained_on().find_last_of('/') + 1));
   r.weights_sha256 = run.reading().weights_hash();
   r.data = run.data_name(), r.data_checksum = run.data_checksum();
-  const StoredCalibration& calibration = run.calibration();
-  r.calibration = name(calibration.kinds[r.layer]), r.calibration_inputs = calibration.inputs;
+  const Run::CalibrationInfo calibration = run.calibration_info(r.layer);
+  r.calibration = name(calibration.kind), r.calibration_inputs = calibration.inputs;
   r.default_form = run.form("auto");
 }
 
@@ -283,12 +287,13 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
 
 ReadResult read(const Engine& engine, const ReadRequest& request) {
   check_form(request.form);
-  if (is_foreign(request.run)) return read_foreign(engine, request);
   Run run(engine, {.run = request.run,
                    .data = request.data,
                    .data_dir = request.data_dir,
                    .images = request.images,
-                   .refine = request.refine});
+                   .refine = request.refine,
+                   .tokenizer = request.tokenizer,
+                   .tokens = request.tokens});
   const bool language = run.kind() == ModelKind::language;
   return language ? read_language(engine, run, request) : read_images(engine, run, request);
 }

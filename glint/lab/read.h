@@ -14,15 +14,14 @@
 #include "glint/model/config_file.h"
 #include "glint/report/signed_picture.h"
 #include "glint/spectra/glu_model.h"
-#include "glint/spectra/language_reading.h"
+#include "glint/spectra/token_model.h"
 
 namespace glint {
 
 struct ReadRequest {
-  // As everywhere: "" takes the data of the run. Of a model of another program `data` is a text to measure
-  // on; without it nothing is measured, and the form is that of the weights.
-  std::string run, data, data_dir;
-  std::string tokenizer = {};                  // models of other programs: a file instead of their own
+  std::string run, data, data_dir;             // as in RunSource
+  std::string tokenizer = {};                  // as in RunSource
+  size_t tokens = 0;                           // as in RunSource
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
   size_t layer = 0;                            // from 1 on; 0: the last
   std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
@@ -64,6 +63,7 @@ struct ShownVector {
 struct ReadDirection {
   std::string name;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  std::optional<Interval> r2_interval = {}, eigenvectors_r2_interval = {};  // language models
   double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
   double even_share = 1;       // of the layer along this direction
   UnitForm form;
@@ -108,6 +108,8 @@ struct ReadResult {
   double accuracy_model = 0;
   std::vector<ReadForm> forms;     // weights, scaled where the model has it, calibrated
   Controls controls;               // of all forms, over the same units
+  // What must be said before a language reading is trusted: read_trust.h. Empty: nothing.
+  std::vector<std::string> warnings;
   std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
   LocalError local;                // image models
   std::vector<ReadDirection> directions;
@@ -140,7 +142,8 @@ nlohmann::ordered_json to_json(const ReadResult& result);
 
 // Every token of a language model as a direction of one layer, the most concentrated spectra first.
 struct ScanRequest {
-  std::string run, data;
+  std::string run, data, tokenizer = {};
+  size_t tokens = 0;
   size_t layer = 0;  // from 1 on; 0: the last
   std::string form = "auto";
   std::string out = {};  // folder of the CSV; "": the run
@@ -157,10 +160,12 @@ struct ScannedToken {
 
 struct ScanResult {
   std::string run, linalg, form;
+  std::string samples;  // what the tokens that it is measured on are of
   size_t layer = 0;   // from 0
   Fidelity fidelity;  // over all that the layer adds to the residual stream
   Controls controls;  // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
+  std::vector<std::string> warnings;  // as in ReadResult
   std::vector<ScannedToken> tokens;
   std::string csv;  // the file that was written
 };

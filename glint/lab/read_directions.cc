@@ -90,7 +90,7 @@ Directions token_sum(const TokenSpace& space, size_t layer, const std::string& t
   }
   Matrix<double> sum(1, space.model.outputs(layer));
   for (const auto& [token, times] : count) {
-    const Matrix<double> u = space.directions({&token, 1});
+    const Matrix<double> u = space.model.token_directions({&token, 1});
     for (size_t i = 0; i < sum.size(); i++) sum.data()[i] += times * u.data()[i];
   }
   refuse_zero(sum, "'" + name + "'", where);
@@ -142,13 +142,10 @@ std::vector<std::string> token_words(const TokenSpace& space, const std::string&
 
 }  // namespace
 
-TokenSpace token_space(const Run& run) {
-  const LanguageReading& reading = run.language_reading();
-  return {run.language().tokenizer, reading,
-          [&reading](std::span<const TokenId> tokens) { return reading.token_directions(tokens); }};
-}
+TokenSpace token_space(const Run& run) { return {run.tokenizer(), run.token_model()}; }
 
 std::string piece_text(const Tokenizer& tokenizer, TokenId token) {
+  if (token >= tokenizer.size()) return "#" + std::to_string(token);
   std::string text = tokenizer.piece(token);
   constexpr std::string_view kSpace = "\u2581";
   if (text.starts_with(kSpace)) text = "·" + text.substr(kSpace.size());

@@ -34,8 +34,7 @@ Directions hidden_direction(const GluModel& model, size_t layer, const std::stri
 // Where the tokens that people name come from, and their directions in the residual stream.
 struct TokenSpace {
   const Tokenizer& tokenizer;
-  const GluModel& model;
-  std::function<Matrix<double>(std::span<const TokenId>)> directions;
+  const TokenModel& model;
 };
 TokenSpace token_space(const Run& run);  // of a language model; keeps references
 

@@ -1,6 +1,5 @@
 // The files of a reading: spectra.safetensors, and figures of its directions.
 #include <algorithm>
-#include <cmath>
 
 #include "glint/base/text.h"
 #include "glint/lab/figures.h"
@@ -76,15 +75,20 @@ std::string linear_note(const ReadDirection& d) {
   return fixed_text(100 * d.linear_share, 0) + " % of variance";
 }
 
+// "0.912 (0.903 to 0.921)".
+std::string r2_text(double r2, const std::optional<Interval>& interval) {
+  return fixed_text(r2, 3) +
+         (interval ? " (" + fixed_text(interval->low, 3) + " to " + fixed_text(interval->high, 3) + ")" : "");
+}
+
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
   return spectrum_figure(
       {.title = printable(d.name) + ": " + what_text(r),
-       .note = !std::isfinite(d.r2)
-                   ? "from the weights alone"
-                   : "R\u00b2 of this output " + fixed_text(d.r2, 3) +
-                         (d.has_linear() ? ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3)
-                                         : ""),
+       .note = "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
+               (d.has_linear()
+                    ? ", of the eigenvectors alone " + r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
+                    : ""),
        .values = d.form.spectrum.values,
        .groups = d.form.spectrum.groups,
        .size = r.size,

@@ -15,6 +15,7 @@ ordered_json form_json(const ReadResult& r, const ReadForm& form) {
   const Fidelity& f = form.fidelity;
   ordered_json j = fidelity_json(f, r.whole_model);
   j["eigenvectors_r2"] = form.eigenvectors.r2;
+  if (const auto& i = form.eigenvectors.r2_interval) j["eigenvectors_r2_interval"] = {i->low, i->high};
   if (r.whole_model) j["accuracy"] = f.accuracy_form;
   j["unit_r2"] = f.unit_r2;
   j[samples_word(r)] = f.inputs;
@@ -54,6 +55,9 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
                     {"quadratic_share", d.quadratic_share},
                     {"linear_share", d.linear_share},
                     {"even_share", d.even_share}};
+  if (d.r2_interval) j["r2_interval"] = {d.r2_interval->low, d.r2_interval->high};
+  if (d.eigenvectors_r2_interval)
+    j["eigenvectors_r2_interval"] = {d.eigenvectors_r2_interval->low, d.eigenvectors_r2_interval->high};
   if (d.rank) {
     j["entropy_rank"] = d.rank->entropy, j["participation_rank"] = d.rank->participation;
     j["energy"] = d.energy;
@@ -83,6 +87,7 @@ ordered_json to_json(const ReadResult& r) {
   j["weights_sha256"] = r.weights_sha256;
   j["linalg"] = r.linalg;
   j["data"] = {{"name", r.data}, {"checksum", r.data_checksum}, {samples_word(r), r.inputs}};
+  if (r.kind == ModelKind::language) j["data"]["samples"] = r.samples;
   j["calibration"] = {{"kind", r.calibration}, {samples_word(r), r.calibration_inputs}};
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
@@ -94,8 +99,8 @@ ordered_json to_json(const ReadResult& r) {
                  {"low_alike", r.drawn->low_alike},
                  {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
-  // Without data nothing is measured.
-  j["controls"] = r.inputs > 0 ? controls_json(r.controls, r.whole_model) : ordered_json();
+  j["controls"] = controls_json(r.controls, r.whole_model);
+  if (r.kind == ModelKind::language) j["warnings"] = r.warnings;
   if (r.whole_model) {
     j["accuracy_model"] = r.accuracy_model;
     j["truncation"] = truncation_json(r);
@@ -137,8 +142,10 @@ ordered_json to_json(const ScanResult& r) {
           {"linalg", r.linalg},
           {"layer", r.layer + 1},
           {"form", r.form},
+          {"samples", r.samples},
           {"fidelity", std::move(fidelity)},
           {"controls", controls_json(r.controls, false)},
+          {"warnings", r.warnings},
           {"tokens", std::move(tokens)},
           {"csv", r.csv}};
 }

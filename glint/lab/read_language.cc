@@ -5,15 +5,16 @@
 #include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
+#include "glint/lab/read_trust.h"
 #include "glint/report/table.h"
 
 namespace glint {
 namespace {
 
-NearTokens named_tokens(const Tokenizer& tokenizer, const LanguageReading::NearTokens& found) {
-  const auto named = [&](const std::vector<LanguageReading::NearToken>& side) {
+NearTokens named_tokens(const Tokenizer& tokenizer, const TokenModel::NearTokens& found) {
+  const auto named = [&](const std::vector<TokenModel::NearToken>& side) {
     std::vector<NearToken> out;
-    for (const LanguageReading::NearToken& n : side)
+    for (const TokenModel::NearToken& n : side)
       out.push_back({n.token, tokenizer.piece(n.token), piece_text(tokenizer, n.token), n.cosine});
     return out;
   };
@@ -41,35 +42,47 @@ Table scan_table(const ScanResult& r) {
 
 }  // namespace
 
-void add_near_tokens(const Tokenizer& tokenizer, const NearOf& near_of, size_t show, ReadDirection& d) {
-  const auto near = [&](std::span<const double> vector) { return named_tokens(tokenizer, near_of(vector)); };
+void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d) {
+  const Tokenizer& tokenizer = run.tokenizer();
   const Spectrum& s = d.form.spectrum;
   const BothEnds ends = both_ends(s.values, show);
+  std::vector<std::span<const double>> wanted;
+  for (const auto* side : {&ends.positive, &ends.negative})
+    for (const uint32_t k : *side) wanted.push_back(s.vectors.view().row(k));
+  if (d.has_linear()) wanted.push_back(d.form.linear);
+  if (wanted.empty()) return;
+  Matrix<double> vectors(wanted.size(), wanted[0].size());
+  for (size_t k = 0; k < wanted.size(); k++) std::ranges::copy(wanted[k], vectors.view().row_ptr(k));
+  const std::vector<TokenModel::NearTokens> found =
+      run.token_model().near(vectors, near, [&](TokenId t) { return is_text(tokenizer, t); });
+  size_t at = 0;
   const auto shown = [&](const std::vector<uint32_t>& indices) {
     std::vector<ShownVector> out;
     for (const uint32_t k : indices)
-      out.push_back({.value = s.values[k], .near = near(s.vectors.view().row(k))});
+      out.push_back({.value = s.values[k], .near = named_tokens(tokenizer, found[at++])});
     return out;
   };
   d.positive = shown(ends.positive);
   d.negative = shown(ends.negative);
-  if (d.has_linear()) d.linear_near = near(d.form.linear);
+  if (d.has_linear()) d.linear_near = named_tokens(tokenizer, found[at]);
 }
 
 bool is_text(const Tokenizer& tokenizer, TokenId token) {
-  return token != tokenizer.unknown() && !tokenizer.is_byte(token) && !tokenizer.is_control(token);
+  return token < tokenizer.size() && token != tokenizer.unknown() && !tokenizer.is_byte(token) &&
+         !tokenizer.is_control(token);
 }
 
 ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
-  const LanguageReading& reading = run.language_reading();
+  const TokenModel& reading = run.token_model();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
   const Directions directions = language_directions(token_space(run), r.layer, q);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
-  const std::string folder = result_folder(q.out, run.directory());
+  const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
   describe(run, r);
+  r.samples = run.samples();
   const Activations a = run.measured(r.layer);
   r.inputs = a.inputs.rows();
   const std::vector<FormReading> forms =
@@ -79,12 +92,9 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   engine.check_stop();
   r.controls = controls_of(
       run, [&](Run& of) { return language_directions(token_space(of), r.layer, q); }, form_names(r), a);
+  r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
   engine.check_stop();
-  const Tokenizer& tokenizer = run.language().tokenizer;
-  const auto near_of = [&](std::span<const double> vector) {
-    return reading.near(vector, q.near, [&](TokenId t) { return is_text(tokenizer, t); });
-  };
-  for (ReadDirection& d : r.directions) add_near_tokens(tokenizer, near_of, q.show, d);
+  for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
   write_read_files(engine, reading, q, folder, r);
   return r;
 }
@@ -92,9 +102,9 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
 namespace {
 
 // Each rank some tokens; rank 0 gets all of them, in their order.
-std::vector<LanguageReading::Scanned> scan_together(const Engine& engine, const LanguageReading& reading,
+std::vector<TokenModel::Scanned> scan_together(const Engine& engine, const TokenModel& reading,
                                                     size_t layer, const GateLine& line, size_t vocab) {
-  using Scanned = LanguageReading::Scanned;
+  using Scanned = TokenModel::Scanned;
   static_assert(std::is_trivially_copyable_v<Scanned>);
   Group& group = engine.group();
   const Range own = part_of(vocab, group.rank(), group.size());
@@ -117,30 +127,33 @@ std::vector<LanguageReading::Scanned> scan_together(const Engine& engine, const 
 
 ScanResult scan(const Engine& engine, const ScanRequest& q) {
   check_form(q.form);
-  Run run(engine, {.run = q.run, .data = q.data});
-  const LanguageReading& reading = run.language_reading();
-  const Tokenizer& tokenizer = run.language().tokenizer;
+  Run run(engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer, .tokens = q.tokens});
+  const TokenModel& reading = run.token_model();
+  const Tokenizer& tokenizer = run.tokenizer();
   ScanResult r;
   r.linalg = engine.linalg().description();
   r.run = run.directory(), r.form = run.form(q.form), r.layer = asked_layer(reading, q.layer);
-  const std::string folder = result_folder(q.out, r.run);
+  r.samples = run.samples();
+  const std::string folder = result_folder(q.out, run.results());
   // With several ranks the first stores what calibration gives, and the others find it.
   Group& group = engine.group();
   if (!group.first()) group.barrier();
-  const GateLine line = run.lines(r.form)[r.layer];
+  const GateLine line = run.line(r.form, r.layer);
   if (group.first()) group.barrier();
-  std::vector<LanguageReading::Scanned> all =
-      scan_together(engine, reading, r.layer, line, run.language().model.config.vocab);
+  std::vector<TokenModel::Scanned> all =
+      scan_together(engine, reading, r.layer, line, reading.vocab());
   if (!group.first()) return r;
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
-  const LanguageReading::LayerFidelity trust =
-      reading.layer_fidelity(r.layer, line, run.inputs(r.layer, LanguageReading::kFidelityTokens));
+  const Activations a = run.measured(r.layer);
+  const TokenModel::LayerFidelity trust = reading.layer_fidelity(r.layer, line, a.inputs, a.blocks);
   r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
   r.controls = layer_controls(run, r.layer, {r.form});
-  for (const LanguageReading::Scanned& s : all)
+  r.warnings = trust_sentences({{.name = r.form, .fidelity = r.fidelity, .eigenvectors = {}}}, r.form,
+                               r.controls, r.layer);
+  for (const TokenModel::Scanned& s : all)
     r.tokens.push_back({.id = s.token,
-                        .piece = tokenizer.piece(s.token),
+                        .piece = s.token < tokenizer.size() ? tokenizer.piece(s.token) : "",
                         .text = run.piece(s.token),
                         .is_text = is_text(tokenizer, s.token),
                         .rank = s.rank,

@@ -8,7 +8,6 @@ namespace glint {
 
 ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& request);
 ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& request);
-ReadResult read_foreign(const Engine& engine, const ReadRequest& request);
 
 // What the result says of the run, its data and its calibration.
 void describe(Run& run, ReadResult& result);
@@ -40,10 +39,8 @@ void set_directions(ReadResult& result, const std::vector<std::string>& names, R
 void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& request,
                       const std::string& folder, ReadResult& result);
 
-// The eigenvectors that are shown, and the linear part, as the tokens that `near_of` finds for a vector.
-using NearOf = std::function<LanguageReading::NearTokens(std::span<const double> vector)>;
-void add_near_tokens(const Tokenizer& tokenizer, const NearOf& near_of, size_t show,
-                     ReadDirection& direction);
+// Of the `show` strongest eigenvectors of each sign, and of the linear part, the `near` nearest tokens.
+void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& direction);
 
 // Not bytes and marks, which are rare or never seen.
 bool is_text(const Tokenizer& tokenizer, TokenId token);

@@ -54,7 +54,7 @@ std::vector<LeadingVectors> as_seen(Run& run, size_t layer, const std::vector<Sp
   }
   const Matrix<double> seen = run.kind() == ModelKind::image
                                   ? run.image_reading().pictures(layer, all, lines)
-                                  : features(model.linalg(), all, model.input_map()).maps;
+                                  : run.token_model().products(all);
   std::vector<LeadingVectors> out;
   at = 0;
   for (const Spectrum& s : spectra) {
@@ -96,25 +96,31 @@ ImageSet half_of(const ImageSet& set, size_t first) {
   return half;
 }
 
-// The lines of a fitted form from one half of the data that it is fitted to.
-std::vector<GateLine> half_lines(Run& run, const std::string& form, size_t first) {
-  const auto fitted = [&](const auto& reading, const auto& half) {
-    return form == "scaled" ? reading.scaled_lines(half) : reading.calibrate(half, "").lines;
-  };
-  if (run.kind() == ModelKind::image) return fitted(run.image_reading(), half_of(run.images().train, first));
-  TextRows rows(run.language().tokenizer.end(), run.language().model.config.context);
+// The lines of a fitted form from one half of the data that it is fitted to; of a language model those of one
+// layer alone.
+std::vector<GateLine> half_lines(Run& run, size_t layer, const std::string& form, size_t first) {
+  if (run.kind() == ModelKind::image) {
+    const ImageSet half = half_of(run.images().train, first);
+    return form == "scaled" ? run.image_reading().scaled_lines(half)
+                            : run.image_reading().calibrate(half, "").lines;
+  }
+  TextRows rows = run.rows();
   std::vector<TokenRow> half;
-  const std::span<const TokenRow> all =
-      rows.fill_first(run.stories().train, LanguageReading::kCalibrationTokens);
+  const size_t tokens = run.foreign() ? run.tokens() : TokenModel::kCalibrationTokens;
+  const std::span<const TokenRow> all = rows.fill_first(run.stories().train, tokens);
   for (size_t i = first; i < all.size(); i += 2) half.push_back(all[i]);
-  return fitted(run.language_reading(), half);
+  const TokenModel& model = run.token_model();
+  TokenModel::Lines fitted = model.layer_lines(layer, model.inputs(half, layer, tokens));
+  std::vector<GateLine> lines(model.layers());
+  lines[layer] = std::move(form == "scaled" ? fitted.scaled : fitted.calibrated);
+  return lines;
 }
 
 std::optional<double> halves(Run& run, const Directions& d, const std::string& form) {
   if (form == "weights" || run.gate() == GateKind::Identity) return {};  // nothing is fitted
   std::vector<LeadingVectors> both[2];
   for (size_t h = 0; h < 2; h++) {
-    const std::vector<GateLine> lines = half_lines(run, form, h);
+    const std::vector<GateLine> lines = half_lines(run, d.layer, form, h);
     both[h] = as_seen(run, d.layer, leading_spectra(run.reading(), d, lines[d.layer]), lines);
   }
   return mean_likeness(run.reading().linalg(), both[0], both[1]);
@@ -122,11 +128,10 @@ std::optional<double> halves(Run& run, const Directions& d, const std::string& f
 
 // The tokens that come most often in the stories that readings are measured on; not bytes and marks.
 std::vector<TokenId> frequent_tokens(Run& run) {
-  const LanguageRun& language = run.language();
-  TextRows rows(language.tokenizer.end(), language.model.config.context);
-  std::vector<size_t> count(language.model.config.vocab);
-  for (const TokenRow& row : rows.fill_first(run.stories().valid, LanguageReading::kFidelityTokens))
-    for (const TokenId t : row.target) count[t] += is_text(language.tokenizer, t);
+  TextRows rows = run.rows();
+  std::vector<size_t> count(run.token_model().vocab());
+  for (const TokenRow& row : rows.fill_first(run.stories().valid, run.tokens()))
+    for (const TokenId t : row.target) count[t] += is_text(run.tokenizer(), t);
   std::vector<TokenId> tokens(count.size());
   std::iota(tokens.begin(), tokens.end(), TokenId{0});
   std::ranges::stable_sort(tokens, std::greater(), [&](TokenId t) { return count[t]; });
@@ -144,7 +149,7 @@ Directions asked(Run& run, const ReadabilityRequest& q) {
   const std::vector<TokenId> tokens = frequent_tokens(run);
   std::vector<std::string> names;
   for (const TokenId t : tokens) names.push_back(run.piece(t));
-  return run.reading().directions(layer, run.language_reading().token_directions(tokens), names);
+  return run.reading().directions(layer, run.token_model().token_directions(tokens), names);
 }
 
 void add_pictures(const Engine& engine, const std::vector<LeadingVectors>& leading, RunReadability& r) {
@@ -196,7 +201,11 @@ std::vector<Spectrum> begin(Run& run, const ReadabilityRequest& q, const Directi
   r.seed = run_seed(r.run), r.form = run.form(q.form);
   r.layer = d.layer;
   r.data = run.data_name();
-  const std::vector<GateLine> lines = run.lines(r.form);
+  std::vector<GateLine> lines(run.reading().layers());  // below the layer of a language model nothing is read
+  if (r.kind == ModelKind::image)
+    lines = run.lines(r.form);
+  else
+    lines[d.layer] = run.line(r.form, d.layer);
   std::vector<Spectrum> spectra = leading_spectra(run.reading(), d, lines[d.layer]);
   e.leading = as_seen(run, d.layer, spectra, lines);
   if (run.info().run.is_object()) {
@@ -221,7 +230,7 @@ ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, Run& run
   } else {
     r.directions = d.names;
   }
-  add_ablations(run.reading(), d, spectra, run.lines(r.form)[d.layer], a.inputs, r);
+  add_ablations(run.reading(), d, spectra, run.line(r.form, d.layer), a.inputs, r);
   engine.check_stop();
   r.stability_halves = halves(run, d, r.form);
   return e;
@@ -253,7 +262,13 @@ void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::func
   std::shared_ptr<const Dataset> shared;
   for (const std::string& directory : runs_in(q.runs)) {
     engine.check_stop();
-    Run run(engine, {.run = directory, .data = q.data, .data_dir = q.data_dir}, shared);
+    Run run(engine,
+            {.run = directory,
+             .data = q.data,
+             .data_dir = q.data_dir,
+             .tokenizer = q.tokenizer,
+             .tokens = q.tokens},
+            shared);
     use(run);
     if (run.kind() == ModelKind::image) shared = run.share_images();
   }

@@ -1,11 +1,18 @@
 #include "glint/lab/run.h"
 
+#include <algorithm>
+#include <filesystem>
+
 #include "glint/base/error.h"
 #include "glint/data/arrays.h"
+#include "glint/lab/model_info.h"
 #include "glint/lab/read_directions.h"
+#include "glint/lab/reading_text.h"
 #include "glint/lab/run_checks.h"
+#include "glint/spectra/bootstrap.h"
+#include "glint/spectra/family_reading.h"
+#include "glint/spectra/language_reading.h"
 #include "glint/spectra/scaled.h"
-#include "glint/train/text_task.h"
 
 namespace glint {
 namespace {
@@ -54,14 +61,30 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
 
 }  // namespace
 
+ModelKind run_kind(const std::string& path) {
+  return is_foreign(path) ? ModelKind::language : model_kind(open_run(path).directory);
+}
+
 Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data)
     : engine_(engine), source_(source) {
-  if (model_kind(open_run(source.run).directory) == ModelKind::language) {
+  const bool foreign = is_foreign(source.run);
+  if (!foreign && !source.tokenizer.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a run of glint has its own tokenizer",
+                 .where = "tokenizer",
+                 .expected = "a model of another program"});
+  if (run_kind(source.run) == ModelKind::language) {
     if (source.refine)
       throw Error({.code = ErrorCode::usage,
                    .what = "there is nothing to refine: a layer of a language model has no logits of its own",
                    .where = "refine",
                    .expected = "an image model"});
+    if (foreign) {
+      foreign_.reset(new ForeignRun{RunInfo(), open_foreign(source.run, source.tokenizer)});
+      foreign_->directory = foreign_->model.path;
+      reading_ = std::make_unique<FamilyReading>(foreign_->model.model, engine.compute(), engine.linalg());
+      return;
+    }
     language_ = std::make_unique<LanguageRun>(load_language_run(engine, source.run));
     reading_ = std::make_unique<LanguageReading>(language_->model, engine.compute(), engine.linalg());
     return;
@@ -78,32 +101,53 @@ Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Da
   }
 }
 
-const RunInfo& Run::info() const { return image_ ? static_cast<const RunInfo&>(*image_) : *language_; }
+const RunInfo& Run::info() const {
+  if (image_) return *image_;
+  return foreign_ ? static_cast<const RunInfo&>(*foreign_) : *language_;
+}
 
-std::string Run::text() const { return image_ ? model_text(image_->model) : model_text(language_->model); }
+std::string Run::results() const {
+  return foreign_ ? std::filesystem::path(directory()).stem().string() + "-reading" : directory();
+}
+
+std::string Run::text() const {
+  if (foreign_) return foreign_->model.model.text();
+  return image_ ? model_text(image_->model) : model_text(language_->model);
+}
 
 Json Run::config() const {
+  if (foreign_) return family_json(foreign_->model.model);
   return image_ ? config_to_json(image_->model.config) : config_to_json(language_->model.config);
 }
 
 GateKind Run::gate() const {
+  if (foreign_) return foreign_->model.model.config().gate.kind;
   return image_ ? image_->model.config.gate.kind : language_->model.config.gate.kind;
 }
 
-const std::string& Run::trained_on() const { return image_ ? image_->model.data : language_->model.data; }
+const std::string& Run::trained_on() const {
+  if (foreign_) return foreign_->trained_on;
+  return image_ ? image_->model.data : language_->model.data;
+}
 
 const LoadedRun& Run::image() const {
-  if (!image_) check_image_run(info());  // throws
+  if (!image_) refuse_language(directory());
   return *image_;
 }
 
 const LanguageRun& Run::language() const {
-  if (!language_)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "this is an image model, not a language model",
-                 .where = directory(),
-                 .expected = "a run that was trained on stories"});
+  if (foreign_) refuse_foreign(directory(), "this");
+  if (!language_) refuse_image(directory());
   return *language_;
+}
+
+const ForeignRun& Run::foreign_run() const {
+  if (!foreign_)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "this is a run of glint",
+                 .where = directory(),
+                 .expected = "a model of another program"});
+  return *foreign_;
 }
 
 const ImageReading& Run::image_reading() const {
@@ -111,10 +155,12 @@ const ImageReading& Run::image_reading() const {
   return static_cast<const ImageReading&>(*reading_);
 }
 
-const LanguageReading& Run::language_reading() const {
-  language();
-  return static_cast<const LanguageReading&>(*reading_);
+const TokenModel& Run::token_model() const {
+  if (image_) refuse_image(directory());
+  return static_cast<const TokenModel&>(*reading_);
 }
+
+const Tokenizer& Run::tokenizer() const { return foreign_ ? foreign_->model.tokenizer : language().tokenizer; }
 
 std::shared_ptr<const Dataset> Run::share_images() {
   const LoadedRun& run = image();
@@ -129,10 +175,36 @@ std::shared_ptr<const Dataset> Run::share_images() {
 
 const Dataset& Run::images() { return *share_images(); }
 
+bool Run::own_text() const {
+  std::error_code ignored;
+  return foreign_ || std::filesystem::is_regular_file(source_.data, ignored);
+}
+
 const TextData& Run::stories() {
-  const LanguageRun& run = language();
-  if (!stories_) stories_ = std::make_unique<TextData>(load_run_text(engine_, run, source_.data));
+  if (stories_) return *stories_;
+  const TokenModel& model = token_model();
+  stories_ = std::make_unique<TextData>(
+      own_text() ? reading_text(engine_, source_.data, tokenizer(), tokens(), model.context())
+                 : load_run_text(engine_, language(), source_.data));
   return *stories_;
+}
+
+std::string Run::samples() const {
+  if (!own_text()) return "validation stories";
+  return source_.data.empty() || source_.data == kTales ? "the built-in tales" : printable(source_.data);
+}
+
+TextRows Run::rows() const {
+  const size_t context = token_model().context();
+  return foreign_ ? TextRows(tokenizer().prefix(), context) : TextRows(tokenizer().end(), context);
+}
+
+size_t Run::tokens() const {
+  if (source_.tokens) return source_.tokens;
+  if (!foreign_) return TokenModel::kFidelityTokens;
+  constexpr double kMost = 4000, kFewest = 500, kLarge = 1e8;  // the last: parameters
+  const auto parameters = static_cast<double>(foreign_->model.model.parameters());
+  return static_cast<size_t>(std::clamp(kMost * kLarge / parameters, kFewest, kMost));
 }
 
 const std::string& Run::data_name() { return image_ ? images().name : stories().name; }
@@ -141,30 +213,54 @@ const std::string& Run::data_checksum() { return image_ ? images().checksum : st
 
 Activations Run::measured(size_t layer) {
   if (image_) return image_reading().run(images().test, layer);
+  TextRows all = rows();
+  const std::span<const TokenRow> some = all.fill_first(stories().valid, tokens());
   Activations a;
-  a.inputs = inputs(layer, LanguageReading::kFidelityTokens);
+  a.inputs = token_model().inputs(some, layer, tokens());
+  a.blocks = token_blocks(some, tokens());
   return a;
+}
+
+const TokenModel::Lines& Run::foreign_lines(size_t layer) {
+  if (const auto it = foreign_lines_.find(layer); it != foreign_lines_.end()) return it->second;
+  TextRows all = rows();
+  const Matrix<float> x =
+      token_model().inputs(all.fill_first(stories().train, tokens()), layer, tokens());
+  return foreign_lines_.emplace(layer, token_model().layer_lines(layer, x)).first->second;
 }
 
 const StoredCalibration& Run::calibration() {
   if (calibration_) return *calibration_;
+  if (foreign_) {
+    StoredCalibration all{
+        .model = reading_->weights_hash(), .data = data_checksum(), .lines = {}, .kinds = {}};
+    all.linalg = engine_.linalg().description();
+    for (size_t i = 0; i < reading_->layers(); i++) {
+      const TokenModel::Lines& lines = foreign_lines(i);
+      all.inputs = lines.inputs;
+      all.lines.push_back(lines.calibrated), all.kinds.push_back(Calibration::affine);
+      if (has_scaled()) all.scaled.push_back(lines.scaled);
+    }
+    calibration_ = std::make_unique<StoredCalibration>(std::move(all));
+    return *calibration_;
+  }
   std::vector<size_t> hidden;
   for (size_t i = 0; i < reading_->layers(); i++) hidden.push_back(reading_->layer(i).hidden());
   const std::string& checksum = data_checksum();
   const auto with_rows = [&](const auto& body) {
-    TextRows rows(language_->tokenizer.end(), language_->model.config.context);
-    return body(rows.fill_first(stories().train, LanguageReading::kCalibrationTokens));
+    TextRows all = rows();
+    return body(all.fill_first(stories().train, TokenModel::kCalibrationTokens));
   };
   const auto measure = [&] {
     if (image_) return image_reading().calibrate(images().train, checksum);
-    return with_rows([&](const auto& rows) { return language_reading().calibrate(rows, checksum); });
+    return with_rows([&](const auto& rows) { return token_model().calibrate(rows, checksum); });
   };
   const auto complete = [&](StoredCalibration& stored) {
     bool added = false;
     if (stored.scaled.empty() && has_scaled()) {
       stored.scaled =
           image_ ? image_reading().scaled_lines(images().train)
-                 : with_rows([&](const auto& rows) { return language_reading().scaled_lines(rows); });
+                 : with_rows([&](const auto& rows) { return token_model().scaled_lines(rows); });
       added = true;
     }
     if (stored.refined.empty() && source_.refine) {
@@ -178,11 +274,24 @@ const StoredCalibration& Run::calibration() {
   return *calibration_;
 }
 
-bool Run::has_scaled() const { return has_scaled_form(reading_->layer(reading_->last())); }
+Run::CalibrationInfo Run::calibration_info(size_t layer) {
+  if (foreign_) return {Calibration::affine, foreign_lines(layer).inputs};
+  return {calibration().kinds[layer], calibration().inputs};
+}
+
+bool Run::has_scaled() const {
+  // The layers of a model of another program are large: none is made for this.
+  if (foreign_)
+    return static_cast<const FamilyReading&>(*reading_).normed(reading_->last()) ||
+           gate_info(gate()).text.parity == Parity::odd;
+  return has_scaled_form(reading_->layer(reading_->last()));
+}
 
 std::string Run::form(const std::string& asked) {
-  if (asked == "scaled") check_scaled_form(reading_->layer(reading_->last()));
-  if (asked != "auto") return asked;
+  if (asked != "auto") {
+    check_form_name(asked);
+    return asked;
+  }
   if (source_.data.empty()) {
     try {
       data_name();
@@ -198,16 +307,27 @@ std::vector<std::string> Run::forms() const {
                       : std::vector<std::string>{"weights", "calibrated"};
 }
 
-std::vector<GateLine> Run::lines(const std::string& form) {
-  if (form == "weights") return weights_lines(*reading_);
-  if (form == "calibrated") return calibration().lines;
-  if (form != "scaled")
+void Run::check_form_name(const std::string& form) const {
+  if (form != "weights" && form != "scaled" && form != "calibrated")
     throw Error({.code = ErrorCode::usage,
                  .what = "unknown form '" + form + "'",
                  .where = "form",
                  .expected = suggest(form, {"weights", "scaled", "calibrated"})});
-  check_scaled_form(reading_->layer(reading_->last()));
+  if (form == "scaled" && !has_scaled()) check_scaled_form(reading_->layer(reading_->last()));  // throws
+}
+
+std::vector<GateLine> Run::lines(const std::string& form) {
+  check_form_name(form);
+  if (form == "weights") return weights_lines(*reading_);
+  if (form == "calibrated") return calibration().lines;
   return source_.refine ? calibration().refined : calibration().scaled;
+}
+
+GateLine Run::line(const std::string& form, size_t layer) {
+  check_form_name(form);
+  if (form == "weights") return weights_form(reading_->layer(layer));
+  if (!foreign_) return lines(form)[layer];
+  return form == "scaled" ? foreign_lines(layer).scaled : foreign_lines(layer).calibrated;
 }
 
 std::vector<std::string> Run::class_names() const {
@@ -221,11 +341,11 @@ std::string Run::class_text(size_t c) const {
   return name == number ? number : number + " " + name;
 }
 
-std::string Run::piece(TokenId token) const { return piece_text(language().tokenizer, token); }
+std::string Run::piece(TokenId token) const { return piece_text(tokenizer(), token); }
 
 Matrix<float> Run::inputs(size_t layer, size_t tokens) {
-  TextRows rows(language().tokenizer.end(), language().model.config.context);
-  return language_reading().inputs(rows.fill_first(stories().valid, tokens), layer, tokens);
+  TextRows all = rows();
+  return token_model().inputs(all.fill_first(stories().valid, tokens), layer, tokens);
 }
 
 }  // namespace glint

@@ -7,13 +7,22 @@
 namespace glint {
 
 void check_image_run(const RunInfo& info) {
-  if (model_kind(info.directory) == ModelKind::language)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "this is a language model, not an image model",
-         .where = info.directory,
-         .expected = "a run that was trained on images",
-         .hint = "`spectrum(" + info.directory + ", token=WORD)`, or `page(" + info.directory + ")`"});
+  if (model_kind(info.directory) == ModelKind::language) refuse_language(info.directory);
+}
+
+void refuse_language(const std::string& path) {
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "this is a language model, not an image model",
+               .where = path,
+               .expected = "a run that was trained on images",
+               .hint = "`spectrum(" + path + ", token=WORD)`, or `page(" + path + ")`"});
+}
+
+void refuse_image(const std::string& path) {
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "this is an image model, not a language model",
+               .where = path,
+               .expected = "a run that was trained on stories"});
 }
 
 void check_pictures(const Dataset& data, const std::string& needs) {

@@ -9,6 +9,9 @@ namespace glint {
 
 // Error (bad_file) for a language model, with the verbs that read those.
 void check_image_run(const RunInfo& run);
+[[noreturn]] void refuse_language(const std::string& path);
+// The same for an image model where a language model is needed.
+[[noreturn]] void refuse_image(const std::string& path);
 
 // Error (usage) unless the samples are pictures of bytes: what `needs` them, "the explorer page", shows
 // pixels or moves them within their range.

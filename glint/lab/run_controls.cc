@@ -1,8 +1,11 @@
 // What a run offers to controls of its readings: data to fit on, and its untrained twin.
 #include <algorithm>
+#include <cassert>
 
-#include "glint/data/text_batches.h"
 #include "glint/lab/run.h"
+#include "glint/model/redrawn.h"
+#include "glint/spectra/family_reading.h"
+#include "glint/spectra/language_reading.h"
 
 namespace glint {
 namespace {
@@ -29,13 +32,19 @@ Activations Run::fitted(size_t layer) {
     const ImageSet& train = images().train;
     return image_reading().run(train, layer, evenly_spaced(train.count(), kFitted));
   }
-  TextRows rows(language_->tokenizer.end(), language_->model.config.context);
+  TextRows all = rows();
+  const size_t most = std::min(kFitted, tokens());
   Activations a;
-  a.inputs = language_reading().inputs(rows.fill_first(stories().train, kFitted), layer, kFitted);
+  a.inputs = token_model().inputs(all.fill_first(stories().train, most), layer, most);
   return a;
 }
 
+bool Run::has_untrained() const {
+  return !foreign_ || redrawn_bytes(foreign_->model.model) <= kTwinBytes;
+}
+
 Run& Run::untrained() {
+  assert(has_untrained());
   if (!untrained_) untrained_.reset(new Run(Twin{*this}));
   return *untrained_;
 }
@@ -52,14 +61,24 @@ Run::Run(Twin twin) : engine_(twin.of.engine_), source_(twin.of.source_) {
     const ImageSet some = some_of(train, evenly_spaced(train.count(), kTwinSamples));
     lines = image_reading().calibrate(some, images_->checksum);
     if (source_.refine) lines.refined = image_reading().refined_lines(some, lines.scaled);
+  } else if (twin.of.foreign_) {
+    twin.of.stories();
+    stories_ = twin.of.stories_;
+    source_.tokens = std::min(twin.of.tokens(), kTwinSamples);
+    const ForeignModel& model = twin.of.foreign_->model;
+    foreign_.reset(new ForeignRun{
+        RunInfo(), {model.path, redrawn(model.model, engine_.pool(), kSeed), model.tokenizer}});
+    foreign_->directory = model.path;
+    reading_ = std::make_unique<FamilyReading>(foreign_->model.model, engine_.compute(), engine_.linalg());
+    return;  // its layers are calibrated when they are asked for
   } else {
     twin.of.stories();
     stories_ = twin.of.stories_;
     language_ = std::make_unique<LanguageRun>(*twin.of.language_);
     transformer_params(language_->model.config).table.initialise(language_->model.weights.span(), kSeed);
     reading_ = std::make_unique<LanguageReading>(language_->model, engine_.compute(), engine_.linalg());
-    TextRows rows(language_->tokenizer.end(), language_->model.config.context);
-    lines = language_reading().calibrate(rows.fill_first(stories_->train, kTwinSamples), stories_->checksum);
+    TextRows all = rows();
+    lines = token_model().calibrate(all.fill_first(stories_->train, kTwinSamples), stories_->checksum);
   }
   calibration_ = std::make_unique<StoredCalibration>(std::move(lines));
 }

@@ -126,7 +126,7 @@ std::vector<std::string> runs_in(const std::vector<std::string>& runs_or_folders
   std::vector<std::string> runs;
   for (const std::string& given : runs_or_folders) {
     const std::string path = without_slash(given);
-    if (is_run(path)) {
+    if (is_run(path) || is_foreign(path)) {
       runs.push_back(path);
       continue;
     }

@@ -71,12 +71,12 @@ SweepReading read_images_of(const Engine& engine, TrainingData& data, const Swee
 // R2 of what a layer adds to the residual stream, mean over the layers.
 SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const std::string& directory) {
   Run run(engine, {.run = directory, .data = data_of(plan)});
-  const size_t layers = run.language_reading().layers();
+  const size_t layers = run.token_model().layers();
   SweepReading out;
   for (size_t i = 0; i < layers; i++) {
-    const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
+    const Matrix<float> x = run.inputs(i, TokenModel::kFidelityTokens);
     for (const std::string& form : run.forms()) {
-      const Fidelity f = run.language_reading().layer_fidelity(i, run.lines(form)[i], x).all;
+      const Fidelity f = run.token_model().layer_fidelity(i, run.lines(form)[i], x).all;
       out.values["r2_" + form] += f.r2 / static_cast<double>(layers);
       out.values["correlation_" + form] += f.correlation / static_cast<double>(layers);
     }

@@ -2,6 +2,7 @@
 // they are, mapped and as they are stored; norms and biases, a few numbers, are floats in memory.
 #pragma once
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -36,6 +37,9 @@ class FamilyModel {
   const WeightFile& file() const { return file_; }
   const FamilyConfig& config() const { return config_; }
   size_t vocab() const { return embedding_.rows; }
+  // The tokens that it is run on at once: its context, at most kLongest, which bounds the memory.
+  static constexpr size_t kLongest = 4096;
+  size_t window() const { return std::min(config_.context, kLongest); }
   bool tied() const { return tied_; }  // the head is the embedding
   const StoredMatrix& embedding() const { return embedding_; }
   const StoredMatrix& head() const { return head_; }

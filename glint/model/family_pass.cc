@@ -109,14 +109,32 @@ void FamilyPass::norm(const NormWeights& w, MatrixView<float> x, MatrixView<floa
       return;
     }
     plain_norm(from, to);
-    for (size_t i = 0; i < r.count; i++) {
-      float* row = to.row_ptr(i);
-      if (!w.weight.empty())
-        for (size_t j = 0; j < to.cols(); j++) row[j] *= w.weight[j];
-      if (!w.bias.empty())
-        for (size_t j = 0; j < to.cols(); j++) row[j] += w.bias[j];
-    }
+    weigh(w, to);
   });
+}
+
+void FamilyPass::weigh(const NormWeights& w, MatrixView<float> u) {
+  for (size_t i = 0; i < u.rows(); i++) {
+    float* row = u.row_ptr(i);
+    if (!w.weight.empty())
+      for (size_t j = 0; j < u.cols(); j++) row[j] *= w.weight[j];
+    if (!w.bias.empty())
+      for (size_t j = 0; j < u.cols(); j++) row[j] += w.bias[j];
+  }
+}
+
+void FamilyPass::change_glu(size_t layer, Change change) {
+  check_argument(layer < config_.layers, "change_glu", "a layer of the model");
+  changed_layer_ = layer, change_ = std::move(change);
+  if (change_ && changed_.size() == 0) changed_ = Matrix<float>(chunk_, config_.d_model);
+}
+
+// What the GLU of the changed layer reads, from the stream x.
+void FamilyPass::change(const NormWeights& before, MatrixView<float> x) {
+  const MatrixView<float> to = first_rows(changed_, x.rows());
+  norm({.used = before.used, .weight = {}, .bias = {}}, x, to);
+  change_(to);
+  if (before.used) weigh(before, to);
 }
 
 void FamilyPass::turn(const Turn& table, size_t heads, Range rows, MatrixView<float> x) const {
@@ -245,10 +263,10 @@ void FamilyPass::attention(size_t layer, size_t rows) {
   products_.run(out);
 }
 
-void FamilyPass::glu(size_t layer, size_t rows) {
+void FamilyPass::glu(size_t layer, MatrixView<float> u) {
   const FamilyLayer& l = model_.layers()[layer];
-  const size_t h = config_.d_hidden;
-  const MatrixView<float> u = first_rows(u_, rows), z = first_rows(z_, rows), y = first_rows(y_, rows);
+  const size_t h = config_.d_hidden, rows = u.rows();
+  const MatrixView<float> z = first_rows(z_, rows), y = first_rows(y_, rows);
   const StoredProducts::Task tasks[] = {{&l.gate, u, z.col_range(0, h)}, {&l.up, u, z.col_range(h, h)}};
   products_.run(tasks);
   each_rows(rows, [&](Range r) {
@@ -266,11 +284,13 @@ void FamilyPass::layer_forward(size_t layer, size_t rows) {
     if (after.used) norm(after, sum, sum);
     compute_.kernels().add_rows(rows, x.cols(), sum.data(), sum.stride(), x.data(), x.stride());
   };
+  const bool changed = change_ && layer == changed_layer_;
   norm(l.before_attention, x, u);
+  if (changed && config_.parallel) change(l.before_attention, x);
   attention(layer, rows);
   add(l.after_attention);
-  if (!config_.parallel) norm(l.before_glu, x, u);
-  glu(layer, rows);
+  if (!config_.parallel) changed ? change(l.before_glu, x) : norm(l.before_glu, x, u);
+  glu(layer, changed ? first_rows(changed_, rows) : u);
   add(l.after_glu);
 }
 

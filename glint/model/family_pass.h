@@ -40,6 +40,11 @@ class FamilyPass {
   // Layers above are not computed: clear() before anything else is fed.
   void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> out);
 
+  // From now on the GLU of a layer reads what `change` makes of it: after its norm, before the weights of
+  // that norm [n, d]. Called on the caller's thread; null: what it is.
+  using Change = std::function<void(MatrixView<float> x)>;
+  void change_glu(size_t layer, Change change);
+
  private:
   struct Turn {  // cos and sin [room, pairs]
     Matrix<float> cos, sin;
@@ -49,9 +54,11 @@ class FamilyPass {
   void embed(std::span<const TokenId> tokens);
   void attention(size_t layer, size_t rows);
   void attend(size_t layer, size_t head, Range rows, size_t worker);
-  void glu(size_t layer, size_t rows);
+  void glu(size_t layer, MatrixView<float> u);
+  void change(const NormWeights& norm, MatrixView<float> x);
   void layer_forward(size_t layer, size_t rows);
   void norm(const NormWeights& weights, MatrixView<float> x, MatrixView<float> u);
+  void weigh(const NormWeights& weights, MatrixView<float> u);
   void plain_norm(ConstMatrixView<float> x, MatrixView<float> u) const;
   void turn(const Turn& table, size_t heads, Range rows, MatrixView<float> x) const;
   void keep(size_t layer, Range rows);
@@ -75,6 +82,9 @@ class FamilyPass {
   Matrix<float> logits_;                               // [logit_rows, vocab]
   Matrix<float> scores_;                               // [workers, strip * columns]
   Matrix<float> norms_;                                // [workers, 2 strip]: of softmax rows
+  size_t changed_layer_ = 0;
+  Change change_;
+  Matrix<float> changed_;  // [chunk, d], where there is a change
 };
 
 }  // namespace glint

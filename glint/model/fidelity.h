@@ -15,6 +15,11 @@ struct MirroredFidelity {
   double r2 = 0, agreement = 0;
 };
 
+// Where a number lies with 95 % confidence.
+struct Interval {
+  double low = 0, high = 0;
+};
+
 // Approximate logits against the model's own, both [n, units]. With y the true and f the approximate value:
 //   r2           1 - sum (y - f)^2 / sum (y - mean_u y)^2 (1 when both sums are 0, 0 when only the second is)
 //   correlation  Pearson; over all units together after the mean of each unit is taken off (0 for a constant)
@@ -33,6 +38,9 @@ struct Fidelity {
   double even_share = 1;
   std::vector<double> unit_even_share;            // [units], or empty
   std::optional<MirroredFidelity> mirrored = {};  // none where nobody measured it
+  // Of r2 and unit_r2, by a bootstrap over texts (spectra/bootstrap.h); language models.
+  std::optional<Interval> r2_interval = {};
+  std::vector<Interval> unit_r2_interval = {};  // [units], or empty
 };
 
 // What a fidelity has to be compared with before it impresses.

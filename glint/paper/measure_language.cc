@@ -49,7 +49,7 @@ void measure_language(Measuring& m) {
       m.check_stop("reading the language models");
       m.hooks.tell({.label = "read language models", .done = 0, .unit = "models", .detail = planned->path()});
       Run run(m.engine, {.run = m.directory(*planned), .data = planned->options.data, .data_dir = {}});
-      const LanguageReading& reading = run.language_reading();
+      const TokenModel& reading = run.token_model();
       const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
       directions = drawn.size();
       const Matrix<double> along = reading.token_directions(drawn);
@@ -57,7 +57,7 @@ void measure_language(Measuring& m) {
       values.resize(forms.size());
       for (std::vector<Values>& layers : values) layers.resize(reading.layers());
       for (size_t layer = 0; layer < reading.layers(); layer++) {
-        const Matrix<float> x = run.inputs(layer, LanguageReading::kFidelityTokens);
+        const Matrix<float> x = run.inputs(layer, TokenModel::kFidelityTokens);
         tokens = x.rows();
         const Matrix<double> weights = reading.hidden(layer, along);
         const GluLayerView view = reading.layer(layer);

@@ -1,7 +1,6 @@
 #include "glint/spectra/family_reading.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "glint/base/argument.h"
 #include "glint/base/sha256.h"
@@ -66,13 +65,17 @@ const FamilyReading::Folded& FamilyReading::folded(size_t i) const {
 
 GluLayerView FamilyReading::layer(size_t i) const {
   const Folded& f = folded(i);
-  const FamilyLayer& l = model_.layers()[i];
   return {.left = f.left,
           .right = f.right,
           .bias_left = f.bias_left,
           .bias_right = f.bias_right,
           .gate = model_.config().gate,
-          .normed = model_.config().parallel ? l.before_attention.used : l.before_glu.used};
+          .normed = normed(i)};
+}
+
+bool FamilyReading::normed(size_t i) const {
+  const FamilyLayer& l = model_.layers()[i];
+  return model_.config().parallel ? l.before_attention.used : l.before_glu.used;
 }
 
 ConstMatrixView<float> FamilyReading::projection(size_t i) const { return folded(i).projection; }
@@ -87,22 +90,12 @@ std::string FamilyReading::weights_hash() const {
   Sha256 hash;
   for (const StoredTensor& t : model_.file().tensors()) {
     std::string head = t.name + " " + name(t.type);
-    for (const size_t n : t.shape) head += " " + std::to_string(n);
+    for (const size_t n : t.shape) head += " ", head += std::to_string(n);
     hash.update(as_bytes(head));
     hash.update(t.bytes.first(std::min(kEnd, t.bytes.size())));
     hash.update(t.bytes.last(std::min(kEnd, t.bytes.size())));
   }
   return hex(hash.finish());
-}
-
-Activations FamilyReading::activations(size_t i, const ModelInputs& samples) const {
-  const auto* rows = std::get_if<std::span<const TokenRow>>(&samples);
-  if (!rows) bad_argument("samples", "a language model reads tokens, not images", "rows of tokens");
-  std::vector<std::vector<TokenId>> texts;
-  size_t all = 0;
-  for (const TokenRow& row : *rows)
-    texts.emplace_back(row.input.begin(), row.input.end()), all += row.input.size();
-  return {.inputs = inputs(texts, i, all), .logits = {}, .residual_logits = {}};
 }
 
 Matrix<double> FamilyReading::token_directions(std::span<const TokenId> tokens) const {
@@ -125,46 +118,23 @@ Matrix<double> FamilyReading::token_directions(std::span<const TokenId> tokens) 
   return out;
 }
 
-LanguageReading::NearTokens FamilyReading::near(std::span<const double> vector, size_t count,
-                                                const std::function<bool(TokenId)>& candidate) const {
-  const size_t d = model_.config().d_model;
-  double norm = 0;
-  for (const double v : vector.first(d)) norm += v * v;
-  norm = std::sqrt(norm);
-  std::vector<double> cosine(model_.vocab());
-  constexpr size_t kRows = 512;
-  pool().for_tiles((cosine.size() + kRows - 1) / kRows, [&](size_t tile, size_t) {
-    Matrix<float> row(1, d);
-    for (size_t t = tile * kRows; t < std::min(cosine.size(), (tile + 1) * kRows); t++) {
-      widen_rows(model_.embedding(), t, row);
-      double dot = 0, own = 0;
-      for (size_t j = 0; j < d; j++) {
-        const double e = row(0, j);
-        dot += e * vector[j], own += e * e;
-      }
-      const double length = norm * std::sqrt(own);
-      cosine[t] = length > 0 ? dot / length : 0;
-    }
-  });
-  return most_alike(cosine, count, candidate);
+void FamilyReading::embeddings(size_t first, MatrixView<float> out) const {
+  widen_rows(model_.embedding(), first, out);
 }
 
-Matrix<float> FamilyReading::inputs(std::span<const std::vector<TokenId>> texts, size_t i,
-                                    size_t most) const {
-  size_t tokens = 0, longest = 1;
-  std::vector<size_t> used;  // tokens of each text
-  for (const std::vector<TokenId>& text : texts) {
-    if (tokens == most) break;
-    used.push_back(std::min(text.size(), most - tokens));
-    tokens += used.back(), longest = std::max(longest, used.back());
+Matrix<float> FamilyReading::inputs(std::span<const TokenRow> rows, size_t i, size_t most) const {
+  size_t tokens = 0, used = 0, longest = 1;
+  for (; used < rows.size() && tokens < most; used++) {
+    tokens += rows[used].input.size();
+    longest = std::max(longest, rows[used].input.size());
   }
   FamilyPass pass(model_, compute_, longest);
-  Matrix<float> x(tokens, model_.config().d_model);
+  Matrix<float> x(tokens, width());
   size_t first = 0;
-  for (size_t t = 0; t < used.size(); t++) {
+  for (const TokenRow& row : rows.first(used)) {
     pass.clear();
-    pass.trace(std::span(texts[t]).first(used[t]), i, x.view().row_range(first, used[t]));
-    first += used[t];
+    pass.trace(row.input, i, x.view().row_range(first, row.input.size()));
+    first += row.input.size();
   }
   return x;
 }

@@ -9,14 +9,13 @@
 #pragma once
 
 #include <map>
-#include <memory>
 
 #include "glint/model/family_pass.h"
-#include "glint/spectra/language_reading.h"
+#include "glint/spectra/token_model.h"
 
 namespace glint {
 
-class FamilyReading : public GluModel {
+class FamilyReading : public TokenModel {
  public:
   // Keeps references.
   FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg);
@@ -28,20 +27,19 @@ class FamilyReading : public GluModel {
   // Valid until two other layers were asked for. One thread at a time.
   GluLayerView layer(size_t i) const override;
   ConstMatrixView<float> projection(size_t i) const override;
+  bool normed(size_t i) const;  // whether a norm comes before the GLU
   // The whole embedding as floats, made when it is first asked for.
   InputMap input_map() const override;
   // Of the names, types and shapes of all tensors and of the ends of their bytes: the files are too large to
   // be read for it.
   std::string weights_hash() const override;
-  Activations activations(size_t layer, const ModelInputs& samples) const override;
 
-  // The direction of a token in the residual stream.
-  Matrix<double> token_directions(std::span<const TokenId> tokens) const;
-  // Tokens whose embeddings point along a vector, as LanguageReading::near.
-  LanguageReading::NearTokens near(std::span<const double> vector, size_t count,
-                                   const std::function<bool(TokenId)>& candidate = {}) const;
-  // What the GLU of a layer reads at the tokens of some texts, at most `most` of them: [n, d].
-  Matrix<float> inputs(std::span<const std::vector<TokenId>> texts, size_t layer, size_t most) const;
+  size_t vocab() const override { return model_.vocab(); }
+  size_t width() const override { return model_.config().d_model; }
+  size_t context() const override { return model_.window(); }
+  Matrix<double> token_directions(std::span<const TokenId> tokens) const override;
+  void embeddings(size_t first, MatrixView<float> out) const override;
+  Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const override;
 
  private:
   struct Folded {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "glint/base/finite.h"
+#include "glint/spectra/bootstrap.h"
 #include "glint/spectra/even.h"
 
 namespace glint {
@@ -42,6 +43,15 @@ Fidelity with_mirror(Fidelity f, const MirroredModel& mirror, const Matrix<doubl
   const Fidelity there = fidelity(mirror.own, minus(minus(squared, minus(form, squared)), mirror.past, 2));
   f.mirrored = {.r2 = there.r2, .agreement = there.agreement};
   f.even_share = mirror.even.all, f.unit_even_share = mirror.even.unit;
+  return f;
+}
+
+// With how far R2 would move with other texts.
+Fidelity with_interval(Fidelity f, const Matrix<double>& own, const Matrix<double>& form,
+                       const Activations& a) {
+  if (a.blocks.empty()) return f;
+  R2Intervals found = bootstrap_r2(own, form, a.blocks);
+  f.r2_interval = found.all, f.unit_r2_interval = std::move(found.unit);
   return f;
 }
 
@@ -141,7 +151,7 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
   const MirroredModel& mirror = shared ? *shared : made;
   Reading out{.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
                                   d.constants, wanted),
-              .fidelity = fidelity(own, form, labels),
+              .fidelity = with_interval(fidelity(own, form, labels), own, form, a),
               .eigenvectors = {},
               .linear_share = std::vector<double>(d.count()),
               .quadratic_share = std::vector<double>(d.count(), 1.0)};
@@ -153,7 +163,8 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
   }
   const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
   out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, squared);
-  out.eigenvectors = with_mirror(fidelity(own, squared, labels), mirror, squared, squared);
+  out.eigenvectors = with_mirror(with_interval(fidelity(own, squared, labels), own, squared, a), mirror, squared,
+                                 squared);
   out.linear_share = shares(minus(form, squared), form, 0);
   out.quadratic_share = shares(minus(squared, mirror.past), form, 1);
   return out;

@@ -35,6 +35,9 @@ struct Activations {
   Matrix<float> logits;            // [n, classes]
   Matrix<double> residual_logits;  // [n, classes]: what reaches the logits past the last layer; empty without
                                    // a residual
+  // For language models: how many inputs in a row belong together, as bootstrap.h draws them. Where they are
+  // given, R2 has an interval.
+  std::vector<size_t> blocks = {};
 };
 
 // Images [n, pixels] as bytes, images or vectors [n, inputs] as floats, or rows of tokens.

@@ -40,12 +40,14 @@ grep -q '^the cat' "$work/out" || fail "the prompt is not at the start: $(cat "$
 cd "$work" || exit 1
 run spectrum "$tiny" --layer 1 --token cat
 expect_code 0
-expect_out "from the weights alone"
-[ -f "$work/tiny-reading/spectra-_cat-weights-layer-1.safetensors" ] || fail "no spectra: $(ls tiny-reading)"
+expect_out "tokens of the built-in tales"
+[ -f "$work/tiny-reading/spectra-_cat-calibrated-layer-1.safetensors" ] || fail "no spectra: $(ls tiny-reading)"
 for i in $(seq 40); do printf 'the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>'; done >"$work/more.txt"
-run spectrum "$tiny" --layer 1 --token cat --data "$work/more.txt" --json --no-figures
+run spectrum "$tiny" --layer 1 --token cat --text "$work/more.txt" --json --no-figures
 expect_code 0
-expect_json "set(j['fidelity']) == {'weights', 'calibrated'} and j['form'] == 'calibrated'"
+expect_json "set(j['fidelity']) == {'weights', 'scaled', 'calibrated'} and j['form'] == 'calibrated'"
+expect_json "set(j['controls']['untrained']) == set(j['fidelity']) and 'r2' in j['controls']['linear']"
+expect_json "len(j['units'][0]['eigenvalues']) == 8 and j['data']['samples'].endswith('more.txt')"
 
 # What cannot be done with such a model says so.
 for verb in page readability export ablate; do

@@ -15,6 +15,7 @@
 #include "glint/lab/model_info.h"
 #include "glint/lab/read.h"
 #include "glint/lab/run.h"
+#include "glint/model/redrawn.h"
 #include "glint/nn/softmax.h"
 #include "glint/spectra/family_reading.h"
 #include "real_model.h"
@@ -126,6 +127,81 @@ TEST(Foreign, WrongTokenizersAreRefused) {
   EXPECT_NO_THROW(open_foreign(kFamiliesDir + "qwen3", "", false));
 }
 
+TEST(Foreign, OpensAsARun) {
+  const Engine engine({.threads = 1});
+  glint::Run run(engine, {.run = kTiny});
+  EXPECT_TRUE(run.foreign());
+  EXPECT_EQ(run.kind(), ModelKind::language);
+  EXPECT_EQ(run.token_model().vocab(), 288u);
+  EXPECT_EQ(run.tokenizer().size(), 288u);
+  EXPECT_EQ(run.forms(), (std::vector<std::string>{"weights", "scaled", "calibrated"}));
+  EXPECT_EQ(run.form("auto"), "calibrated");
+  EXPECT_EQ(run.results(), "tiny-reading");
+  EXPECT_THROW(run.image(), Error);
+  EXPECT_THROW(run.language(), Error);
+  // The line of one layer is that of all.
+  EXPECT_EQ(run.line("calibrated", 1).gain, run.lines("calibrated")[1].gain);
+  EXPECT_EQ(run.line("scaled", 0).gain, run.lines("scaled")[0].gain);
+  // Rows begin with what the tokenizer puts there and have no end; the target is what comes next.
+  TextRows rows = run.rows();
+  const std::span<const TokenRow> first = rows.fill_first(run.stories().valid, 1);
+  ASSERT_EQ(first.size(), 1u);
+  EXPECT_EQ(first[0].input[0], 1u);
+  EXPECT_EQ(first[0].target[0], run.stories().valid.story(0)[0]);
+  EXPECT_LE(first[0].input.size(), 16u);
+  glint::Run on_folder(engine, {.run = kTiny, .data = kFamiliesDir});
+  EXPECT_THROW(on_folder.stories(), Error);
+}
+
+TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
+  const Engine engine({.threads = 1});
+  const TempFolder folder;
+  const std::string one = written(folder, "one.txt", "the cat sat a dog so the dog sat");
+  glint::Run cut(engine, {.run = kTiny, .data = one});
+  const std::vector<TokenId> all = cut.tokenizer().encode("the cat sat a dog so the dog sat");
+  std::vector<TokenId> both;
+  for (const Corpus* c : {&cut.stories().train, &cut.stories().valid})
+    for (size_t i = 0; i < c->stories(); i++)
+      for (const TokenId t : c->story(i).ids()) both.push_back(t);
+  EXPECT_EQ(both, all);
+  const std::string two = written(folder, "two.txt", "the cat<|endoftext|>a dog<|endoftext|>the dog sat");
+  glint::Run turns(engine, {.run = kTiny, .data = two});
+  EXPECT_EQ(turns.stories().train.stories(), 2u);
+  EXPECT_EQ(turns.stories().valid.stories(), 1u);
+  EXPECT_EQ(turns.stories().valid.story(0).ids(), turns.tokenizer().encode("a dog"));
+  glint::Run empty(engine, {.run = kTiny, .data = written(folder, "empty.txt", "the")});
+  EXPECT_THROW(empty.stories(), Error);
+}
+
+// Every matrix redrawn with its norm, norms as they are, the same at any number of threads.
+TEST(Foreign, RedrawnModelsKeepNormsAlone) {
+  const FamilyModel model(open_weights(kTiny));
+  ThreadPool one(1), two(2);
+  const FamilyModel a = redrawn(model, one, 0), b = redrawn(model, two, 0);
+  ASSERT_EQ(a.file().tensors().size(), model.file().tensors().size());
+  for (size_t i = 0; i < a.file().tensors().size(); i++) {
+    const StoredTensor &was = model.file().tensors()[i], &is = a.file().tensors()[i];
+    SCOPED_TRACE(was.name);
+    ASSERT_TRUE(std::ranges::equal(is.bytes, b.file().tensors()[i].bytes));
+    std::vector<float> before(was.values()), after(is.values());
+    widen(was, 0, before), widen(is, 0, after);
+    if (was.shape.size() == 1) {
+      EXPECT_EQ(before, after);
+      continue;
+    }
+    double norm = 0, drawn = 0, both = 0;
+    for (size_t j = 0; j < before.size(); j++) {
+      norm += before[j] * before[j], drawn += after[j] * after[j];
+      both += before[j] * after[j];
+    }
+    // Of n normal numbers the sum of squares is n within 5 sqrt(2 n), and the product with others within 5
+    // sqrt(n), but for one draw in a million.
+    const double n = static_cast<double>(before.size());
+    EXPECT_NEAR(drawn / norm, 1, 5 * std::sqrt(2 / n) + 0.01);
+    EXPECT_NEAR(both / norm, 0, 5 / std::sqrt(n));
+  }
+}
+
 TEST(Foreign, OtherUsesAreRefusedByName) {
   try {
     open_run(kTiny);
@@ -142,8 +218,9 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
     SCOPED_TRACE(name);
     const FamilyModel model(open_weights(kFamiliesDir + name));
     const FamilyReading reading(model, engine.compute(), engine.linalg());
-    const std::vector<std::vector<TokenId>> texts = {{1, 7, 23, 38, 5}};
-    const Matrix<float> x = reading.inputs(texts, 1, 100);
+    const std::vector<TokenId> text = {1, 7, 23, 38, 5};
+    const TokenRow row{.input = text, .target = {}};
+    const Matrix<float> x = reading.inputs({&row, 1}, 1, 100);
     ASSERT_EQ(x.rows(), 5u);
     const GluLayerView layer = reading.layer(1);
     const ConstMatrixView<float> p = reading.projection(1);
@@ -173,29 +250,35 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
   }
 }
 
-TEST(FamilyReading, SpectraComeWithAndWithoutAText) {
+TEST(FamilyReading, IsReadOnTheTalesOrOnAText) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   ReadRequest request{.run = kTiny, .data = {}, .data_dir = {}};
   request.token = "cat", request.layer = 1, request.out = folder.path("reading"), request.figures = false;
-  const ReadResult bare = read(engine, request);
-  ASSERT_EQ(bare.directions.size(), 1u);
-  EXPECT_EQ(bare.form, "weights");
-  EXPECT_EQ(bare.inputs, 0u);
-  EXPECT_TRUE(std::isnan(bare.directions[0].r2));
-  EXPECT_EQ(bare.directions[0].name, "·cat");
-  EXPECT_EQ(bare.directions[0].form.spectrum.values.size(), 8u);
-  EXPECT_FALSE(bare.directions[0].positive.empty());
+  const ReadResult tales = read(engine, request);
+  ASSERT_EQ(tales.directions.size(), 1u);
+  EXPECT_EQ(tales.form, "calibrated");
+  EXPECT_EQ(tales.samples, "the built-in tales");
+  EXPECT_GE(tales.inputs, 4000u);
+  EXPECT_GE(tales.calibration_inputs, 4000u);
+  EXPECT_EQ(tales.directions[0].name, "·cat");
+  EXPECT_EQ(tales.directions[0].form.spectrum.values.size(), 8u);
+  EXPECT_FALSE(tales.directions[0].positive.empty());
+  ASSERT_EQ(tales.forms.size(), 3u);  // weights, scaled, calibrated
+  EXPECT_EQ(tales.controls.untrained.size(), 3u);
 
   std::string text;
   for (int i = 0; i < 60; i++) text += "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>";
   request.data = written(folder, "stories.txt", text);
   const ReadResult measured = read(engine, request);
-  EXPECT_EQ(measured.form, "calibrated");
   EXPECT_GT(measured.inputs, 100u);
-  EXPECT_EQ(measured.forms.size(), 2u);
+  EXPECT_LT(measured.inputs, 1000u);
   EXPECT_LE(measured.directions[0].r2, 1.0);
-  EXPECT_TRUE(measured.controls.untrained.empty());
+  // A gate that is not odd has one gain per unit after a norm: nothing but eigenvectors.
+  request.form = "scaled";
+  const ReadResult scaled = read(engine, request);
+  EXPECT_FALSE(scaled.directions[0].has_linear());
+  EXPECT_EQ(scaled.directions[0].r2, scaled.directions[0].eigenvectors_r2);
 }
 
 using fixtures::real_model;

@@ -1,0 +1,37 @@
+#include "glint/lab/read_trust.h"
+
+#include "glint/base/text.h"
+
+namespace glint {
+namespace {
+
+std::string two_decimals(double v) { return fixed_text(v, 2); }
+
+}  // namespace
+
+std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, const std::string& shown,
+                                         const Controls& controls, size_t layer) {
+  const std::string number = std::to_string(layer + 1);
+  std::vector<std::string> out;
+  double best = 0;
+  for (const ReadForm& f : forms) best = std::max(best, f.fidelity.r2);
+  for (const ReadForm& f : forms) {
+    const double r2 = f.fidelity.r2;
+    if (r2 >= kReadableR2) continue;
+    const std::string how =
+        f.name == "weights" ? "from the weights alone" : "by the " + f.name + " form";
+    out.push_back("Layer " + number + " cannot be read " + how + ": R2 " + two_decimals(r2) +
+                  (r2 < 0 ? ", which is worse than a constant." : ", less than half of what it does."));
+  }
+  if (best < kReadableR2 && out.size() > 1)
+    out = {"Layer " + number + " cannot be read along these directions: no form explains half of what it does "
+           "(the best has R2 " + two_decimals(best) + ")."};
+  for (const ReadForm& f : forms)
+    if (f.name == shown && f.fidelity.r2 >= kReadableR2 && controls.linear.r2 > f.fidelity.r2)
+      out.push_back("A linear map of the layer's input (R2 " + two_decimals(controls.linear.r2) +
+                    ") explains more than the " + shown + " form (R2 " + two_decimals(f.fidelity.r2) +
+                    "): the eigenvectors may be a roundabout way to say something simple.");
+  return out;
+}
+
+}  // namespace glint

@@ -1,0 +1,18 @@
+// What a person must be told before trusting a reading, in sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/lab/read.h"
+
+namespace glint {
+
+// Below this R2 a form is said not to read a layer: it leaves more than half of the variance unexplained.
+inline constexpr double kReadableR2 = 0.5;
+// One for every form that does not read layer `layer` (from 0 on), and one where a linear map of the layer's
+// input does better than the form that is shown.
+std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, const std::string& shown,
+                                         const Controls& controls, size_t layer);
+
+}  // namespace glint

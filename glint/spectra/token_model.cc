@@ -1,0 +1,280 @@
+#include "glint/spectra/token_model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <mutex>
+#include <numeric>
+
+#include "glint/base/argument.h"
+#include "glint/base/finite.h"
+#include "glint/spectra/bootstrap.h"
+#include "glint/spectra/even.h"
+#include "glint/spectra/scaled.h"
+
+namespace glint {
+namespace {
+
+// Tokens whose rows of the embedding or unembedding are in memory at a time. Blocks begin at multiples of it,
+// so that what is found for a token does not depend on the tokens that are asked for.
+constexpr size_t kTokenBlock = 512;
+
+std::vector<TokenId> tokens_in(Range range) {
+  std::vector<TokenId> tokens(range.count);
+  std::iota(tokens.begin(), tokens.end(), static_cast<TokenId>(range.first));
+  return tokens;
+}
+
+// body(block) over the blocks of a vocabulary that have tokens of `some`.
+template <class Body>
+void for_token_blocks(size_t vocab, Range some, const Body& body) {
+  for (size_t first = some.first / kTokenBlock * kTokenBlock; first < some.first + some.count;
+       first += kTokenBlock)
+    body(Range{first, std::min(kTokenBlock, vocab - first)});
+}
+
+void subtract(Matrix<double>& a, const Matrix<double>& b) {
+  for (size_t i = 0; i < a.size(); i++) a.data()[i] -= b.data()[i];
+}
+
+void centre_columns(Matrix<double>& m) {
+  const size_t n = m.rows(), d = m.cols();
+  std::vector<double> mean(d);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < d; j++) mean[j] += m(i, j);
+  for (size_t i = 0; i < n; i++)
+    for (size_t j = 0; j < d; j++) m(i, j) -= mean[j] / static_cast<double>(n);
+}
+
+Matrix<double> moments(const LinearAlgebra& linalg, const Matrix<double>& a, const Matrix<double>& b) {
+  Matrix<double> out(a.cols(), b.cols());
+  linalg.gemm(Op::transposed, Op::plain, 1, a, b, 0, out);
+  return out;
+}
+
+double trace(const Matrix<double>& m) {
+  double sum = 0;
+  for (size_t i = 0; i < m.rows(); i++) sum += m(i, i);
+  return sum;
+}
+
+// u' M u of every row u. [rows]
+void add_squares(const LinearAlgebra& linalg, const Matrix<double>& rows, const Matrix<double>& m,
+                 std::vector<double>& out) {
+  Matrix<double> product(rows.rows(), m.cols());
+  linalg.gemm(Op::plain, Op::plain, 1, rows, m, 0, product);
+  for (size_t t = 0; t < rows.rows(); t++) {
+    double sum = 0;
+    for (size_t j = 0; j < m.cols(); j++) sum += product(t, j) * rows(t, j);
+    out.push_back(sum);
+  }
+}
+
+double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
+
+// Of the cosines of all tokens with a vector: the largest and the smallest.
+TokenModel::NearTokens most_alike(std::span<const double> cosine, size_t count,
+                                  const std::function<bool(TokenId)>& candidate) {
+  std::vector<TokenId> order;
+  for (size_t t = 0; t < cosine.size(); t++)
+    if (const auto token = static_cast<TokenId>(t); !candidate || candidate(token)) order.push_back(token);
+  const size_t n = std::min(count, order.size());
+  const auto pick = [&](double sign) {
+    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
+                      [&](TokenId a, TokenId b) {
+                        return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b);
+                      });
+    std::vector<TokenModel::NearToken> out;
+    for (size_t k = 0; k < n; k++) out.push_back({order[k], cosine[order[k]]});
+    return out;
+  };
+  return {pick(1), pick(-1)};
+}
+
+}  // namespace
+
+Activations TokenModel::activations(size_t i, const ModelInputs& samples) const {
+  const auto* rows = std::get_if<std::span<const TokenRow>>(&samples);
+  if (!rows) bad_argument("samples", "a language model reads tokens, not images", "rows of tokens");
+  Activations a;
+  a.inputs = inputs(*rows, i, std::numeric_limits<size_t>::max());
+  return a;
+}
+
+Matrix<double> TokenModel::hidden(size_t i, ConstMatrixView<double> directions) const {
+  return hidden_weights(linalg(), directions, projection(i));
+}
+
+TokenModel::Lines TokenModel::layer_lines(size_t i, ConstMatrixView<float> x) const {
+  const GluLayerView view = layer(i);
+  Lines out{.calibrated = calibrated_form(linalg(), pool(), view, x, Calibration::affine),
+            .scaled = {},
+            .inputs = x.rows()};
+  if (has_scaled_form(view)) out.scaled = scaled_form(linalg(), pool(), view, {}, x);
+  return out;
+}
+
+StoredCalibration TokenModel::calibrate(std::span<const TokenRow> rows,
+                                        const std::string& data_checksum) const {
+  StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .lines = {}, .kinds = {}};
+  stored.linalg = linalg().description();
+  for (size_t i = 0; i < layers(); i++) {
+    Lines lines = layer_lines(i, inputs(rows, i, kCalibrationTokens));
+    stored.inputs = lines.inputs;
+    stored.kinds.push_back(Calibration::affine);
+    stored.lines.push_back(std::move(lines.calibrated));
+    if (has_scaled_form(layer(i))) stored.scaled.push_back(std::move(lines.scaled));
+  }
+  return stored;
+}
+
+std::vector<GateLine> TokenModel::scaled_lines(std::span<const TokenRow> rows) const {
+  std::vector<GateLine> lines;
+  for (size_t i = 0; i < layers(); i++)
+    lines.push_back(scaled_form(linalg(), pool(), layer(i), {}, inputs(rows, i, kCalibrationTokens)));
+  return lines;
+}
+
+TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& line,
+                                                     ConstMatrixView<float> x,
+                                                     std::span<const size_t> blocks) const {
+  // The rows of P: every direction of the residual stream by itself.
+  const ConstMatrixView<float> p = projection(i);
+  Matrix<double> weights(p.rows(), p.cols());
+  for (size_t r = 0; r < p.rows(); r++) std::ranges::copy(p.row(r), weights.view().row_ptr(r));
+  const GluLayerView view = layer(i);
+  Matrix<double> model = layer_outputs(linalg(), pool(), view, weights, x);
+  Matrix<double> form = form_outputs(linalg(), pool(), view, line, weights, x);
+  const Matrix<double> squared = form_outputs(linalg(), pool(), view, without_shift(line), weights, x);
+  LayerFidelity out;
+  out.all = fidelity(model, form);
+  if (!blocks.empty()) out.all.r2_interval = bootstrap_r2(model, form, blocks).all;
+  out.all.even_share = even_share(linalg(), pool(), view, weights, x).all;
+  out.eigenvectors_r2 = fidelity(model, squared).r2;
+  // The output along a token is linear in these: its variances and errors are squares of their moments.
+  Matrix<double> error = form, error_squared = squared, linear = form;
+  subtract(error, model);
+  subtract(error_squared, model);
+  subtract(linear, squared);
+  for (Matrix<double>* m : {&model, &form, &linear}) centre_columns(*m);
+  const Matrix<double> model_model = moments(linalg(), model, model),
+                       error_error = moments(linalg(), error, error),
+                       squared_squared = moments(linalg(), error_squared, error_squared),
+                       linear_form = moments(linalg(), linear, form),
+                       form_form = moments(linalg(), form, form);
+  out.linear_share = ratio(trace(linear_form), trace(form_form));
+  std::vector<double> total, wrong, wrong_squared, part, whole;
+  for_token_blocks(vocab(), {0, vocab()}, [&](Range block) {
+    const Matrix<double> tokens = token_directions(tokens_in(block));
+    add_squares(linalg(), tokens, model_model, total);
+    add_squares(linalg(), tokens, error_error, wrong);
+    add_squares(linalg(), tokens, squared_squared, wrong_squared);
+    add_squares(linalg(), tokens, linear_form, part);
+    add_squares(linalg(), tokens, form_form, whole);
+  });
+  for (size_t t = 0; t < total.size(); t++) {
+    out.tokens.r2.push_back(total[t] > 0 ? 1 - wrong[t] / total[t] : 0);
+    out.tokens.eigenvectors_r2.push_back(total[t] > 0 ? 1 - wrong_squared[t] / total[t] : 0);
+    out.tokens.linear_share.push_back(ratio(part[t], whole[t]));
+  }
+  // Sums that overflow would come out as a share of 0.
+  for (const std::vector<double>* sums : {&total, &wrong, &wrong_squared, &part, &whole})
+    if (!all_finite(*sums)) throw_overflow("the tokens' outputs of layer " + std::to_string(i + 1));
+  return out;
+}
+
+TokenModel::NearTokens TokenModel::near(std::span<const double> vector, size_t count,
+                                        const std::function<bool(TokenId)>& candidate) const {
+  return near(ConstMatrixView<double>(vector.data(), 1, vector.size()), count, candidate)[0];
+}
+
+Matrix<double> TokenModel::products(ConstMatrixView<double> vectors) const {
+  std::vector<double> ignored;
+  return products(vectors, ignored);
+}
+
+Matrix<double> TokenModel::products(ConstMatrixView<double> vectors, std::vector<double>& squares) const {
+  const size_t d = width(), tiles = (vocab() + kTokenBlock - 1) / kTokenBlock;
+  Matrix<double> out(vectors.rows(), vocab());
+  squares.assign(vocab(), 0);
+  pool().for_tiles(tiles, [&](size_t tile, size_t) {
+    const size_t first = tile * kTokenBlock;
+    Matrix<float> rows(std::min(kTokenBlock, vocab() - first), d);
+    embeddings(first, rows);
+    for (size_t t = 0; t < rows.rows(); t++) {
+      for (const float e : rows.view().row(t)) squares[first + t] += static_cast<double>(e) * e;
+      for (size_t k = 0; k < vectors.rows(); k++) {
+        double dot = 0;
+        for (size_t j = 0; j < d; j++) dot += static_cast<double>(rows(t, j)) * vectors(k, j);
+        out(k, first + t) = dot;
+      }
+    }
+  });
+  return out;
+}
+
+std::vector<TokenModel::NearTokens> TokenModel::near(ConstMatrixView<double> vectors, size_t count,
+                                                     const std::function<bool(TokenId)>& candidate) const {
+  std::vector<double> squares;
+  Matrix<double> cosine = products(vectors, squares);
+  std::vector<NearTokens> out;
+  for (size_t k = 0; k < vectors.rows(); k++) {
+    double square = 0;
+    for (const double v : vectors.row(k).first(width())) square += v * v;
+    for (size_t t = 0; t < vocab(); t++) {
+      const double length = std::sqrt(square) * std::sqrt(squares[t]);
+      cosine(k, t) = length > 0 ? cosine(k, t) / length : 0;
+    }
+    out.push_back(most_alike(cosine.view().row(k), count, candidate));
+  }
+  return out;
+}
+
+std::vector<TokenModel::Scanned> TokenModel::scan(size_t i, const GateLine& line,
+                                                  const std::function<void(size_t)>& progress) const {
+  return scan(i, line, {0, vocab()}, progress);
+}
+
+std::vector<TokenModel::Scanned> TokenModel::scan(size_t i, const GateLine& line, Range some,
+                                                  const std::function<void(size_t)>& progress) const {
+  const GluLayerView view = layer(i);
+  const std::vector<double> gain = at_size(line, line.size).gain;
+  const InteractionBuilder builder(linalg(), view);
+  struct Worker {
+    Matrix<double> q, scratch;
+    std::vector<double> values;
+    EighWorkspace workspace;
+  };
+  std::vector<Worker> workers(pool().size());
+  std::vector<Scanned> out(some.count);
+  std::mutex mutex;
+  size_t done = 0;
+  for_token_blocks(vocab(), some, [&](Range block) {
+    Matrix<double> weights = hidden(i, token_directions(tokens_in(block)));
+    for (size_t t = 0; t < weights.rows(); t++)
+      for (size_t j = 0; j < weights.cols(); j++) weights(t, j) *= gain[j];
+    const size_t first = std::max(block.first, some.first),
+                 end = std::min(block.first + block.count, some.first + some.count);
+    pool().for_tiles(end - first, [&](size_t tile, size_t id) {
+      const size_t t = first + tile;
+      Worker& w = workers[id];
+      if (w.q.rows() == 0) w.q = Matrix<double>(view.width(), view.width()), w.values.resize(view.width());
+      builder.build(weights.view().row(t - block.first), w.q, w.scratch);
+      if (!all_finite(w.q)) throw_overflow("the interaction matrix of token " + std::to_string(t));
+      linalg().eigh_in_place(w.q, w.values, w.workspace);
+      const std::vector<uint32_t> order = order_by_magnitude(w.values);
+      out[t - some.first] = {.token = static_cast<TokenId>(t),
+                             .rank = spectrum_rank(w.values),
+                             .top = w.values.back(),
+                             .bottom = w.values.front(),
+                             .energy = energy_curve(w.values).front(),
+                             .strongest = order.front()};
+      if (!progress) return;
+      const std::lock_guard lock(mutex);
+      progress(++done);
+    });
+  });
+  return out;
+}
+
+}  // namespace glint
