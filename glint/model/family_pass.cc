@@ -101,6 +101,20 @@ void FamilyPass::plain_norm(ConstMatrixView<float> x, MatrixView<float> u) const
   }
 }
 
+double FamilyPass::norm_scale(std::span<const float> x) const {
+  const auto n = static_cast<double>(x.size());
+  double mean = 0, squares = 0;
+  if (config_.family->norm != FamilyNorm::rms)
+    for (const float v : x) mean += v / n;
+  for (const float v : x) squares += (v - mean) * (v - mean);
+  return 1 / std::sqrt(squares / n + config_.eps);
+}
+
+const NormWeights& FamilyPass::norm_before_glu(size_t layer) const {
+  const FamilyLayer& l = model_.layers()[layer];
+  return config_.parallel ? l.before_attention : l.before_glu;
+}
+
 void FamilyPass::norm(const NormWeights& w, MatrixView<float> x, MatrixView<float> u) {
   each_rows(x.rows(), [&](Range r) {
     const MatrixView<float> from = x.row_range(r.first, r.count), to = u.row_range(r.first, r.count);
@@ -277,21 +291,31 @@ void FamilyPass::glu(size_t layer, MatrixView<float> u) {
   products_.run(out);
 }
 
-void FamilyPass::layer_forward(size_t layer, size_t rows) {
+void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last) {
   const FamilyLayer& l = model_.layers()[layer];
   const MatrixView<float> x = first_rows(x_, rows), u = first_rows(u_, rows), sum = first_rows(sum_, rows);
-  const auto add = [&](const NormWeights& after) {
+  const auto add = [&](const NormWeights& after, size_t part) {
     if (after.used) norm(after, sum, sum);
     compute_.kernels().add_rows(rows, x.cols(), sum.data(), sum.stride(), x.data(), x.stride());
+    if (last) last->keep_stream(2 * layer + part, x.row_ptr(rows - 1));
   };
+  const auto keep_input = [&] {
+    const NormWeights plain{.used = norm_before_glu(layer).used, .weight = {}, .bias = {}};
+    if (last) norm(plain, x.row_range(rows - 1, 1), last->glu_inputs.view().row_range(layer, 1));
+  };
+  if (config_.parallel) keep_input();
   const bool changed = change_ && layer == changed_layer_;
   norm(l.before_attention, x, u);
   if (changed && config_.parallel) change(l.before_attention, x);
   attention(layer, rows);
-  add(l.after_attention);
-  if (!config_.parallel) changed ? change(l.before_glu, x) : norm(l.before_glu, x, u);
+  add(l.after_attention, 1);
+  if (!config_.parallel) {
+    keep_input();
+    changed ? change(l.before_glu, x) : norm(l.before_glu, x, u);
+  }
   glu(layer, changed ? first_rows(changed_, rows) : u);
-  add(l.after_glu);
+  if (last && l.after_glu.used) last->glu_scale[layer] = norm_scale(sum.row(rows - 1));
+  add(l.after_glu, 2);
 }
 
 void FamilyPass::embed(std::span<const TokenId> tokens) {
@@ -317,12 +341,12 @@ void FamilyPass::check_tokens_fit(std::span<const TokenId> tokens) const {
 }
 
 // Logits of some rows of the chunk, whose last norm is in u_.
-void FamilyPass::head(Range rows) {
+void FamilyPass::head(Range rows, bool capped) {
   const StoredProducts::Task task[] = {
       {&model_.head(), u_.view().row_range(rows.first, rows.count), first_rows(logits_, rows.count)}};
   products_.run(task);
   const MatrixView<float> logits = first_rows(logits_, rows.count);
-  if (config_.logit_cap > 0)
+  if (capped && config_.logit_cap > 0)
     each_rows(rows.count, [&](Range r) {
       for (size_t i = 0; i < r.count; i++) soft_cap(config_.logit_cap, logits.row(r.first + i));
     });
@@ -371,8 +395,7 @@ void FamilyPass::trace(std::span<const TokenId> tokens, size_t layer, MatrixView
     for (size_t i = 0; i < layer; i++) layer_forward(i, rows);
     const FamilyLayer& l = model_.layers()[layer];
     const MatrixView<float> x = first_rows(x_, rows), to = out.row_range(first, rows);
-    const NormWeights& before = config_.parallel ? l.before_attention : l.before_glu;
-    const NormWeights plain{.used = before.used, .weight = {}, .bias = {}};
+    const NormWeights plain{.used = norm_before_glu(layer).used, .weight = {}, .bias = {}};
     if (config_.parallel) norm(plain, x, to);
     norm(l.before_attention, x, first_rows(u_, rows));
     attention(layer, rows);
@@ -384,6 +407,26 @@ void FamilyPass::trace(std::span<const TokenId> tokens, size_t layer, MatrixView
     position_ += rows;
     if (!all_finite(to)) throw_overflow("layer " + std::to_string(layer + 1));
   }
+}
+
+ResidualTrace FamilyPass::follow(std::span<const TokenId> tokens) {
+  check_argument(!tokens.empty(), "follow", "at least one token");
+  check_tokens_fit(tokens);
+  ResidualTrace out(config_.layers, config_.d_model, model_.vocab());
+  for (size_t first = 0; first < tokens.size(); first += chunk_) {
+    const size_t rows = std::min(chunk_, tokens.size() - first);
+    const bool last = first + rows == tokens.size();
+    embed(tokens.subspan(first, rows));
+    if (last) out.keep_stream(0, x_.view().row_ptr(rows - 1));
+    for (size_t i = 0; i < config_.layers; i++) layer_forward(i, rows, last ? &out : nullptr);
+    position_ += rows;
+    if (!last) continue;
+    if (model_.final_norm().used) out.last_scale = norm_scale(x_.view().row(rows - 1));
+    norm(model_.final_norm(), x_.view().row_range(rows - 1, 1), first_rows(u_, 1));
+    head({0, 1}, false);
+  }
+  std::ranges::copy(logits_.view().row(0), out.logits.begin());
+  return out;
 }
 
 }  // namespace glint

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "glint/model/family_model.h"
+#include "glint/model/residual_trace.h"
 
 namespace glint {
 
@@ -39,6 +40,8 @@ class FamilyPass {
   // What the GLU of a layer reads at every token, after its norm but before the weights of that norm [n, d].
   // Layers above are not computed: clear() before anything else is fed.
   void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> out);
+  // Feeds tokens and follows the last of them.
+  ResidualTrace follow(std::span<const TokenId> tokens);
 
   // From now on the GLU of a layer reads what `change` makes of it: after its norm, before the weights of
   // that norm [n, d]. Called on the caller's thread; null: what it is.
@@ -56,13 +59,17 @@ class FamilyPass {
   void attend(size_t layer, size_t head, Range rows, size_t worker);
   void glu(size_t layer, MatrixView<float> u);
   void change(const NormWeights& norm, MatrixView<float> x);
-  void layer_forward(size_t layer, size_t rows);
+  // `last`, when given, is told of the last of the rows.
+  void layer_forward(size_t layer, size_t rows, ResidualTrace* last = nullptr);
   void norm(const NormWeights& weights, MatrixView<float> x, MatrixView<float> u);
   void weigh(const NormWeights& weights, MatrixView<float> u);
   void plain_norm(ConstMatrixView<float> x, MatrixView<float> u) const;
+  // By what the norm multiplies a row, the mean aside.
+  double norm_scale(std::span<const float> x) const;
+  const NormWeights& norm_before_glu(size_t layer) const;
   void turn(const Turn& table, size_t heads, Range rows, MatrixView<float> x) const;
   void keep(size_t layer, Range rows);
-  void head(Range rows);
+  void head(Range rows, bool capped = true);
   float* keys(size_t layer, size_t head);
   float* values(size_t layer, size_t head);
   // body(rows) over the rows of a chunk, on the pool where there are many.

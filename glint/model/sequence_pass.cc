@@ -120,12 +120,16 @@ void SequencePass::mlp_forward(size_t i, Range r, std::span<std::byte> scratch) 
   linear_forward_add(products_, cut(l.y, r), w.mlp_p, cut(x_, r), scratch);
 }
 
-void SequencePass::block_forward(size_t i, std::span<std::byte> scratch) {
+void SequencePass::block_forward(size_t i, std::span<std::byte> scratch, ResidualTrace* last) {
   attention_forward(i, scratch);
   for (size_t c = 0; c < chunks(); c++) {
     projection_forward(i, chunk(c), scratch);
+    if (last && c + 1 == chunks()) last->keep_stream(2 * i + 1, x_.row_ptr(tokens_ - 1));
     mlp_forward(i, chunk(c), scratch);
   }
+  if (!last) return;
+  last->keep_stream(2 * i + 2, x_.row_ptr(tokens_ - 1));
+  std::copy_n(layer(i).u2.row_ptr(tokens_ - 1), config_.d_model, last->glu_inputs.view().row_ptr(i));
 }
 
 // The left halves of a layer's GLU: a gate that saturates hides what became infinite. What else overflows
@@ -135,9 +139,9 @@ void SequencePass::check_numbers(size_t i) const {
     throw_overflow("layer " + std::to_string(i + 1));
 }
 
-void SequencePass::blocks_forward(size_t count, std::span<std::byte> scratch) {
+void SequencePass::blocks_forward(size_t count, std::span<std::byte> scratch, ResidualTrace* last) {
   for (size_t i = 0; i < count; i++) {
-    block_forward(i, scratch);
+    block_forward(i, scratch, last);
     check_numbers(i);
   }
 }
@@ -259,6 +263,19 @@ void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out
     vocab_logits(products_, weights_.head, final_norm(r), cut(out, r), scratch);
   }
   if (!all_finite(out)) throw_overflow("the logits");
+}
+
+ResidualTrace SequencePass::follow(std::span<const TokenId> tokens, std::span<std::byte> scratch) {
+  ResidualTrace out(config_.layers, config_.d_model, config_.vocab);
+  embed(tokens);
+  out.keep_stream(0, x_.row_ptr(tokens_ - 1));
+  blocks_forward(config_.layers, scratch, &out);
+  const MatrixView<float> u = final_norm({tokens_ - 1, 1});
+  out.last_scale = final_inverse_[0];
+  vocab_logits(products_, weights_.head, u, MatrixView<float>(out.logits.data(), 1, out.logits.size()),
+               scratch);
+  if (!all_finite(out.logits)) throw_overflow("the logits");
+  return out;
 }
 
 }  // namespace glint

@@ -4,6 +4,7 @@
 // overflows. The engine checks what its caller gives; here that is taken for granted.
 #pragma once
 
+#include "glint/model/residual_trace.h"
 #include "glint/model/transformer.h"
 #include "glint/nn/attention.h"
 #include "glint/nn/rotary.h"
@@ -38,6 +39,8 @@ class SequencePass {
   void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> mlp_input,
              std::span<std::byte> scratch);
   void logits(std::span<const TokenId> tokens, MatrixView<float> out, std::span<std::byte> scratch);
+  // The last of the tokens.
+  ResidualTrace follow(std::span<const TokenId> tokens, std::span<std::byte> scratch);
 
  private:
   // What the backward pass needs of a layer: [context, ...], inverse and lse [context], [heads, context].
@@ -52,11 +55,12 @@ class SequencePass {
 
   void embed(std::span<const TokenId> tokens);
   // A block: attention over the whole sequence, then its output projection and the GLU, chunk by chunk.
-  void block_forward(size_t i, std::span<std::byte> scratch);
+  // `last`, when given, is told of the last token.
+  void block_forward(size_t i, std::span<std::byte> scratch, ResidualTrace* last = nullptr);
   void attention_forward(size_t i, std::span<std::byte> scratch);
   void projection_forward(size_t i, Range rows, std::span<std::byte> scratch);
   void mlp_forward(size_t i, Range rows, std::span<std::byte> scratch);
-  void blocks_forward(size_t count, std::span<std::byte> scratch);
+  void blocks_forward(size_t count, std::span<std::byte> scratch, ResidualTrace* last = nullptr);
   void check_numbers(size_t i) const;
   void block_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch);
   void mlp_backward(size_t i, Range rows, std::span<float> gradients, std::span<std::byte> scratch);

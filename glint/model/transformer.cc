@@ -210,14 +210,36 @@ void TransformerEngine::sum_gradients(size_t lanes, bool begin, std::span<float>
   });
 }
 
-void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input) {
-  check_row(row, false);
+void TransformerEngine::check_layer(size_t layer) const {
   if (layer >= config_.layers)
     bad_argument("layer", "there is no layer " + std::to_string(layer),
                  "below " + std::to_string(config_.layers));
-  check_argument(mlp_input.rows() == row.input.size() && mlp_input.cols() == config_.d_model, "trace",
+}
+
+void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input) {
+  trace(std::span(&row, 1), layer, mlp_input);
+}
+
+void TransformerEngine::trace(std::span<const TokenRow> rows, size_t layer, MatrixView<float> mlp_input) {
+  check_layer(layer);
+  std::vector<size_t> first;
+  size_t tokens = 0;
+  for (const TokenRow& row : rows) {
+    check_row(row, false);
+    first.push_back(tokens);
+    tokens += row.input.size();
+  }
+  check_argument(mlp_input.rows() == tokens && mlp_input.cols() == config_.d_model, "trace",
                  "mlp_input [tokens, d_model]");
-  passes_[0]->trace(row.input, layer, mlp_input, compute_.scratch[0]);
+  compute_.pool.for_tiles(rows.size(), [&](size_t i, size_t worker) {
+    passes_[worker]->trace(rows[i].input, layer, mlp_input.row_range(first[i], rows[i].input.size()),
+                           compute_.scratch[worker]);
+  });
+}
+
+ResidualTrace TransformerEngine::follow(const TokenRow& row) {
+  check_row(row, false);
+  return passes_[0]->follow(row.input, compute_.scratch[0]);
 }
 
 void TransformerEngine::logits(const TokenRow& row, MatrixView<float> out) {

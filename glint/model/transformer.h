@@ -90,6 +90,7 @@ struct LaneShare {
   const OrderedSum& sum;
 };
 
+struct ResidualTrace;       // residual_trace.h
 class SequencePass;         // sequence_pass.h
 struct TransformerWeights;  // sequence_pass.h
 
@@ -124,9 +125,14 @@ class TransformerEngine {
   // logits [tokens, vocab].
   void trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input);
   void logits(const TokenRow& row, MatrixView<float> out);
+  // trace() of many rows, one after the other in `mlp_input` [all tokens, d], side by side on the threads.
+  void trace(std::span<const TokenRow> rows, size_t layer, MatrixView<float> mlp_input);
+  // The last token of a row.
+  ResidualTrace follow(const TokenRow& row);
 
  private:
   void check_row(const TokenRow& row, bool targets) const;
+  void check_layer(size_t layer) const;
   struct Lane {
     Matrix<float> gradients;
     TextResult result;

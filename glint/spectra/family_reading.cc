@@ -139,4 +139,26 @@ Matrix<float> FamilyReading::inputs(std::span<const TokenRow> rows, size_t i, si
   return x;
 }
 
+ResidualTrace FamilyReading::follow(std::span<const TokenId> tokens) const {
+  return FamilyPass(model_, compute_, std::max<size_t>(tokens.size(), 1)).follow(tokens);
+}
+
+double FamilyReading::token_constant(TokenId token) const {
+  check_tokens({&token, 1}, model_.vocab());
+  const std::vector<float>&bias = model_.final_norm().bias, &own = model_.head().bias;
+  double sum = own.empty() ? 0 : own[token];
+  if (bias.empty()) return sum;
+  Matrix<float> row(1, bias.size());
+  widen_rows(model_.head(), token, row);
+  for (size_t j = 0; j < bias.size(); j++) sum += static_cast<double>(row(0, j)) * bias[j];
+  return sum;
+}
+
+std::vector<float> FamilyReading::output_bias(size_t i) const {
+  const FamilyLayer& l = model_.layers()[i];
+  std::vector<float> bias = l.down.bias;
+  for (size_t j = 0; j < bias.size() && !l.after_glu.weight.empty(); j++) bias[j] *= l.after_glu.weight[j];
+  return bias;
+}
+
 }  // namespace glint

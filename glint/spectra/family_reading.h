@@ -40,6 +40,10 @@ class FamilyReading : public TokenModel {
   Matrix<double> token_directions(std::span<const TokenId> tokens) const override;
   void embeddings(size_t first, MatrixView<float> out) const override;
   Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const override;
+  ResidualTrace follow(std::span<const TokenId> tokens) const override;
+  double token_constant(TokenId token) const override;
+  std::vector<float> output_bias(size_t i) const override;
+  double logit_cap() const override { return model_.config().logit_cap; }
 
  private:
   struct Folded {

@@ -4,6 +4,7 @@
 
 #include "glint/base/argument.h"
 #include "glint/base/sha256.h"
+#include "glint/model/residual_trace.h"
 #include "glint/nn/embedding.h"
 
 namespace glint {
@@ -63,12 +64,14 @@ Matrix<float> LanguageReading::inputs(std::span<const TokenRow> rows, size_t i, 
   size_t tokens = 0, used = 0;
   while (used < rows.size() && tokens < most) tokens += rows[used++].input.size();
   Matrix<float> x(tokens, model_.config.d_model);
-  size_t first = 0;
-  for (const TokenRow& row : rows.first(used)) {
-    engine.trace(row, i, x.view().row_range(first, row.input.size()));
-    first += row.input.size();
-  }
+  engine.trace(rows.first(used), i, x);
   return x;
+}
+
+ResidualTrace LanguageReading::follow(std::span<const TokenId> tokens) const {
+  TransformerEngine engine(model_.config, compute_, 1, false);
+  engine.set_weights(model_.weights.span());
+  return engine.follow({tokens, {}});
 }
 
 }  // namespace glint

@@ -28,6 +28,7 @@ class LanguageReading : public TokenModel {
   Matrix<double> token_directions(std::span<const TokenId> tokens) const override;
   void embeddings(size_t first, MatrixView<float> out) const override;
   Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const override;
+  ResidualTrace follow(std::span<const TokenId> tokens) const override;
 
  private:
   const LanguageModel& model_;

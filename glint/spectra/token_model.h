@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/model/residual_trace.h"
 #include "glint/nn/compute.h"
 #include "glint/spectra/calibration.h"
 #include "glint/spectra/glu_model.h"
@@ -27,6 +28,13 @@ class TokenModel : public GluModel {
   // tokens or more.
   virtual Matrix<float> inputs(std::span<const TokenRow> rows, size_t layer, size_t most) const = 0;
   Activations activations(size_t layer, const ModelInputs& samples) const override;
+  // The last of these tokens through all layers.
+  virtual ResidualTrace follow(std::span<const TokenId> tokens) const = 0;
+  // What biases behind the residual stream add to the logit of a token.
+  virtual double token_constant(TokenId) const { return 0; }
+  // What layer i adds to the residual stream beside P times its hidden units, [width]; empty: nothing.
+  virtual std::vector<float> output_bias(size_t) const { return {}; }
+  virtual double logit_cap() const { return 0; }  // logits become cap tanh(logit / cap); 0: they stay
 
   // Hidden weights [rows, h] of layer i for directions [rows, width]: u' P.
   Matrix<double> hidden(size_t layer, ConstMatrixView<double> directions) const;

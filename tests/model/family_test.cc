@@ -97,6 +97,30 @@ TEST_P(FamilyTest, GoesOnAsTransformersDoes) {
   EXPECT_EQ(chosen, golden.greedy);
 }
 
+// The same bytes as the pass without a witness; the logits are those before a cap.
+TEST_P(FamilyTest, FollowsItsLastTokenThroughAllLayers) {
+  const Golden golden(GetParam().golden);
+  const FamilyModel model(open_weights(kFamilies + GetParam().file));
+  TestMachine machine(2);
+  FamilyPass pass(model, machine.compute, golden.tokens.size());
+  const ResidualTrace t = pass.follow(golden.tokens);
+  pass.clear();
+  const std::span<const float> logits = pass.feed(golden.tokens);
+  const double cap = model.config().logit_cap;
+  for (size_t i = 0; i < logits.size(); i++) {
+    const double raw = t.logits[i];
+    EXPECT_NEAR(cap > 0 ? cap * std::tanh(raw / cap) : raw, logits[i], 1e-6);
+  }
+  const size_t n = golden.tokens.size(), d = model.config().d_model;
+  ASSERT_EQ(t.stream.rows(), 2 * model.config().layers + 1);
+  for (size_t i = 0; i < t.layers(); i++) {
+    Matrix<float> inputs(n, d);
+    pass.clear();
+    pass.trace(golden.tokens, i, inputs);
+    EXPECT_TRUE(std::ranges::equal(t.glu_inputs.view().row(i), inputs.view().row(n - 1)));
+  }
+}
+
 TEST_P(FamilyTest, GivesTheSameBytesAtAnyNumberOfThreads) {
   const Golden golden(GetParam().golden);
   const FamilyModel model(open_weights(kFamilies + GetParam().file));

@@ -5,6 +5,8 @@
 #include <cstring>
 
 #include "glint/base/rng.h"
+#include "glint/model/residual_trace.h"
+#include "glint/nn/norm.h"
 #include "glint/train/adamw.h"
 #include "tests/model/model_testing.h"
 #include "tests/model/parity.h"
@@ -99,6 +101,45 @@ TEST(Transformer, LogitsAndTraceMatchTheReference) {
         }
       }
     }
+  }
+}
+
+// The stream that is followed is the one that the other passes see, and rows side by side are rows alone.
+TEST(Transformer, FollowsATokenThroughAllLayers) {
+  const TransformerConfig c = sample_config();
+  const Text text(c.vocab, kLengths);
+  const TestMachine machine(2);
+  Model model(c, machine.compute, 2, false);
+  for (const TokenRow& row : std::span(text.rows).first(4)) {
+    const ResidualTrace t = model.engine.follow(row);
+    ASSERT_EQ(t.layers(), c.layers);
+    const size_t n = row.input.size();
+    const ConstMatrixView<float> wte =
+        model.engine.params().table.view(model.weights.span(), model.engine.params().wte);
+    EXPECT_TRUE(std::ranges::equal(t.stream.view().row(0), wte.row(row.input[n - 1])));
+    Matrix<float> logits(n, c.vocab), input(n, c.d_model);
+    model.engine.logits(row, logits);
+    expect_close<float>(t.logits, logits.view().row(n - 1), 1e-6, "logits");
+    for (size_t i = 0; i < c.layers; i++) {
+      model.engine.trace(row, i, input);
+      EXPECT_TRUE(std::ranges::equal(t.glu_inputs.view().row(i), input.view().row(n - 1)));
+      // After the attention and before the norm: the same but for its length.
+      double square = 0;
+      for (const float v : t.stream.view().row(2 * i + 1)) square += static_cast<double>(v) * v;
+      const double scale = 1 / std::sqrt(square / static_cast<double>(c.d_model) + kNormEps);
+      for (size_t j = 0; j < c.d_model; j++)
+        EXPECT_NEAR(scale * t.stream(2 * i + 1, j), t.glu_inputs(i, j), 1e-5);
+    }
+  }
+  size_t tokens = 0, first = 0;
+  for (const TokenRow& row : text.rows) tokens += row.input.size();
+  Matrix<float> all(tokens, c.d_model);
+  model.engine.trace(text.rows, 1, all);
+  for (const TokenRow& row : text.rows) {
+    Matrix<float> one(row.input.size(), c.d_model);
+    model.engine.trace(row, 1, one);
+    EXPECT_EQ(std::memcmp(one.data(), all.view().row_ptr(first), one.size() * sizeof(float)), 0);
+    first += row.input.size();
   }
 }
 
