@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/data/story_reader.h"
+#include "glint/data/text_windows.h"
 #include "glint/lab/evaluate_parts.h"
 #include "glint/lab/foreign.h"
 #include "glint/lab/loss_positions.h"
@@ -28,13 +29,8 @@ class ForeignMeasure {
 
   // Tokens [0, n): those from 1 on are predicted.
   void add(const std::vector<TokenId>& story) {
-    const size_t predicted = story.size() - 1;
-    for (size_t scored = 0; scored < predicted;) {
-      const size_t most = std::min(window_, predicted);
-      const size_t first = scored == 0 ? 0 : std::min(scored - window_ / 2, predicted - most);
-      piece(std::span(story).subspan(first, most + 1), first, scored - first);
-      scored = first + most;
-    }
+    for (const TextWindow& w : text_windows(story.size() - 1, window_))
+      piece(std::span(story).subspan(w.first, w.count + 1), w.first, w.from);
   }
   void finish() { r_.positions = positions_.used(); }
 

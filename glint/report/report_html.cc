@@ -135,6 +135,7 @@ std::string html(const Quotation& q) {
   return "<figure class=\"card quotation\"><figcaption>" + inline_html(q.title) +
          "</figcaption><blockquote>" + xml_escape(q.text) + "</blockquote></figure>\n";
 }
+std::string html(const MarkedText& t) { return marked_html(t); }
 std::string html(const Commands& c) {
   std::string lines;
   for (const std::string& line : c.lines) lines += xml_escape(line) + "\n";

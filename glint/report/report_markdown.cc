@@ -63,6 +63,16 @@ std::string markdown(const Quotation& q) {
   return "**" + q.title + "**\n\n> " + quoted + "\n";
 }
 
+// No colours here: the strongest word is bold.
+std::string markdown(const MarkedText& t) {
+  std::string words;
+  for (const MarkedWord& w : t.words) {
+    const size_t cut = std::min(w.text.find_first_not_of(' '), w.text.size());
+    words += w.strongest ? w.text.substr(0, cut) + "**" + w.text.substr(cut) + "**" : w.text;
+  }
+  return "> " + (t.title.empty() ? "" : t.title + ":") + words + "\n";
+}
+
 std::string markdown(const Commands& c) {
   std::string out = "```\n";
   for (const std::string& line : c.lines) out += line + "\n";

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glint/report/finding.h"
+#include "glint/report/marked_text.h"
 #include "glint/report/table.h"
 
 namespace glint {
@@ -61,7 +62,8 @@ struct Commands {
   std::vector<std::string> lines;
 };
 
-using Block = std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotation, Commands, Findings>;
+using Block =
+    std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotation, Commands, Findings, MarkedText>;
 
 struct ReportSection {
   std::string id, title;
