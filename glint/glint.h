@@ -20,6 +20,7 @@
 #include "glint/lab/engine.h"
 #include "glint/lab/evaluate.h"
 #include "glint/lab/explain.h"
+#include "glint/lab/explain_token.h"
 #include "glint/lab/export.h"
 #include "glint/lab/generate.h"
 #include "glint/lab/layer.h"

@@ -1,10 +1,14 @@
-// glint explain: one image, what the model makes of it, and which eigenvectors speak for and against.
+// glint explain: one image or the next token of a text, what the model makes of it, and which eigenvectors
+// speak for and against.
 #include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "glint/cli/bars.h"
 #include "glint/cli/engine_of.h"
+#include "glint/cli/explain_token_view.h"
+#include "glint/cli/given.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/prose.h"
@@ -20,20 +24,16 @@ namespace {
 struct ExplainFlags {
   RunSource reading;
   ExplainRequest request;
+  ExplainTokenRequest token;
+  size_t position = 0;
+  Option* position_given = nullptr;
+  Option* text_given = nullptr;
+  std::vector<GivenOption> for_images, for_language;
   std::string draw = "auto";
   size_t index = 0;
   Option* index_given = nullptr;
   bool no_figures = false;
 };
-
-std::string bar(double value, double largest, size_t width) {
-  static constexpr const char* kEighths[] = {"", "▏", "▎", "▍", "▌", "▋", "▊", "▉"};
-  const double cells = largest > 0 ? std::fabs(value) / largest * static_cast<double>(width) : 0;
-  const auto eighths = static_cast<size_t>(std::lround(8 * std::min(cells, static_cast<double>(width))));
-  std::string out;
-  for (size_t i = 0; i < eighths / 8; i++) out += "█";
-  return out + kEighths[eighths % 8];
-}
 
 std::string logits_text(const ExplainResult& r) {
   Table table({{.header = "class"},
@@ -150,7 +150,28 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
   context.out << prose(out.str(), result_columns());
 }
 
+void run_explain_token(Context& context, const ExplainFlags& o) {
+  refuse_given(o.for_images, "is for image models", o.reading.run, "--text with a text");
+  if (!o.text_given->given())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "nothing to explain",
+                 .where = o.reading.run,
+                 .expected = "--text \"...\", what the language model reads"});
+  ExplainTokenRequest request = o.token;
+  request.source = o.reading;
+  request.form = o.request.form;
+  request.out = context.shared.out, request.figure = !o.no_figures;
+  if (o.position_given->given()) request.position = o.position;
+  const Engine engine = engine_of(context);
+  const ExplainTokenResult result = explain_token(engine, request);
+  context.next = {kHelpReading};
+  if (context.shared.json) return context.print_json(to_json(result));
+  context.out << prose(explain_token_text(result, result_columns()), result_columns());
+}
+
 void run_explain(Context& context, const ExplainFlags& o) {
+  if (run_kind(o.reading.run) == ModelKind::language) return run_explain_token(context, o);
+  refuse_given(o.for_language, "is for language models", o.reading.run, "--index or --image");
   ExplainRequest request = o.request;
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
   request.refine = o.reading.refine;
@@ -171,32 +192,78 @@ void add_explain(Program& program) {
   Verb& verb = program.add(
       {.name = "explain",
        .group = Group::read,
-       .summary = "why a model decides as it does on one image",
+       .summary = "why a model decides as it does on one input",
        .details =
-           "The decision and its probabilities, and for the decided class, the runner-up and the true class "
-           "the "
-           "eigenvectors that contribute most, for and against. Every form's account of the logit stands "
-           "beside "
-           "the logit itself; the local form is exact for the image. A picture of your own is brought to the "
-           "size and place that the training images have, and it says how. For a language model use glint "
-           "spectrum --token or glint page.",
+           "Image models: the decision and its probabilities, and for the decided class, the runner-up and "
+           "the true class the eigenvectors that contribute most, for and against. Every form's account of "
+           "the logit stands beside the logit itself; the local form is exact for the image. A picture of "
+           "your own is brought to the size and place that the training images have, and it says how.\n\n"
+           "Language models, also those of other programs: why this next token after --text. Its logit, or "
+           "with --against the difference of two logits, is split into what the embedding, the attention "
+           "and the GLU of every layer add to it directly; then the GLU of a layer (--layer; default: the "
+           "one that adds most) into eigenvectors, each with the tokens nearest to it on the side on which "
+           "the text is. The sum of the parts is checked against the logit. A token is a word, a piece as "
+           "glint prints it, or #ID.",
        .examples = {
            {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
            {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},
-           {"glint explain runs/sqs --index 8 --class trouser,coat --json", "two classes, for a program"}}});
+           {"glint explain runs/sqs --index 8 --class trouser,coat --json", "two classes, for a program"},
+           {"glint explain runs/tales --text \"once upon a\"", "why the model goes on as it does"},
+           {"glint explain stories15M.bin --text \"Tim was sad. He\" --token cried --against smiled",
+            "why one word rather than another"}}});
   const auto o = std::make_shared<ExplainFlags>();
   add_reading_options(verb, o->reading);
-  o->index_given = verb.size("--index", o->index, 0, 100000000, "Which image of the data set, from 0 on");
-  verb.file("--image", o->request.image, "A PNG picture instead");
-  verb.choice("--split", o->request.split, {"test", "train"}, "Which images --index counts");
-  verb.text("--class", o->request.classes,
-            "Classes to explain; default: the decided, the runner-up and the true one",
-            {.placeholder = "CLASSES"});
+  const auto images = [&](const char* flag, Option* option) {
+    o->for_images.push_back({flag, option});
+    return option;
+  };
+  const auto language = [&](const char* flag, Option* option) {
+    o->for_language.push_back({flag, option});
+    return option;
+  };
+  o->index_given = images("--index", verb.size("--index", o->index, 0, 100000000,
+                                               "Images: which one of the data set, from 0 on"));
+  images("--image", verb.file("--image", o->request.image, "Images: a PNG picture instead"));
+  images("--split",
+         verb.choice("--split", o->request.split, {"test", "train"}, "Images: which ones --index counts"));
+  images("--class",
+         verb.text("--class", o->request.classes,
+                   "Images: classes to explain; default: the decided, the runner-up and the true one",
+                   {.placeholder = "CLASSES"}));
+  o->text_given = language(
+      "--text",
+      verb.text("--text", o->token.text, "Language models: what the model reads; it predicts what follows"));
+  o->position_given =
+      language("--position",
+               verb.size("--position", o->position, 0, 1000000,
+                         "Language models: predict after so many tokens of the text; default: after all"));
+  language("--token",
+           verb.text("--token", o->token.token,
+                     "Language models: the token to explain; default: the one that the model expects",
+                     {.placeholder = "WORD"}));
+  language("--against",
+           verb.text("--against", o->token.against,
+                     "Language models: rather than this token; explains the difference of the logits",
+                     {.placeholder = "WORD"}));
+  language("--layer",
+           verb.text("--layer", o->token.layers,
+                     "Language models: layers whose GLU is taken apart, 6, 1,6 or all; default: the one "
+                     "that adds most",
+                     {.placeholder = "N[,N]", .words = {"all"}}));
   verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated", "local"},
               "The form whose eigenvectors are drawn");
-  verb.size("--top", o->request.top, 1, 32, "How many eigenvectors for and against");
-  verb.flag("--as-is", o->request.as_is, "Only resize the picture: neither invert nor centre it");
-  verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
+  images("--top", verb.size("--top", o->request.top, 1, 32, "Images: how many eigenvectors for and against"));
+  language("--show", verb.size("--show", o->token.show, 1, 32,
+                               "Language models: how many eigenvectors for and against"));
+  language("--near", verb.size("--near", o->token.near, 1, 100,
+                               "Language models: how many tokens stand for an eigenvector"));
+  language("--tokens", verb.size("--tokens", o->reading.tokens, 0, 100000000,
+                                 "Language models: so many tokens measure the form; 0: as glint spectrum"));
+  language("--tokenizer", verb.file("--tokenizer", o->reading.tokenizer,
+                                    "Tokenizer of a model of another program; default: its own"));
+  images("--as-is", verb.flag("--as-is", o->request.as_is,
+                              "Images: only resize the picture, neither invert nor centre it"));
+  images("--draw", verb.choice("--draw", o->draw, drawing_words(), "Images: how to draw in the terminal"));
   verb.flag("--no-figures", o->no_figures, "Write no figure");
   verb.share_out("Folder in which figures/ is written; default: the run itself");
   verb.share_threads();

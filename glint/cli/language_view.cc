@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "glint/cli/passage_view.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/report/table.h"
 
@@ -12,12 +13,6 @@ namespace glint::cli {
 namespace {
 
 constexpr size_t kScanRows = 20;
-
-std::string token_list(const std::vector<NearToken>& tokens) {
-  std::string out;
-  for (const NearToken& t : tokens) out += (out.empty() ? "" : " ") + t.text;
-  return out;
-}
 
 // In percent; a share of nothing has no sign.
 std::string share_text(double share) {
@@ -51,8 +46,8 @@ std::string direction_text(const ReadDirection& d) {
   out += "\nR2 " + fixed_text(d.r2, 3) + between(d.r2_interval);
   if (d.has_linear())
     out += "; of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) +
-           between(d.eigenvectors_r2_interval) + "; the linear part has " +
-           share_text(d.linear_share) + " % of the reading's variance";
+           between(d.eigenvectors_r2_interval) + "; the linear part has " + share_text(d.linear_share) +
+           " % of the reading's variance";
   Table table({{.header = "eigenvalue", .align = Align::right},
                {.header = "tokens along it"},
                {.header = "tokens against it"}});
@@ -106,6 +101,13 @@ std::string language_text(const ReadResult& r) {
     out +=
         "The linear part is not squared: tokens along it speak for the output, tokens against it against the "
         "output.\n";
+  if (r.passage_text) {
+    const WordMarks marks = detect_word_marks();
+    out += "\nWhere they are strongest in " + searched_text(*r.passage_text) + ":\n" + marks_text(marks);
+    for (const ReadDirection& d : r.directions) out += responses_text(d.responses, marks, result_columns());
+    out += "\n";
+    if (!r.passages_page.empty()) out += "passages: " + r.passages_page + "\n";
+  }
   out += "spectra: " + r.spectra + "\n";
   if (!r.figures.empty()) out += "figures: " + r.figures_folder + " (SVG, PNG, CSV)\n";
   return out;
@@ -139,8 +141,8 @@ std::string scan_text(const ScanResult& r) {
          r.form + " form), of " + std::to_string(r.tokens.size()) + " (bytes and marks left out):\n\n" +
          table.terminal(result_columns()) + "\nThe form over all that the layer adds, at " +
          std::to_string(r.fidelity.inputs) + " tokens of " + r.samples + ": R2 " +
-         fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) + "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) +
-         "; the linear part has " + share_text(r.linear_share) +
+         fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) + "; of the eigenvectors alone " +
+         fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " + share_text(r.linear_share) +
          " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
          " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
          untrained_text(r) + "\n" + warnings_text(r.warnings) + "all tokens: " + r.csv + "\n";

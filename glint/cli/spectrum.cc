@@ -85,27 +85,28 @@ void add_spectrum(Program& program) {
       {.name = "spectrum",
        .group = Group::read,
        .summary = "the eigenvectors of a trained model's weights, and their worth",
-       .details = "Each output of a gated layer is read as a quadratic form of the layer's input and "
-                  "taken apart into eigenvectors: those with positive eigenvalues speak for the output, "
-                  "those with negative ones against it. The form `weights` is the weights alone, with "
-                  "the gate taken as the identity. `scaled` gives each hidden unit a gain that shrinks "
-                  "with the size of the layer's input: purely quadratic, so the eigenvectors are all "
-                  "there is. `calibrated` gives each unit a line measured on training data, whose shifts "
-                  "add a linear part. `auto` is scaled for gates that are odd (sqs, identity), calibrated "
-                  "for others. How well each form follows the model is always shown.\n\n"
-                  "Image models: the outputs are classes, eigenvectors are pictures. Below the last "
-                  "layer the strongest eigenvector of the layer above, or the one that --via names, is "
-                  "the output.\n\n"
-                  "Language models: any layer by itself, with what it adds to the residual stream along "
-                  "a token's unembedding (--token), along a sum of tokens (--direction) or along a "
-                  "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
-                  "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
-                  "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
-                  "without the linear part. --scan lists every token; under mpirun the processes share them.\n\n"
-                  "Models of other programs (glint model) are read as language models, with the norm before a "
-                  "GLU folded into its weights. --text FILE is what they are measured on: the stories of a "
-                  "text, separated by <|endoftext|>, calibrate and measure by turns. Without it these are "
-                  "the built-in tales.",
+       .details =
+           "Each output of a gated layer is read as a quadratic form of the layer's input and "
+           "taken apart into eigenvectors: those with positive eigenvalues speak for the output, "
+           "those with negative ones against it. The form `weights` is the weights alone, with "
+           "the gate taken as the identity. `scaled` gives each hidden unit a gain that shrinks "
+           "with the size of the layer's input: purely quadratic, so the eigenvectors are all "
+           "there is. `calibrated` gives each unit a line measured on training data, whose shifts "
+           "add a linear part. `auto` is scaled for gates that are odd (sqs, identity), calibrated "
+           "for others. How well each form follows the model is always shown.\n\n"
+           "Image models: the outputs are classes, eigenvectors are pictures. Below the last "
+           "layer the strongest eigenvector of the layer above, or the one that --via names, is "
+           "the output.\n\n"
+           "Language models: any layer by itself, with what it adds to the residual stream along "
+           "a token's unembedding (--token), along a sum of tokens (--direction) or along a "
+           "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
+           "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
+           "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
+           "without the linear part. --scan lists every token; under mpirun the processes share them.\n\n"
+           "Models of other programs (glint model) are read as language models, with the norm before a "
+           "GLU folded into its weights. --text FILE is what they are measured on: the stories of a "
+           "text, separated by <|endoftext|>, calibrate and measure by turns. Without it these are "
+           "the built-in tales.",
        .examples = {
            {"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
            {"glint spectrum runs/sqs --unit 3-5 --form weights", "class 3 against class 5, weights alone"},
@@ -115,7 +116,9 @@ void add_spectrum(Program& program) {
             "a language model: eigenvectors as their nearest tokens"},
            {"glint spectrum runs/stories --direction \"happy - sad\"",
             "what makes its last layer say happy rather than sad"},
-           {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"}}});
+           {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"},
+           {"glint spectrum stories15M.bin --layer 6 --token happy --text stories.txt --passages 3",
+            "the passages of a text in which each eigenvector is strongest"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
   o->for_language = add_language_options(verb, o->reading);
@@ -157,6 +160,15 @@ void add_spectrum(Program& program) {
   spectra("--near",
           language("--near", verb.size("--near", o->request.near, 1, 100,
                                        "Language models: how many tokens stand for an eigenvector")));
+  spectra("--passages",
+          language("--passages", verb.size("--passages", o->request.passages, 0, 100,
+                                           "Language models: passages in which each eigenvector, and "
+                                           "a hidden unit, is strongest; looked for in --text, else "
+                                           "in what the model is measured on")));
+  spectra("--passage-tokens",
+          language("--passage-tokens",
+                   verb.size("--passage-tokens", o->request.passage_tokens, 0, 1000000000000,
+                             "Language models: how many tokens passages are looked for in; 0: all")));
   images("--draw", verb.choice("--draw", o->draw, drawing_words(), "Images: how to draw in the terminal"));
   spectra("--no-figures", verb.flag("--no-figures", o->no_figures, "Write no figures"));
   verb.share_out(

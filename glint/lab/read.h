@@ -11,6 +11,8 @@
 #include "glint/data/dataset.h"
 #include "glint/io/json.h"
 #include "glint/lab/engine.h"
+#include "glint/lab/near_tokens.h"
+#include "glint/lab/passages.h"
 #include "glint/model/config_file.h"
 #include "glint/report/signed_picture.h"
 #include "glint/spectra/glu_model.h"
@@ -37,21 +39,13 @@ struct ReadRequest {
   size_t top = 0;   // so many of the strongest eigenpairs; 0: all
   size_t show = 4;  // eigenvectors of each sign, as pictures or tokens
   size_t near = 8;  // tokens for an eigenvector
+  // Language models: so many passages in which each of these eigenvectors, and the hidden unit, is strongest,
+  // looked for in so many tokens (PassagesRequest); 0: none.
+  size_t passages = 0;
+  size_t passage_tokens = kPassageTokens;
   // What to write, into `out`; "": into the run.
   bool spectra = true, figures = true;
   std::string out = {};
-};
-
-struct NearToken {
-  TokenId id = 0;
-  std::string piece;  // as the tokenizer spells it
-  std::string text;   // as people read it
-  double cosine = 0;
-};
-
-// Tokens whose embeddings point along a vector, and against it.
-struct NearTokens {
-  std::vector<NearToken> along, against;
 };
 
 struct ShownVector {
@@ -71,6 +65,7 @@ struct ReadDirection {
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
   std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
   NearTokens linear_near = {};                            // language models: of the linear part
+  std::vector<Responses> responses = {};                  // passages of those, then of the hidden unit
   std::vector<double> linear_pixels = {};                 // image models: its picture; empty: there is none
   bool has_linear() const;
 };
@@ -106,8 +101,8 @@ struct ReadResult {
   std::string samples = "validation stories";  // of a language model: what the tokens are of
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
-  std::vector<ReadForm> forms;     // weights, scaled where the model has it, calibrated
-  Controls controls;               // of all forms, over the same units
+  std::vector<ReadForm> forms;  // weights, scaled where the model has it, calibrated
+  Controls controls;            // of all forms, over the same units
   // What must be said before a language reading is trusted: read_trust.h. Empty: nothing.
   std::vector<std::string> warnings;
   std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
@@ -119,9 +114,11 @@ struct ReadResult {
   PictureSize size;                            // of the pixels; 0 x 0: the samples are vectors
   // What file names say: the directions asked for; empty for all classes of the last layer.
   std::string asked;
-  std::string spectra;               // the file that was written
-  std::string figures_folder;        // "": no figures
-  std::vector<std::string> figures;  // the SVG files that were written
+  std::optional<PassageText> passage_text;  // where passages were looked for
+  std::string passages_page;                // the HTML file that was written
+  std::string spectra;                      // the file that was written
+  std::string figures_folder;               // "": no figures
+  std::vector<std::string> figures;         // the SVG files that were written
 
   std::string default_form;  // that "auto" means for this run
 
@@ -161,9 +158,9 @@ struct ScannedToken {
 struct ScanResult {
   std::string run, linalg, form;
   std::string samples;  // what the tokens that it is measured on are of
-  size_t layer = 0;   // from 0
-  Fidelity fidelity;  // over all that the layer adds to the residual stream
-  Controls controls;  // over the same
+  size_t layer = 0;     // from 0
+  Fidelity fidelity;    // over all that the layer adds to the residual stream
+  Controls controls;    // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
   std::vector<std::string> warnings;  // as in ReadResult
   std::vector<ScannedToken> tokens;

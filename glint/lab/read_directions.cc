@@ -11,10 +11,6 @@
 namespace glint {
 namespace {
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
-}
-
 // The piece as the file spells it, where the user copied what glint prints.
 std::string spelled(std::string word) {
   constexpr std::string_view kShown = "·", kSpace = "\u2581";
@@ -141,6 +137,10 @@ std::vector<std::string> token_words(const TokenSpace& space, const std::string&
 }
 
 }  // namespace
+
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
+}
 
 TokenSpace token_space(const Run& run) { return {run.tokenizer(), run.token_model()}; }
 

@@ -28,6 +28,7 @@ Directions step_down(const GluModel& model, const Directions& directions, const 
 std::string class_text(const std::vector<UnitWord>& words, const std::vector<std::string>& class_names,
                        const std::vector<size_t>& via);
 
+bool is_number(const std::string& text);  // digits alone
 // A number from 1 on is a hidden unit; anything else a .npy file with a vector of the layer's output.
 Directions hidden_direction(const GluModel& model, size_t layer, const std::string& number_or_file);
 

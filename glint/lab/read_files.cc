@@ -83,19 +83,18 @@ std::string r2_text(double r2, const std::optional<Interval>& interval) {
 
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
-  return spectrum_figure(
-      {.title = printable(d.name) + ": " + what_text(r),
-       .note = "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
-               (d.has_linear()
-                    ? ", of the eigenvectors alone " + r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
-                    : ""),
-       .values = d.form.spectrum.values,
-       .groups = d.form.spectrum.groups,
-       .size = r.size,
-       .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
-       .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
-       .linear = pictures ? d.linear_pixels : std::vector<double>(),
-       .linear_note = linear_note(d)});
+  return spectrum_figure({.title = printable(d.name) + ": " + what_text(r),
+                          .note = "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
+                                  (d.has_linear() ? ", of the eigenvectors alone " +
+                                                        r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
+                                                  : ""),
+                          .values = d.form.spectrum.values,
+                          .groups = d.form.spectrum.groups,
+                          .size = r.size,
+                          .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
+                          .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
+                          .linear = pictures ? d.linear_pixels : std::vector<double>(),
+                          .linear_note = linear_note(d)});
 }
 
 Figure grid_of(const ReadResult& r) {
@@ -162,6 +161,16 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
   for (NamedFigure& f : read_figures(r))
     files.push_back({r.figures_folder + "/" + f.name, std::move(f.figure.svg), std::move(f.figure.csv)});
   write_figures(engine, files);
+  if (r.passage_text) {
+    std::vector<std::string> trust;
+    for (const ReadDirection& d : r.directions)
+      trust.push_back(printable(d.name) + ", " + r.form + " form: R\u00b2 " + fixed_text(d.r2, 3) +
+                      ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3));
+    r.passages_page = r.figures_folder + "/passages" + file_tag(r) + ".html";
+    write_atomic(
+        engine.files(), r.passages_page,
+        passages_page(passages_of(r), "What the eigenvectors for " + r.asked + " respond to", trust));
+  }
   for (const FigureFile& f : files) r.figures.push_back(f.stem + ".svg");
 }
 

@@ -42,12 +42,6 @@ ordered_json truncation_json(const ReadResult& r) {
   return j;
 }
 
-ordered_json tokens_json(const std::vector<NearToken>& tokens) {
-  ordered_json out = ordered_json::array();
-  for (const NearToken& t : tokens) out.push_back({{"token", t.piece}, {"id", t.id}, {"cosine", t.cosine}});
-  return out;
-}
-
 ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
   ordered_json j = {{"name", d.name},
                     {"r2", d.r2},
@@ -67,13 +61,13 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
   if (r.kind == ModelKind::image) return j;
   for (const auto* side : {&d.positive, &d.negative})
     for (const ShownVector& v : *side)
-      j["vectors"].push_back({{"value", v.value},
-                              {"along", tokens_json(v.near.along)},
-                              {"against", tokens_json(v.near.against)}});
+      j["vectors"].push_back(
+          {{"value", v.value}, {"along", near_json(v.near.along)}, {"against", near_json(v.near.against)}});
   if (d.has_linear())
     j["linear"] = {{"vector", d.form.linear},
-                   {"along", tokens_json(d.linear_near.along)},
-                   {"against", tokens_json(d.linear_near.against)}};
+                   {"along", near_json(d.linear_near.along)},
+                   {"against", near_json(d.linear_near.against)}};
+  for (const Responses& one : d.responses) j["responses"].push_back(to_json(one));
   return j;
 }
 
@@ -115,6 +109,7 @@ ordered_json to_json(const ReadResult& r) {
       j["shared"].push_back({{"singular_value", r.shared.values[k]}, {"signed_share", share}});
     }
   }
+  if (r.passage_text) j["passages"] = {{"text", text_json(*r.passage_text)}, {"page", r.passages_page}};
   if (!r.spectra.empty()) j["spectra"] = r.spectra;
   j["figures"] = r.figures;
   return j;

@@ -11,16 +11,6 @@
 namespace glint {
 namespace {
 
-NearTokens named_tokens(const Tokenizer& tokenizer, const TokenModel::NearTokens& found) {
-  const auto named = [&](const std::vector<TokenModel::NearToken>& side) {
-    std::vector<NearToken> out;
-    for (const TokenModel::NearToken& n : side)
-      out.push_back({n.token, tokenizer.piece(n.token), piece_text(tokenizer, n.token), n.cosine});
-    return out;
-  };
-  return {named(found.positive), named(found.negative)};
-}
-
 // The CSV of a scan.
 Table scan_table(const ScanResult& r) {
   Table table({{.header = "token", .text = true},
@@ -43,7 +33,6 @@ Table scan_table(const ScanResult& r) {
 }  // namespace
 
 void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d) {
-  const Tokenizer& tokenizer = run.tokenizer();
   const Spectrum& s = d.form.spectrum;
   const BothEnds ends = both_ends(s.values, show);
   std::vector<std::span<const double>> wanted;
@@ -53,23 +42,59 @@ void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d)
   if (wanted.empty()) return;
   Matrix<double> vectors(wanted.size(), wanted[0].size());
   for (size_t k = 0; k < wanted.size(); k++) std::ranges::copy(wanted[k], vectors.view().row_ptr(k));
-  const std::vector<TokenModel::NearTokens> found =
-      run.token_model().near(vectors, near, [&](TokenId t) { return is_text(tokenizer, t); });
+  const std::vector<NearTokens> found = near_tokens(run, vectors, near);
   size_t at = 0;
   const auto shown = [&](const std::vector<uint32_t>& indices) {
     std::vector<ShownVector> out;
-    for (const uint32_t k : indices)
-      out.push_back({.value = s.values[k], .near = named_tokens(tokenizer, found[at++])});
+    for (const uint32_t k : indices) out.push_back({.value = s.values[k], .near = found[at++]});
     return out;
   };
   d.positive = shown(ends.positive);
   d.negative = shown(ends.negative);
-  if (d.has_linear()) d.linear_near = named_tokens(tokenizer, found[at]);
+  if (d.has_linear()) d.linear_near = found[at];
 }
 
-bool is_text(const Tokenizer& tokenizer, TokenId token) {
-  return token < tokenizer.size() && token != tokenizer.unknown() && !tokenizer.is_byte(token) &&
-         !tokenizer.is_control(token);
+void add_passages(const Engine& engine, Run& run, const ReadRequest& q, ReadResult& r) {
+  PassagesRequest wanted{.source = {.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
+  wanted.near = 0, wanted.tokens = q.passage_tokens;
+  std::vector<std::span<const double>> vectors;
+  for (const ReadDirection& d : r.directions) {
+    const Spectrum& s = d.form.spectrum;
+    const BothEnds ends = both_ends(s.values, q.show);
+    for (const auto* side : {&ends.positive, &ends.negative})
+      for (const uint32_t k : *side)
+        vectors.push_back(s.vectors.view().row(k)), wanted.values.push_back(s.values[k]);
+  }
+  if (!vectors.empty()) wanted.vectors = Matrix<double>(vectors.size(), vectors[0].size());
+  for (size_t k = 0; k < vectors.size(); k++) std::ranges::copy(vectors[k], wanted.vectors.view().row_ptr(k));
+  if (is_number(q.hidden)) wanted.hidden.push_back(std::stoul(q.hidden));
+  PassagesResult found = passages(engine, run, wanted);
+  r.passage_text = found.text;
+  size_t at = 0;
+  for (ReadDirection& d : r.directions)
+    for (const auto* side : {&d.positive, &d.negative})
+      for (size_t k = 0; k < side->size(); k++) {
+        Responses one = std::move(found.responses[at++]);
+        one.name = d.name + ", " + (side == &d.positive ? "+" : "-") + std::to_string(k + 1);
+        one.near = (*side)[k].near;
+        d.responses.push_back(std::move(one));
+      }
+  // The hidden unit is the last of the directions.
+  for (; at < found.responses.size(); at++)
+    r.directions.back().responses.push_back(std::move(found.responses[at]));
+}
+
+PassagesResult passages_of(const ReadResult& r) {
+  PassagesResult out{.run = r.run,
+                     .model = r.model_text,
+                     .linalg = r.linalg,
+                     .layer = r.layer,
+                     .layers = r.layers,
+                     .text = r.passage_text.value_or(PassageText()),
+                     .responses = {}};
+  for (const ReadDirection& d : r.directions)
+    out.responses.insert(out.responses.end(), d.responses.begin(), d.responses.end());
+  return out;
 }
 
 ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
@@ -95,6 +120,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
   engine.check_stop();
   for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
+  if (q.passages > 0) add_passages(engine, run, q, r);
   write_read_files(engine, reading, q, folder, r);
   return r;
 }
@@ -102,8 +128,8 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
 namespace {
 
 // Each rank some tokens; rank 0 gets all of them, in their order.
-std::vector<TokenModel::Scanned> scan_together(const Engine& engine, const TokenModel& reading,
-                                                    size_t layer, const GateLine& line, size_t vocab) {
+std::vector<TokenModel::Scanned> scan_together(const Engine& engine, const TokenModel& reading, size_t layer,
+                                               const GateLine& line, size_t vocab) {
   using Scanned = TokenModel::Scanned;
   static_assert(std::is_trivially_copyable_v<Scanned>);
   Group& group = engine.group();
@@ -140,8 +166,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   if (!group.first()) group.barrier();
   const GateLine line = run.line(r.form, r.layer);
   if (group.first()) group.barrier();
-  std::vector<TokenModel::Scanned> all =
-      scan_together(engine, reading, r.layer, line, reading.vocab());
+  std::vector<TokenModel::Scanned> all = scan_together(engine, reading, r.layer, line, reading.vocab());
   if (!group.first()) return r;
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });

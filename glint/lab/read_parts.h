@@ -41,8 +41,9 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
 
 // Of the `show` strongest eigenvectors of each sign, and of the linear part, the `near` nearest tokens.
 void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& direction);
-
-// Not bytes and marks, which are rare or never seen.
-bool is_text(const Tokenizer& tokenizer, TokenId token);
+// The passages that the request wants.
+void add_passages(const Engine& engine, Run& run, const ReadRequest& request, ReadResult& result);
+// The same as a result of its own.
+PassagesResult passages_of(const ReadResult& result);
 
 }  // namespace glint

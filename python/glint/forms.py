@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from ._frames import Table, cell
 from .errors import UsageError
 from .figures import Figure
+from .results import Passages
 
 Array = np.ndarray[Any, Any]
 
@@ -37,6 +38,7 @@ class Form:
         self.form: str = whole["form"]
         self._figure = figure
         self._again: Callable[[int], Form] | None = None
+        self._find: Callable[..., Passages] | None = None
         self._values: Callable[[Any], Array] | None = None
 
     @property
@@ -96,6 +98,30 @@ class Form:
                 row[side] = " ".join(t["token"].replace("\u2581", "·") for t in vector[side][:n])
             rows.append(row)
         return Table(rows, f"{self.name}: tokens near the strongest eigenvectors, {self.form} form")
+
+    def passages(self, text: Any = None, n: int = 3, *, vectors: Iterable[int] | None = None, tokens: int | None = None) -> Passages:
+        """Language models: the passages in which the eigenvectors are strongest, word by word.
+
+        `text` is a text, a list of texts, or a path (`pathlib.Path`) of a file with stories; without it the data of the run
+        are searched. `n` passages are kept for each eigenvector: those numbered `vectors` among `values`, by default the
+        four largest and the four smallest. `tokens` is how many tokens of the text are looked at, 0 for all.
+
+        >>> tales = glint.train("tales", epochs=1, layers=1, d_model=16, heads=2, context=32, out=tmp / "tales", progress=False)
+        >>> form = tales.read("happy")
+        >>> found = form.passages("once upon a time a happy cat met a sad dog .", n=1, vectors=[0])
+        >>> len(found), len(found[0].passages)
+        (1, 1)
+        """
+        if self._find is None:
+            raise UsageError("only language models read text", "passages()", "a form of a run of a language model")
+        if vectors is None:
+            above, below = np.flatnonzero(self.values > 0)[:4], np.flatnonzero(self.values < 0)[::-1][:4]
+            chosen = np.concatenate([above, below])
+        else:
+            chosen = np.asarray([int(v) for v in vectors], dtype=np.int64)
+            if np.any((chosen < -len(self.values)) | (chosen >= len(self.values))):
+                raise UsageError("there is no such eigenvector", "vectors=", f"numbers below {len(self.values)}")
+        return self._find(self.values[chosen], self.vectors[chosen], text, n, tokens)
 
     def __call__(self, X: Any) -> Array:
         """The value of the form for inputs [n, d] of a layer from arrays."""

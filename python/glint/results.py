@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -103,6 +103,126 @@ class Explanation(Result):
     def _repr_html_(self) -> str:
         body = self._figure.svg if self._figure is not None else self.accounts._repr_html_()
         return f"<div><p>The model {html.escape(self.verdict)}.</p>{body}<p>{html.escape(self.trust)}</p></div>"
+
+
+class TokenExplanation(Result):
+    """Why a language model expects a token: `.parts` of the logit, `.terms` per eigenvector, `.figure()`, `.trust`."""
+
+    def __init__(self, values: dict[str, Any], verdict: str, check: str, path: str, trust: list[str], figure: Figure) -> None:
+        super().__init__(values, verdict)
+        self.verdict, self.check, self.path, self.trust = verdict, check, path, trust
+        self._figure = figure
+
+    @property
+    def logit(self) -> float:
+        """The logit, or the difference of two."""
+        return float(self["parts"]["logit"])
+
+    @property
+    def parts(self) -> Table:
+        """What adds up to the logit: the embedding, and the attention and the GLU of every layer."""
+        p = self["parts"]
+        rows = [{"part": "embedding", "adds": p["embedding"]}]
+        for i, (attention, glu) in enumerate(zip(p["attention"], p["glu"])):
+            rows += [{"part": f"layer {i + 1} attention", "adds": attention}, {"part": f"layer {i + 1} GLU", "adds": glu}]
+        if p["constant"]:
+            rows.append({"part": "biases", "adds": p["constant"]})
+        return Table(rows, self.check)
+
+    @property
+    def expected(self) -> Table:
+        """The tokens that the model expects most."""
+        return Table([{**t, "token": t["token"].replace("\u2581", "·")} for t in self["expected"]], self.verdict)
+
+    @property
+    def terms(self) -> Table:
+        """Of each layer that was taken apart: its strongest eigenvectors with their words, the linear part and the rest."""
+        rows: list[dict[str, Any]] = []
+        for layer in self["layers"]:
+            others = layer["eigenvectors"]
+            for t in layer["terms"]:
+                side = t["against"] if t["projection"] < 0 else t["along"]
+                words = " ".join(w["token"].replace("\u2581", "·") for w in side)
+                rows.append(
+                    {"layer": layer["layer"], "what": "eigenvector", "adds": t["contribution"], "eigenvalue": t["eigenvalue"], "v.x": t["projection"], "words": words}
+                )
+                others -= t["contribution"]
+            rows.append({"layer": layer["layer"], "what": "other eigenvectors", "adds": others})
+            for name in ("linear", "constant"):
+                if layer[name]:
+                    rows.append({"layer": layer["layer"], "what": "linear part" if name == "linear" else "bias", "adds": layer[name]})
+            rows.append({"layer": layer["layer"], "what": "rest", "adds": layer["rest"]})
+        return Table(rows, " ".join(self.trust))
+
+    def figure(self) -> Figure:
+        """The parts and the eigenvectors drawn."""
+        return self._figure
+
+    def save(self, path: str | os.PathLike[str]) -> Any:
+        """Writes the figure: .svg, .png or .csv."""
+        return self._figure.save(path)
+
+    def table(self) -> Table:
+        return self.parts
+
+    def __repr__(self) -> str:
+        return "\n".join([f"the model {self.verdict}", repr(self.parts), repr(self.terms)])
+
+    def _repr_html_(self) -> str:
+        return f"<div><p>The model {html.escape(self.verdict)}.</p>{self._figure.svg}</div>"
+
+
+class Response:
+    """What one eigenvector or hidden unit responds to: `.passages`, each with `text`, `tokens` and `value`."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        self.name: str = values["name"]
+        self.value: float | None = values.get("value")
+        self.mean: float = values["mean"]
+        self.passages: list[dict[str, Any]] = values["passages"]
+        self.along: list[dict[str, Any]] = values.get("along", [])
+        self.against: list[dict[str, Any]] = values.get("against", [])
+
+    def __repr__(self) -> str:
+        return f"<glint Response '{self.name}', {len(self.passages)} passages>"
+
+
+class Passages(Sequence[Response]):
+    """Passages of a text, one `Response` per eigenvector: `found[0].passages[0]["text"]`. A notebook shows the words coloured."""
+
+    def __init__(self, values: dict[str, Any], page: str) -> None:
+        self.json = values
+        self.responses = [Response(r) for r in values["responses"]]
+        self._page = page
+
+    def __getitem__(self, index: Any) -> Any:
+        return self.responses[index]
+
+    def __len__(self) -> int:
+        return len(self.responses)
+
+    def table(self) -> Table:
+        """A row per passage."""
+        rows = []
+        for r in self.responses:
+            for p in r.passages:
+                times = abs(p["value"]) / r.mean if r.mean else 0.0
+                strongest = p["tokens"][p["strongest"]]["text"]
+                rows.append(
+                    {"what": r.name, "value": p["value"], "times the mean": times, "story": p["story"], "strongest": strongest, "text": p["text"]}
+                )
+        text = self.json["text"]
+        return Table(rows, f"passages of {text['tokens']} tokens of {text['name']}")
+
+    def frame(self) -> Any:
+        """The table as a pandas DataFrame."""
+        return self.table().frame()
+
+    def __repr__(self) -> str:
+        return repr(self.table())
+
+    def _repr_html_(self) -> str:
+        return self._page
 
 
 class Evaluation(Result):

@@ -23,7 +23,18 @@ from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate as _gate
 from .layer import GLU
-from .results import Ablation, Attack, Evaluation, Explanation, Page, Result, Stories, python_name
+from .results import (
+    Ablation,
+    Attack,
+    Evaluation,
+    Explanation,
+    Page,
+    Passages,
+    Result,
+    Stories,
+    TokenExplanation,
+    python_name,
+)
 
 Array = np.ndarray[Any, Any]
 StrPath = str | os.PathLike[str]
@@ -278,6 +289,10 @@ class Run:
             result._again = lambda n, name=unit["name"]: _named(
                 self.read(out, form=form, layer=layer, via=via, k=k, show=show, near=n, refine=refine, data=data), name
             )
+            if self.kind == "language":
+                result._find = lambda values, vectors, text, n, tokens: self._passages(
+                    whole["layer"], values, vectors, text, n, tokens, data, near, progress
+                )
             forms.append(result)
         return forms[0] if one and len(forms) == 1 else Forms(forms, whole, drawn)
 
@@ -295,17 +310,46 @@ class Run:
         image: Any = None,
         split: str = "test",
         classes: str | None = None,
+        text: str | None = None,
+        position: int | None = None,
+        token: str | None = None,
+        against: str | None = None,
+        layer: int | str | Iterable[int] | None = None,
         form: str = "auto",
         top: int = 4,
+        near: int = 8,
         refine: bool = False,
         as_is: bool = False,
         data: Any = None,
         progress: bool | None = None,
-    ) -> Explanation:
-        """Why an image model decides as it does on one input: number `index` of its data, or an image of one's own.
+    ) -> Any:
+        """Why a model decides as it does on one input.
 
-        `image` is a PNG file or an array [height, width], bytes or floats from 0 to 1.
+        An image model: number `index` of its data, or an image of one's own: `image` is a PNG file or an array [height,
+        width], bytes or floats from 0 to 1. Gives an `Explanation`.
+
+        A language model: why it expects `token` after `text`, or after the first `position` tokens of it; without `token`
+        the one that it expects most, with `against` rather than that one. `layer` names the layers whose GLU is taken
+        apart: a number from 1 on, several, or "all"; by default the one that adds most. Gives a `TokenExplanation`.
+
+        >>> tales = glint.train("tales", epochs=1, layers=1, d_model=16, heads=2, context=32, out=tmp / "tales", progress=False)
+        >>> why = tales.explain(text="once upon a")
+        >>> abs(why["parts"]["sum"] - why.logit) < 1e-4
+        True
         """
+        if self.kind == "language":
+            if text is None:
+                raise UsageError("nothing to explain", "text=", "what the language model reads")
+            fields, _ = self._source(data)
+            fields.pop("data_dir")
+            layers = layer if layer is None or isinstance(layer, str) else ",".join(str(int(i)) for i in np.atleast_1d(np.asarray(layer)))
+            fields |= {"text": text, "position": position, "token": token, "against": against, "layers": layers}
+            fields |= {"form": form, "show": top, "near": near}
+            with Talk(progress) as talk:
+                about, verdict, check, path, trust, figure = _core.explain_token(fields, talk)
+            return TokenExplanation(json.loads(about), verdict, check, path, list(trust), Figure(*figure))
+        if any(v is not None for v in (text, position, token, against, layer)):
+            raise UsageError("an image model reads no text", "text=", "index= or image=")
         fields, images = self._source(data)
         fields |= {"index": index, "split": split, "classes": classes, "form": form, "top": top, "refine": refine}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
@@ -318,6 +362,20 @@ class Run:
                 text, verdict, trust, shown, figure, pixels = _core.explain(fields, images, talk)
         drawn = None if figure is None else Figure(*figure)
         return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))
+
+    def _passages(
+        self, layer: int, values: Any, vectors: Any, text: Any, n: int, tokens: int | None, data: Any, near: int, progress: bool | None
+    ) -> Passages:
+        fields, _ = self._source(data)
+        fields.pop("data_dir")
+        if isinstance(text, os.PathLike):
+            fields["data"] = os.fspath(text)
+        elif text is not None:
+            fields["texts"] = [text] if isinstance(text, str) else list(text)
+        fields |= {"layer": layer, "values": [float(v) for v in values], "count": n, "near": near, "passage_tokens": tokens}
+        with Talk(progress) as talk:
+            about, page = _core.passages(fields, np.ascontiguousarray(vectors, dtype=np.float64), talk)
+        return Passages(json.loads(about), page)
 
     def ablate(
         self,

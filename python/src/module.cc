@@ -22,4 +22,5 @@ NB_MODULE(_core, m) {
   bind_read(m);
   bind_layer(m);
   bind_runs(m);
+  bind_tokens(m);
 }

@@ -27,14 +27,14 @@ namespace {
 std::string open_json(const std::string& directory, nb::handle talk) {
   Call call(talk);
   return json_text(call.run([&] {
-    const RunInfo info = open_run(directory);
-    const bool language = model_kind(info.directory) == ModelKind::language;
+    const Run run(call.engine(), {.run = directory});
+    const RunInfo& info = run.info();
+    const bool language = run.kind() == ModelKind::language;
     OrderedJson j = {{"directory", info.directory},
                      {"kind", language ? "language" : "image"},
                      {"precision", info.precision},
                      {"data_checksum", info.data_checksum},
                      {"run", OrderedJson(info.run)}};
-    const Run run(call.engine(), {.run = directory});
     j["text"] = run.text();
     j["model"] = OrderedJson(run.config());
     j["gate"] = gate_info(run.gate()).text.name;

@@ -44,4 +44,7 @@ fits train tales --epochs 1 --d-model 32 --layers 1 --heads 2 --out t
 fits eval t
 fits spectrum t --token happy
 fits spectrum t --scan
+fits spectrum t --token happy --passages 2
+fits explain t --text "once upon a time" --layer all
+fits explain t --text "once upon a time" --token happy --against sad --form local
 finish

@@ -98,7 +98,7 @@ NAMES = (
     "data stories judge_only layer form unit via token direction hidden top show near refine index image split classes "
     "as_is remove scale save terms images strengths seed control space prompt count tokens temperature top_k top_p worst "
     "precision text other vectors limit npy hf folders where sort L R P bias_left bias_right norm_weights norm eps gate "
-    "inputs names k gain shift slope power size name height width classes class_names"
+    "position against layers tokenizer texts values passage_tokens inputs names k gain shift slope power size name height width classes class_names"
 ).split()
 
 
@@ -126,7 +126,16 @@ def test_runs(run, a, b, c):
     survives(run.tokens, a)
     survives(run.explain, a, form=b if isinstance(b, str) else "auto")
     survives(run.explain, image=a if not isinstance(a, (str, bytes)) else None)
+    survives(run.explain, text=a, position=b, token=c)
     survives(run.save, None)
+
+
+@settings(parent=QUICK, max_examples=15)
+@given(anything, anything, anything)
+def test_language_models(tales, a, b, c):
+    survives(tales.explain, text="once upon", position=a, token=b, layer=c)
+    survives(tales.explain, text=a if isinstance(a, str) else "once", against=b, form=c)
+    survives(tales.read("happy", form="weights").passages, a, n=b, vectors=c if isinstance(c, list) else None)
 
 
 @settings(parent=QUICK, max_examples=15)

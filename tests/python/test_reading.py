@@ -213,3 +213,53 @@ def test_numbers_that_are_none_are_refused():
         glint.GLU(L, R, P).read(out=np.array([1, np.nan, 0, 0]))
     with pytest.raises(glint.NumericError):
         glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.full((4, 9), np.inf))
+
+
+def test_a_token_explained(tales):
+    why = tales.explain(text="once upon a time there was a", layer="all")
+    parts = why.parts
+    # The sum of f32 parts: 1e-4 is what glint promises.
+    assert sum(p["adds"] for p in parts) == pytest.approx(why.logit, abs=1e-4)
+    assert len(parts) == 1 + 2 * tales.about["layers"]
+    for layer in why["layers"]:
+        terms = [t["adds"] for t in why.terms if t["layer"] == layer["layer"]]
+        assert sum(terms) == pytest.approx(layer["share"], abs=1e-9)
+    assert why["token"]["place"] == 1 and "expects" in why.verdict and why.expected[0]["place"] == 1
+    assert "<svg" in why._repr_html_() and "R2" in why.trust[0] and "the same but for rounding" in repr(why)
+    assert why.figure().data["name"][0] == "embedding"
+    other = tales.explain(text="once upon a time", position=2, token="happy", against="sad", layer=1, form="local", top=2)
+    assert other["position"] == 2 and other["layers"][0]["layer"] == 1
+    assert abs(other["layers"][0]["rest"]) < 1e-4
+    for wrong in ({}, {"text": "once", "position": 99}, {"text": "once", "token": "zyzzyva"}, {"text": "once", "layer": 99}):
+        with pytest.raises(glint.UsageError):
+            tales.explain(**wrong)
+
+
+def test_an_image_model_reads_no_text(run):
+    with pytest.raises(glint.UsageError):
+        run.explain(text="once")
+    with pytest.raises(glint.UsageError):
+        run.read("3").passages("once")
+
+
+def test_passages(tales, tmp_path):
+    form = tales.read("happy")
+    found = form.passages(n=2)
+    assert len(found) == 8 and found.json["text"]["tokens"] > 1000
+    for response in found:
+        for p in response.passages:
+            strongest = p["tokens"][p["strongest"]]
+            assert p["value"] == pytest.approx(response.value * strongest["shown"] ** 2, rel=1e-9)
+            assert "".join(t["text"] for t in p["tokens"]) == p["text"]
+    assert "background:rgb" in found._repr_html_() and len(found.table()) == 16
+    text = "once upon a time a happy cat met a sad dog ."
+    own = form.passages([text, text + " the end ."], n=1, vectors=[0, -1])
+    assert [r.value for r in own] == [form.values[0], form.values[-1]] and own.json["text"]["stories"] == 2
+    path = tmp_path / "stories.txt"
+    path.write_text(text + "<|endoftext|>" + text + " the end .", encoding="utf-8")
+    filed = form.passages(path, n=1, vectors=[0, -1])
+    assert [r.passages for r in filed] == [r.passages for r in own]
+    with pytest.raises(glint.UsageError):
+        form.passages(text, vectors=[10**6])
+    with pytest.raises(glint.Error):
+        form.passages("")

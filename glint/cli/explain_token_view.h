@@ -1,0 +1,10 @@
+// An explained token as text for the terminal.
+#pragma once
+
+#include "glint/lab/explain_token.h"
+
+namespace glint::cli {
+
+std::string explain_token_text(const ExplainTokenResult& result, size_t columns);
+
+}  // namespace glint::cli

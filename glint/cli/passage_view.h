@@ -1,0 +1,18 @@
+// Passages as text for the terminal: words coloured by strength, or marked where there are no colours.
+#pragma once
+
+#include "glint/lab/passages.h"
+
+namespace glint::cli {
+
+// How words are told apart: backgrounds of the 256 colours, or [word] for the strongest and *word* for those
+// at least half as strong.
+enum class WordMarks { colours, plain };
+WordMarks detect_word_marks();
+
+// One passage after the other, no line wider than `columns`.
+std::string responses_text(const std::vector<Responses>& responses, WordMarks marks, size_t columns);
+// What colours or marks mean.
+std::string marks_text(WordMarks marks);
+
+}  // namespace glint::cli

@@ -1,0 +1,45 @@
+// Stories one after the other as the tokens that a language model reads, whatever they come from: a file,
+// texts in memory, the stories of a run.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glint/data/story_reader.h"
+#include "glint/lab/run.h"
+
+namespace glint {
+
+class StorySource {
+ public:
+  // `texts` where there are any; else the file `data`; else the stories that the run is measured on. Keeps
+  // references. Error (bad_file) for a file that cannot be read.
+  StorySource(Run& run, const std::vector<std::string>& texts, const std::string& data);
+
+  // With the marks that begin a story; false at the end. Stories without a token are left out.
+  bool next(std::vector<TokenId>& tokens);
+  size_t marks() const { return marks_.size(); }  // that begin every story
+  const std::string& name() const { return name_; }
+
+  // How far it is, in what: bytes of a file, else stories.
+  uint64_t done() const;
+  uint64_t total() const { return total_; }
+  const char* unit() const { return reader_ ? "bytes" : "stories"; }
+
+ private:
+  bool next_story(std::vector<TokenId>& tokens);
+
+  Run& run_;
+  const std::vector<std::string>& texts_;
+  std::optional<StoryReader> reader_;
+  std::vector<TokenId> marks_;
+  std::string name_;
+  uint64_t next_ = 0, total_ = 0;
+};
+
+// What the model reads before a text: the mark that begins every story, or what its tokenizer puts there.
+std::vector<TokenId> beginning(const Run& run);
+
+}  // namespace glint

@@ -1,0 +1,82 @@
+// Language models: why a token is expected, and the passages in which an eigenvector is strongest.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "call.h"
+#include "errors.h"
+#include "fields.h"
+#include "glint/lab/explain_token.h"
+#include "glint/lab/passages.h"
+#include "json_text.h"
+
+namespace glint::python {
+namespace {
+
+RunSource text_source(const Fields& fields) {
+  RunSource source;
+  fields.text("run", source.run);
+  fields.text("data", source.data);
+  fields.text("tokenizer", source.tokenizer);
+  fields.count("tokens", source.tokens);
+  return source;
+}
+
+nb::tuple explain_next(nb::dict values, nb::handle talk) {
+  const Fields fields(values);
+  ExplainTokenRequest request;
+  request.source = text_source(fields);
+  fields.text("text", request.text);
+  fields.count("position", request.position);
+  fields.text("token", request.token);
+  fields.text("against", request.against);
+  fields.text("layers", request.layers);
+  fields.text("form", request.form);
+  fields.count("show", request.show);
+  fields.count("near", request.near);
+  fields.text("out", request.out);
+  request.figure = !request.out.empty();
+  Call call(talk);
+  const ExplainTokenResult result = call.run([&] { return explain_token(call.engine(), request); });
+  nb::list trust;
+  for (const ExplainedLayer& layer : result.layers) trust.append(trust_text(result, layer));
+  Figure figure = logit_figure(explanation_figure(result));
+  return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result), path_text(result),
+                        trust, nb::make_tuple("explain", std::move(figure.svg), std::move(figure.csv)));
+}
+
+nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle talk) {
+  const Fields fields(values);
+  PassagesRequest request;
+  request.source = text_source(fields);
+  fields.texts("texts", request.texts);
+  fields.count("layer", request.layer);
+  fields.reals("values", request.values);
+  std::vector<uint64_t> hidden;
+  fields.counts("hidden", hidden);
+  request.hidden.assign(hidden.begin(), hidden.end());
+  fields.count("count", request.count);
+  fields.count("near", request.near);
+  size_t most = kPassageTokens;
+  fields.count("passage_tokens", most);
+  request.tokens = most;
+  const Rows rows = rows_of(vectors);
+  if (vectors.ndim() != 2 || !holds<double>(vectors) || !rows.good)
+    refuse("vectors", "not a matrix of float64", "[vectors, width]");
+  const ConstMatrixView<double> view = view_of<double>(vectors, rows);
+  request.vectors = Matrix<double>(view.rows(), view.cols());
+  for (size_t k = 0; k < view.rows(); k++) std::ranges::copy(view.row(k), request.vectors.view().row_ptr(k));
+  Call call(talk);
+  const PassagesResult result = call.run([&] { return passages(call.engine(), request); });
+  return nb::make_tuple(json_text(to_json(result)), passages_html(result));
+}
+
+}  // namespace
+
+void bind_tokens(nb::module_& m) {
+  m.def("explain_token", &explain_next, nb::arg("fields"), nb::arg("talk").none());
+  m.def("passages", &find_passages, nb::arg("fields"), nb::arg("vectors"), nb::arg("talk").none());
+}
+
+}  // namespace glint::python
