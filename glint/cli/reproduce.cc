@@ -69,7 +69,9 @@ void run(Context& context, const ReproduceFlags& o) {
   const auto display = std::make_shared<Display>(context);
   const Engine engine = engine_of(context, display);
   if (o.list) {
-    for (const std::string& command : reproduce_commands(engine, request)) context.out << command << "\n";
+    const std::vector<PlannedJob> jobs = planned_jobs(engine, request);
+    if (context.shared.json) return context.print_json(to_json(jobs));
+    for (const PlannedJob& job : jobs) context.out << train_command(job.train) << "\n";
     return;
   }
   const StopOnSignal guard;

@@ -1,4 +1,5 @@
 // glint sweep: a recipe with lists of values for its options, trained, read, and put side by side.
+#include <algorithm>
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <sstream>
@@ -27,40 +28,14 @@ std::string counted(size_t n, const std::string& word) {
   return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
 }
 
-// What trains one run of the plan by itself.
-std::string train_command(const SweepPlan& plan, const std::string& out, size_t setting, uint64_t seed) {
-  std::string text = "glint train" + (plan.recipe.empty() ? "" : " " + shell_word(plan.recipe));
-  for (const auto& [name, value] : plan.settings[setting].changes) {
-    const bool is_switch = value == "true" || value == "false";
-    text += is_switch ? (value == "true" ? " --" : " --no-") + name : " --" + name + " " + shell_word(value);
-  }
-  return text + " --seed " + std::to_string(seed) + " --out " +
-         shell_word(plan.directory(out, setting, seed));
-}
-
 // One command per line, for a person to look at or for other machines to run.
 void print_plan(Context& context, const SweepPlan& plan, const std::string& out) {
-  size_t finished = 0;
-  nlohmann::ordered_json runs = nlohmann::ordered_json::array();
-  std::string lines;
-  for (size_t s = 0; s < plan.settings.size(); s++)
-    for (const uint64_t seed : plan.seeds) {
-      const std::string directory = plan.directory(out, s, seed), command = train_command(plan, out, s, seed);
-      const bool there = exists(directory + "/run.json"),
-                 done = there && summarize_run(directory, true).state == RunState::finished;
-      finished += done;
-      runs.push_back({{"setting", plan.settings[s].text()},
-                      {"seed", seed},
-                      {"run", directory},
-                      {"finished", done},
-                      {"command", command}});
-      lines += command + "\n";
-    }
-  if (context.shared.json)
-    return context.print_json({{"schema", "glint-sweep-plan/1"}, {"runs", std::move(runs)}});
+  const std::vector<PlannedJob> jobs = plan.jobs(out);
+  if (context.shared.json) return context.print_json(to_json(jobs));
+  const auto finished = std::ranges::count_if(jobs, &PlannedJob::finished);
   context.say(counted(plan.settings.size(), "setting") + " x " + counted(plan.seeds.size(), "seed") + " = " +
               counted(plan.runs(), "run") + "; " + std::to_string(finished) + " finished");
-  context.out << lines;
+  for (const PlannedJob& job : jobs) context.out << train_command(job.train) << "\n";
 }
 
 SweepHooks hooks_of(const Context& context) {

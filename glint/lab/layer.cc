@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <numeric>
 
 #include "glint/base/argument.h"
 #include "glint/base/finite.h"
@@ -18,7 +19,9 @@ class ArrayModel : public GluModel {
  public:
   ArrayModel(const Engine& engine, const LayerArrays& arrays) : engine_(engine), arrays_(arrays) {
     check_shapes();
-    if (!arrays.norm_weights.empty()) {
+    fold_bias(arrays_.left, arrays_.bias_left, bias_left_);
+    fold_bias(arrays_.right, arrays_.bias_right, bias_right_);
+    if (!arrays.norm_weights.empty() || arrays.norm_centred) {
       left_ = folded(arrays.left), right_ = folded(arrays.right);
       arrays_.left = left_, arrays_.right = right_;
     }
@@ -52,15 +55,16 @@ class ArrayModel : public GluModel {
     pool().for_tiles((count + 255) / 256, [&](size_t tile, size_t) {
       for (size_t i = tile * 256; i < std::min(count, tile * 256 + 256); i++) {
         const std::span<const float> x = inputs.row(first + i);
-        double squares = 0;
-        for (const float v : x) squares += static_cast<double>(v) * v;
+        double mean = 0, squares = 0;
+        if (arrays_.norm_centred) mean = std::accumulate(x.begin(), x.end(), 0.0) / static_cast<double>(d);
+        for (const float v : x) squares += (v - mean) * (v - mean);
         if (!std::isfinite(squares))
           throw Error({.code = ErrorCode::numeric,
                        .what = "input " + std::to_string(first + i) + " is not finite",
                        .where = "inputs"});
         const double scale =
             arrays_.norm ? 1 / std::sqrt(squares / static_cast<double>(d) + arrays_.norm_eps) : 1;
-        for (size_t j = 0; j < d; j++) out(i, j) = static_cast<float>(scale * x[j]);
+        for (size_t j = 0; j < d; j++) out(i, j) = static_cast<float>(scale * (x[j] - mean));
       }
     });
     return out;
@@ -79,30 +83,53 @@ class ArrayModel : public GluModel {
     for (const auto& bias : {arrays_.bias_left, arrays_.bias_right})
       if (!bias.empty() && bias.size() != h)
         bad_argument("bias", size(bias.size()) + " numbers", size(h) + ", the hidden units");
-    if (!arrays_.norm_weights.empty() && arrays_.norm_weights.size() != d)
-      bad_argument("norm", size(arrays_.norm_weights.size()) + " weights", size(d) + ", the inputs");
+    for (const auto& values : {arrays_.norm_weights, arrays_.norm_bias})
+      if (!values.empty() && values.size() != d)
+        bad_argument("norm", size(values.size()) + " numbers", size(d) + ", the inputs");
     for (const auto& m : {arrays_.left, arrays_.right, arrays_.projection})
       for (size_t i = 0; i < m.rows(); i++)
         for (const float v : m.row(i))
           if (!std::isfinite(v))
             throw Error({.code = ErrorCode::numeric, .what = "a weight is not finite", .where = "layer"});
-    for (const auto& v : {arrays_.bias_left, arrays_.bias_right, arrays_.norm_weights})
+    for (const auto& v :
+         {arrays_.bias_left, arrays_.bias_right, arrays_.norm_weights, arrays_.norm_bias})
       for (const float x : v)
         if (!std::isfinite(x))
           throw Error({.code = ErrorCode::numeric, .what = "a weight is not finite", .where = "layer"});
     glint::check(arrays_.gate.params);
   }
 
+  // M diag(g), and M diag(g) (I - 11'/d) where the norm is centred.
   Matrix<float> folded(ConstMatrixView<float> m) const {
+    const std::span<const float> g = arrays_.norm_weights;
     Matrix<float> out(m.rows(), m.cols());
-    for (size_t i = 0; i < m.rows(); i++)
-      for (size_t j = 0; j < m.cols(); j++) out(i, j) = m(i, j) * arrays_.norm_weights[j];
+    std::vector<double> row(m.cols());
+    for (size_t i = 0; i < m.rows(); i++) {
+      for (size_t j = 0; j < m.cols(); j++) row[j] = g.empty() ? m(i, j) : static_cast<double>(m(i, j)) * g[j];
+      const double mean = arrays_.norm_centred
+                              ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size())
+                              : 0;
+      for (size_t j = 0; j < m.cols(); j++) out(i, j) = static_cast<float>(row[j] - mean);
+    }
     return out;
+  }
+
+  // The bias of the norm, as the layer reads it: M bias.
+  void fold_bias(ConstMatrixView<float> m, std::span<const float>& bias, std::vector<float>& own) const {
+    if (arrays_.norm_bias.empty()) return;
+    own.resize(m.rows());
+    for (size_t i = 0; i < m.rows(); i++) {
+      double sum = bias.empty() ? 0 : bias[i];
+      for (size_t j = 0; j < m.cols(); j++) sum += static_cast<double>(m(i, j)) * arrays_.norm_bias[j];
+      own[i] = static_cast<float>(sum);
+    }
+    bias = own;
   }
 
   const Engine& engine_;
   LayerArrays arrays_;
   Matrix<float> left_, right_;
+  std::vector<float> bias_left_, bias_right_;
 };
 
 Directions layer_directions(const ArrayModel& model, ConstMatrixView<double> vectors,

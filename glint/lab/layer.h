@@ -16,15 +16,17 @@
 
 namespace glint {
 
-// y = P (gate(L x + a) * (R x + b)). With a norm the layer reads x / rms(x) * weights, and the weights of the
-// norm go into L and R: eigenvectors are directions of x / rms(x).
+// y = P (gate(L x + a) * (R x + b)). With a norm the layer reads x / rms(x) * weights + bias, of x less its
+// mean where the norm is centred (LayerNorm). Weights, bias and centring go into L, R, a and b: eigenvectors
+// are directions of x / rms(x), and have no mean where the norm takes it away.
 struct LayerArrays {
   ConstMatrixView<float> left, right;                      // [h, d]
   ConstMatrixView<float> projection = {};                  // [o, h]; empty: the hidden units are the output
   std::span<const float> bias_left = {}, bias_right = {};  // [h], or empty
   Gate gate = {};
-  bool norm = false;                         // an RMS norm before the layer
-  std::span<const float> norm_weights = {};  // [d], or empty: 1
+  bool norm = false;                                         // a norm before the layer: RMS
+  bool norm_centred = false;                                 // or LayerNorm
+  std::span<const float> norm_weights = {}, norm_bias = {};  // [d], or empty: 1 and 0
   double norm_eps = 1e-6;
 };
 

@@ -207,4 +207,16 @@ std::string SweepPlan::directory(const std::string& out, size_t setting, uint64_
   return out + "/runs/" + settings[setting].folder + "/seed-" + std::to_string(seed);
 }
 
+std::vector<PlannedJob> SweepPlan::jobs(const std::string& out) const {
+  std::vector<PlannedJob> all;
+  for (size_t s = 0; s < settings.size(); s++)
+    for (const uint64_t seed : seeds) {
+      TrainRequest train{.recipe = recipe, .changes = settings[s].changes};
+      train.changes.emplace_back("seed", std::to_string(seed));
+      train.out = directory(out, s, seed), train.data_dir = data_dir;
+      all.push_back(planned_job(std::move(train), settings[s].text(), seed));
+    }
+  return all;
+}
+
 }  // namespace glint

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "glint/lab/train.h"
+#include "glint/lab/planned_job.h"
 
 namespace glint {
 
@@ -40,8 +40,10 @@ struct SweepPlan {
   std::vector<uint64_t> seeds;
 
   size_t runs() const { return settings.size() * seeds.size(); }
-  // Where a run lies in the folder of the sweep, and the command that trains it alone.
+  // Where a run lies in the folder of the sweep.
   std::string directory(const std::string& out, size_t setting, uint64_t seed) const;
+  // Its runs, each to be trained alone.
+  std::vector<PlannedJob> jobs(const std::string& out) const;
 };
 
 struct SweepPlanRequest {

@@ -6,6 +6,7 @@
 #include "glint/base/error.h"
 #include "glint/data/arrays.h"
 #include "glint/io/json_number.h"
+#include "glint/lab/planned_job.h"
 #include "glint/lab/run.h"
 #include "glint/lab/text_sources.h"
 
@@ -137,6 +138,21 @@ TrainingOptions training_options(const std::string& recipe, const OptionChanges&
                                                                 : "images";
   check(out.options);
   return out;
+}
+
+std::vector<PlannedJob> planned_jobs(const TrainRequest& request) {
+  const TrainingOptions resolved =
+      training_options(request.recipe, request.changes, request.data_dir, request.images.get());
+  std::vector<PlannedJob> planned;
+  for (const TrainJob& job : make_jobs(resolved, request)) {
+    TrainRequest alone = request;
+    alone.seeds = {};
+    std::erase_if(alone.changes, [](const auto& change) { return change.first == "seed"; });
+    alone.changes.emplace_back("seed", std::to_string(job.options.seed));
+    alone.out = job.out;
+    planned.push_back(planned_job(std::move(alone), job.options.gate, job.options.seed));
+  }
+  return planned;
 }
 
 TrainingResult train(const Engine& engine, const TrainRequest& request, const JobHooks& hooks) {

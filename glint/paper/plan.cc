@@ -63,10 +63,12 @@ std::string PlannedRun::path() const {
   return group + "/" + options.gate + "/seed-" + std::to_string(options.seed);
 }
 
+TrainRequest PlannedRun::request(const std::string& out) const {
+  return {.recipe = recipe, .changes = changes, .out = directory(out)};
+}
+
 std::string PlannedRun::command(const std::string& out) const {
-  std::string text = "glint train " + recipe;
-  for (const auto& [name, value] : changes) text += " --" + name + " " + value;
-  return text + " --out " + out + "/runs/" + path();
+  return train_command(request(out));
 }
 
 std::string group_42(const std::string& data, const std::string& norm) {

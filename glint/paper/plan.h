@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "glint/lab/jobs.h"
+#include "glint/lab/planned_job.h"
 #include "glint/train/options.h"
 
 namespace glint {
@@ -29,6 +29,7 @@ struct PlannedRun {
   TrainOptions options;
   std::string path() const;  // "mnist-4.2/sqs/seed-0"
   std::string directory(const std::string& out) const { return out + "/runs/" + path(); }
+  TrainRequest request(const std::string& out) const;  // that trains it alone
   std::string command(const std::string& out) const;
 };
 

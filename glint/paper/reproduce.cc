@@ -115,19 +115,19 @@ size_t ReproduceResult::decided() const {
       findings, [](const Finding& f) { return f.in_paper && f.verdict != Verdict::not_tested; }));
 }
 
-std::vector<std::string> reproduce_commands(const Engine& engine, const ReproduceRequest& request) {
+std::vector<PlannedJob> planned_jobs(const Engine& engine, const ReproduceRequest& request) {
   TrainingData data(request.data_dir);
   const Plan plan = plan_of(engine, request, data);
-  std::vector<std::string> commands;
+  std::vector<PlannedJob> jobs;
   for (size_t i = 0; i < plan.runs.size(); i++) {
-    const std::string directory = plan.runs[i].directory(request.out);
-    if (!request.sharing.shard.has(i) || run_failed(directory)) continue;
-    if (exists(directory + "/run.json") && summarize_run(directory, true).state == RunState::finished)
-      continue;
-    commands.push_back(plan.runs[i].command(request.out) +
-                       (request.data_dir.empty() ? "" : " --data-dir " + shell_word(request.data_dir)));
+    const PlannedRun& run = plan.runs[i];
+    TrainRequest train = run.request(request.out);
+    train.data_dir = request.data_dir;
+    if (!request.sharing.shard.has(i) || run_failed(train.out)) continue;
+    PlannedJob job = planned_job(std::move(train), run.group + ", " + run.options.gate, run.options.seed);
+    if (!job.finished) jobs.push_back(std::move(job));
   }
-  return commands;
+  return jobs;
 }
 
 ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request, const PaperHooks& hooks) {

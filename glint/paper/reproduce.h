@@ -39,8 +39,8 @@ struct ReproduceResult {
   size_t decided() const;  // claims of the paper that got a verdict
 };
 
-// What would be trained: a command per run, those that are finished left out.
-std::vector<std::string> reproduce_commands(const Engine& engine, const ReproduceRequest& request);
+// What would be trained, each run to be trained alone; those that are finished or diverged are left out.
+std::vector<PlannedJob> planned_jobs(const Engine& engine, const ReproduceRequest& request);
 
 // Error (interrupted) when the engine is asked to stop; the same request goes on from there.
 ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request,

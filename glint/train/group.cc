@@ -40,11 +40,12 @@ std::string error_words(const Error& e) {
       .dump(-1, ' ', true, Json::error_handler_t::replace);
 }
 
-Error error_of(const std::string& words, const std::string& rank) {
+// `whose` stands before it: "rank 2 of 4: ".
+Error error_of(const std::string& words, const std::string& whose) {
   const Json j = Json::parse(words);
   ErrorParts p;
   p.code = static_cast<ErrorCode>(j.at("code").get<int>());
-  p.what = rank + ": " + j.at("what").get<std::string>();
+  p.what = whose + j.at("what").get<std::string>();
   p.where = j.at("where").get<std::string>();
   p.expected = j.at("expected").get<std::string>();
   p.hint = j.at("hint").get<std::string>();
@@ -81,7 +82,10 @@ void Group::listen() {
   size_t from = 0;
   std::string word;
   while (transport_->heard(from, word)) {
-    if (word != kStop) throw error_of(word, rank_name(from, size_));
+    if (word != kStop) {
+      told_error_ = !first();
+      throw error_of(word, first() ? rank_name(from, size_) + ": " : "");
+    }
     if (!first()) throw_stopped();
     stop_heard_ = true;
   }
@@ -285,14 +289,18 @@ void Group::stop_others() {
 }
 
 void Group::report(const Error& error) noexcept {
-  if (alone() || first()) return;
+  if (alone() || told_error_) return;
   try {
+    if (first()) {
+      for (size_t r = 1; r < size_; r++) transport_->tell(r, error_words(error));
+      return;
+    }
     transport_->tell(0, error_words(error));
     const GroupClock::time_point start = GroupClock::now();
     size_t from = 0;
     std::string word;
     while (since(start, GroupClock::now()) < kLongestReport) {
-      transport_->heard(from, word);
+      if (transport_->heard(from, word) && word != kStop) return;
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
     }
   } catch (...) {  // it has ended

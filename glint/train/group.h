@@ -65,8 +65,9 @@ class Group {
   // Rank 0 stops: the others' waiting ends with Error (interrupted).
   void stop_others();
 
-  // An error of this rank, of another than the first: rank 0 throws it, and the group ends. Returns when the
-  // group has ended, or when rank 0 did not hear of it in time.
+  // An error of this rank. At rank 0 all others are told, and throw it. Elsewhere rank 0 is told, throws it
+  // with the rank, and tells the others; returns when it has answered, when the group has ended, or when it
+  // did not hear of it in time. The group is of no more use.
   void report(const Error& error) noexcept;
   // Ends all ranks: see Transport.
   void abort(int code);
@@ -89,6 +90,7 @@ class Group {
   size_t rank_ = 0, size_ = 1;
   std::function<bool()> should_stop_;
   bool told_stop_ = false, stop_heard_ = false;
+  bool told_error_ = false;  // rank 0 has said what is wrong, and waits for no answer
   GroupTimes times_;
 };
 

@@ -1,5 +1,6 @@
 // How ranks reach each other: bytes from one to another, in order. What is built on it is group.h. There are
-// two: threads of one process (local_ranks.h) and the processes of an MPI job (mpi_plugin.h).
+// three: threads of one process (local_ranks.h), the processes of an MPI job (mpi_abi.h), and those of a
+// communicator of mpi4py (python/src/ranks.h).
 #pragma once
 
 #include <cstddef>

@@ -19,6 +19,7 @@ from .errors import BadFileError, Error, Interrupted, MachineError, NumericError
 from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate
+from .jobs import Job, Plan, plan
 from .lab import compare, evaluate, load, options, readability, recipes, reproduce, runs, sweep, train
 from .layer import GLU
 from .run import Run, Runs
@@ -54,8 +55,10 @@ __all__ = [
     "Gate",
     "Images",
     "Interrupted",
+    "Job",
     "MachineError",
     "NumericError",
+    "Plan",
     "Run",
     "Runs",
     "Table",
@@ -69,6 +72,7 @@ __all__ = [
     "gates",
     "load",
     "options",
+    "plan",
     "readability",
     "recipes",
     "reproduce",

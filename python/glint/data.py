@@ -67,6 +67,9 @@ class Data:
     def __init__(self, core: _core.Data) -> None:
         self._core = core
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        return _again, (type(self), self.X, self.y, self.test, self.class_names, self.name)
+
     @property
     def name(self) -> str:
         """What the data are called in runs."""
@@ -96,6 +99,12 @@ class Data:
         train, test = len(self.y), len(self.test[1])
         shape = "×".join(str(n) for n in self.X.shape[1:])
         return f"<glint {type(self).__name__} '{self.name}': {train} + {test} test samples of {shape}, {len(self.class_names)} classes>"
+
+
+def _again(kind: type[Data], X: Array, y: Array, test: Any, names: list[str], name: str) -> Data:
+    """The data of a pickle."""
+    made: Data = kind(X, y, test=test, names=names, name=name)  # type: ignore[call-arg]
+    return made
 
 
 class Images(Data):

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from . import _core
+from ._plots import draw
 from .errors import UsageError
 
 
@@ -58,16 +59,17 @@ class Figure:
         return bytes(_core.svg_to_png(self.svg, scale))
 
     def plot(self, ax: Any = None) -> Any:
-        """The figure on axes of matplotlib, new ones when there are none; gives the axes."""
+        """Draws the figure on axes of matplotlib, new ones when there are none; gives the axes.
+
+        Lines, bars and images are artists of their own, which can be changed; what has no such numbers is a picture.
+        """
         try:
             pyplot = importlib.import_module("matplotlib.pyplot")
         except ImportError as e:
             raise UsageError("matplotlib is not installed", "plot()", "matplotlib", "pip install matplotlib") from e
         if ax is None:
             ax = pyplot.subplots(figsize=(6, 4))[1]
-        image = pyplot.imread(io.BytesIO(self.png(2.0)))
-        ax.imshow(image)
-        ax.set_axis_off()
+        draw(self, ax, pyplot)
         return ax
 
     def _repr_svg_(self) -> str:

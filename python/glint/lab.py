@@ -6,6 +6,7 @@ import json
 import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ import numpy as np
 
 from . import _core
 from ._frames import Table
+from ._ranks import Ranks
 from ._talk import Row, Talk, log
 from .data import Data
 from .errors import UsageError
@@ -34,11 +36,90 @@ def _seed_list(seeds: Any) -> list[int] | None:
     return out
 
 
-def _named_in_python(error: UsageError) -> UsageError:
+def named_in_python(error: UsageError) -> UsageError:
     """An error about options, with their names as they are here."""
     if error.where != "changes=":
         return error
     return UsageError(error.what.replace("-", "_"), "an option", error.expected.replace("-", "_"), error.hint)
+
+
+def train_fields(
+    recipe: str,
+    data: Any,
+    seed: int | None,
+    seeds: Iterable[int] | None,
+    out: StrPath,
+    force: bool,
+    checkpoint_every: int,
+    data_dir: StrPath,
+    options: dict[str, Any],
+) -> dict[str, Any]:
+    """The request of `train`."""
+    if seed is not None:
+        options = {**options, "seed": seed}
+    if data is not None and not isinstance(data, Data):
+        options = {**options, "data": _data_word(data)}
+    return {
+        "recipe": os.fspath(recipe),
+        "changes": changes_of(options),
+        "seeds": _seed_list(seeds),
+        "out": os.fspath(out),
+        "force": force,
+        "checkpoint_every": checkpoint_every,
+        "data_dir": os.fspath(data_dir),
+    }
+
+
+def sweep_fields(
+    recipe: str,
+    seeds: Iterable[int],
+    out: StrPath,
+    one_at_a_time: bool,
+    tolerance: float,
+    data: StrPath | None,
+    data_dir: StrPath,
+    lists: dict[str, Any],
+) -> dict[str, Any]:
+    """The request of `sweep`."""
+    if data is not None:
+        lists = {**lists, "data": _data_word(data)}
+    pairs = []
+    for name, values in lists.items():
+        many = values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
+        texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
+        pairs.append((option_name(name), ",".join(texts)))
+    return {
+        "recipe": os.fspath(recipe),
+        "lists": pairs,
+        "seeds": _seed_list(seeds),
+        "one_at_a_time": one_at_a_time,
+        "tolerance": tolerance,
+        "data_dir": os.fspath(data_dir),
+        "out": os.fspath(out),
+    }
+
+
+def reproduce_fields(
+    what: str,
+    quick: bool,
+    seeds: int,
+    data: Sequence[str],
+    stories: StrPath,
+    data_dir: StrPath,
+    out: StrPath,
+    judge_only: bool,
+) -> dict[str, Any]:
+    """The request of `reproduce`."""
+    return {
+        "what": what,
+        "quick": quick,
+        "seeds": seeds,
+        "data": list(data),
+        "stories": os.fspath(stories),
+        "data_dir": os.fspath(data_dir),
+        "out": os.fspath(out),
+        "judge_only": judge_only,
+    }
 
 
 def train(
@@ -51,6 +132,7 @@ def train(
     force: bool = False,
     checkpoint_every: int = 0,
     data_dir: StrPath = "",
+    group: Any = None,
     progress: bool | None = None,
     on_step: Callable[[Row], Any] | None = None,
     on_eval: Callable[[Row], Any] | None = None,
@@ -65,42 +147,35 @@ def train(
     run lives in a temporary folder as long as the object; `run.save(path)` keeps it. Ctrl-C saves and raises
     KeyboardInterrupt. `on_step` and `on_eval` are called with a dict.
 
+    `group` is a communicator of mpi4py: all its processes make the same call and train one model together, with the
+    bytes of one process. Rank 0 writes, calls back and gives the run; the others give None.
+
     >>> run = glint.train("quick", epochs=1, d_model=32, progress=False)
     >>> run.config["epochs"], run.metrics[-1]["test_accuracy"] > 0.2
     (1, True)
     """
-    if seed is not None:
-        options = {**options, "seed": seed}
-    images = data._core if isinstance(data, Data) else None
-    if data is not None and images is None:
-        options = {**options, "data": _data_word(data)}
-    wanted = _seed_list(seeds)
     keep = None
     if out is None:
         keep = tempfile.TemporaryDirectory(prefix="glint-run-")
-        out = Path(keep.name, "runs" if wanted else "run")
-    fields: dict[str, Any] = {
-        "recipe": os.fspath(recipe),
-        "changes": changes_of(options),
-        "seeds": wanted,
-        "out": os.fspath(out),
-        "force": force,
-        "checkpoint_every": checkpoint_every,
-        "data_dir": os.fspath(data_dir),
-        "every_step": on_step is not None,
-    }
+        out = Path(keep.name, "run" if seeds is None else "runs")
+    fields = train_fields(recipe, data, seed, seeds, out, force, checkpoint_every, data_dir, options)
+    fields["every_step"] = on_step is not None
+    images = data._core if isinstance(data, Data) else None
     try:
-        with Talk(progress, on_step, on_eval) as talk:
-            about = json.loads(_core.train(fields, images, talk))
+        with nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
+            text = _core.train(fields, images, talk, ranks)
     except UsageError as e:
-        raise _named_in_python(e) from None
+        raise named_in_python(e) from None
     except KeyboardInterrupt:
         if keep is not None and Path(out).exists():  # what was saved is not thrown away
             keep._finalizer.detach()  # type: ignore[attr-defined]
             log.warning("stopped; the run is saved in %s, and train(..., out=that folder) goes on", out)
         raise
+    if text is None:
+        return None
+    about = json.loads(text)
     runs = [Run(r["out"], data, keep, data_dir) for r in about["runs"]]
-    return Runs(runs, about) if wanted else runs[0]
+    return runs[0] if seeds is None else Runs(runs, about)
 
 
 def load(path: StrPath, *, data: Any = None, data_dir: StrPath = "") -> Run:
@@ -125,7 +200,7 @@ def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, 
     try:
         about = json.loads(_core.options({"recipe": recipe, "changes": changes_of(changes)}, images))
     except UsageError as e:
-        raise _named_in_python(e) from None
+        raise named_in_python(e) from None
     return {python_name(k): v for k, v in about["options"].items()}
 
 
@@ -164,27 +239,12 @@ def sweep(
     if out is None:
         keep = tempfile.TemporaryDirectory(prefix="glint-sweep-")
         out = Path(keep.name, "sweep")
-    pairs = []
-    if data is not None:
-        lists = {**lists, "data": _data_word(data)}
-    for name, values in lists.items():
-        many = values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
-        texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
-        pairs.append((option_name(name), ",".join(texts)))
-    fields = {
-        "recipe": os.fspath(recipe),
-        "lists": pairs,
-        "seeds": _seed_list(seeds),
-        "one_at_a_time": one_at_a_time,
-        "tolerance": tolerance,
-        "data_dir": os.fspath(data_dir),
-        "out": os.fspath(out),
-    }
+    fields = sweep_fields(recipe, seeds, out, one_at_a_time, tolerance, data, data_dir, lists)
     try:
         with Talk(progress, None, on_eval) as talk:
             return Sweep(json.loads(_core.sweep(fields, talk)), keep)
     except UsageError as e:
-        raise _named_in_python(e) from None
+        raise named_in_python(e) from None
 
 
 def _path(run: Any) -> str:
@@ -308,17 +368,6 @@ def reproduce(
     if out is None:
         keep = tempfile.TemporaryDirectory(prefix="glint-paper-")
         out = Path(keep.name, "reproduction")
-    fields = {
-        "what": what,
-        "quick": quick,
-        "seeds": seeds,
-        "data": list(data),
-        "stories": os.fspath(stories),
-        "data_dir": os.fspath(data_dir),
-        "out": os.fspath(out),
-        "judge_only": judge_only,
-    }
+    fields = reproduce_fields(what, quick, seeds, data, stories, data_dir, out, judge_only)
     with Talk(progress) as talk:
         return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)
-
-

@@ -34,13 +34,36 @@ def _array(x: Any, name: str, axes: int, kind: Any = np.float32) -> Any:
     return np.ascontiguousarray(array, dtype=kind)
 
 
+def _norm(norm: Any) -> dict[str, Any]:
+    """The norm before a layer as the library has it."""
+    if norm is None or norm is False:
+        return {"norm": False}
+    kind, weights, bias = "rms", norm, None
+    if norm is True or isinstance(norm, str):
+        kind, weights = "rms" if norm is True else norm, None
+    elif isinstance(norm, (tuple, list)) and len(norm) and isinstance(norm[0], str):
+        if len(norm) > 3:
+            raise UsageError(f"a norm of {len(norm)} parts", "norm=", '("layer", weights, bias)')
+        kind, weights, bias = (*norm, None, None)[:3]
+    if kind not in ("rms", "layer"):
+        raise UsageError(f"unknown norm '{kind}'", "norm=", '"rms" or "layer"')
+    return {
+        "norm": True,
+        "norm_centred": kind == "layer",
+        "norm_weights": _array(weights, "norm", 1),
+        "norm_bias": _array(bias, "norm", 1),
+    }
+
+
 class GLU:
     """A GLU layer `y = P (gate(L x) * (R x))` from its weights.
 
     `L` and `R` are [hidden, inputs], the gated half and the linear half; `P` is [outputs, hidden], or None where
-    the hidden units are the output. `bias` is one vector for the gated half, or a pair. `norm` is an RMS norm
-    before the layer: its weights, or True for one without weights. Its inputs are then what goes into the norm,
-    and eigenvectors are directions of the normed input.
+    the hidden units are the output. `bias` is one vector for the gated half, or a pair.
+
+    `norm` is a norm before the layer: the weights of an RMS norm, or True for one without weights;
+    `("layer", weights, bias)` is a LayerNorm, whose weights and bias may be left out. Its inputs are then what goes
+    into the norm, and eigenvectors are directions of the normed input.
 
     >>> import numpy as np
     >>> rng = np.random.default_rng(0)
@@ -71,8 +94,7 @@ class GLU:
             "P": _array(P, "P", 2),
             "bias_left": _array(left, "bias", 1),
             "bias_right": _array(right, "bias", 1),
-            "norm": norm is not None and norm is not False,
-            "norm_weights": None if norm is None or isinstance(norm, bool) else _array(norm, "norm", 1),
+            **_norm(norm),
             "eps": float(eps),
             "gate": self.gate,
         }

@@ -118,6 +118,11 @@ class Run:
         with Talk(False) as talk:
             self.about: dict[str, Any] = json.loads(_core.open_run(self.path, talk))
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._keep is not None:
+            raise UsageError("a run in a temporary folder cannot be sent to another process", "out=", "a folder", "run.save(path)")
+        return Run, (self.path, self._keep_data, None, self._data_dir)
+
     # What it is.
 
     @property

@@ -6,45 +6,75 @@
 #include <chrono>
 #include <thread>
 
+#include "ranks.h"
+
 namespace glint::python {
 
-Call::Call(nb::handle talk, const std::string& precision) : lease_(precision), talk_(nb::borrow(talk)) {
-  lease_.listen(this);
+Call::Call(nb::handle talk, const std::string& precision, nb::handle ranks)
+    : precision_(precision),
+      talk_(nb::borrow(talk)),
+      ranks_(nb::borrow(ranks)),
+      threads_(asked_threads()) {
+  if (!ranks_.is_none()) return;
+  lease_.emplace(precision);
+  lease_->listen(this);
 }
 
-Call::~Call() { lease_.listen(nullptr); }
+Call::~Call() {
+  if (lease_) lease_->listen(nullptr);
+}
 
-void Call::on_python(const std::function<void()>& job) {
+void Call::on_python(const std::function<void()>& job, bool always) {
   std::unique_lock lock(mutex_);
-  if (raised_) return;
-  jobs_.push_back(&job);
+  if (raised_ && !always) return;
+  jobs_.push_back({&job, always});
   wake_.notify_one();
-  served_.wait(lock, [&] { return std::find(jobs_.begin(), jobs_.end(), &job) == jobs_.end(); });
+  served_.wait(lock, [&] { return std::ranges::find(jobs_, &job, &Asked::job) == jobs_.end(); });
 }
 
-// With the lock held and without the GIL: runs what waits, and looks for signals.
+// With the lock held and without the GIL: looks for signals, and runs what waits.
 void Call::serve(std::unique_lock<std::mutex>& lock) {
-  const std::function<void()>* job = jobs_.empty() ? nullptr : jobs_.front();
+  const Asked asked = jobs_.empty() ? Asked{nullptr, false} : jobs_.front();
+  const bool told = raised_ != nullptr;
   lock.unlock();
   std::exception_ptr raised;
+  const auto run = [&](const auto& what) {
+    try {
+      what();
+    } catch (...) {
+      if (!raised) raised = std::current_exception();
+    }
+  };
   {
     nb::gil_scoped_acquire gil;
-    try {
+    run([] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
-      if (job) (*job)();
-    } catch (...) {
-      raised = std::current_exception();
-    }
+    });
+    if (asked.job && (asked.always || (!raised && !told))) run(*asked.job);
   }
   lock.lock();
-  if (raised && !raised_) {
-    raised_ = raised;
-    stop_ = true;
-    jobs_.clear();  // nobody is told any more
-  } else if (job && !jobs_.empty()) {
-    jobs_.pop_front();
-  }
+  if (raised && !raised_) raised_ = raised, stop_ = true;
+  if (asked.job) jobs_.pop_front();
+  if (raised_) std::erase_if(jobs_, [](const Asked& a) { return !a.always; });  // nobody is told any more
   served_.notify_all();
+}
+
+// An error of this rank is told to the others, and theirs comes from the group.
+void Call::run_work(const std::function<void()>& work) {
+  if (lease_) return work();
+  Group group(std::make_unique<PythonTransport>(*this, ranks_));
+  first_ = group.first();
+  try {
+    EngineBox box(threads_, precision_, &group, this);
+    together_ = &box;
+    work();
+  } catch (const Error& e) {
+    group.report(e);
+    throw;
+  } catch (const std::exception& e) {
+    group.report(Error({.what = e.what()}));
+    throw;
+  }
 }
 
 void Call::run_thread(const std::function<void()>& work) {
@@ -52,7 +82,7 @@ void Call::run_thread(const std::function<void()>& work) {
     nb::gil_scoped_release release;
     std::thread thread([&] {
       try {
-        work();
+        run_work(work);
       } catch (...) {
         failed_ = std::current_exception();
       }
@@ -65,7 +95,7 @@ void Call::run_thread(const std::function<void()>& work) {
       const bool told =
           wake_.wait_for(lock, std::chrono::milliseconds(50), [&] { return finished_ || !jobs_.empty(); });
       if (finished_ && jobs_.empty()) break;
-      if (!raised_ && (!told || !jobs_.empty())) serve(lock);
+      if (!told || !jobs_.empty()) serve(lock);
     }
     lock.unlock();
     thread.join();

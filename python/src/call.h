@@ -1,6 +1,9 @@
 // How long work runs. The work is done on a thread of its own; the Python thread that called waits without
 // the GIL, looks for Ctrl-C every 50 ms, and is the only one that runs Python: what the work has to tell goes
 // to it and comes back. So callbacks run where the caller is, and no thread of glint ever needs the GIL.
+//
+// With a glint._ranks.Ranks the work is shared with other processes (python/src/ranks.h): its engine is made
+// on the thread of the work, with the group, and an error of one rank is raised at all.
 #pragma once
 
 #include <nanobind/nanobind.h>
@@ -10,6 +13,7 @@
 #include <deque>
 #include <exception>
 #include <functional>
+#include <memory>
 #include <mutex>
 #include <optional>
 #include <string>
@@ -24,10 +28,12 @@ namespace nb = nanobind;
 class Call : public Listener {
  public:
   // `talk` is a glint._talk.Talk, or None.
-  Call(nb::handle talk, const std::string& precision = "f32");
+  explicit Call(nb::handle talk, const std::string& precision = "f32", nb::handle ranks = nb::none());
   ~Call() override;
 
-  const Engine& engine() const { return lease_.engine(); }
+  // With ranks only within run().
+  const Engine& engine() const { return lease_ ? lease_->engine() : *together_->engine; }
+  bool first() const { return first_; }  // after run(): whether this is rank 0
   nb::handle talk() const { return talk_; }
 
   // work() on another thread. What it throws is thrown here, unless Python raised meanwhile: Ctrl-C or a
@@ -45,22 +51,31 @@ class Call : public Listener {
   }
 
   // From the thread of the work: `job` runs on the Python thread, with the GIL; returns when it has. Nothing
-  // happens after Python raised.
-  void on_python(const std::function<void()>& job);
+  // happens after Python raised, unless it is done `always`: then it must not raise itself.
+  void on_python(const std::function<void()>& job, bool always = false);
 
   void note(const std::string& text) override;
   void progress(const ProgressReport& report) override;
   bool should_stop() override { return stop_; }
 
  private:
+  struct Asked {
+    const std::function<void()>* job;
+    bool always;
+  };
   void run_thread(const std::function<void()>& work);
+  void run_work(const std::function<void()>& work);
   void serve(std::unique_lock<std::mutex>& lock);
 
-  EngineLease lease_;
-  nb::object talk_;
+  const std::string precision_;
+  std::optional<EngineLease> lease_;  // none with ranks
+  nb::object talk_, ranks_;
+  const size_t threads_;
+  const EngineBox* together_ = nullptr;
+  bool first_ = true;
   std::mutex mutex_;
   std::condition_variable wake_, served_;
-  std::deque<const std::function<void()>*> jobs_;
+  std::deque<Asked> jobs_;
   bool finished_ = false;
   std::atomic<bool> stop_ = false;
   std::exception_ptr failed_, raised_;

@@ -24,9 +24,10 @@ constexpr size_t kMostFree = 4;
 
 }  // namespace
 
-EngineBox::EngineBox(size_t count, const std::string& word) : threads(count), precision(word) {
+EngineBox::EngineBox(size_t count, const std::string& word, Group* group, Listener* first)
+    : threads(count), precision(word), listener(first) {
   engine = std::make_unique<Engine>(
-      EngineOptions{.threads = count, .precision = word},
+      EngineOptions{.threads = count, .precision = word, .group = group},
       Callbacks{.note =
                     [this](const std::string& text) {
                       if (listener) listener->note(text);
@@ -63,6 +64,7 @@ EngineLease::~EngineLease() {
 }
 
 size_t thread_count() { return engines().threads ? engines().threads : available_threads(); }
+size_t asked_threads() { return engines().threads; }
 
 void set_thread_count(size_t threads) {
   if (threads > 1024)

@@ -20,7 +20,7 @@ class Listener {
 };
 
 struct EngineBox {
-  EngineBox(size_t threads, const std::string& precision);
+  EngineBox(size_t threads, const std::string& precision, Group* group = nullptr, Listener* listener = nullptr);
   size_t threads;
   std::string precision;
   Listener* listener = nullptr;
@@ -41,7 +41,8 @@ class EngineLease {
   uint64_t generation_;
 };
 
-size_t thread_count();  // that engines are made with
+size_t thread_count();   // that engines are made with
+size_t asked_threads();  // the same, 0 for as many as the system grants
 // 0: as many as the system grants. Error (usage) above 1024.
 void set_thread_count(size_t threads);
 // In the child of a fork the threads of the parent's engines do not exist: they are left alone for good.

@@ -22,8 +22,9 @@ class LayerHolder {
     layer_.left = floats("L", 2), layer_.right = floats("R", 2);
     layer_.projection = floats("P", 2);
     layer_.bias_left = numbers("bias_left"), layer_.bias_right = numbers("bias_right");
-    layer_.norm_weights = numbers("norm_weights");
+    layer_.norm_weights = numbers("norm_weights"), layer_.norm_bias = numbers("norm_bias");
     fields_.flag("norm", layer_.norm);
+    fields_.flag("norm_centred", layer_.norm_centred);
     fields_.real("eps", layer_.norm_eps);
     const nb::object gate = fields_.object("gate");
     if (!nb::isinstance<Gate>(gate)) refuse("gate", "not a gate", "glint.gate(...)");

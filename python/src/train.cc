@@ -70,8 +70,7 @@ class Teller {
   std::chrono::steady_clock::time_point last_ = {};
 };
 
-std::string train_json(nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
+TrainRequest train_request(const Fields& fields, nb::handle data) {
   TrainRequest request;
   fields.text("recipe", request.recipe);
   fields.pairs("changes", request.changes);
@@ -80,17 +79,24 @@ std::string train_json(nb::dict values, nb::handle data, nb::handle talk) {
   fields.flag("force", request.force);
   fields.count("checkpoint_every", request.checkpoint_every);
   fields.text("data_dir", request.data_dir);
+  request.images = images_of(data);
+  return request;
+}
+
+// None at ranks other than the first, which alone writes the run.
+nb::object train_json(nb::dict values, nb::handle data, nb::handle talk, nb::handle ranks) {
+  const Fields fields(values);
+  const TrainRequest request = train_request(fields, data);
   bool every_step = false;
   fields.flag("every_step", every_step);
-  request.images = images_of(data);
   const TrainingOptions resolved =
       training_options(request.recipe, request.changes, request.data_dir, request.images.get());
-  Call call(talk, resolved.options.precision);
+  Call call(talk, resolved.options.precision, ranks);
   Teller teller(call, every_step);
   const JobHooks hooks = teller.hooks();
   const TrainingResult result = call.run([&] { return train(call.engine(), request, hooks); });
   result.check_done();
-  return json_text(to_json(result));
+  return call.first() ? nb::cast(json_text(to_json(result))) : nb::none();
 }
 
 std::string options_json(nb::dict values, nb::handle data) {
@@ -105,8 +111,7 @@ std::string options_json(nb::dict values, nb::handle data) {
   return json_text({{"label", resolved.label}, {"options", OrderedJson(options_to_json(resolved.options))}});
 }
 
-std::string sweep_json(nb::dict values, nb::handle talk) {
-  const Fields fields(values);
+SweepRequest sweep_request(const Fields& fields) {
   SweepRequest request;
   fields.text("recipe", request.plan.recipe);
   std::vector<std::pair<std::string, std::string>> lists;
@@ -117,6 +122,11 @@ std::string sweep_json(nb::dict values, nb::handle talk) {
   fields.text("data_dir", request.plan.data_dir);
   fields.text("out", request.out);
   fields.real("tolerance", request.tolerance);
+  return request;
+}
+
+std::string sweep_json(nb::dict values, nb::handle talk) {
+  const SweepRequest request = sweep_request(Fields(values));
   const SweepPlan plan = plan_sweep(request.plan);
   Call call(talk, plan.settings.empty() ? "f32" : plan.settings.front().options.precision);
   SweepHooks hooks;
@@ -131,8 +141,7 @@ std::string sweep_json(nb::dict values, nb::handle talk) {
   return json_text(to_json(call.run([&] { return sweep(call.engine(), request, hooks); })));
 }
 
-std::string reproduce_json(nb::dict values, nb::handle talk) {
-  const Fields fields(values);
+ReproduceRequest reproduce_request(const Fields& fields) {
   ReproduceRequest request;
   fields.text("what", request.what);
   fields.flag("quick", request.quick);
@@ -142,6 +151,11 @@ std::string reproduce_json(nb::dict values, nb::handle talk) {
   fields.text("data_dir", request.data_dir);
   fields.text("out", request.out);
   fields.flag("judge_only", request.judge_only);
+  return request;
+}
+
+std::string reproduce_json(nb::dict values, nb::handle talk) {
+  const ReproduceRequest request = reproduce_request(Fields(values));
   Call call(talk);
   PaperHooks hooks;
   hooks.progress = [&](const ProgressReport& report) { call.progress(report); };
@@ -149,10 +163,25 @@ std::string reproduce_json(nb::dict values, nb::handle talk) {
   return json_text(to_json(call.run([&] { return reproduce(call.engine(), request, hooks); })));
 }
 
+// The runs that a call of `what` would train.
+std::string plan_json(const std::string& what, nb::dict values, nb::handle data) {
+  const Fields fields(values);
+  if (what == "train") return json_text(to_json(planned_jobs(train_request(fields, data))));
+  if (what == "sweep") {
+    const SweepRequest request = sweep_request(fields);
+    return json_text(to_json(plan_sweep(request.plan).jobs(request.out)));
+  }
+  const ReproduceRequest request = reproduce_request(fields);
+  Call call{nb::none()};
+  return json_text(to_json(call.run([&] { return planned_jobs(call.engine(), request); })));
+}
+
 }  // namespace
 
 void bind_train(nb::module_& m) {
-  m.def("train", &train_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  m.def("train", &train_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none(),
+        nb::arg("ranks").none());
+  m.def("plan", &plan_json, nb::arg("what"), nb::arg("fields"), nb::arg("data").none());
   m.def("options", &options_json, nb::arg("fields"), nb::arg("data").none());
   m.def("sweep", &sweep_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("reproduce", &reproduce_json, nb::arg("fields"), nb::arg("talk").none());

@@ -56,7 +56,18 @@ cat >one-other <<EOT
 [ "\$OMPI_COMM_WORLD_RANK" = 2 ] && exec "$glint" "\$@" --lr 0.5
 exec "$glint" "\$@"
 EOT
-chmod +x one-blind one-other
+cat >one-baseline <<EOT
+#!/bin/sh
+[ "\$OMPI_COMM_WORLD_RANK" = 1 ] && export GLINT_ISA=baseline
+exec "$glint" "\$@"
+EOT
+cat >one-full <<EOT
+#!/bin/bash
+trap '' XFSZ
+[ "\$OMPI_COMM_WORLD_RANK" = 0 ] && ulimit -f 4
+exec "$glint" "\$@"
+EOT
+chmod +x one-blind one-other one-baseline one-full
 mkdir elsewhere
 real=$glint
 glint=$work/one-blind ranks 2 "${images[@]}" --out blind
@@ -66,6 +77,23 @@ expect_err "rank 1 of 2: "
 glint=$work/one-other ranks 3 "${images[@]}" --out other
 expect_code 2
 expect_err "rank 2 of 3 has options.lr 0.5, rank 0 has 0.001"
+# Another instruction set at one rank: a note that names it, and the bytes of that set everywhere.
+glint=$work/one-baseline ranks 3 "${images[@]}" --out mixed
+expect_code 0
+if "$real" --version | grep -q baseline; then
+  echo "skipped: this processor has the baseline alone"
+else
+  expect_err "rank 1 of 3 (on $(hostname)) has baseline"
+  expect_err "all compute with baseline"
+fi
+GLINT_ISA=baseline run "${images[@]}" --out baseline
+expect_code 0
+same_run baseline mixed
+# No room at rank 0, for the weights and the checkpoints: said once, and all end.
+glint=$work/one-full ranks 3 "${images[@]}" --out full
+expect_code 1
+expect_err "cannot write"
+[ "$(grep -c "glint: error" "$work/err")" -eq 1 ] || fail "not said once: $(cat "$work/err")"
 glint=$real
 # Numbers that blow up, at any rank.
 ranks 3 "${small[@]}" --layers 4 --lr 10 --gate bilinear --schedule constant --epochs 20 --out diverged
@@ -87,6 +115,10 @@ for victim in 0 1 2; do
   pids=($(rank_pids $job))
   [ "${#pids[@]}" -eq 3 ] || { wait $job; fail "the job ended too soon: $(cat "$work/err")"; break; }
   kill -9 "${pids[$victim]}"
+  begin=$(date +%s%N)
+  ended() { ! kill -0 $job 2>/dev/null; }
+  wait_for 1 ended || kill -9 $job
+  echo "rank $victim killed: the job ended after $((($(date +%s%N) - begin) / 1000000)) ms"
   code=0
   wait $job || code=$?
   [ "$code" -ne 0 ] || fail "$command_line: exit code 0"

@@ -18,7 +18,7 @@ sed "s|^glint|$glint|" "$work/out" | head -1 >"$work/first"
 bash "$work/first" >"$work/log" 2>&1 || fail "a line of the plan does not train: $(cat "$work/log")"
 run sweep "${grid[@]}" --out "$work/sweep" --list --json
 expect_code 0
-expect_json "j['schema'] == 'glint-sweep-plan/1' and sum(r['finished'] for r in j['runs']) == 1 and len(j['runs']) == 16"
+expect_json "j['schema'] == 'glint-plan/1' and sum(r['finished'] for r in j['runs']) == 1 and len(j['runs']) == 16"
 
 # Ctrl-C saves, and the same command goes on: 15 runs are left, then fewer.
 "$glint" sweep "${grid[@]}" --out "$work/sweep" --threads 1 >"$work/out" 2>"$work/err" &

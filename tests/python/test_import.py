@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import shutil
 import subprocess
@@ -65,3 +66,13 @@ def test_errors_survive_pickling():
         glint.gate("nothing-like-it")
     again = pickle.loads(pickle.dumps(caught.value))
     assert type(again) is glint.UsageError and again.what == caught.value.what and str(again) == str(caught.value)
+
+
+def test_nothing_newer_than_python_3_10_is_used(root):
+    """The syntax; that the rest runs there is seen by whoever has one."""
+    files = [f for folder in ("python", "tests", "examples", "bench", "scripts") for f in (root / folder).rglob("*.py")]
+    assert len(files) > 30
+    for file in files:
+        ast.parse(file.read_text(encoding="utf-8"), file.name, feature_version=(3, 10))
+    with pytest.raises(SyntaxError):
+        ast.parse("try:\n  pass\nexcept* OSError:\n  pass\n", feature_version=(3, 10))

@@ -156,6 +156,31 @@ def test_a_norm_is_folded():
         plain.read(inputs=x, form="scaled")
 
 
+@pytest.mark.parametrize("gate", ["identity", "silu"])
+def test_a_layer_norm_is_folded(gate):
+    L, R, P = arrays(16)
+    rng = np.random.default_rng(17)
+    g, b = rng.uniform(0.5, 2, 9).astype(np.float32), rng.normal(size=9).astype(np.float32)
+    x = (3 + rng.normal(size=(30, 9))).astype(np.float32)
+    centred = x.astype(float) - x.mean(axis=1, keepdims=True, dtype=float)
+    normed = centred / np.sqrt((centred**2).mean(axis=1, keepdims=True) + 1e-5)
+    plain = glint.GLU(L, R, P, gate=gate)
+    for norm, read in ((("layer", g, b), normed * g + b), (("layer", g), normed * g), ("layer", normed)):
+        layer = glint.GLU(L, R, P, gate=gate, norm=norm, eps=1e-5)
+        # Sums of nine products of floats: a relative 1e-5 each.
+        np.testing.assert_allclose(layer(x), plain(read), rtol=1e-4, atol=1e-4)
+    # From the weights alone: L diag(g) (I - 11'/d), and so for R.
+    form = glint.GLU(L, R, P, gate=gate, norm=("layer", g)).read(out=[1, 0, 0, 0])
+    fold = np.diag(g.astype(float)) @ (np.eye(9) - 1 / 9)
+    q = reference(L @ fold, R @ fold, P, np.eye(4)[0], 1.0 if gate == "identity" else 0.5)
+    # The folded halves are kept as floats: 2^-24 of entries up to 10, 14 products of two.
+    np.testing.assert_allclose(form.vectors.T * form.values @ form.vectors, q, atol=1e-3)
+    np.testing.assert_allclose(q @ np.ones(9), 0, atol=1e-12)
+    for wrong in ("batch", ("layer", g, b, b), ("layer", g[:3]), ("layer", g, b[:3])):
+        with pytest.raises(glint.UsageError):
+            glint.GLU(L, R, P, norm=wrong)(x)
+
+
 def test_wide_layers_need_k_and_find_the_strongest():
     rng = np.random.default_rng(9)
     L, R = rng.normal(size=(2, 8, 1100)).astype(np.float32)

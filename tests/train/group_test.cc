@@ -119,6 +119,30 @@ TEST(Group, AnErrorOfAnyRankReachesTheFirstWithItsRank) {
     }
 }
 
+// Without ending the others: what one rank throws is thrown at all, once with the rank that it comes from.
+TEST(Group, AnErrorOfAnyRankIsThrownAtAll) {
+  for (const size_t bad : {0, 1, 3}) {
+    std::vector<std::unique_ptr<Transport>> transports = local_ranks(4);
+    std::vector<std::string> what(4);
+    std::vector<std::thread> threads;
+    for (size_t r = 0; r < 4; r++)
+      threads.emplace_back([&, r] {
+        Group group(std::move(transports[r]));
+        try {
+          if (r == bad) throw Error({.code = ErrorCode::bad_file, .what = "no such file"});
+          group.barrier();
+        } catch (const Error& e) {
+          what[r] = e.parts().what;
+          group.report(e);
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    for (size_t r = 0; r < 4; r++)
+      EXPECT_EQ(what[r], (bad && r != bad ? "rank " + std::to_string(bad) + " of 4: " : "") + "no such file")
+          << r << " after " << bad;
+  }
+}
+
 // The chain in the engines: a batch in parts has the gradient of the whole, cut anywhere in f32 and at
 // multiples of 32 in bf16. This is what says that gradients are left folds over rows.
 void check_rows(Bf16Unit unit, size_t cut) {
