@@ -6,6 +6,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
 from pathlib import Path
@@ -224,6 +225,68 @@ with torch.no_grad():
         """# Under `torch.compile` and on other devices the same modules are plain operations of PyTorch, without a graph break; on the CPU
 in float32 they run on glint's fused loops, as everything above did. `make bench-torch` measures what that gains.""",
     ],
+    "6-reading-a-language-model": [
+        """# Reading a language model that somebody else trained
+
+glint opens models of the Llama family as they are: folders of Hugging Face, GGUF files, files of llama2.c. This notebook reads *stories15M*, a
+model of small stories. `scripts/fetch-data stories15m --to data` fetches it (61 MB). Where it is not there, the smaller stories260K is taken,
+and without that a model that glint trains itself on built-in tales; the folder is `data`, or what `GLINT_DATA` names.""",
+        """import os
+from pathlib import Path
+
+import glint
+
+folders = [Path(f) for f in ("data", "../../data", os.environ.get("GLINT_DATA")) if f]
+models = ["stories15m/stories15M.bin", "stories260k/stories260K.bin", "stories260K.bin"]
+found = [folder / model for model in models for folder in folders if (folder / model).exists()]
+if found:
+    run = glint.load(found[0])
+else:
+    run = glint.train("tales", epochs=2, progress=False)
+print(run.kind, "model:", run.about["text"])""",
+        "# What it is, and what it writes:",
+        "glint.model(run.path)",
+        'run.generate("Once upon a time", temperature=0, tokens=40)',
+        """# How well does it know a text? The loss is the mean over the tokens, in nats.""",
+        """text = "Once upon a time, there was a little dog. The dog was very happy. One day, the dog saw a big red ball in the park."
+run.evaluate(text=text)["loss"]""",
+        """# ## How far can each layer be read?
+
+A SwiGLU layer is not a quadratic form, but a part of it is, exactly: σ(l) − σ(−l) = l for SiLU, so half of the bilinear form is the part of the layer that is the
+same for x and −x. That is the form `weights`, and it needs no data. `scaled` fits one gain per hidden unit, `calibrated` a line. Here they
+are compared with the layer itself along one token, on text that was not fitted on. The last column is the control: the best linear map of the layer's input.""",
+        'layers = run.layers("happy", tokens=2000, progress=False)\nlayers',
+        """# A form with a low R² must not be believed, however clear its eigenvectors look. Where glint sees that a layer cannot be read
+in some form it says so:""",
+        """for layer in layers["layers"]:
+    for warning in layer["warnings"]:
+        print(f"layer {layer['layer']}: {warning}")""",
+        """# ## One direction
+
+Which patterns of the layer's input speak for the token *happy*, and which against it? Eigenvectors are shown as the tokens whose embeddings lie along
+them, and against them.""",
+        'at = min(3, run.about["layers"])\nform = run.read("happy", layer=at, tokens=2000, progress=False)\nform.near(6)',
+        "form.fidelity",
+        "# One token against another, and a single hidden unit:",
+        'run.read("happy - sad", layer=at, tokens=2000, progress=False).near(5)',
+        "run.read(hidden=5, layer=at, tokens=2000, progress=False).near(5)",
+        """# ## The hidden units
+
+Each unit reads the stream along its gate and up weights and writes along its down weights. The cosines between them say what kind of unit it is: one that
+strengthens what it finds, one that weakens it, or one that writes something else.""",
+        "run.neurons()",
+        """# ## The arrays
+
+Everything is there as arrays. `run.weights` has the tensors by the names of the file, `run.layer` a layer with the norm folded in; any
+output direction can be read, with as few eigenpairs as wanted.""",
+        """import numpy as np
+
+layer = run.layer(at - 1)
+direction = np.random.default_rng(0).normal(size=layer.outputs)
+strongest = layer.read(out=direction, k=4)
+print(layer)
+print(len(run.weights), "tensors; eigenvalues of a random direction:", strongest.values.round(3))""",
+    ],
 }
 
 
@@ -242,6 +305,9 @@ def make(name: str) -> nbformat.NotebookNode:
 
 def execute(book: nbformat.NotebookNode) -> None:
     with tempfile.TemporaryDirectory() as folder:
+        data = Path(os.environ.get("GLINT_DATA") or HERE.parents[1] / "data").resolve()
+        if data.is_dir():  # what scripts/fetch-data has fetched, under a name that says nothing of this machine
+            Path(folder, "data").symlink_to(data)
         NotebookClient(book, timeout=1200, kernel_name="python3", resources={"metadata": {"path": folder}}).execute()
     for cell in book.cells:
         cell.get("metadata", {}).pop("execution", None)  # times, which differ every time

@@ -11,8 +11,10 @@
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
+#include "glint/lab/file_words.h"
 #include "glint/lab/foreign.h"
 #include "glint/lab/read.h"
+#include "glint/lab/read_layers.h"
 #include "glint/lab/run.h"
 
 namespace glint::cli {
@@ -22,12 +24,50 @@ struct SpectrumFlags {
   RunSource reading;
   ReadRequest request;
   std::string draw = "auto";
-  bool scan = false, no_figures = false;
+  bool scan = false, all_layers = false, no_figures = false;
+  PieceSharing sharing;
   std::vector<GivenOption> for_images, for_language, for_spectra;  // spectra: not with --scan
 };
 
+// What a worker says that found nothing more to take.
+std::string left_to_others(size_t left, const std::string& what) {
+  return "Nothing is left to take; other workers still have " + std::to_string(left) + " " + what +
+         ". When they have ended the same command without --join makes the result; with --wait it waits for "
+         "them.\n";
+}
+
+void all_layers(Context& context, const Engine& engine, const SpectrumFlags& o, const ReadRequest& reading) {
+  const ReadLayersResult r =
+      read_layers(engine, {.reading = reading, .figure = !o.no_figures, .sharing = o.sharing});
+  if (!engine.group().first()) return;
+  if (r.left) {
+    context.out << left_to_others(r.left, r.left == 1 ? "layer" : "layers");
+    return;
+  }
+  context.next = {"glint spectrum " + shell_word(r.run) + " --layer N with the same direction", kHelpReading};
+  if (context.shared.json) return context.print_json(to_json(r));
+  context.out << layers_table(r).terminal(result_columns()) << "\n"
+              << prose("R2 of each form over " + r.asked +
+                           ", then that of its eigenvectors alone; the linear map of the layer's input is the "
+                           "control.\nfiles: " +
+                           r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",
+                       result_columns());
+}
+
 // SpectrumFlags of the other kind of model, and beside --scan, are refused rather than ignored.
 void check_options(const SpectrumFlags& o, bool language) {
+  if (o.sharing.join && !o.scan && !o.all_layers)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--join shares tokens or layers",
+                 .where = "--join",
+                 .expected = "--scan or --all-layers"});
+  if (o.scan && o.all_layers)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--scan reads every token of one layer",
+                 .where = "--all-layers",
+                 .expected = "one of the two"});
+  if (o.sharing.wait && !o.sharing.join)
+    throw Error({.code = ErrorCode::usage, .what = "--wait needs --join", .where = "--wait"});
   if (!language) {
     refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
     return;
@@ -48,7 +88,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
   const bool foreign = is_foreign(o.reading.run);
   const bool language = run_kind(o.reading.run) == ModelKind::language;
   check_options(o, language);
-  if (o.scan && !context.ranks.start().first()) context.shared.quiet = true;
+  if ((o.scan || o.all_layers) && !context.ranks.start().first()) context.shared.quiet = true;
   const Engine engine = engine_of(context);
   if (o.scan) {
     const ScanResult result = scan(engine, {.run = o.reading.run,
@@ -57,8 +97,13 @@ void spectrum(Context& context, const SpectrumFlags& o) {
                                             .tokens = o.reading.tokens,
                                             .layer = o.request.layer,
                                             .form = o.request.form,
-                                            .out = context.shared.out});
+                                            .out = context.shared.out,
+                                            .sharing = o.sharing});
     if (!engine.group().first()) return;
+    if (result.left) {
+      context.out << left_to_others(result.left, "pieces");
+      return;
+    }
     if (context.shared.json) return context.print_json(to_json(result));
     context.out << prose(scan_text(result), result_columns());
     return;
@@ -68,6 +113,7 @@ void spectrum(Context& context, const SpectrumFlags& o) {
   request.refine = o.reading.refine;
   request.tokenizer = o.reading.tokenizer, request.tokens = o.reading.tokens;
   request.out = context.shared.out, request.figures = !o.no_figures;
+  if (o.all_layers) return all_layers(context, engine, o, request);
   const ReadResult result = read(engine, request);
   if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
   if (!foreign) context.next.push_back("glint page " + result.run);
@@ -102,7 +148,8 @@ void add_spectrum(Program& program) {
            "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
            "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
            "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
-           "without the linear part. --scan lists every token; under mpirun the processes share them.\n\n"
+           "without the linear part. --scan lists every token, --all-layers reads every layer; under mpirun "
+           "and with --join processes share them, and what was stopped goes on.\n\n"
            "Models of other programs (glint model) are read as language models, with the norm before a "
            "GLU folded into its weights. --text FILE is what they are measured on: the stories of a "
            "text, separated by <|endoftext|>, calibrate and measure by turns. Without it these are "
@@ -118,7 +165,8 @@ void add_spectrum(Program& program) {
             "what makes its last layer say happy rather than sad"},
            {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"},
            {"glint spectrum stories15M.bin --layer 6 --token happy --text stories.txt --passages 3",
-            "the passages of a text in which each eigenvector is strongest"}}});
+            "the passages of a text in which each eigenvector is strongest"},
+           {"glint spectrum stories15M.bin --all-layers --token happy", "how far each of its layers can be read"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
   o->for_language = add_language_options(verb, o->reading);
@@ -157,6 +205,12 @@ void add_spectrum(Program& program) {
                              {.placeholder = "N|FILE", .kind = Value::Kind::file})));
   language("--scan",
            verb.flag("--scan", o->scan, "Language models: every token, the most concentrated spectra first"));
+  verb.flag("--all-layers", o->all_layers,
+            "Read every layer, and show in one table and figure how far each can be trusted");
+  verb.flag("--join", o->sharing.join,
+            "With --scan or --all-layers: share the work with all others that do so in the same folder, on this "
+            "machine or another");
+  verb.flag("--wait", o->sharing.wait, "With --join: wait for the others, then make the result");
   spectra("--near",
           language("--near", verb.size("--near", o->request.near, 1, 100,
                                        "Language models: how many tokens stand for an eigenvector")));

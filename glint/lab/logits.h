@@ -17,9 +17,14 @@ Matrix<float> image_logits(const Engine& engine, const std::string& run, ConstMa
 Matrix<float> image_logits(const Engine& engine, const std::string& run, ConstMatrixView<float> images);
 
 // The logits [tokens, vocab] that follow each of these tokens, at most the context of the model. The first is
-// the token that begins stories, as prompt_tokens gives it, or any other.
+// the token that begins stories, as prompt_tokens gives it, or any other. A run of glint, or a model of
+// another program.
 Matrix<float> language_logits(const Engine& engine, const std::string& run, std::span<const TokenId> tokens);
-// The tokens of a text as the model is given them: lab/generate.h.
-std::vector<TokenId> text_tokens(const Engine& engine, const std::string& run, const std::string& text);
+// The tokens of a text as the model is given them: lab/generate.h. `tokenizer`: as in RunSource.
+std::vector<TokenId> text_tokens(const Engine& engine, const std::string& run, const std::string& text,
+                                 const std::string& tokenizer = {});
+// Tokens as text.
+std::string tokens_text(const Engine& engine, const std::string& run, std::span<const TokenId> tokens,
+                        const std::string& tokenizer = {});
 
 }  // namespace glint

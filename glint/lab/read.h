@@ -13,6 +13,7 @@
 #include "glint/lab/engine.h"
 #include "glint/lab/near_tokens.h"
 #include "glint/lab/passages.h"
+#include "glint/lab/pieces.h"
 #include "glint/model/config_file.h"
 #include "glint/report/signed_picture.h"
 #include "glint/spectra/glu_model.h"
@@ -144,6 +145,7 @@ struct ScanRequest {
   size_t layer = 0;  // from 1 on; 0: the last
   std::string form = "auto";
   std::string out = {};  // folder of the CSV; "": the run
+  PieceSharing sharing = {};
 };
 
 struct ScannedToken {
@@ -165,10 +167,11 @@ struct ScanResult {
   std::vector<std::string> warnings;  // as in ReadResult
   std::vector<ScannedToken> tokens;
   std::string csv;  // the file that was written
+  size_t left = 0;  // pieces that other workers still scan; then the rest is empty
 };
 
-// Tells its progress and can be stopped. The ranks of the engine's group share the tokens; rank 0 has the
-// result and writes it, the same at any number of ranks.
+// Tells its progress and can be stopped; then the same call goes on. The ranks of the engine's group share
+// the tokens, and rank 0 has the result, or workers that join; it is the same at any number of them.
 ScanResult scan(const Engine& engine, const ScanRequest& request);
 // "schema": "glint-scan/1".
 nlohmann::ordered_json to_json(const ScanResult& result);

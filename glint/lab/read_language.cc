@@ -1,7 +1,9 @@
 // Reading a language model: the GLU of one layer along tokens, and every token at once.
 #include <algorithm>
+#include <cstring>
 
 #include "glint/base/text.h"
+#include "glint/base/version.h"
 #include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
@@ -127,25 +129,48 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
 
 namespace {
 
-// Each rank some tokens; rank 0 gets all of them, in their order.
-std::vector<TokenModel::Scanned> scan_together(const Engine& engine, const TokenModel& reading, size_t layer,
-                                               const GateLine& line, size_t vocab) {
-  using Scanned = TokenModel::Scanned;
-  static_assert(std::is_trivially_copyable_v<Scanned>);
-  Group& group = engine.group();
-  const Range own = part_of(vocab, group.rank(), group.size());
-  const std::vector<Scanned> some = reading.scan(layer, line, own, [&](size_t done) {
-    engine.progress({.label = "scan", .done = done, .total = own.count, .unit = "tokens"});
-    engine.check_stop();
-  });
-  std::vector<Scanned> all(vocab);
-  std::ranges::copy(some, all.begin() + static_cast<ptrdiff_t>(own.first));
-  std::vector<Range> parts;
-  for (size_t r = 0; r < group.size(); r++) {
-    const Range part = part_of(vocab, r, group.size());
-    parts.push_back({part.first * sizeof(Scanned), part.count * sizeof(Scanned)});
+using ScannedRow = TokenModel::Scanned;
+static_assert(std::is_trivially_copyable_v<ScannedRow>);
+constexpr size_t kScanPiece = 256;  // tokens
+
+// What the numbers of a scan depend on beside the token.
+std::string scan_key(const Engine& engine, const TokenModel& reading, size_t layer, const GateLine& line) {
+  std::string key = std::string(kVersion) + "\n" + std::string(name(engine.isa())) + "\n" +
+                    engine.linalg().description() + "\n" + reading.weights_hash() + "\n" +
+                    std::to_string(layer) + "\n" + std::to_string(kScanPiece);
+  for (const auto* values : {&line.gain, &line.shift, &line.slope})
+    key.append(reinterpret_cast<const char*>(values->data()), values->size() * sizeof(double)).append("\n");
+  return key + number_text(line.power) + "\n" + number_text(line.size);
+}
+
+PiecesResult scan_pieces(const Engine& engine, const TokenModel& reading, size_t layer, const GateLine& line,
+                         const std::string& folder, const PieceSharing& sharing) {
+  const size_t vocab = reading.vocab();
+  return compute_pieces(
+      engine,
+      {.count = (vocab + kScanPiece - 1) / kScanPiece,
+       .folder = folder + "/scan-layer-" + std::to_string(layer + 1),
+       .key = scan_key(engine, reading, layer, line),
+       .label = "scan",
+       .unit = "pieces of " + std::to_string(kScanPiece) + " tokens",
+       .compute =
+           [&](size_t i) {
+             const size_t first = i * kScanPiece;
+             const std::vector<ScannedRow> some =
+                 reading.scan(layer, line, {first, std::min(kScanPiece, vocab - first)},
+                              [&](size_t) { engine.check_stop(); });
+             return std::string(reinterpret_cast<const char*>(some.data()), some.size() * sizeof(ScannedRow));
+           }},
+      sharing);
+}
+
+std::vector<ScannedRow> scanned_rows(const PiecesResult& pieces) {
+  std::vector<ScannedRow> all;
+  for (const std::string& bytes : pieces.all) {
+    const size_t before = all.size();
+    all.resize(before + bytes.size() / sizeof(ScannedRow));
+    std::memcpy(all.data() + before, bytes.data(), bytes.size() / sizeof(ScannedRow) * sizeof(ScannedRow));
   }
-  group.gather(std::as_writable_bytes(std::span(all)), parts);
   return all;
 }
 
@@ -166,8 +191,10 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   if (!group.first()) group.barrier();
   const GateLine line = run.line(r.form, r.layer);
   if (group.first()) group.barrier();
-  std::vector<TokenModel::Scanned> all = scan_together(engine, reading, r.layer, line, reading.vocab());
-  if (!group.first()) return r;
+  const PiecesResult pieces = scan_pieces(engine, reading, r.layer, line, folder, q.sharing);
+  r.left = pieces.left;
+  if (pieces.all.empty()) return r;
+  std::vector<ScannedRow> all = scanned_rows(pieces);
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
   const Activations a = run.measured(r.layer);
@@ -191,6 +218,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   const std::string form = r.form == run.form("auto") ? "" : "-" + r.form;
   r.csv = folder + "/scan" + form + "-layer-" + std::to_string(r.layer + 1) + ".csv";
   write_atomic(engine.files(), r.csv, scan_table(r).csv());
+  discard_pieces(pieces, q.sharing);
   return r;
 }
 

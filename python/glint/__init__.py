@@ -20,7 +20,7 @@ from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate
 from .jobs import Job, Plan, plan
-from .lab import compare, evaluate, load, options, readability, recipes, reproduce, runs, sweep, train
+from .lab import compare, evaluate, load, model, options, readability, recipes, reproduce, runs, sweep, train
 from .layer import GLU
 from .run import Run, Runs
 
@@ -71,6 +71,7 @@ __all__ = [
     "gate",
     "gates",
     "load",
+    "model",
     "options",
     "plan",
     "readability",

@@ -9,12 +9,21 @@ import numpy as np
 from .errors import UsageError
 
 
-def floats(x: Any, name: str) -> np.ndarray[Any, Any]:
-    """`x` as a contiguous array of float32 or float64; anything but float32 becomes float64."""
+Array = np.ndarray[Any, Any]
+
+
+def array_of(x: Any, name: str, expected: str = "an array of numbers", read: Any = np.asarray) -> Array:
+    """`x` as an array, or a UsageError that names the parameter."""
     try:
-        array = np.asarray(x)
+        array: Array = read(x)
     except (TypeError, ValueError, RuntimeError, BufferError) as e:
-        raise UsageError(f"cannot read {type(x).__name__} as an array: {e}", f"{name}=", "an array of numbers") from e
+        raise UsageError(f"cannot read {type(x).__name__} as an array: {e}", f"{name}=", expected) from e
+    return array
+
+
+def floats(x: Any, name: str) -> Array:
+    """`x` as a contiguous array of float32 or float64; anything but float32 becomes float64."""
+    array = array_of(x, name)
     if array.dtype.kind not in "biuf":
         raise UsageError(f"an array of {array.dtype}", f"{name}=", "an array of numbers")
     # asarray and not ascontiguousarray, which makes arrays without axes have one

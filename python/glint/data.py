@@ -12,28 +12,20 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arrays import Array, array_of
 from ._frames import Table
 from ._talk import Talk
 from .errors import UsageError
 
-Array = np.ndarray[Any, Any]
-
-
 def _samples(x: Any, name: str) -> Array:
-    try:
-        array = np.asarray(x)
-    except (TypeError, ValueError, RuntimeError) as e:
-        raise UsageError(f"cannot read {type(x).__name__} as an array: {e}", f"{name}=", "an array") from e
+    array = array_of(x, name)
     if array.dtype.kind not in "biuf" or array.ndim < 2:
         raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", f"{name}=", "numbers, one sample per row")
     return array
 
 
 def _labels(y: Any, count: int, name: str) -> Array:
-    try:
-        array = np.asarray(y)
-    except (TypeError, ValueError, RuntimeError) as e:
-        raise UsageError(f"cannot read {type(y).__name__} as labels: {e}", f"{name}=", "whole numbers from 0 on") from e
+    array = array_of(y, name, "whole numbers from 0 on")
     if array.dtype.kind == "b":
         array = array.astype(np.uint32)
     if array.ndim != 1 or array.dtype.kind not in "iu" or len(array) != count:
@@ -101,10 +93,9 @@ class Data:
         return f"<glint {type(self).__name__} '{self.name}': {train} + {test} test samples of {shape}, {len(self.class_names)} classes>"
 
 
-def _again(kind: type[Data], X: Array, y: Array, test: Any, names: list[str], name: str) -> Data:
+def _again(kind: type[Any], X: Array, y: Array, test: Any, names: list[str], name: str) -> Any:
     """The data of a pickle."""
-    made: Data = kind(X, y, test=test, names=names, name=name)  # type: ignore[call-arg]
-    return made
+    return kind(X, y, test=test, names=names, name=name)
 
 
 class Images(Data):

@@ -8,12 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import Array
 from ._frames import Table, cell
 from .errors import UsageError
 from .figures import Figure
 from .results import Passages
-
-Array = np.ndarray[Any, Any]
 
 
 class Form:

@@ -20,7 +20,7 @@ from .data import Data
 from .errors import UsageError
 from .figures import Figure, number
 from .gates import Gate
-from .results import Comparison, Evaluation, Reproduction, Sweep, python_name
+from .results import Comparison, Evaluation, Reproduction, Result, Sweep, python_name
 from .run import Run, Runs, StrPath, _data_word, changes_of, option_name, option_text
 
 
@@ -173,19 +173,34 @@ def train(
         raise
     if text is None:
         return None
-    about = json.loads(text)
+    about = json.loads(str(text))
     runs = [Run(r["out"], data, keep, data_dir) for r in about["runs"]]
     return runs[0] if seeds is None else Runs(runs, about)
 
 
-def load(path: StrPath, *, data: Any = None, data_dir: StrPath = "") -> Run:
-    """Opens a run directory, or a folder with config.json and model.safetensors.
+def load(path: StrPath, *, data: Any = None, data_dir: StrPath = "", tokenizer: StrPath = "") -> Run:
+    """Opens a run directory, a folder with config.json and model.safetensors, or a language model of another program.
+
+    The last are folders of Hugging Face, GGUF and llama2.c files: `glint.load("stories15M.bin", data="stories.txt")`.
+    They are measured on the text `data`, without it on built-in tales; `tokenizer` is a file instead of their own.
 
     >>> run = glint.load(glint.train("quick", epochs=1, d_model=32, progress=False).save(tmp / "a").path)
     >>> run.kind, run.weights["head.weight"].shape
     ('image', (10, 32))
     """
-    return Run(path, data, data_dir=data_dir)
+    return Run(path, data, data_dir=data_dir, tokenizer=tokenizer)
+
+
+def model(path: StrPath, *, tokenizer: StrPath = "") -> Result:
+    """What a model is and what glint can do with it: family, widths, gate, precision, tokenizer.
+
+    >>> about = glint.model(glint.train("quick", epochs=1, d_model=16, out=tmp / "m", progress=False).path)
+    >>> about["gate"], about["layers"]
+    ('sqs', 1)
+    """
+    with Talk(False) as talk:
+        about = json.loads(_core.model({"path": os.fspath(path), "tokenizer": os.fspath(tokenizer)}, talk))
+    return Result(about, f"{about['family']} in {os.fspath(path)}")
 
 
 def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, Any]:

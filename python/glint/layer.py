@@ -9,24 +9,20 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arrays import Array, array_of
 from ._talk import Talk
 from .errors import UsageError
 from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate as _gate
 
-Array = np.ndarray[Any, Any]
-
-
 def _array(x: Any, name: str, axes: int, kind: Any = np.float32) -> Any:
     """`x` as it is where C++ can read it in place, otherwise a copy."""
     if x is None:
         return None
-    try:
-        # DLPack first: a tensor of torch is then read where it lies.
-        array = np.asarray(x) if isinstance(x, (np.ndarray, list, tuple)) or not hasattr(x, "__dlpack__") else np.from_dlpack(x)
-    except (TypeError, ValueError, RuntimeError, BufferError) as e:
-        raise UsageError(f"cannot read {type(x).__name__} as an array: {e}", f"{name}=", "an array of numbers") from e
+    # DLPack first: a tensor of torch is then read where it lies.
+    plain = isinstance(x, (np.ndarray, list, tuple)) or not hasattr(x, "__dlpack__")
+    array = array_of(x, name, read=np.asarray if plain else np.from_dlpack)
     if array.dtype.kind not in "biuf" or array.ndim != axes:
         raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", f"{name}=", f"numbers with {axes} axes")
     if array.dtype == kind and array.strides[-1] == array.itemsize and (axes == 1 or array.strides[0] >= array.shape[-1] * array.itemsize):

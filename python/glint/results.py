@@ -10,11 +10,9 @@ from typing import Any
 
 import numpy as np
 
+from ._arrays import Array
 from ._frames import Table, cell
 from .figures import Figure, number
-
-Array = np.ndarray[Any, Any]
-
 
 class Result(Mapping[str, Any]):
     """The JSON of the program as a mapping, with a table to look at."""
@@ -303,6 +301,62 @@ class Stories(Result):
 
     def _repr_html_(self) -> str:
         return "".join(f"<p style='max-width:40em'>{html.escape(t)}</p>" for t in self.texts)
+
+
+class Layers(Result):
+    """The same direction at every layer: `.table()` has R² per form, `["layers"]` every reading."""
+
+    def __init__(self, values: dict[str, Any], figure: Figure) -> None:
+        super().__init__(values, "how far each layer can be read")
+        self._figure = figure
+
+    def table(self) -> Table:
+        """A row per layer: R² of each form, and of a linear map of the layer's input, the control."""
+        rows = []
+        for layer in self["layers"]:
+            row: dict[str, Any] = {"layer": layer["layer"]}
+            row |= {name: form["r2"] for name, form in layer["fidelity"].items() if "r2" in form}
+            linear = layer["controls"].get("linear")
+            rows.append(row | ({"linear map": linear["r2"]} if linear else {}))
+        return Table(rows, self._title)
+
+    def figure(self) -> Figure:
+        """R² over the layers."""
+        return self._figure
+
+    def plot(self, ax: Any = None) -> Any:
+        """The figure on axes of matplotlib."""
+        return self._figure.plot(ax)
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.table()._repr_html_()}{self._figure.svg}</div>"
+
+
+class Neurons(Result):
+    """Classes of the hidden units of a language model. `.cosines(layer)` has the numbers behind them."""
+
+    def __init__(self, values: dict[str, Any], figures: list[Figure]) -> None:
+        super().__init__(values, "classes of hidden units")
+        self.figures = {f.name: f for f in figures}
+
+    def table(self) -> Table:
+        """A row per layer: how many hidden units are of each class, and the median of cos(up, down)."""
+        rows = [{"layer": l["layer"], **l["counts"], "median cos(up, down)": l["median_cos_up_down"]} for l in self["of_layers"]]
+        return Table(rows, self._title)
+
+    def cosines(self, layer: int) -> dict[str, Array]:
+        """Of a layer, from 1 on: cos(gate, up), cos(gate, down) and cos(up, down) of every hidden unit."""
+        for one in self["of_layers"]:
+            if one["layer"] == layer:
+                return {name: np.array(one["cos_" + name]) for name in ("gate_up", "gate_down", "up_down")}
+        raise KeyError(layer)
+
+    def figure(self) -> Figure:
+        """How many are of each class, layer by layer."""
+        return next(iter(self.figures.values()))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.table()._repr_html_()}{self.figure().svg if self.figures else ''}</div>"
 
 
 class Page(Result):

@@ -15,19 +15,22 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arrays import Array, array_of
 from ._frames import Table
 from ._talk import Talk
 from .data import Data, Tokens
 from .errors import UsageError
 from .figures import Figure
 from .forms import Form, Forms
-from .gates import Gate, gate as _gate
+from .gates import Gate
 from .layer import GLU
 from .results import (
     Ablation,
     Attack,
     Evaluation,
     Explanation,
+    Layers,
+    Neurons,
     Page,
     Passages,
     Result,
@@ -36,7 +39,6 @@ from .results import (
     python_name,
 )
 
-Array = np.ndarray[Any, Any]
 StrPath = str | os.PathLike[str]
 
 
@@ -71,6 +73,28 @@ def changes_of(options: Mapping[str, Any]) -> list[tuple[str, str]]:
         else:
             changes.append((option_name(name), option_text(name, value)))
     return changes
+
+
+class StoredWeights(Mapping[str, Array]):
+    """The weights of a model of another program by the names of its file, each widened to float32 when it is asked for."""
+
+    def __init__(self, path: StrPath) -> None:
+        self._file = _core.open_weights(os.fspath(path))
+        self._about = {name: (tuple(shape), kind) for name, shape, kind in self._file.tensors()}
+
+    def __getitem__(self, name: str) -> Array:
+        if name not in self._about:
+            raise KeyError(name)
+        return np.asarray(self._file.read(name))
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._about)
+
+    def __len__(self) -> int:
+        return len(self._about)
+
+    def __repr__(self) -> str:
+        return "\n".join(f"{name}  {shape}  {kind}" for name, (shape, kind) in self._about.items())
 
 
 class Weights(Mapping[str, Array]):
@@ -108,20 +132,23 @@ class Weights(Mapping[str, Array]):
 class Run:
     """A trained model. `glint.train` and `glint.load` make one."""
 
-    def __init__(self, path: StrPath, data: Any = None, keep: object = None, data_dir: StrPath = "") -> None:
+    def __init__(
+        self, path: StrPath, data: Any = None, keep: object = None, data_dir: StrPath = "", tokenizer: StrPath = ""
+    ) -> None:
         self.path = os.fspath(path)
+        self._tokenizer = os.fspath(tokenizer)
         self._keep = keep
         self._data_dir = os.fspath(data_dir)
         self._set = data._core if isinstance(data, Data) else None
         self._data_name = "" if data is None or isinstance(data, Data) else _data_word(data)
         self._keep_data = data
         with Talk(False) as talk:
-            self.about: dict[str, Any] = json.loads(_core.open_run(self.path, talk))
+            self.about: dict[str, Any] = json.loads(_core.open_run(self.path, self._tokenizer, talk))
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._keep is not None:
             raise UsageError("a run in a temporary folder cannot be sent to another process", "out=", "a folder", "run.save(path)")
-        return Run, (self.path, self._keep_data, None, self._data_dir)
+        return Run, (self.path, self._keep_data, None, self._data_dir, self._tokenizer)
 
     # What it is.
 
@@ -152,32 +179,34 @@ class Run:
         return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of {self._place()}")
 
     @property
-    def weights(self) -> Weights:
+    def foreign(self) -> bool:
+        """Whether another program made the model."""
+        return bool(self.about["foreign"])
+
+    @property
+    def weights(self) -> Mapping[str, Array]:
         """The weights by name."""
+        if self.foreign:
+            return StoredWeights(self.path)
         return Weights(Path(self.path, "model.safetensors"))
 
     def layer(self, index: int = -1) -> GLU:
-        """A GLU layer as arrays. Its outputs are hidden units of an image model, the residual stream of a language model."""
-        weights, count = self.weights, int(self.about["layers"])
+        """A GLU layer as arrays, with the weights of a norm before it folded in.
+
+        Its outputs are hidden units of an image model, the residual stream of a language model.
+        """
+        count = int(self.about["layers"])
         if not -count <= index < count:
             raise UsageError(f"layer {index}", "index=", f"a number from {-count} to {count - 1}")
-        at = index % count
-        model = self.about["model"]
-        options = {k: model[k] for k in ("c", "p") if k in model} | ({"lam": model["lambda"]} if "lambda" in model else {})
-        prefix = f"blocks.{at}." if self.kind == "image" else f"transformer.h.{at}.mlp."
-        names = [n for n in weights if n.startswith(prefix)]
-        stacked = next((weights[n] for n in names if n.endswith(("w.weight", f"blocks.{at}.weight"))), None)
-        if stacked is None:
-            raise UsageError("the layer has other names than expected", "index=", ", ".join(names))
-        bias = next((weights[n] for n in names if n.endswith(("w.bias", f"blocks.{at}.bias"))), None)
-        P = next((weights[n] for n in names if n.endswith("p.weight")), None)
-        h = len(stacked) // 2
-        norm = True if self.kind == "language" or model.get("norm") == "rms" else None
-        biases = None if bias is None else (bias[:h], bias[h:])
-        return GLU(stacked[:h], stacked[h:], P, gate=_gate(self.about["gate"], **options), bias=biases, norm=norm)
+        with Talk(False) as talk:
+            parts = _core.layer({"run": self.path, "tokenizer": self._tokenizer, "layer": index % count}, talk)
+        biases = None if parts["bias_left"] is None and parts["bias_right"] is None else (parts["bias_left"], parts["bias_right"])
+        return GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
 
     def save(self, path: StrPath) -> Run:
         """Copies the run into a new folder, and opens it there."""
+        if self.foreign:
+            raise UsageError("a model of another program stays where it is", "save()", "a run of glint")
         target = Path(path)
         if target.exists() and any(target.iterdir()):
             raise UsageError("the folder holds something", "path=", "a new folder")
@@ -191,18 +220,9 @@ class Run:
         if self.kind == "language":
             if isinstance(X, str):
                 X = self.tokens(X)
-            try:
-                tokens = np.asarray(X)
-            except (TypeError, ValueError, RuntimeError) as e:
-                raise UsageError(f"cannot read the tokens: {e}", "X=", "a text or whole numbers") from e
-            if tokens.ndim != 1 or tokens.dtype.kind not in "iu" or (tokens.size and (tokens.min() < 0 or tokens.max() >= 2**32)):
-                raise UsageError(f"an array of {tokens.dtype} with {tokens.ndim} axes", "X=", "a text or a list of tokens")
-            array = np.ascontiguousarray(tokens, dtype=np.uint32)
+            array = _token_array(X, "X")
         else:
-            try:
-                array = np.asarray(X)
-            except (TypeError, ValueError, RuntimeError) as e:
-                raise UsageError(f"cannot read the inputs: {e}", "X=", "an array") from e
+            array = array_of(X, "X")
             if array.ndim < 2 or array.dtype.kind not in "biuf":
                 raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", "X=", "[samples, ...] of numbers")
             kind: Any = np.uint8 if array.dtype == np.uint8 else np.float32
@@ -214,7 +234,13 @@ class Run:
     def tokens(self, text: str) -> list[int]:
         """A text as the tokens that a language model is given."""
         with Talk(False) as talk:
-            return list(_core.tokens(self.path, text, talk))
+            return list(_core.tokens(self.path, text, self._tokenizer, talk))
+
+    def text(self, tokens: Any) -> str:
+        """Tokens as text: the way back from `tokens`."""
+        array = _token_array(tokens, "tokens")
+        with Talk(False) as talk:
+            return str(_core.decode(self.path, array, self._tokenizer, talk))
 
     def generate(
         self,
@@ -231,6 +257,7 @@ class Run:
         """Stories from a language model, each beginning with the prompt."""
         fields = {
             "run": self.path,
+            "tokenizer": self._tokenizer,
             "prompt": prompt,
             "count": count,
             "tokens": tokens,
@@ -243,12 +270,12 @@ class Run:
             return Stories(json.loads(_core.generate(fields, talk)))
 
     def evaluate(self, data: Any = None, *, split: str = "test", worst: int = 10, text: StrPath | None = None) -> Evaluation:
-        """Loss and accuracy on the run's data or on others."""
+        """Loss and accuracy on the run's data or on others. `text`, for a language model, is a file or the text itself."""
         fields, images = self._source(data)
         fields |= {"split": split, "precision": self.about["precision"]}
-        with Talk(False) as talk:
+        with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             if self.kind == "language":
-                fields["text"] = None if text is None else os.fspath(text)
+                fields["text"] = None if text is None else _text_file(text, scratch)
                 return Evaluation(json.loads(_core.evaluate_text(fields, talk)))
             about, logits, confusion = _core.evaluate_images(fields | {"worst": worst}, images, talk)
             return Evaluation(json.loads(about), logits, confusion)
@@ -266,6 +293,8 @@ class Run:
         show: int = 4,
         near: int = 8,
         refine: bool = False,
+        hidden: int | None = None,
+        tokens: int | None = None,
         data: Any = None,
         files: StrPath | None = None,
         progress: bool | None = None,
@@ -273,14 +302,15 @@ class Run:
         """A layer read along directions: a `Form` for one, `Forms` for several.
 
         `out`: a class ("3", "3-5" for one against another, "all") or a token ("happy", "happy - sad"), a vector of
-        the layer's output, or None for all classes. `k` keeps the strongest eigenpairs. `layer` counts from 1, the last when not given. `files` is a
-        folder for the spectra and figures that the program writes.
+        the layer's output, or None for all classes. `hidden` is a hidden unit instead, from 1 on. `k` keeps the
+        strongest eigenpairs. `layer` counts from 1, the last when not given. A language model is measured on about
+        so many `tokens` of its data. `files` is a folder for the spectra and figures that the program writes.
         """
         fields, images = self._source(data)
         fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
-        fields["out"] = None if files is None else os.fspath(files)
+        fields |= {"out": None if files is None else os.fspath(files), "measured_tokens": tokens}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            one = _direction(fields, out, self.kind, scratch)
+            one = _direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk:
                 text, units, figures = _core.read(fields, images, talk)
         whole = json.loads(text)
@@ -292,7 +322,10 @@ class Run:
                 unit |= {name: unit[name][strongest] for name in ("values", "vectors", "groups")}
             result = Form(unit, whole["units"][i], whole, drawn[i])
             result._again = lambda n, name=unit["name"]: _named(
-                self.read(out, form=form, layer=layer, via=via, k=k, show=show, near=n, refine=refine, data=data), name
+                self.read(
+                    out, form=form, layer=layer, via=via, k=k, show=show, near=n, refine=refine, hidden=hidden, tokens=tokens, data=data
+                ),
+                name,
             )
             if self.kind == "language":
                 result._find = lambda values, vectors, text, n, tokens: self._passages(
@@ -301,12 +334,34 @@ class Run:
             forms.append(result)
         return forms[0] if one and len(forms) == 1 else Forms(forms, whole, drawn)
 
-    def scan(self, *, layer: int | None = None, form: str = "auto", progress: bool | None = None) -> Table:
+    def scan(
+        self, *, layer: int | None = None, form: str = "auto", tokens: int | None = None, data: Any = None, progress: bool | None = None
+    ) -> Table:
         """Every token of a language model as a direction, the most concentrated spectra first."""
+        fields, _ = self._source(data)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            fields = {"run": self.path, "data": self._data_name, "layer": layer, "form": form, "out": scratch}
+            fields |= {"layer": layer, "form": form, "measured_tokens": tokens, "out": scratch}
             about = json.loads(_core.scan(fields, talk))
         return Table(about["tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
+
+    def layers(
+        self, out: Any = None, *, form: str = "auto", hidden: int | None = None, tokens: int | None = None, data: Any = None, progress: bool | None = None
+    ) -> Layers:
+        """The same direction at every layer: how far each can be read."""
+        fields, images = self._source(data)
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            fields |= {"form": form, "measured_tokens": tokens, "out": scratch}
+            _direction(fields, out, self.kind, scratch, hidden)
+            with Talk(progress) as talk:
+                text, svg, csv = _core.read_layers(fields, images, talk)
+        return Layers(json.loads(text), Figure("layers", svg, csv))
+
+    def neurons(self, *, layer: int | None = None, progress: bool | None = None) -> Neurons:
+        """What the hidden units of a language model do to the stream that they read, by the cosines of their weights."""
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
+            about = json.loads(_core.neurons({"run": self.path, "layer": layer, "out": scratch}, talk))
+            figures = [Figure(Path(f).stem, Path(f).read_text(encoding="utf-8"), Path(f).with_suffix(".csv").read_text(encoding="utf-8")) for f in about["figures"]]
+        return Neurons(about, figures)
 
     def explain(
         self,
@@ -468,7 +523,7 @@ class Run:
         with Talk(progress) as talk:
             about = json.loads(
                 _core.readability(
-                    {"runs": [self.path], "form": form, "token": token, "data": self._data_name, "data_dir": self._data_dir},
+                    {"runs": [self.path], "form": form, "token": token, "data": self._data_name, "data_dir": self._data_dir, "tokenizer": self._tokenizer},
                     talk,
                 )
             )
@@ -476,7 +531,7 @@ class Run:
 
     def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
         """The run and its data as requests have them."""
-        fields: dict[str, Any] = {"run": self.path, "data_dir": self._data_dir}
+        fields: dict[str, Any] = {"run": self.path, "data_dir": self._data_dir, "tokenizer": self._tokenizer}
         if isinstance(data, Data):
             return fields, data._core
         if data is not None:
@@ -487,7 +542,8 @@ class Run:
         return self.path if self._keep is None else "in a temporary folder"
 
     def __repr__(self) -> str:
-        return f"<glint Run {self._place()}: {self.about['text']}, trained on {self.about['trained_on']}>"
+        trained = f", trained on {self.about['trained_on']}" if self.about["trained_on"] else ""
+        return f"<glint Run {self._place()}: {self.about['text']}{trained}>"
 
     def _repr_html_(self) -> str:
         last = self.metrics.rows[-1] if len(self.metrics) else {}
@@ -540,12 +596,38 @@ def _data_word(data: Any) -> str:
     )
 
 
-def _direction(fields: dict[str, Any], out: Any, kind: str, scratch: str) -> bool:
+def _token_array(tokens: Any, name: str) -> Array:
+    array = array_of(tokens, name, "a text or whole numbers")
+    if array.size == 0 and array.ndim == 1:
+        array = array.astype(np.uint32)
+    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= 2**32)):
+        raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", f"{name}=", "a list of tokens")
+    return np.ascontiguousarray(array, dtype=np.uint32)
+
+
+def _text_file(text: StrPath, scratch: str) -> str:
+    """A file with the text: `text` itself where it names one."""
+    if not isinstance(text, str) or os.path.exists(text) or not any(c.isspace() for c in text):
+        return os.fspath(text)
+    path = Path(scratch, "text.txt")
+    try:
+        path.write_text(text, encoding="utf-8")
+    except UnicodeEncodeError as e:
+        raise UsageError("a text that is no Unicode", "text=", "text") from e
+    return os.fspath(path)
+
+
+def _direction(fields: dict[str, Any], out: Any, kind: str, scratch: str, hidden: Any = None) -> bool:
     """Puts a direction into a request; True when it is a single one."""
+    if hidden is not None:
+        if out is not None or isinstance(hidden, bool) or not isinstance(hidden, (int, np.integer)):
+            raise UsageError("a hidden unit beside a direction, or one that is no number", "hidden=", "a whole number from 1 on, without `out`")
+        fields["hidden"] = str(int(hidden))
+        return True
     if out is None:
         return False
     if isinstance(out, (int, np.integer)) and not isinstance(out, bool):
-        out = str(int(out))
+        out = str(int(out)) if kind == "image" else f"#{int(out)}"
     if isinstance(out, str):
         if kind == "image":
             fields["unit"] = out
@@ -553,10 +635,7 @@ def _direction(fields: dict[str, Any], out: Any, kind: str, scratch: str) -> boo
         signs = " - " in out or " + " in out
         fields["direction" if signs else "token"] = out
         return "," not in out
-    try:
-        vector = np.asarray(out, dtype=np.float64)
-    except (TypeError, ValueError, RuntimeError) as e:
-        raise UsageError(f"cannot read the direction: {e}", "out=", "a class, a token or a vector") from e
+    vector = array_of(out, "out", "a class, a token or a vector", lambda x: np.asarray(x, dtype=np.float64))
     if vector.ndim != 1:
         raise UsageError(f"a direction with {vector.ndim} axes", "out=", "a vector of the layer's output")
     path = os.path.join(scratch, "direction.npy")
@@ -567,10 +646,7 @@ def _direction(fields: dict[str, Any], out: Any, kind: str, scratch: str) -> boo
 
 def _png(image: Any, path: Path) -> str:
     """Writes an array as a grey PNG file."""
-    try:
-        array = np.asarray(image)
-    except (TypeError, ValueError, RuntimeError) as e:
-        raise UsageError(f"cannot read the image: {e}", "image=", "a PNG file or an array [height, width]") from e
+    array = array_of(image, "image", "a PNG file or an array [height, width]")
     if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biuf" or array.size > 10**7:
         raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", "[height, width] of numbers")
     if array.dtype.kind == "f":

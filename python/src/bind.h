@@ -12,5 +12,6 @@ void bind_read(nanobind::module_& m);
 void bind_layer(nanobind::module_& m);
 void bind_runs(nanobind::module_& m);
 void bind_tokens(nanobind::module_& m);
+void bind_models(nanobind::module_& m);
 
 }  // namespace glint::python

@@ -23,4 +23,5 @@ NB_MODULE(_core, m) {
   bind_layer(m);
   bind_runs(m);
   bind_tokens(m);
+  bind_models(m);
 }

@@ -7,26 +7,16 @@
 #include "arrays.h"
 #include "bind.h"
 #include "call.h"
-#include "data.h"
-#include "fields.h"
 #include "glint/lab/ablate.h"
 #include "glint/lab/attack.h"
 #include "glint/lab/compare.h"
 #include "glint/lab/explain.h"
+#include "glint/lab/read_layers.h"
 #include "json_text.h"
+#include "source.h"
 
 namespace glint::python {
 namespace {
-
-RunSource source_of(const Fields& fields, nb::handle data) {
-  RunSource source;
-  fields.text("run", source.run);
-  fields.text("data", source.data);
-  fields.text("data_dir", source.data_dir);
-  fields.flag("refine", source.refine);
-  source.images = images_of(data);
-  return source;
-}
 
 nb::tuple figure_tuple(const std::string& name, Figure figure) {
   return nb::make_tuple(name, std::move(figure.svg), std::move(figure.csv));
@@ -68,16 +58,8 @@ nb::dict direction_dict(ReadDirection& d, const PictureSize& size) {
 nb::tuple read_run(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ReadRequest request;
-  const RunSource source = source_of(fields, data);
-  request.run = source.run, request.data = source.data, request.data_dir = source.data_dir;
-  request.refine = source.refine, request.images = source.images;
-  fields.count("layer", request.layer);
-  fields.text("form", request.form);
-  fields.text("unit", request.unit);
-  fields.text("via", request.via);
-  fields.text("token", request.token);
-  fields.text("direction", request.direction);
-  fields.text("hidden", request.hidden);
+  set_source(fields, data, request);
+  set_directions(fields, request);
   fields.count("top", request.top);
   fields.count("show", request.show);
   fields.count("near", request.near);
@@ -95,13 +77,25 @@ nb::tuple read_run(nb::dict values, nb::handle data, nb::handle talk) {
 std::string scan_run(nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ScanRequest request;
-  fields.text("run", request.run);
-  fields.text("data", request.data);
+  set_source(fields, nb::none(), request);
   fields.count("layer", request.layer);
   fields.text("form", request.form);
   fields.text("out", request.out);
   Call call(talk);
   return json_text(to_json(call.run([&] { return scan(call.engine(), request); })));
+}
+
+nb::tuple read_all_layers(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  ReadLayersRequest request;
+  set_source(fields, data, request.reading);
+  set_directions(fields, request.reading);
+  fields.text("out", request.reading.out);
+  request.figure = false;
+  Call call(talk);
+  const ReadLayersResult result = call.run([&] { return read_layers(call.engine(), request); });
+  const Chart chart = layers_chart(result);
+  return nb::make_tuple(json_text(to_json(result)), to_svg(chart), to_csv(chart));
 }
 
 nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
@@ -134,9 +128,7 @@ nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
 nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ExplainRequest request;
-  const RunSource source = source_of(fields, data);
-  request.run = source.run, request.data = source.data, request.data_dir = source.data_dir;
-  request.refine = source.refine, request.images = source.images;
+  set_source(fields, data, request);
   fields.count("index", request.index);
   fields.text("image", request.image);
   fields.text("split", request.split);
@@ -163,14 +155,8 @@ nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
 std::string ablate_run(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   AblationRequest request;
-  request.reading = source_of(fields, data);
-  fields.count("layer", request.layer);
-  fields.text("form", request.form);
-  fields.text("unit", request.unit);
-  fields.text("via", request.via);
-  fields.text("token", request.token);
-  fields.text("direction", request.direction);
-  fields.text("hidden", request.hidden);
+  set_source(fields, data, request.reading);
+  set_directions(fields, request);
   fields.text("remove", request.remove);
   fields.count("top", request.top);
   fields.real("scale", request.scale);
@@ -182,7 +168,7 @@ std::string ablate_run(nb::dict values, nb::handle data, nb::handle talk) {
 nb::tuple attack_run(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   AttackRequest request;
-  request.reading = source_of(fields, data);
+  set_source(fields, data, request.reading);
   fields.text("unit", request.unit);
   fields.text("form", request.form);
   fields.count("terms", request.terms);
@@ -230,6 +216,7 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
 
 void bind_read(nb::module_& m) {
   m.def("read", &read_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  m.def("read_layers", &read_all_layers, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("scan", &scan_run, nb::arg("fields"), nb::arg("talk").none());
   m.def("explain", &explain_input, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("ablate", &ablate_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());

@@ -19,19 +19,21 @@
 #include "glint/lab/readability.h"
 #include "glint/report/gate_figure.h"
 #include "json_text.h"
+#include "source.h"
 
 namespace glint::python {
 namespace {
 
 // What a run is, without its data: kind, text, configuration, names of the classes.
-std::string open_json(const std::string& directory, nb::handle talk) {
+std::string open_json(const std::string& directory, const std::string& tokenizer, nb::handle talk) {
   Call call(talk);
   return json_text(call.run([&] {
-    const Run run(call.engine(), {.run = directory});
+    const Run run(call.engine(), {.run = directory, .tokenizer = tokenizer});
     const RunInfo& info = run.info();
     const bool language = run.kind() == ModelKind::language;
     OrderedJson j = {{"directory", info.directory},
                      {"kind", language ? "language" : "image"},
+                     {"foreign", run.foreign()},
                      {"precision", info.precision},
                      {"data_checksum", info.data_checksum},
                      {"run", OrderedJson(info.run)}};
@@ -65,20 +67,31 @@ nb::object logits_of(const std::string& directory, const AnyArray& inputs, nb::h
   return to_numpy(call.run([&] { return image_logits(call.engine(), directory, images); }));
 }
 
-nb::list tokens_of(const std::string& directory, nb::handle text, nb::handle talk) {
+nb::list tokens_of(const std::string& directory, nb::handle text, const std::string& tokenizer,
+                   nb::handle talk) {
   const std::string words = text_of(text, "text");
   Call call(talk);
   nb::list out;
-  for (const TokenId t : call.run([&] { return text_tokens(call.engine(), directory, words); }))
+  for (const TokenId t : call.run([&] { return text_tokens(call.engine(), directory, words, tokenizer); }))
     out.append(t);
   return out;
 }
 
+std::string decode(const std::string& directory, const AnyArray& inputs, const std::string& tokenizer,
+                   nb::handle talk) {
+  if (inputs.ndim() != 1 || !holds<uint32_t>(inputs) || !rows_of(inputs).good)
+    refuse("tokens", "not a list of tokens", "[tokens] of uint32");
+  const std::span<const TokenId> tokens(static_cast<const TokenId*>(inputs.data()), inputs.shape(0));
+  Call call(talk);
+  return call.run([&] { return tokens_text(call.engine(), directory, tokens, tokenizer); });
+}
+
 std::string generate_json(nb::dict values, nb::handle talk) {
   const Fields fields(values);
-  std::string directory;
+  std::string directory, tokenizer;
   GenerateRequest request;
   fields.text("run", directory);
+  fields.text("tokenizer", tokenizer);
   fields.text("prompt", request.prompt);
   fields.count("count", request.count);
   fields.count("tokens", request.tokens);
@@ -88,6 +101,8 @@ std::string generate_json(nb::dict values, nb::handle talk) {
   fields.count("seed", request.sampling.seed);
   Call call(talk);
   return json_text(to_json(call.run([&] {
+    if (is_foreign(directory))
+      return generate_stories(call.engine(), open_foreign(directory, tokenizer), request);
     const LanguageRun run = load_language_run(call.engine(), directory);
     return generate_stories(call.engine(), run, request);
   })));
@@ -119,6 +134,7 @@ std::string evaluate_text_run(nb::dict values, nb::handle talk) {
   fields.text("data", request.data);
   fields.text("split", request.split);
   fields.text("text", request.text);
+  fields.text("tokenizer", request.tokenizer);
   fields.text("precision", precision);
   Call call(talk, precision);
   return json_text(to_json(call.run([&] { return evaluate_text(call.engine(), request); })));
@@ -127,11 +143,7 @@ std::string evaluate_text_run(nb::dict values, nb::handle talk) {
 std::string page_json(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   PageRequest request;
-  fields.text("run", request.first.run);
-  fields.text("data", request.first.data);
-  fields.text("data_dir", request.first.data_dir);
-  fields.flag("refine", request.first.refine);
-  request.first.images = images_of(data);
+  set_source(fields, data, request.first);
   fields.text("other", request.second);
   fields.text("out", request.out);
   fields.count("images", request.images);
@@ -144,10 +156,7 @@ std::string page_json(nb::dict values, nb::handle data, nb::handle talk) {
 std::string export_json(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ExportRequest request;
-  fields.text("run", request.reading.run);
-  fields.text("data", request.reading.data);
-  fields.text("data_dir", request.reading.data_dir);
-  request.reading.images = images_of(data);
+  set_source(fields, data, request.reading);
   fields.text("npy", request.npy);
   fields.text("hf", request.hf);
   fields.flag("force", request.force);
@@ -164,6 +173,7 @@ std::string readability_json(nb::dict values, nb::handle talk) {
   fields.text("form", request.form);
   fields.count("layer", request.layer);
   fields.text("token", request.token);
+  fields.text("tokenizer", request.tokenizer);
   Call call(talk);
   return json_text(to_json(call.run([&] { return readability(call.engine(), request); })));
 }
@@ -212,9 +222,12 @@ nb::bytes png_of(const std::string& svg, double scale) {
 }  // namespace
 
 void bind_runs(nb::module_& m) {
-  m.def("open_run", &open_json, nb::arg("directory"), nb::arg("talk").none());
+  m.def("open_run", &open_json, nb::arg("directory"), nb::arg("tokenizer"), nb::arg("talk").none());
   m.def("logits", &logits_of, nb::arg("directory"), nb::arg("inputs"), nb::arg("talk").none());
-  m.def("tokens", &tokens_of, nb::arg("directory"), nb::arg("text"), nb::arg("talk").none());
+  m.def("tokens", &tokens_of, nb::arg("directory"), nb::arg("text"), nb::arg("tokenizer"),
+        nb::arg("talk").none());
+  m.def("decode", &decode, nb::arg("directory"), nb::arg("tokens"), nb::arg("tokenizer"),
+        nb::arg("talk").none());
   m.def("generate", &generate_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("evaluate_images", &evaluate_image_run, nb::arg("fields"), nb::arg("data").none(),
         nb::arg("talk").none());

@@ -33,6 +33,14 @@ expect_code 0
 ranks 3 spectrum tales --scan --threads 1 --out scan-3
 expect_code 0
 cmp -s scan-1/scan-layer-1.csv scan-3/scan-layer-1.csv || fail "a scan differs with three ranks"
+# And the layers of a model.
+run "${stories[@]}" --layers 3 --out deep
+expect_code 0
+run spectrum deep --all-layers --token the --threads 1 --no-figures --out layers-1
+expect_code 0
+ranks 2 spectrum deep --all-layers --token the --threads 1 --no-figures --out layers-2
+expect_code 0
+diff -r layers-1 layers-2 || fail "a reading of all layers differs with two ranks"
 # The program itself links no MPI.
 ! ldd "$glint" | grep -qi mpi || fail "the program links MPI: $(ldd "$glint" | grep -i mpi)"
 

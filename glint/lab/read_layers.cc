@@ -1,0 +1,153 @@
+#include "glint/lab/read_layers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/text.h"
+#include "glint/base/version.h"
+#include "glint/lab/figures.h"
+#include "glint/lab/file_words.h"
+#include "glint/lab/read_parts.h"
+
+namespace glint {
+namespace {
+
+constexpr const char* kLinearMap = "linear map";
+
+// What the pieces depend on beside the layer.
+std::string layers_key(const Engine& engine, const Run& run, const ReadRequest& q) {
+  std::string key;
+  for (const std::string& part :
+       {std::string(kVersion), std::string(name(engine.isa())), engine.linalg().description(),
+        run.reading().weights_hash(), q.run, q.data, q.data_dir, q.tokenizer, std::to_string(q.tokens), q.form,
+        q.unit, q.via, q.token, q.direction, q.hidden, std::to_string(q.top), std::to_string(q.show),
+        std::to_string(q.near), std::to_string(q.refine)})
+    key += part + "\n";
+  return key;
+}
+
+void add_fidelity(ReadLayersResult& r, const OrderedJson& layer) {
+  const size_t number = layer["layer"].get<size_t>();
+  const auto real = [](const OrderedJson& j, const char* key) {
+    return j.contains(key) && j[key].is_number() ? j[key].get<double>()
+                                                 : std::numeric_limits<double>::quiet_NaN();
+  };
+  for (const auto& [form, f] : layer["fidelity"].items())
+    if (f.contains("r2")) r.fidelity.push_back({number, form, real(f, "r2"), real(f, "eigenvectors_r2")});
+  if (layer["controls"].contains("linear"))
+    r.fidelity.push_back({number, kLinearMap, real(layer["controls"]["linear"], "r2"),
+                          std::numeric_limits<double>::quiet_NaN()});
+}
+
+// For other programs: a row per layer and form.
+Table layers_csv(const ReadLayersResult& r) {
+  Table table({{.header = "layer"}, {.header = "form"}, {.header = "r2"}, {.header = "eigenvectors_r2"}});
+  for (const LayerFidelity& f : r.fidelity)
+    table.add({std::to_string(f.layer), f.form, number_text(f.r2),
+               std::isnan(f.eigenvectors_r2) ? "" : number_text(f.eigenvectors_r2)});
+  return table;
+}
+
+}  // namespace
+
+ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request) {
+  check_form(request.reading.form);
+  ReadRequest q = request.reading;
+  q.spectra = q.figures = false;
+  ReadLayersResult r;
+  size_t layers = 0;
+  std::string folder, key;
+  {
+    const Run run(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images, .tokenizer = q.tokenizer});
+    r.run = run.directory(), layers = run.reading().layers();
+    folder = result_folder(q.out, run.results());
+    key = layers_key(engine, run, q);
+  }
+  const PiecesResult pieces = compute_pieces(engine,
+                                             {.count = layers,
+                                              .folder = folder + "/layers",
+                                              .key = key,
+                                              .label = "read",
+                                              .unit = "layers",
+                                              .compute =
+                                                  [&](size_t i) {
+                                                    ReadRequest one = q;
+                                                    one.layer = i + 1;
+                                                    return to_json(read(engine, one)).dump();
+                                                  }},
+                                             request.sharing);
+  r.left = pieces.left;
+  if (pieces.all.empty()) return r;
+  for (const std::string& text : pieces.all) {
+    r.layers.push_back(OrderedJson::parse(text));
+    add_fidelity(r, r.layers.back());
+  }
+  for (const OrderedJson& unit : r.layers.front()["units"])
+    r.asked += (r.asked.empty() ? "" : ", ") + unit["name"].get<std::string>();
+  const std::string stem = "layers-" + file_word(r.asked);
+  r.csv = folder + "/" + stem + ".csv";
+  write_atomic(engine.files(), r.csv, layers_csv(r).csv());
+  if (request.figure) {
+    const Chart chart = layers_chart(r);
+    const std::string path = figures_directory(folder) + "/" + stem;
+    write_figure(engine, path, to_svg(chart), to_csv(chart));
+    r.figure = path + ".svg";
+  }
+  discard_pieces(pieces, request.sharing);
+  return r;
+}
+
+Chart layers_chart(const ReadLayersResult& r) {
+  Chart chart;
+  chart.title = r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
+  chart.x.label = "layer", chart.y.label = "R²";
+  chart.y.max = 1, chart.y.min = 0;
+  for (const LayerFidelity& f : r.fidelity) {
+    auto series = std::ranges::find(chart.series, f.form, &Series::name);
+    if (series == chart.series.end()) {
+      Series line{.name = f.form, .points = {}};
+      line.marker = Marker::circle;
+      if (f.form == kLinearMap) line.stroke = Stroke::dashed;
+      series = chart.series.insert(series, std::move(line));
+    }
+    // Far below 0 there is nothing to compare; the table has the number.
+    series->points.push_back({static_cast<double>(f.layer), std::max(f.r2, 0.0)});
+  }
+  return chart;
+}
+
+Table layers_table(const ReadLayersResult& r) {
+  std::vector<std::string> forms;
+  for (const LayerFidelity& f : r.fidelity)
+    if (std::ranges::find(forms, f.form) == forms.end()) forms.push_back(f.form);
+  std::vector<Column> columns = {{.header = "layer"}};
+  for (const std::string& form : forms) {
+    columns.push_back({.header = form + " R2"});
+    if (form != kLinearMap) columns.push_back({.header = "eigenvectors"});
+  }
+  Table table(columns);
+  for (size_t layer = 1; layer <= r.layers.size(); layer++) {
+    std::vector<std::string> row = {std::to_string(layer)};
+    for (const std::string& form : forms) {
+      const auto found = std::ranges::find_if(
+          r.fidelity, [&](const LayerFidelity& f) { return f.layer == layer && f.form == form; });
+      const bool there = found != r.fidelity.end();
+      row.push_back(there ? fixed_text(found->r2, 3) : "-");
+      if (form != kLinearMap) row.push_back(there ? fixed_text(found->eigenvectors_r2, 3) : "-");
+    }
+    table.add(row);
+  }
+  return table;
+}
+
+OrderedJson to_json(const ReadLayersResult& r) {
+  OrderedJson j = {{"schema", "glint-read-layers/1"}, {"run", r.run}, {"left", r.left}};
+  j["layers"] = r.layers;
+  j["csv"] = r.csv;
+  j["figure"] = r.figure;
+  return j;
+}
+
+}  // namespace glint

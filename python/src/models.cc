@@ -1,0 +1,127 @@
+// Models of other programs, and what of glint's own language models is read in the same way: what a model is,
+// its weights by name, the arrays of a layer, its neurons.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "arrays.h"
+#include "bind.h"
+#include "call.h"
+#include "errors.h"
+#include "glint/io/weight_file.h"
+#include "glint/lab/model_info.h"
+#include "glint/lab/neurons.h"
+#include "json_text.h"
+#include "source.h"
+
+namespace glint::python {
+namespace {
+
+std::string model_json(nb::dict values, nb::handle talk) {
+  const Fields fields(values);
+  ModelInfoRequest request;
+  fields.text("path", request.path);
+  fields.text("tokenizer", request.tokenizer);
+  Call call(talk);
+  return json_text(to_json(call.run([&] { return model_info(call.engine(), request); })));
+}
+
+// (name, shape, type) of every tensor that glint reads, by name.
+nb::list tensors_of(const WeightFile& file) {
+  nb::list all;
+  for (const StoredTensor& t : file.tensors())
+    all.append(nb::make_tuple(t.name, t.shape, std::string(name(t.type))));
+  return all;
+}
+
+// Widened to float32, whatever the file has.
+nb::object tensor_of(const WeightFile& file, const std::string& tensor_name) {
+  const StoredTensor& tensor = file.at(tensor_name);
+  NewArray<float> out = new_array<float>(tensor.shape);
+  const std::span<float> values(out.data, tensor.values());
+  {
+    nb::gil_scoped_release release;
+    widen(tensor, 0, values);
+  }
+  return out.array;
+}
+
+// The GLU of a layer as it is read: with the weights of the norm before it folded in.
+struct OwnLayer {
+  Matrix<float> left, right, projection;
+  std::vector<float> bias_left, bias_right;
+  Gate gate;
+  bool normed = false;
+};
+
+OwnLayer own_layer(const Engine& engine, const RunSource& source, size_t index) {
+  const Run run(engine, source);
+  if (index >= run.reading().layers())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "there is no layer " + std::to_string(index),
+                 .where = "layer",
+                 .expected = "below " + std::to_string(run.reading().layers())});
+  const GluLayerView layer = run.reading().layer(index);
+  const auto copy = [](ConstMatrixView<float> view) {
+    Matrix<float> out(view.rows(), view.cols());
+    for (size_t i = 0; i < view.rows(); i++) std::ranges::copy(view.row(i), out.view().row_ptr(i));
+    return out;
+  };
+  return {.left = copy(layer.left),
+          .right = copy(layer.right),
+          .projection = copy(run.reading().projection(index)),
+          .bias_left = {layer.bias_left.begin(), layer.bias_left.end()},
+          .bias_right = {layer.bias_right.begin(), layer.bias_right.end()},
+          .gate = layer.gate,
+          .normed = layer.normed};
+}
+
+template <class Values>
+nb::object array_or_none(Values&& values) {
+  return values.size() == 0 ? nb::none() : to_numpy(std::move(values));
+}
+
+nb::dict layer_dict(nb::dict values, nb::handle talk) {
+  const Fields fields(values);
+  RunSource source;
+  set_source(fields, nb::none(), source);
+  size_t index = 0;
+  fields.count("layer", index);
+  Call call(talk);
+  OwnLayer layer = call.run([&] { return own_layer(call.engine(), source, index); });
+  nb::dict out;
+  out["L"] = to_numpy(std::move(layer.left));
+  out["R"] = to_numpy(std::move(layer.right));
+  out["P"] = array_or_none(std::move(layer.projection));
+  out["bias_left"] = array_or_none(std::move(layer.bias_left));
+  out["bias_right"] = array_or_none(std::move(layer.bias_right));
+  out["norm"] = layer.normed;
+  out["gate"] = layer.gate;
+  return out;
+}
+
+std::string neurons_json(nb::dict values, nb::handle talk) {
+  const Fields fields(values);
+  NeuronsRequest request;
+  fields.text("run", request.run);
+  fields.count("layer", request.layer);
+  fields.text("out", request.out);
+  Call call(talk);
+  return json_text(to_json(call.run([&] { return neurons(call.engine(), request); })));
+}
+
+}  // namespace
+
+void bind_models(nb::module_& m) {
+  m.def("model", &model_json, nb::arg("fields"), nb::arg("talk").none());
+  m.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none());
+  m.def("neurons", &neurons_json, nb::arg("fields"), nb::arg("talk").none());
+  nb::class_<WeightFile>(m, "Weights")
+      .def("tensors", &tensors_of)
+      .def("read", &tensor_of, nb::arg("name"));
+  m.def("open_weights", [](const std::string& path) {
+    nb::gil_scoped_release release;
+    return open_weights(path);
+  }, nb::arg("path"));
+}
+
+}  // namespace glint::python

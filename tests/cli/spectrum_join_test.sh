@@ -1,0 +1,62 @@
+#!/usr/bin/env bash
+# Reading shared by workers on one file system: tokens and layers, with workers killed at random, give the bytes of one.
+set -uo pipefail
+glint=$1
+export GLINT_RECIPES=$2/recipes
+source "$2/tests/cli/check.sh"
+source "$2/tests/cli/train_runs.sh"
+cd "$work" || exit 1
+run train tales --layers 3 --d-model 16 --d-hidden 16 --heads 2 --context 32 --batch 64 --epochs 1 --out tales
+expect_code 0
+
+run spectrum tales --scan --threads 1 --out alone
+expect_code 0
+run spectrum tales --all-layers --token the --threads 1 --out alone
+expect_code 0
+expect_out "layer"
+[ -s alone/figures/layers-the.svg ] || fail "no figure of the layers"
+ls -d alone/*-????????????  2>/dev/null && fail "pieces are left over"
+
+# A worker that finds all pieces taken or done ends; the last of them leaves nothing to do.
+same_results() {
+  for file in scan-layer-3.csv layers-the.csv; do
+    cmp "alone/$file" "$1/$file" || fail "$1/$file differs"
+  done
+}
+workers=()
+for i in 1 2 3; do
+  "$glint" spectrum tales --scan --join --threads 1 --out joined >"$work/worker-$i" 2>&1 </dev/null &
+  workers+=($!)
+done
+# One is killed as soon as there is a piece, whoever made it; its lease goes with its process.
+some_piece() { ls joined/scan-layer-3-*/piece-* >/dev/null 2>&1 || ! kill -0 "${workers[0]}" 2>/dev/null; }
+wait_for 60 some_piece
+kill -9 "${workers[0]}" 2>/dev/null
+wait "${workers[@]}" 2>/dev/null
+run spectrum tales --scan --join --wait --threads 1 --out joined
+expect_code 0
+for i in 1 2; do "$glint" spectrum tales --all-layers --token the --join --threads 1 --out joined >/dev/null 2>&1 </dev/null & done
+wait
+run spectrum tales --all-layers --token the --join --wait --threads 2 --out joined
+expect_code 0
+same_results joined
+# Without --join what the workers left is used and cleared away.
+run spectrum tales --scan --threads 1 --out joined
+expect_code 0
+same_results joined
+ls -d joined/scan-layer-3-* 2>/dev/null && fail "pieces are left over"
+
+# A piece that is damaged is made again.
+"$glint" spectrum tales --scan --join --threads 1 --out damaged >/dev/null 2>&1
+piece=$(ls damaged/scan-layer-3-*/piece-0)
+printf 'nonsense' >"$piece"
+run spectrum tales --scan --threads 1 --out damaged
+expect_code 0
+cmp alone/scan-layer-3.csv damaged/scan-layer-3.csv || fail "a damaged piece was used"
+
+run spectrum tales --join
+expect_code 2
+expect_err "--scan or --all-layers"
+run spectrum tales --scan --all-layers
+expect_code 2
+finish

@@ -1,0 +1,155 @@
+"""Language models of other programs, opened and read. The small one and its logits are of tests/golden/make_llama_family.py."""
+
+from __future__ import annotations
+
+import json
+import os
+import pickle
+import struct
+import subprocess
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import glint
+
+FAMILIES = Path(__file__).resolve().parents[1] / "golden" / "families"
+TINY = FAMILIES / "tiny" / "tiny.bin"
+
+
+def stored(path, name):
+    raw = path.read_bytes()
+    size = struct.unpack("<Q", raw[:8])[0]
+    about = json.loads(raw[8 : 8 + size])[name]
+    first, end = about["data_offsets"]
+    kind = {"F32": np.float32, "I32": np.int32}[about["dtype"]]
+    return np.frombuffer(raw[8 + size + first : 8 + size + end], kind).reshape(about["shape"])
+
+
+@pytest.fixture(scope="module")
+def tiny():
+    return glint.load(TINY)
+
+
+def test_a_model_says_what_it_is(tiny):
+    assert tiny.kind == "language" and tiny.foreign and len(tiny.metrics) == 0
+    assert tiny.config["d_model"] == 8 and tiny.about["layers"] == 2
+    assert "silu" in repr(tiny) and "trained on" not in repr(tiny) and "<table>" in tiny._repr_html_()
+    about = glint.model(TINY)
+    assert about["family"] == "Llama" and about["format"] == "llama2.c" and "<table>" in about._repr_html_()
+    with pytest.raises(glint.UsageError):
+        tiny.save("anywhere")
+    again = pickle.loads(pickle.dumps(tiny))
+    assert again.path == tiny.path
+
+
+def test_weights_are_widened_when_they_are_asked_for(tiny):
+    assert tiny.weights["blk.0.ffn_gate.weight"].shape == (12, 8)
+    assert len(tiny.weights) == len(list(tiny.weights)) > 10 and "blk.0.ffn_gate.weight" in repr(tiny.weights)
+    with pytest.raises(KeyError):
+        tiny.weights["nothing"]
+    # As they are in the folder that transformers wrote, and to the last bit what a quantised file stands for.
+    folder = glint.run.StoredWeights(FAMILIES / "llama")
+    gguf = glint.run.StoredWeights(FAMILIES / "llama.gguf")
+    np.testing.assert_array_equal(folder["model.layers.0.mlp.gate_proj.weight"], gguf["blk.0.ffn_gate.weight"])
+    np.testing.assert_array_equal(
+        folder["model.layers.0.mlp.gate_proj.weight"].ravel(), stored(FAMILIES / "llama" / "model.safetensors", "model.layers.0.mlp.gate_proj.weight").ravel()
+    )
+
+
+def test_logits_tokens_and_texts(tiny):
+    tokens = stored(FAMILIES / "tiny.safetensors", "tokens")
+    expected = stored(FAMILIES / "tiny.safetensors", "logits")
+    # The bound of the models' own tests: a relative 1e-4 of the largest logit.
+    np.testing.assert_allclose(tiny.logits(tokens), expected, atol=1e-4 * np.abs(expected).max())
+    ids = tiny.tokens("a story")
+    assert tiny.logits("a story").shape == (len(ids), 288) and "story" in tiny.text(ids)
+    story = tiny.generate("a", temperature=0, tokens=5)
+    assert story.texts[0].startswith("a") and tiny.generate("a", temperature=0, tokens=5).texts == story.texts
+    for wrong in ([10**6], [[1]], "x" * 10**6, object()):
+        with pytest.raises(glint.Error):
+            tiny.logits(wrong)
+    with pytest.raises(glint.Error):
+        tiny.text([10**6])
+
+
+def test_texts_are_measured_as_the_program_does(tiny, program, tmp_path):
+    text = "once upon a time there was a cat and a dog\n<|endoftext|>\nthe dog saw the cat\n"
+    file = tmp_path / "text.txt"
+    file.write_text(text)
+    back = subprocess.run([program, "eval", TINY, "--text", file, "--json"], capture_output=True, text=True, check=True)
+    theirs = json.loads(back.stdout)
+    ours = [tiny.evaluate(text=t) for t in (file, os.fspath(file), text)]
+    assert all(o["loss"] == theirs["loss"] for o in ours)
+    with pytest.raises(glint.Error):
+        tiny.evaluate(text="no-such-file.txt")
+
+
+def test_reading(tiny, program, tmp_path):
+    form = tiny.read("a", layer=1, tokens=500)
+    assert form.vectors.shape == (8, 8) and form.fidelity["r2"] <= 1 and form.near(3).columns["along"]
+    back = subprocess.run(
+        [program, "spectrum", TINY, "--layer", "1", "--token", "a", "--tokens", "500", "--json", "--no-figures", "--out", tmp_path],
+        capture_output=True, text=True, check=True,
+    )
+    np.testing.assert_array_equal(form.values, json.loads(back.stdout)["units"][0]["eigenvalues"])
+    assert tiny.read("a - #20", layer=2, tokens=500).name and len(tiny.read("a,#20", tokens=500)) == 2
+    number = tiny.tokens("a")[-1]
+    assert tiny.read(number, layer=1, tokens=500).values.shape == (8,)
+    unit = tiny.read(hidden=3, layer=1, form="weights", tokens=500)
+    # One hidden unit of a SiLU layer: half of l r, the weights of the norm folded in; symmetric of rank two.
+    layer = tiny.layer(0)
+    m = np.outer(layer.L[2].astype(float), layer.R[2].astype(float)) / 2
+    q = (m + m.T) / 2
+    np.testing.assert_allclose(unit.vectors.T * unit.values @ unit.vectors, q, atol=1e-6 * np.abs(q).max())
+    vector = np.random.default_rng(0).normal(size=8)
+    assert tiny.read(vector, layer=2, tokens=500).values.shape == (8,)
+    for wrong in (dict(hidden=0), dict(hidden=10**6), dict(hidden=True), dict(out="a", hidden=1), dict(out="a", layer=9)):
+        with pytest.raises(glint.Error):
+            tiny.read(**wrong)
+
+
+def test_all_layers_all_tokens_and_neurons(tiny, tales):
+    for run, token in ((tiny, "a"), (tales, "the")):
+        layers = run.layers(token, tokens=500, progress=False)
+        count = run.about["layers"]
+        assert layers.table().columns["layer"] == list(range(1, count + 1)) and layers.figure().svg.startswith("<svg")
+        assert layers["layers"][0]["fidelity"]["weights"]["r2"] == run.read(token, layer=1, tokens=500).json["fidelity"]["weights"]["r2"]
+        assert "<table>" in layers._repr_html_()
+        neurons = run.neurons()
+        assert sum(v for k, v in neurons.table()[0].items() if isinstance(v, int) and k != "layer") == len(run.layer(0).L)
+        cosines = neurons.cosines(1)
+        layer = run.layer(0)
+        assert cosines["up_down"].shape == (len(layer.L),) and np.abs(cosines["gate_up"]).max() <= 1 + 1e-6
+        assert neurons.figure().svg.startswith("<svg")
+    scan = tiny.scan(layer=1, tokens=500, progress=False)
+    assert len(scan) == 288 and set(scan.columns) >= {"token", "participation_rank", "r2"}
+
+
+def test_what_is_no_model_is_refused(tmp_path):
+    (tmp_path / "x.gguf").write_bytes(b"GGUF" + bytes(20))
+    for path in (tmp_path / "x.gguf", tmp_path / "nothing.bin", tmp_path):
+        with pytest.raises(glint.Error):
+            glint.load(path)
+        with pytest.raises(glint.Error):
+            glint.model(path)
+    with pytest.raises(glint.Error):
+        glint.load(TINY, tokenizer=tmp_path / "x.gguf")
+
+
+def real_model(name):
+    folders = [Path(__file__).resolve().parents[2] / ".." / "shared" / "data" / "llama", Path.home() / ".local/share/glint"]
+    folders += [Path(os.environ[v]) for v in ("GLINT_MODELS", "GLINT_DATA") if os.environ.get(v)]
+    found = [f / name for f in folders if (f / name).exists()]
+    if not found:
+        pytest.skip(f"{name} is not here")
+    return found[0]
+
+
+def test_stories15m():
+    run = glint.load(real_model("stories15m/stories15M.bin"))
+    story = run.generate("Once upon a time", temperature=0, tokens=30).texts[0]
+    assert "there was a little girl named Lily. She loved to play outside" in story
+    form = run.read("happy", layer=3, tokens=2000)
+    assert form.form == "calibrated" and form.fidelity["r2"] > 0.8
