@@ -48,8 +48,8 @@ void all_layers(Context& context, const Engine& engine, const SpectrumFlags& o, 
   if (context.shared.json) return context.print_json(to_json(r));
   context.out << layers_table(r).terminal(result_columns()) << "\n"
               << prose("R2 of each form over " + r.asked +
-                           ", then that of its eigenvectors alone; the linear map of the layer's input is the "
-                           "control.\nfiles: " +
+                           ", of its eigenvectors alone where there is a linear part beside them, and of the "
+                           "control, a linear map of the layer's input.\nfiles: " +
                            r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",
                        result_columns());
 }

@@ -102,7 +102,8 @@ ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& requ
 Chart layers_chart(const ReadLayersResult& r) {
   Chart chart;
   chart.title = r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
-  chart.x.label = "layer", chart.y.label = "R²";
+  const bool cut = std::ranges::any_of(r.fidelity, [](const LayerFidelity& f) { return f.r2 < 0; });
+  chart.x.label = "layer", chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
   chart.y.max = 1, chart.y.min = 0;
   for (const LayerFidelity& f : r.fidelity) {
     auto series = std::ranges::find(chart.series, f.form, &Series::name);
@@ -122,10 +123,16 @@ Table layers_table(const ReadLayersResult& r) {
   std::vector<std::string> forms;
   for (const LayerFidelity& f : r.fidelity)
     if (std::ranges::find(forms, f.form) == forms.end()) forms.push_back(f.form);
+  // Whether the form has more than its eigenvectors.
+  const auto apart = [&](const std::string& form) {
+    return std::ranges::any_of(r.fidelity, [&](const LayerFidelity& f) {
+      return f.form == form && std::fabs(f.r2 - f.eigenvectors_r2) > 1e-6;
+    });
+  };
   std::vector<Column> columns = {{.header = "layer"}};
   for (const std::string& form : forms) {
-    columns.push_back({.header = form + " R2"});
-    if (form != kLinearMap) columns.push_back({.header = "eigenvectors"});
+    columns.push_back({.header = form});
+    if (apart(form)) columns.push_back({.header = "its eigenvectors"});
   }
   Table table(columns);
   for (size_t layer = 1; layer <= r.layers.size(); layer++) {
@@ -135,7 +142,7 @@ Table layers_table(const ReadLayersResult& r) {
           r.fidelity, [&](const LayerFidelity& f) { return f.layer == layer && f.form == form; });
       const bool there = found != r.fidelity.end();
       row.push_back(there ? fixed_text(found->r2, 3) : "-");
-      if (form != kLinearMap) row.push_back(there ? fixed_text(found->eigenvectors_r2, 3) : "-");
+      if (apart(form)) row.push_back(there ? fixed_text(found->eigenvectors_r2, 3) : "-");
     }
     table.add(row);
   }

@@ -40,7 +40,7 @@ ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& requ
 
 // R2 over the layers, a line per form.
 Chart layers_chart(const ReadLayersResult& result);
-// A row per layer, a column per form.
+// A row per layer, a column per form: R2.
 Table layers_table(const ReadLayersResult& result);
 OrderedJson to_json(const ReadLayersResult& result);  // "glint-read-layers/1"
 

@@ -10,13 +10,16 @@
 
 namespace glint::python {
 
-Call::Call(nb::handle talk, const std::string& precision, nb::handle ranks)
-    : precision_(precision),
+Call::Call(nb::handle talk, const std::string& precision)
+    : Call(talk, [precision] { return precision; }, nb::none()) {}
+
+Call::Call(nb::handle talk, std::function<std::string()> precision, nb::handle ranks)
+    : precision_(std::move(precision)),
       talk_(nb::borrow(talk)),
       ranks_(nb::borrow(ranks)),
       threads_(asked_threads()) {
   if (!ranks_.is_none()) return;
-  lease_.emplace(precision);
+  lease_.emplace(precision_());
   lease_->listen(this);
 }
 
@@ -65,7 +68,7 @@ void Call::run_work(const std::function<void()>& work) {
   Group group(std::make_unique<PythonTransport>(*this, ranks_));
   first_ = group.first();
   try {
-    EngineBox box(threads_, precision_, &group, this);
+    EngineBox box(threads_, precision_(), &group, this);
     together_ = &box;
     work();
   } catch (const Error& e) {

@@ -28,7 +28,9 @@ namespace nb = nanobind;
 class Call : public Listener {
  public:
   // `talk` is a glint._talk.Talk, or None.
-  explicit Call(nb::handle talk, const std::string& precision = "f32", nb::handle ranks = nb::none());
+  explicit Call(nb::handle talk, const std::string& precision = "f32");
+  // `precision` is asked before the engine is made: with ranks within run(), so that its error reaches all.
+  Call(nb::handle talk, std::function<std::string()> precision, nb::handle ranks);
   ~Call() override;
 
   // With ranks only within run().
@@ -67,7 +69,7 @@ class Call : public Listener {
   void run_work(const std::function<void()>& work);
   void serve(std::unique_lock<std::mutex>& lock);
 
-  const std::string precision_;
+  const std::function<std::string()> precision_;
   std::optional<EngineLease> lease_;  // none with ranks
   nb::object talk_, ranks_;
   const size_t threads_;

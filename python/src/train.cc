@@ -89,9 +89,11 @@ nb::object train_json(nb::dict values, nb::handle data, nb::handle talk, nb::han
   const TrainRequest request = train_request(fields, data);
   bool every_step = false;
   fields.flag("every_step", every_step);
-  const TrainingOptions resolved =
-      training_options(request.recipe, request.changes, request.data_dir, request.images.get());
-  Call call(talk, resolved.options.precision, ranks);
+  const auto precision = [&] {
+    return training_options(request.recipe, request.changes, request.data_dir, request.images.get())
+        .options.precision;
+  };
+  Call call(talk, precision, ranks);
   Teller teller(call, every_step);
   const JobHooks hooks = teller.hooks();
   const TrainingResult result = call.run([&] { return train(call.engine(), request, hooks); });

@@ -14,12 +14,12 @@ expect_code 0
 run spectrum tales --all-layers --token the --threads 1 --out alone
 expect_code 0
 expect_out "layer"
-[ -s alone/figures/layers-the.svg ] || fail "no figure of the layers"
+[ -s alone/figures/layers-_the.svg ] || fail "no figure of the layers"
 ls -d alone/*-????????????  2>/dev/null && fail "pieces are left over"
 
 # A worker that finds all pieces taken or done ends; the last of them leaves nothing to do.
 same_results() {
-  for file in scan-layer-3.csv layers-the.csv; do
+  for file in scan-layer-3.csv layers-_the.csv; do
     cmp "alone/$file" "$1/$file" || fail "$1/$file differs"
   done
 }
