@@ -267,6 +267,19 @@ Which patterns of the layer's input speak for the token *happy*, and which again
 them, and against them.""",
         'at = min(3, run.about["layers"])\nform = run.read("happy", layer=at, tokens=2000, progress=False)\nform.near(6)',
         "form.fidelity",
+        """# People read sentences, not lists of tokens: the passages in which the strongest eigenvectors are strongest, with the words coloured by how much each shows.""",
+        """story = [
+    "Lily was very sad because she lost her toy. Her mom gave her a big hug and said, do not worry. Lily smiled and was happy again.",
+    "Tom had a red ball. He was happy to play with his friend in the park. They laughed and ran all day.",
+    "The little bird could not fly. It was scared and cried. A kind man helped it, and the bird was so glad.",
+    "One day a big dog saw a cat in the garden. The dog was angry and ran after the cat.",
+]
+form.passages(story, n=2)""",
+        """# ## One decision
+
+Why does the model expect *happy* here rather than *sad*? The difference of the two logits is split into what the embedding, the attention and the GLU of each layer
+write along it, then the strongest layer into its eigenvectors; the parts add up to the true difference.""",
+        'run.explain(text="Lily found her lost toy. She smiled and was very", token="happy", against="sad")',
         "# One token against another, and a single hidden unit:",
         'run.read("happy - sad", layer=at, tokens=2000, progress=False).near(5)',
         "run.read(hidden=5, layer=at, tokens=2000, progress=False).near(5)",

@@ -401,7 +401,6 @@ class Run:
             if text is None:
                 raise UsageError("nothing to explain", "text=", "what the language model reads")
             fields, _ = self._source(data)
-            fields.pop("data_dir")
             layers = layer if layer is None or isinstance(layer, str) else ",".join(str(int(i)) for i in np.atleast_1d(np.asarray(layer)))
             fields |= {"text": text, "position": position, "token": token, "against": against, "layers": layers}
             fields |= {"form": form, "show": top, "near": near}
@@ -427,7 +426,6 @@ class Run:
         self, layer: int, values: Any, vectors: Any, text: Any, n: int, tokens: int | None, data: Any, near: int, progress: bool | None
     ) -> Passages:
         fields, _ = self._source(data)
-        fields.pop("data_dir")
         if isinstance(text, os.PathLike):
             fields["data"] = os.fspath(text)
         elif text is not None:

@@ -6,27 +6,18 @@
 #include "bind.h"
 #include "call.h"
 #include "errors.h"
-#include "fields.h"
 #include "glint/lab/explain_token.h"
 #include "glint/lab/passages.h"
 #include "json_text.h"
+#include "source.h"
 
 namespace glint::python {
 namespace {
 
-RunSource text_source(const Fields& fields) {
-  RunSource source;
-  fields.text("run", source.run);
-  fields.text("data", source.data);
-  fields.text("tokenizer", source.tokenizer);
-  fields.count("tokens", source.tokens);
-  return source;
-}
-
 nb::tuple explain_next(nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ExplainTokenRequest request;
-  request.source = text_source(fields);
+  set_source(fields, nb::none(), request.source);
   fields.text("text", request.text);
   fields.count("position", request.position);
   fields.text("token", request.token);
@@ -49,7 +40,7 @@ nb::tuple explain_next(nb::dict values, nb::handle talk) {
 nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle talk) {
   const Fields fields(values);
   PassagesRequest request;
-  request.source = text_source(fields);
+  set_source(fields, nb::none(), request.source);
   fields.texts("texts", request.texts);
   fields.count("layer", request.layer);
   fields.reals("values", request.values);
