@@ -179,7 +179,7 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   const ImageReading& reading = run.image_reading();
   const ImageModel& model = run.image().model;
   ExplainResult r{.run = run.directory(), .model = model_text(model), .input = {}};
-  r.form = run.form(q.form);
+  r.form = q.form == "local" ? q.form : run.form(q.form);
   const FormKind form = form_kind(r.form);
   r.linalg = engine.linalg().description();
   r.size = {model.height, model.width};
