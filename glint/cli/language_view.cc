@@ -41,7 +41,35 @@ std::string concentration_text(const ReadDirection& d) {
          fixed_text(d.rank->participation, 1) + " of " + std::to_string(d.form.spectrum.count());
 }
 
-std::string direction_text(const ReadDirection& d) {
+// How far the activation of a latent goes with its eigenvectors.
+std::string latent_text(const ReadDirection& d) {
+  if (!d.latent) return "";
+  const auto shown = [](double v) { return std::isfinite(v) ? fixed_text(v, 3) : std::string("-"); };
+  return "active at " + share_text(d.latent->active) + " % of the tokens; its activation goes with the " +
+         "strongest eigenvector r " + shown(d.latent->one) + " (where active " + shown(d.latent->one_active) +
+         "), with the two strongest r " + shown(d.latent->two) + " (" + shown(d.latent->two_active) + ")\n";
+}
+
+// Which pairs of input latents make the output.
+std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
+  if (d.pairs.empty()) return "";
+  Table table({{.header = "weight", .align = Align::right},
+               {.header = "input latents"},
+               {.header = "tokens along the first"},
+               {.header = "tokens along the second"}});
+  constexpr size_t kWords = 4;
+  const auto words = [&](uint32_t latent) {
+    std::vector<NearToken> near = r.input_latents.at(latent).along;
+    near.resize(std::min(near.size(), kWords));
+    return token_list(near);
+  };
+  for (const LatentPair& p : d.pairs)
+    table.add({fixed_text(p.weight, 3), std::to_string(p.first) + " x " + std::to_string(p.second),
+               words(p.first), p.first == p.second ? "" : words(p.second)});
+  return "\n" + table.terminal(result_columns());
+}
+
+std::string direction_text(const ReadResult& r, const ReadDirection& d) {
   std::string out = "\n" + d.name + ": " + concentration_text(d);
   out += "\nR2 " + fixed_text(d.r2, 3) + between(d.r2_interval);
   if (d.has_linear())
@@ -56,7 +84,7 @@ std::string direction_text(const ReadDirection& d) {
       table.add({fixed_text(v.value, 3), token_list(v.near.along), token_list(v.near.against)});
   if (d.has_linear())
     table.add({"linear part", token_list(d.linear_near.along), token_list(d.linear_near.against)});
-  return out + "\n" + table.terminal(result_columns());
+  return out + "\n" + table.terminal(result_columns()) + latent_text(d) + pairs_text(r, d);
 }
 
 std::string fidelity_table(const ReadResult& r) {
@@ -91,7 +119,7 @@ std::string language_text(const ReadResult& r) {
          fidelity_table(r) + fidelity_notes(r) +
          "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
          warnings_text(r.warnings);
-  for (const ReadDirection& d : r.directions) out += direction_text(d);
+  for (const ReadDirection& d : r.directions) out += direction_text(r, d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
       "is "
@@ -108,6 +136,14 @@ std::string language_text(const ReadResult& r) {
     out += "\n";
     if (!r.passages_page.empty()) out += "passages: " + r.passages_page + "\n";
   }
+  if (!r.autoencoder.empty()) {
+    out += "latents: " + r.autoencoder + "\n";
+    if (!r.unmeasured.empty()) out += "Their activations were not measured: " + r.unmeasured + ".\n";
+  }
+  if (!r.input_autoencoder.empty())
+    out += "input latents: " + r.input_autoencoder +
+           "; a pair adds its weight times the product of their activations, in units of decoder rows of "
+           "length 1\n";
   out += "spectra: " + r.spectra + "\n";
   if (!r.figures.empty()) out += "figures: " + r.figures_folder + " (SVG, PNG, CSV)\n";
   return out;

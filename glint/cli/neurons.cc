@@ -69,8 +69,9 @@ void add_neurons(Program& program) {
       ->required();
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: all");
   verb.flag("--no-figures", o->no_figures, "Write no figures");
-  verb.share_out("Folder for neurons.csv and figures; default: the run itself, for a model of another program "
-                 "NAME-reading here");
+  verb.share_out(
+      "Folder for neurons.csv and figures; default: the run itself, for a model of another program "
+      "NAME-reading here");
   verb.share_threads();
   verb.share_isa();
   verb.share_json();

@@ -146,7 +146,9 @@ void add_spectrum(Program& program) {
            "Language models: any layer by itself, with what it adds to the residual stream along "
            "a token's unembedding (--token), along a sum of tokens (--direction) or along a "
            "vector of your own (--hidden FILE.npy) as the output, or the gated product of one "
-           "hidden unit (--hidden N). A token is a word, a piece as glint prints it, or #ID. "
+           "hidden unit (--hidden N), or a latent of a sparse autoencoder (--sae DIR --latent N). "
+           "--from-layer N reads along an eigenvector of a later layer. A token is a word, a piece as glint "
+           "prints it, or #ID. "
            "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
            "without the linear part. --scan lists every token, --all-layers reads every layer; under mpirun "
            "and with --join processes share them, and what was stopped goes on.\n\n"
@@ -166,7 +168,12 @@ void add_spectrum(Program& program) {
            {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"},
            {"glint spectrum stories15M.bin --layer 6 --token happy --text stories.txt --passages 3",
             "the passages of a text in which each eigenvector is strongest"},
-           {"glint spectrum stories15M.bin --all-layers --token happy", "how far each of its layers can be read"}}});
+           {"glint spectrum stories15M.bin --all-layers --token happy",
+            "how far each of its layers can be read"},
+           {"glint spectrum stories15M.bin --layer 3 --token happy --from-layer 6 --eigenvector -1",
+            "what makes the strongest eigenvector against happy in layer 6"},
+           {"glint spectrum gemma-2-2b --layer 13 --sae saes/out --latent 17 --inputs saes/in",
+            "which pairs of input latents make latent 17"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
   o->for_language = add_language_options(verb, o->reading);
@@ -203,13 +210,46 @@ void add_spectrum(Program& program) {
                              "Language models: N, the product gate(l) r of one hidden unit, from 1 on; or a "
                              ".npy file with a vector of width d-model, a direction of the residual stream",
                              {.placeholder = "N|FILE", .kind = Value::Kind::file})));
+  spectra("--sae",
+          language("--sae",
+                   verb.text("--sae", o->request.sae,
+                             "Language models: a sparse autoencoder or transcoder (SAELens, circuit-tracer), "
+                             "whose latents are outputs",
+                             {.placeholder = "DIR", .kind = Value::Kind::directory})));
+  spectra("--latent", language("--latent", verb.text("--latent", o->request.latent,
+                                                     "Latents of --sae, from 0 on: 17, 3,8 or 0..9",
+                                                     {.placeholder = "N"})));
+  spectra("--side", language("--side", verb.choice("--side", o->request.side, {"decoder", "encoder"},
+                                                   "Of a latent: what it writes, or what it looks for")));
+  spectra(
+      "--sae-reads",
+      language("--sae-reads", verb.choice("--sae-reads", o->request.sae_reads, {"auto", "input", "output"},
+                                          "What of this layer --sae reads; auto: what its file says")));
+  spectra(
+      "--inputs",
+      language("--inputs", verb.text("--inputs", o->request.inputs,
+                                     "Language models: a sparse autoencoder of what the layer reads; shows "
+                                     "which pairs of its latents make an output",
+                                     {.placeholder = "DIR", .kind = Value::Kind::directory})));
+  spectra("--pairs", language("--pairs", verb.size("--pairs", o->request.pairs, 1, 100000,
+                                                   "How many pairs of --inputs")));
+  spectra("--from-layer",
+          language("--from-layer", verb.size("--from-layer", o->request.from_layer, 0, 1000,
+                                             "Language models: the outputs are of this later layer, and "
+                                             "--layer is read along eigenvectors of their forms there")));
+  spectra("--eigenvector",
+          language("--eigenvector", verb.text("--eigenvector", o->request.eigenvector,
+                                              "With --from-layer: +1 the strongest for, -1 the strongest "
+                                              "against, or several: +1,-1",
+                                              {.placeholder = "K[,K]"})));
   language("--scan",
            verb.flag("--scan", o->scan, "Language models: every token, the most concentrated spectra first"));
   verb.flag("--all-layers", o->all_layers,
             "Read every layer, and show in one table and figure how far each can be trusted");
-  verb.flag("--join", o->sharing.join,
-            "With --scan or --all-layers: share the work with all others that do so in the same folder, on this "
-            "machine or another");
+  verb.flag(
+      "--join", o->sharing.join,
+      "With --scan or --all-layers: share the work with all others that do so in the same folder, on this "
+      "machine or another");
   verb.flag("--wait", o->sharing.wait, "With --join: wait for the others, then make the result");
   spectra("--near",
           language("--near", verb.size("--near", o->request.near, 1, 100,

@@ -12,10 +12,10 @@
 namespace glint {
 
 struct NeuronsRequest {
-  std::string run;         // a run of a language model, or a model of another program
-  size_t layer = 0;        // from 1 on; 0: all
+  std::string run;   // a run of a language model, or a model of another program
+  size_t layer = 0;  // from 1 on; 0: all
   bool figures = true;
-  std::string out = {};    // folder of the CSV and of figures/; "": the run, or NAME-reading
+  std::string out = {};  // folder of the CSV and of figures/; "": the run, or NAME-reading
 };
 
 struct LayerNeurons {
@@ -31,8 +31,8 @@ struct NeuronsResult {
   size_t layers = 0, width = 0;
   double threshold = kNeuronThreshold;
   std::vector<LayerNeurons> of_layers;
-  NeuronCounts counts{};  // of all those layers
-  std::string csv;        // a line per neuron
+  NeuronCounts counts{};             // of all those layers
+  std::string csv;                   // a line per neuron
   std::vector<std::string> figures;  // SVG files
 };
 

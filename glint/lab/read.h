@@ -2,6 +2,7 @@
 // apart into eigenvectors, and how far to trust what they say. The capability behind `glint spectrum`.
 #pragma once
 
+#include <map>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,6 +18,7 @@
 #include "glint/model/config_file.h"
 #include "glint/report/signed_picture.h"
 #include "glint/spectra/glu_model.h"
+#include "glint/spectra/latents.h"
 #include "glint/spectra/token_model.h"
 
 namespace glint {
@@ -37,6 +39,18 @@ struct ReadRequest {
   // Both: the number of a hidden unit from 1 on, or a .npy file with a vector of the layer's output (for a
   // language model the residual stream). An image model is then read along nothing else.
   std::string hidden = {};
+  // Language models: latents of a sparse autoencoder or transcoder (model/autoencoder.h), from 0 on as their
+  // programs count: "17", "3,8", "0..9". `side`: decoder, what a latent writes; encoder, what it looks for.
+  // `sae_reads`: input or output of this layer, "auto": what its file says; for its activations.
+  std::string sae = {}, latent = {}, side = "decoder", sae_reads = "auto";
+  // Language models: an autoencoder of what the layer reads. The `pairs` strongest pairs of its latents for
+  // every direction.
+  std::string inputs = {};
+  size_t pairs = 10;
+  // Language models: all of these are directions of a later layer, from 1 on, and the layer is read along
+  // eigenvectors of their forms there: "+1" the strongest for, "-1" the strongest against, "+2,-1".
+  size_t from_layer = 0;
+  std::string eigenvector = "+1";
   size_t top = 0;   // so many of the strongest eigenpairs; 0: all
   size_t show = 4;  // eigenvectors of each sign, as pictures or tokens
   size_t near = 8;  // tokens for an eigenvector
@@ -68,6 +82,8 @@ struct ReadDirection {
   NearTokens linear_near = {};                            // language models: of the linear part
   std::vector<Responses> responses = {};                  // passages of those, then of the hidden unit
   std::vector<double> linear_pixels = {};                 // image models: its picture; empty: there is none
+  std::optional<LatentFit> latent = {};                   // a latent whose activations are known
+  std::vector<LatentPair> pairs = {};                     // of input latents, strongest first
   bool has_linear() const;
 };
 
@@ -115,11 +131,15 @@ struct ReadResult {
   PictureSize size;                            // of the pixels; 0 x 0: the samples are vectors
   // What file names say: the directions asked for; empty for all classes of the last layer.
   std::string asked;
-  std::optional<PassageText> passage_text;  // where passages were looked for
-  std::string passages_page;                // the HTML file that was written
-  std::string spectra;                      // the file that was written
-  std::string figures_folder;               // "": no figures
-  std::vector<std::string> figures;         // the SVG files that were written
+  // Of language models: what the latents are of and, "" where their activations were measured, why not.
+  std::string autoencoder, unmeasured;
+  std::string input_autoencoder;
+  std::map<uint32_t, NearTokens> input_latents;  // those of all pairs
+  std::optional<PassageText> passage_text;       // where passages were looked for
+  std::string passages_page;                     // the HTML file that was written
+  std::string spectra;                           // the file that was written
+  std::string figures_folder;                    // "": no figures
+  std::vector<std::string> figures;              // the SVG files that were written
 
   std::string default_form;  // that "auto" means for this run
 

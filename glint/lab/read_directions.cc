@@ -7,6 +7,8 @@
 
 #include "glint/base/error.h"
 #include "glint/io/npy.h"
+#include "glint/lab/read_latents.h"
+#include "glint/spectra/lanczos.h"
 
 namespace glint {
 namespace {
@@ -124,6 +126,29 @@ Directions direction_from_file(const GluModel& model, size_t layer, const std::s
   return model.directions(layer, u, {name});
 }
 
+// Latents of the autoencoder `sae`.
+Directions latent_directions(const GluModel& model, size_t layer, const ReadRequest& q) {
+  const Autoencoder sae = read_autoencoder(q.sae);
+  if (q.latent.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "which latents of the autoencoder?",
+                 .where = "latent",
+                 .expected = "`latent=N`, from 0 to " + std::to_string(sae.latents() - 1) + ", or `scan`"});
+  const std::vector<size_t> latents = parse_latents(q.latent, sae.latents());
+  const Matrix<double> vectors = latent_vectors(sae, parse_side(q.side), latents, model.outputs(layer));
+  std::vector<std::string> names;
+  for (const size_t i : latents) names.push_back("latent " + std::to_string(i));
+  for (size_t i = 0; i < latents.size(); i++) {
+    const std::span<const double> row = vectors.view().row(i);
+    if (std::all_of(row.begin(), row.end(), [](double v) { return v == 0; }))
+      throw Error({.code = ErrorCode::usage,
+                   .what = names[i] + " is dead: its direction is 0",
+                   .where = "latent",
+                   .expected = "a latent that points somewhere"});
+  }
+  return model.directions(layer, vectors, std::move(names));
+}
+
 // Words with commas between; a comma where a word should begin is the token of a comma.
 std::vector<std::string> token_words(const TokenSpace& space, const std::string& text) {
   if (known_token(space.tokenizer, text)) return {text};
@@ -180,14 +205,85 @@ Directions language_directions(const TokenSpace& space, size_t layer, const Read
     append(all, token_sum(space, layer, word, "token"));
   if (!q.direction.empty()) append(all, token_sum(space, layer, q.direction, "direction"));
   if (!q.hidden.empty()) append(all, hidden_direction(space.model, layer, q.hidden));
+  if (!q.sae.empty()) append(all, latent_directions(space.model, layer, q));
   if (all.count() == 0)
     throw Error(
         {.code = ErrorCode::usage,
          .what = "a language model has as many outputs as tokens: say which",
          .where = "token",
          .expected =
-             "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, or `scan`"});
+             "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, a latent as "
+             "`sae=DIR, latent=N`, or `scan`"});
   return all;
+}
+
+std::vector<int> parse_signed_ranks(const std::string& text) {
+  std::vector<int> ranks;
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    std::string word = text.substr(at, comma - at);
+    const bool minus = word.starts_with('-');
+    if (minus || word.starts_with('+')) word.erase(0, 1);
+    if (!is_number(word) || std::stoul(word) == 0 || word.size() > 6)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "not an eigenvector: '" + printable(text) + "'",
+                   .where = "eigenvector",
+                   .expected = "+1 for the strongest of a positive eigenvalue, -1 of a negative one; +1,-1"});
+    ranks.push_back((minus ? -1 : 1) * std::stoi(word));
+    at = comma + 1;
+  }
+  return ranks;
+}
+
+Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateLine& line,
+                                  std::span<const int> ranks, size_t layer) {
+  const GluLayerView view = model.layer(later.layer);
+  size_t most = 1;
+  for (const int r : ranks) most = std::max(most, static_cast<size_t>(std::abs(r)));
+  const GateLine plain = at_size(line, line.size);
+  Matrix<double> vectors(later.count() * ranks.size(), view.width());
+  std::vector<std::string> names;
+  for (size_t u = 0; u < later.count(); u++) {
+    std::vector<double> q(view.hidden());
+    for (size_t h = 0; h < q.size(); h++) q[h] = later.weights(u, h) * plain.gain[h];
+    const Spectrum s =
+        view.width() > kFullWidth && 2 * most <= view.width() / 8
+            ? top_interaction(model.linalg(), model.pool(), view, q, 2 * most, {.by = TopBy::both_ends})
+            : interaction_spectra(model.linalg(), model.pool(), view,
+                                  ConstMatrixView<double>(q.data(), 1, q.size()))[0];
+    const BothEnds ends = both_ends(s.values, most);
+    for (const int rank : ranks) {
+      const std::vector<uint32_t>& side = rank > 0 ? ends.positive : ends.negative;
+      const auto place = static_cast<size_t>(std::abs(rank));
+      const std::string name = std::string(rank > 0 ? "v+" : "v-") + std::to_string(place);
+      if (place > side.size())
+        throw Error({.code = ErrorCode::usage,
+                     .what = "there is no eigenvector " + name.substr(1) + " of " + later.names[u],
+                     .where = "eigenvector",
+                     .expected = "at most " + std::to_string(side.size()) + " of this sign"});
+      std::ranges::copy(s.vectors.view().row(side[place - 1]), vectors.view().row_ptr(names.size()));
+      names.push_back(later.names[u] + " layer " + std::to_string(later.layer + 1) + " " + name);
+    }
+  }
+  return model.directions(layer, vectors, std::move(names));
+}
+
+Directions asked_directions(Run& run, size_t layer, const ReadRequest& q, const std::string& form) {
+  const TokenSpace space = token_space(run);
+  if (q.from_layer == 0) return language_directions(space, layer, q);
+  const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
+  if (q.from_layer > space.model.layers() || q.from_layer <= layer + 1)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "layer " + std::to_string(q.from_layer) + " is no layer after layer " +
+                         std::to_string(layer + 1),
+                 .where = "from_layer",
+                 .expected = layer + 1 == space.model.layers()
+                                 ? "a `layer` before the last"
+                                 : "from " + std::to_string(layer + 2) + " to " +
+                                       std::to_string(space.model.layers())});
+  const size_t from = q.from_layer - 1;
+  const Directions later = language_directions(space, from, q);
+  return eigenvector_directions(space.model, later, run.line(form, from), ranks, layer);
 }
 
 Directions hidden_direction(const GluModel& model, size_t layer, const std::string& text) {

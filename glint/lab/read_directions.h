@@ -46,7 +46,16 @@ std::string piece_text(const Tokenizer& tokenizer, TokenId token);
 TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where);
 // The tokens among the words of `token`; sums of tokens are left out.
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text);
-// What `token`, `direction` and `hidden` ask for. Error (usage) when that is nothing, or a direction is 0.
+// What `token`, `direction`, `hidden` and `latent` ask for, in this order. Error (usage) when that is
+// nothing, or a direction is 0.
 Directions language_directions(const TokenSpace& space, size_t layer, const ReadRequest& request);
+// "+1", "-2", "+1,-1": ranks of eigenvectors among those of their sign. Error (usage) for anything else.
+std::vector<int> parse_signed_ranks(const std::string& text);
+// Eigenvectors of the forms of directions of a later layer, as directions of `layer`: what the later layer
+// reads is the stream, but for the factor of its norm. Error (usage) for one that is not there.
+Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateLine& line,
+                                  std::span<const int> ranks, size_t layer);
+// All that a request for a language model asks for, `from_layer` included; `form` is that of the later layer.
+Directions asked_directions(Run& run, size_t layer, const ReadRequest& request, const std::string& form);
 
 }  // namespace glint

@@ -1,3 +1,4 @@
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "glint/lab/fidelity_json.h"
@@ -42,6 +43,22 @@ ordered_json truncation_json(const ReadResult& r) {
   return j;
 }
 
+ordered_json fit_json(const LatentFit& fit) {
+  // What does not change has no correlation.
+  const auto known = [](double v) { return std::isfinite(v) ? ordered_json(v) : ordered_json(); };
+  return {{"active", fit.active},
+          {"one_correlation", known(fit.one)},
+          {"two_correlation", known(fit.two)},
+          {"one_correlation_active", known(fit.one_active)},
+          {"two_correlation_active", known(fit.two_active)}};
+}
+
+ordered_json autoencoder_json(const std::string& text, const std::string& unmeasured) {
+  ordered_json j = {{"text", text}};
+  if (!unmeasured.empty()) j["unmeasured"] = unmeasured;
+  return j;
+}
+
 ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
   ordered_json j = {{"name", d.name},
                     {"r2", d.r2},
@@ -63,6 +80,9 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
     for (const ShownVector& v : *side)
       j["vectors"].push_back(
           {{"value", v.value}, {"along", near_json(v.near.along)}, {"against", near_json(v.near.against)}});
+  if (d.latent) j["activation"] = fit_json(*d.latent);
+  for (const LatentPair& p : d.pairs)
+    j["pairs"].push_back({{"first", p.first}, {"second", p.second}, {"weight", p.weight}});
   if (d.has_linear())
     j["linear"] = {{"vector", d.form.linear},
                    {"along", near_json(d.linear_near.along)},
@@ -110,6 +130,14 @@ ordered_json to_json(const ReadResult& r) {
     }
   }
   if (r.passage_text) j["passages"] = {{"text", text_json(*r.passage_text)}, {"page", r.passages_page}};
+  if (!r.autoencoder.empty()) j["autoencoder"] = autoencoder_json(r.autoencoder, r.unmeasured);
+  if (!r.input_autoencoder.empty()) {
+    ordered_json latents = ordered_json::array();
+    for (const auto& [latent, near] : r.input_latents)
+      latents.push_back(
+          {{"latent", latent}, {"along", near_json(near.along)}, {"against", near_json(near.against)}});
+    j["input_autoencoder"] = {{"text", r.input_autoencoder}, {"latents", std::move(latents)}};
+  }
   if (!r.spectra.empty()) j["spectra"] = r.spectra;
   j["figures"] = r.figures;
   return j;

@@ -6,6 +6,7 @@
 #include "glint/base/version.h"
 #include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
+#include "glint/lab/read_latents.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/read_trust.h"
 #include "glint/report/table.h"
@@ -104,7 +105,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
-  const Directions directions = language_directions(token_space(run), r.layer, q);
+  const Directions directions = asked_directions(run, r.layer, q, r.form);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
@@ -118,11 +119,12 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   set_directions(r, directions.names, *form_called(forms, r.form).reading);
   engine.check_stop();
   r.controls = controls_of(
-      run, [&](Run& of) { return language_directions(token_space(of), r.layer, q); }, form_names(r), a);
+      run, [&](Run& of) { return asked_directions(of, r.layer, q, r.form); }, form_names(r), a);
   r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
   engine.check_stop();
   for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
   if (q.passages > 0) add_passages(engine, run, q, r);
+  add_latents(engine, run, q, directions, form_called(forms, r.form).line, a.inputs, r);
   write_read_files(engine, reading, q, folder, r);
   return r;
 }

@@ -64,8 +64,7 @@ Figure neuron_figure(const NeuronPlot& plot) {
     for (size_t k = 0; k < bar.counts.size(); k++) {
       const double height = kNeuronHeight * static_cast<double>(bar.counts[k]) / all;
       y -= height;
-      if (height > 0)
-        out += svg::rect(x, y, w, height, std::string("fill=\"") + class_color(k) + "\"");
+      if (height > 0) out += svg::rect(x, y, w, height, std::string("fill=\"") + class_color(k) + "\"");
     }
     out += svg::rect(x, cosine_y(bar.high), w, cosine_y(bar.low) - cosine_y(bar.high),
                      std::string("fill=\"") + colors::kSky + "\" fill-opacity=\"0.5\"");

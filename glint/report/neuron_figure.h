@@ -11,8 +11,8 @@
 namespace glint {
 
 struct NeuronBar {
-  std::string label;            // of the layer
-  std::vector<size_t> counts;   // of every class
+  std::string label;                     // of the layer
+  std::vector<size_t> counts;            // of every class
   double low = 0, median = 0, high = 0;  // of cos(up, down): 10 %, the middle, 90 %
 };
 

@@ -16,7 +16,7 @@ cmp -s "$work/out" "$work/one" || fail "the cosines depend on the number of thre
 
 COLUMNS=80 "$glint" neurons "$families/tiny/tiny.bin" --quiet >"$work/narrow" || fail "glint neurons tiny.bin"
 [ "$(LC_ALL=C.UTF-8 wc -L <"$work/narrow")" -le 80 ] || fail "wider than 80 columns: $(cat "$work/narrow")"
-grep -q "cond. weak." "$work/narrow" || fail "no classes: $(cat "$work/narrow")"
+grep -q "strength.*orthogonal.*weak" "$work/narrow" || fail "no classes: $(cat "$work/narrow")"
 run neurons "$families/tiny/tiny.bin" --layer 2 --out "$work/second" --no-figures
 expect_code 0
 [ -s second/neurons-layer-2.csv ] || fail "no file: $(ls second)"

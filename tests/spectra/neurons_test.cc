@@ -35,8 +35,7 @@ constexpr size_t kCount = std::size(kMade), kRepeat = 20, kWide = 8;
 
 struct MadeLayer {
   // Every second copy has up and down negated, which is the same neuron; lengths differ.
-  MadeLayer()
-      : left(kCount * kRepeat, kWide), right(kCount * kRepeat, kWide), down(kWide, kCount * kRepeat) {
+  MadeLayer() : left(kCount * kRepeat, kWide), right(kCount * kRepeat, kWide), down(kWide, kCount * kRepeat) {
     for (size_t i = 0; i < left.rows(); i++) {
       const Made& m = kMade[i % kCount];
       const double sign = i / kCount % 2 ? -1 : 1, length = 0.1 + static_cast<double>(i % 7);
