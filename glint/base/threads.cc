@@ -27,6 +27,8 @@ namespace {
 // pool leaves the core to others: endless spinning beside busy neighbours costs a scheduler slice per loop.
 constexpr int kSpins = 2000;
 
+constexpr size_t kClosed = ~(~size_t{0} >> 1);  // the highest bit
+
 constexpr size_t kMaxThreads = 1024;  // far above any use; a slip of the finger must not start a million
 
 void pause_cpu() {
@@ -48,7 +50,9 @@ struct ThreadPool::State {
   size_t tiles = 0;
   std::atomic<uint64_t> generation{0};
   std::atomic<size_t> next{0};
-  std::atomic<size_t> busy{0};  // workers that have not finished this generation
+  // Workers inside the loop, and whether it takes no more of them. The loop ends when its tiles are done, and
+  // waits for nobody who has not come yet: to wake a thread can take longer than the tiles.
+  std::atomic<size_t> door{kClosed};
   std::atomic<bool> stop{false};
 
   std::function<bool()> should_stop;  // asked by the thread that calls run() alone
@@ -84,12 +88,20 @@ struct ThreadPool::State {
       }
       seen = generation.load(std::memory_order_acquire);
       if (stop.load(std::memory_order_acquire)) return;
+      if (!enter()) continue;
       work(worker);
-      if (busy.fetch_sub(1, std::memory_order_acq_rel) == 1) {
+      if (door.fetch_sub(1, std::memory_order_acq_rel) == kClosed + 1) {
         const std::lock_guard lock(mutex);
         finished.notify_one();
       }
     }
+  }
+
+  bool enter() {
+    size_t inside = door.load(std::memory_order_relaxed);
+    while (!(inside & kClosed))
+      if (door.compare_exchange_weak(inside, inside + 1, std::memory_order_acq_rel)) return true;
+    return false;
   }
 
   void publish() {
@@ -143,13 +155,15 @@ void ThreadPool::run(size_t tiles, Call call, void* body) {
   s.tiles = tiles;
   s.error = nullptr;
   s.next.store(0, std::memory_order_relaxed);
-  s.busy.store(threads_ - 1, std::memory_order_relaxed);
+  s.door.store(0, std::memory_order_release);
   s.publish();
   s.work(0);
-  for (int i = 0; i < kSpins && s.busy.load(std::memory_order_acquire) != 0; i++) pause_cpu();
-  if (s.busy.load(std::memory_order_acquire) != 0) {
+  s.door.fetch_or(kClosed, std::memory_order_acq_rel);
+  const auto empty = [&] { return s.door.load(std::memory_order_acquire) == kClosed; };
+  for (int i = 0; i < kSpins && !empty(); i++) pause_cpu();
+  if (!empty()) {
     std::unique_lock lock(s.mutex);
-    s.finished.wait(lock, [&] { return s.busy.load(std::memory_order_acquire) == 0; });
+    s.finished.wait(lock, empty);
   }
   if (s.error) std::rethrow_exception(std::exchange(s.error, nullptr));
 }
