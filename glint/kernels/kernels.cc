@@ -15,6 +15,7 @@ using Fill = void (*)(Kernels&);
     void fill_update(Kernels&);    \
     void fill_text(Kernels&);      \
     void fill_stored(Kernels&);    \
+    void fill_doubles(Kernels&);   \
   }
 GLINT_DECLARE_LEVEL(baseline)
 #if defined(GLINT_X86_LEVELS)
@@ -31,9 +32,10 @@ Kernels make(Isa isa, std::initializer_list<Fill> fills) {
   return table;
 }
 
-#define GLINT_MAKE_LEVEL(level)                                                            \
-  make(Isa::level, {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, \
-                    isa_##level::fill_update, isa_##level::fill_text, isa_##level::fill_stored})
+#define GLINT_MAKE_LEVEL(level)                                                                          \
+  make(Isa::level,                                                                                       \
+       {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, isa_##level::fill_update, \
+        isa_##level::fill_text, isa_##level::fill_stored, isa_##level::fill_doubles})
 
 }  // namespace
 

@@ -54,6 +54,14 @@ struct StoredDots {
   bool accumulate;
 };
 
+// Rows w [n, k] of floats or doubles, w_row apart, that go with `vectors` vectors of doubles.
+template <class T>
+struct DoubleRows {
+  size_t n, k, vectors;
+  const T* w;
+  size_t w_row;
+};
+
 struct Kernels {
   Isa isa;
 
@@ -71,6 +79,18 @@ struct Kernels {
 
   // Weights as they are stored, widened in registers; sums in f32, in an order that depends on k alone.
   void (*stored_dots[kWeightLayouts])(const StoredDots&);
+  // A row of k of them as floats.
+  void (*stored_floats[kWeightLayouts])(size_t k, const void* row, float* out);
+
+  // Products with a few vectors in double; the order of a sum depends on k or n alone.
+  // out[i][r] = sum over j of w[r][j] x[i][j].
+  void (*double_dots_f32)(const DoubleRows<float>&, const double* x, size_t x_row, double* out,
+                          size_t out_row);
+  void (*double_dots_f64)(const DoubleRows<double>&, const double* x, size_t x_row, double* out,
+                          size_t out_row);
+  // y[i][j] += sum over r of c[i][r] w[r][j].
+  void (*double_add_f32)(const DoubleRows<float>&, const double* c, size_t c_row, double* y, size_t y_row);
+  void (*double_add_f64)(const DoubleRows<double>&, const double* c, size_t c_row, double* y, size_t y_row);
 
   // y = gate(l) r, all [rows, h].
   void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,

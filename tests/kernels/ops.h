@@ -107,5 +107,6 @@ std::vector<Op> update_ops();   // ops_update_test.cc
 std::vector<Op> product_ops();  // ops_products_test.cc
 std::vector<Op> text_ops();     // ops_text_test.cc
 std::vector<Op> stored_ops();   // ops_stored_test.cc
+std::vector<Op> double_ops();   // ops_doubles_test.cc
 
 }  // namespace glint::model_testing

@@ -82,6 +82,29 @@ Case dots_case(WeightLayout layout, const Shape& shape, bool accumulate) {
   return test;
 }
 
+// The values themselves, which floats hold: a scale has 11 bits and what it multiplies 8.
+Case floats_case(WeightLayout layout, const Shape& shape) {
+  const size_t n = shape.rows, k = in_blocks(layout) ? shape.depth * kStoredBlock : shape.depth;
+  const size_t row_bytes = reference::stored_row_bytes(layout, k) + shape.pad;
+  const auto w = std::make_shared<std::vector<std::byte>>(random_rows(layout, n, k, row_bytes));
+  Case test;
+  test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
+    Guarded<float> out(n, k, shape.pad);
+    for_row_tiles(pool, n, kDotRows, [&](size_t first, size_t count, size_t) {
+      for (size_t r = first; r < first + count; r++)
+        target.kernels().stored_floats[static_cast<size_t>(layout)](k, w->data() + 1 + r * row_bytes,
+                                                                    out.view().row_ptr(r));
+    });
+    return std::vector<Output>{output("floats", out)};
+  };
+  Expected e{Matrix<double>(n, k), Matrix<double>(n, k)};
+  for (size_t r = 0; r < n; r++)
+    for (size_t j = 0; j < k; j++)
+      e.value(r, j) = reference::stored_value(layout, w->data() + 1 + r * row_bytes, j);
+  test.expected.push_back(std::move(e));
+  return test;
+}
+
 }  // namespace
 
 std::vector<Op> stored_ops() {
@@ -97,6 +120,8 @@ std::vector<Op> stored_ops() {
       ops.push_back({std::string("stored_dots_") + layout_name(layout) + (accumulate ? "_add" : ""),
                      every_isa(), shapes,
                      [=](const Shape& shape) { return dots_case(layout, shape, accumulate); }});
+    ops.push_back({std::string("stored_floats_") + layout_name(layout), every_isa(), shapes,
+                   [=](const Shape& shape) { return floats_case(layout, shape); }});
   }
   return ops;
 }

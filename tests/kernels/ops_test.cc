@@ -10,7 +10,8 @@ namespace {
 
 std::vector<Op> op_table() {
   std::vector<Op> all;
-  for (const auto& part : {gate_ops(), row_ops(), update_ops(), product_ops(), text_ops(), stored_ops()})
+  for (const auto& part :
+       {gate_ops(), row_ops(), update_ops(), product_ops(), text_ops(), stored_ops(), double_ops()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

@@ -37,5 +37,6 @@ void fill_rows(Kernels& table);
 void fill_update(Kernels& table);
 void fill_text(Kernels& table);
 void fill_stored(Kernels& table);
+void fill_doubles(Kernels& table);
 
 }  // namespace glint::GLINT_ISA

@@ -239,17 +239,37 @@ void block_dots(const StoredDots& g) {
   for (; r < g.n; r++) block_rows<Layout, 1>(g, r, sums), put(g, r, sums[0]);
 }
 
+template <class Layout>
+void flat_floats(size_t k, const void* row, float* out) {
+  const char* w = static_cast<const char*>(row);
+  size_t j = 0;
+  for (; j + kLanes <= k; j += kLanes) store(out + j, Layout::lanes(w + j * Layout::kBytes));
+  for (; j < k; j++) out[j] = Layout::one(w + j * Layout::kBytes);
+}
+
+template <class Layout>
+void block_floats(size_t k, const void* row, float* out) {
+  const char* block = static_cast<const char*>(row);
+  for (size_t b = 0; b < k / kStoredBlock; b++, block += Layout::kBytes, out += kStoredBlock) {
+    const float scale = half_at(block);
+#pragma GCC unroll 8
+    for (size_t j = 0; j < kStoredBlock; j += kLanes) store(out + j, Layout::lanes(block, j) * scale);
+  }
+}
+
 }  // namespace
 
 void fill_stored(Kernels& table) {
-  const auto set = [&](WeightLayout layout, void (*dots)(const StoredDots&)) __attribute__((always_inline)) {
+  const auto set = [&](WeightLayout layout, void (*dots)(const StoredDots&),
+                       void (*floats)(size_t, const void*, float*)) __attribute__((always_inline)) {
     table.stored_dots[static_cast<size_t>(layout)] = dots;
+    table.stored_floats[static_cast<size_t>(layout)] = floats;
   };
-  set(WeightLayout::f32, &flat_dots<F32>);
-  set(WeightLayout::f16, &flat_dots<F16>);
-  set(WeightLayout::bf16, &flat_dots<Bf16>);
-  set(WeightLayout::q8_0, &block_dots<Q8>);
-  set(WeightLayout::q4_0, &block_dots<Q4>);
+  set(WeightLayout::f32, &flat_dots<F32>, &flat_floats<F32>);
+  set(WeightLayout::f16, &flat_dots<F16>, &flat_floats<F16>);
+  set(WeightLayout::bf16, &flat_dots<Bf16>, &flat_floats<Bf16>);
+  set(WeightLayout::q8_0, &block_dots<Q8>, &block_floats<Q8>);
+  set(WeightLayout::q4_0, &block_dots<Q4>, &block_floats<Q4>);
 }
 
 }  // namespace glint::GLINT_ISA
