@@ -34,7 +34,7 @@ class ArrayModel : public GluModel {
   GluLayerView layer(size_t) const override {
     return {arrays_.left, arrays_.right, arrays_.bias_left, arrays_.bias_right, arrays_.gate, arrays_.norm};
   }
-  ConstMatrixView<float> projection(size_t) const override { return arrays_.projection; }
+  WeightRows projection(size_t) const override { return arrays_.projection; }
   InputMap input_map() const override { return {}; }
   std::string weights_hash() const override { return {}; }
   Activations activations(size_t, const ModelInputs& samples) const override {

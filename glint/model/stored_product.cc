@@ -30,10 +30,6 @@ std::optional<WeightLayout> layout_of(StoredType type) {
   }
 }
 
-bool aligned_floats(const StoredTensor& t) {
-  return t.type == StoredType::f32 && reinterpret_cast<uintptr_t>(t.bytes.data()) % alignof(float) == 0;
-}
-
 const std::byte* row_at(const StoredMatrix& w, size_t row) {
   return w.tensor->bytes.data() + (w.first + row) * w.tensor->row_bytes();
 }
@@ -45,6 +41,20 @@ size_t whole_rows(size_t rows, size_t unit) { return (rows + unit - 1) / unit * 
 void widen_rows(const StoredMatrix& w, size_t first, MatrixView<float> out) {
   for (size_t r = 0; r < out.rows(); r++)
     widen(*w.tensor, (w.first + first + r) * w.cols, out.row(r).first(w.cols));
+}
+
+void widen_rows(const StoredMatrix& w, size_t first, MatrixView<float> out, const Kernels& kernels) {
+  const std::optional<WeightLayout> layout = layout_of(w.tensor->type);
+  if (!layout) return widen_rows(w, first, out);
+  const auto floats = kernels.stored_floats[static_cast<size_t>(*layout)];
+  for (size_t r = 0; r < out.rows(); r++) floats(w.cols, row_at(w, first + r), out.row_ptr(r));
+}
+
+ConstMatrixView<float> float_view(const StoredMatrix& w) {
+  if (w.tensor->type != StoredType::f32 ||
+      reinterpret_cast<uintptr_t>(w.tensor->bytes.data()) % alignof(float) != 0)
+    return {};
+  return {reinterpret_cast<const float*>(row_at(w, 0)), w.rows, w.cols};
 }
 
 StoredProducts::StoredProducts(const Compute& compute)
@@ -100,12 +110,12 @@ void StoredProducts::dots(const Task& task, Range rows, size_t worker) {
 
 void StoredProducts::packed(const Task& task, Range rows, size_t worker) {
   const StoredMatrix& w = *task.w;
-  ConstMatrixView<float> floats;
-  if (aligned_floats(*w.tensor)) {
-    floats = {reinterpret_cast<const float*>(row_at(w, rows.first)), rows.count, w.cols};
+  ConstMatrixView<float> floats = float_view(w);
+  if (!floats.empty()) {
+    floats = floats.row_range(rows.first, rows.count);
   } else {
     const MatrixView<float> buffer = wide(worker, rows.count, w.cols);
-    widen_rows(w, rows.first, buffer);
+    widen_rows(w, rows.first, buffer, products_.kernels());
     floats = buffer;
   }
   Matrix<std::byte>& panels = memory_[worker].packed;

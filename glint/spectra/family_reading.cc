@@ -9,28 +9,23 @@
 namespace glint {
 namespace {
 
-constexpr size_t kKept = 2;  // layers
-
 Matrix<float> all_rows(const StoredMatrix& w) {
   Matrix<float> out(w.rows, w.cols);
   widen_rows(w, 0, out);
   return out;
 }
 
-// Columns times the weights of the norm; gives what the bias of the norm adds to every row, or nothing.
-std::vector<float> fold_norm(const NormWeights& norm, std::span<const float> own_bias, Matrix<float>& w) {
-  std::vector<float> bias(own_bias.begin(), own_bias.end());
-  if (!norm.bias.empty()) {
-    bias.resize(w.rows());
-    for (size_t r = 0; r < w.rows(); r++) {
-      double sum = 0;
-      for (size_t j = 0; j < w.cols(); j++) sum += static_cast<double>(w(r, j)) * norm.bias[j];
-      bias[r] += static_cast<float>(sum);
-    }
+// The bias of a half, with what the bias of the norm adds to it: W b.
+std::vector<float> with_norm_bias(const StoredMatrix& w, std::span<const float> norm_bias) {
+  std::vector<float> bias(w.bias.begin(), w.bias.end());
+  bias.resize(w.rows);
+  Matrix<float> row(1, w.cols);
+  for (size_t r = 0; r < w.rows; r++) {
+    widen_rows(w, r, row);
+    double sum = 0;
+    for (size_t j = 0; j < w.cols; j++) sum += static_cast<double>(row(0, j)) * norm_bias[j];
+    bias[r] += static_cast<float>(sum);
   }
-  if (!norm.weight.empty())
-    for (size_t r = 0; r < w.rows(); r++)
-      for (size_t j = 0; j < w.cols(); j++) w(r, j) *= norm.weight[j];
   return bias;
 }
 
@@ -39,46 +34,38 @@ std::vector<float> fold_norm(const NormWeights& norm, std::span<const float> own
 FamilyReading::FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg)
     : model_(model), compute_(compute), linalg_(linalg) {}
 
-const FamilyReading::Folded& FamilyReading::folded(size_t i) const {
+const FamilyLayer& FamilyReading::layer_at(size_t i) const {
   if (i >= layers())
     bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(layers()));
-  if (const auto it = folded_.find(i); it != folded_.end()) {
-    it->second.used = ++clock_;
-    return it->second;
-  }
-  if (folded_.size() == kKept)
-    folded_.erase(std::ranges::min_element(folded_, {}, [](const auto& e) { return e.second.used; }));
-  const FamilyLayer& l = model_.layers()[i];
-  const NormWeights& before = model_.config().parallel ? l.before_attention : l.before_glu;
-  Folded f{.left = all_rows(l.gate),
-           .right = all_rows(l.up),
-           .projection = all_rows(l.down),
-           .bias_left = {},
-           .bias_right = {},
-           .used = ++clock_};
-  f.bias_left = fold_norm(before, l.gate.bias, f.left);
-  f.bias_right = fold_norm(before, l.up.bias, f.right);
-  for (size_t r = 0; r < f.projection.rows() && !l.after_glu.weight.empty(); r++)
-    for (float& v : f.projection.view().row(r)) v *= l.after_glu.weight[r];
-  return folded_.emplace(i, std::move(f)).first->second;
+  return model_.layers()[i];
+}
+
+const NormWeights& FamilyReading::norm_before(size_t i) const {
+  const FamilyLayer& l = layer_at(i);
+  return model_.config().parallel ? l.before_attention : l.before_glu;
 }
 
 GluLayerView FamilyReading::layer(size_t i) const {
-  const Folded& f = folded(i);
-  return {.left = f.left,
-          .right = f.right,
-          .bias_left = f.bias_left,
-          .bias_right = f.bias_right,
+  const FamilyLayer& l = layer_at(i);
+  const NormWeights& before = norm_before(i);
+  if (!before.bias.empty() && !biases_.contains(i))
+    biases_[i] = {with_norm_bias(l.gate, before.bias), with_norm_bias(l.up, before.bias)};
+  std::span<const float> bias_left = l.gate.bias, bias_right = l.up.bias;
+  if (!before.bias.empty()) bias_left = biases_[i].left, bias_right = biases_[i].right;
+  return {.left = {l.gate, compute_.kernels(), {}, before.weight},
+          .right = {l.up, compute_.kernels(), {}, before.weight},
+          .bias_left = bias_left,
+          .bias_right = bias_right,
           .gate = model_.config().gate,
           .normed = normed(i)};
 }
 
-bool FamilyReading::normed(size_t i) const {
-  const FamilyLayer& l = model_.layers()[i];
-  return model_.config().parallel ? l.before_attention.used : l.before_glu.used;
-}
+bool FamilyReading::normed(size_t i) const { return norm_before(i).used; }
 
-ConstMatrixView<float> FamilyReading::projection(size_t i) const { return folded(i).projection; }
+WeightRows FamilyReading::projection(size_t i) const {
+  const FamilyLayer& l = layer_at(i);
+  return {l.down, compute_.kernels(), l.after_glu.weight, {}};
+}
 
 InputMap FamilyReading::input_map() const {
   if (embedding_.size() == 0) embedding_ = all_rows(model_.embedding());

@@ -1,11 +1,11 @@
 // A language model of another program opened for reading: the GLU of any of its layers, with the norm before
-// it folded into the weights, so that a layer reads vectors of length sqrt(d) as in glint's own models:
+// it taken into the weights, so that a layer reads vectors of length sqrt(d) as in glint's own models:
 //
 //   L = L_file diag(w), R = R_file diag(w)      P = diag(w_after) P_file      u_t = w_final * H_t
 //
 // w are the weights of the norms. Where a norm follows the GLU (Gemma 2, OLMo 2) a direction is right up to
-// the positive factor by which that norm divides. One or two layers at a time are floats in memory, never the
-// whole model.
+// the positive factor by which that norm divides. The weights stay in the file as they are stored; w goes
+// beside them.
 #pragma once
 
 #include <map>
@@ -24,9 +24,9 @@ class FamilyReading : public TokenModel {
   const LinearAlgebra& linalg() const override { return linalg_; }
   ThreadPool& pool() const override { return compute_.pool; }
   size_t layers() const override { return model_.config().layers; }
-  // Valid until two other layers were asked for. One thread at a time.
+  // One thread at a time.
   GluLayerView layer(size_t i) const override;
-  ConstMatrixView<float> projection(size_t i) const override;
+  WeightRows projection(size_t i) const override;
   bool normed(size_t i) const;  // whether a norm comes before the GLU
   // The whole embedding as floats, made when it is first asked for.
   InputMap input_map() const override;
@@ -46,18 +46,16 @@ class FamilyReading : public TokenModel {
   double logit_cap() const override { return model_.config().logit_cap; }
 
  private:
-  struct Folded {
-    Matrix<float> left, right, projection;
-    std::vector<float> bias_left, bias_right;
-    uint64_t used = 0;
+  struct Biases {
+    std::vector<float> left, right;
   };
-  const Folded& folded(size_t i) const;
+  const FamilyLayer& layer_at(size_t i) const;
+  const NormWeights& norm_before(size_t i) const;
 
   const FamilyModel& model_;
   const Compute& compute_;
   const LinearAlgebra& linalg_;
-  mutable std::map<size_t, Folded> folded_;
-  mutable uint64_t clock_ = 0;
+  mutable std::map<size_t, Biases> biases_;  // of layers whose norm has one
   mutable Matrix<float> embedding_;
 };
 

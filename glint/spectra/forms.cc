@@ -105,6 +105,7 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
     for (size_t j = 0; j < h; j++) q(u, j) = weights(u, j) * line.gain[j];
   std::vector<Spectrum> spectra = wanted_spectra(linalg, pool, layer, q, wanted);
   std::vector<UnitForm> forms(weights.rows());
+  Matrix<float> buffer;
   for (size_t u = 0; u < forms.size(); u++) {
     UnitForm& f = forms[u];
     f.spectrum = std::move(spectra[u]);
@@ -112,11 +113,12 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
     if (!constants.empty()) f.constant = constants[u];
     if (line.shift.empty()) continue;
     f.linear.assign(layer.width(), 0.0);
+    Matrix<double> row(1, d);
     for (size_t j = 0; j < h; j++) {
       const double s = weights(u, j) * line.shift[j];
       if (s == 0) continue;
-      const float* r = layer.right.row_ptr(j);
-      for (size_t i = 0; i < d; i++) f.linear[i] += s * static_cast<double>(r[i]);
+      layer.right.widen(j, row, buffer);
+      for (size_t i = 0; i < d; i++) f.linear[i] += s * row(0, i);
       if (!layer.bias_right.empty()) f.linear[d] += s * static_cast<double>(layer.bias_right[j]);
     }
     if (!all_finite(f.linear)) throw_overflow("the linear part of a form");

@@ -94,7 +94,7 @@ void append(Directions& all, const Directions& more) {
 }
 
 size_t GluModel::outputs(size_t i) const {
-  const ConstMatrixView<float> p = projection(i);
+  const WeightRows p = projection(i);
   return p.empty() ? layer(i).hidden() : p.rows();
 }
 
@@ -104,7 +104,7 @@ Directions GluModel::directions(size_t i, ConstMatrixView<double> vectors,
   assert((vectors.cols() == width || vectors.cols() == width + 1) && vectors.rows() == names.size());
   Matrix<double> rows(vectors.rows(), width);
   for (size_t u = 0; u < rows.rows(); u++) std::copy_n(vectors.row_ptr(u), width, rows.view().row_ptr(u));
-  const ConstMatrixView<float> p = projection(i);
+  const WeightRows p = projection(i);
   return {.layer = i,
           .names = std::move(names),
           .weights = p.empty() ? std::move(rows) : hidden_weights(linalg(), rows, p),
@@ -209,11 +209,17 @@ LocalError local_error(const GluModel& model, const Directions& units, const Act
           if (!line.shift.empty()) values[u] += units.weights(u, j) * line.shift[j] * p.r;
         }
       }
+      const auto wide = [](const WeightRows& w, Range some) {
+        Matrix<double> out(some.count, w.cols());
+        Matrix<float> buffer;
+        w.widen(some.first, out, buffer);
+        return out;
+      };
       const double add = first > 0 ? 1.0 : 0.0;
       model.linalg().gemm(Op::plain, Op::plain, 1.0, by_right,
-                          hidden_weights(view.left.row_range(first, rows)), add, to_left);
+                          wide(view.left, {first, rows}), add, to_left);
       model.linalg().gemm(Op::plain, Op::plain, 1.0, by_left,
-                          hidden_weights(view.right.row_range(first, rows)), add, to_right);
+                          wide(view.right, {first, rows}), add, to_right);
     }
     for (size_t u = 0; u < units.count(); u++) {
       double& value = values[u];

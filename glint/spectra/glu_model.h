@@ -51,7 +51,7 @@ class GluModel {
   virtual size_t layers() const = 0;
   virtual GluLayerView layer(size_t i) const = 0;
   // P [o, h], from the hidden units to the output of layer i; empty where they are the output.
-  virtual ConstMatrixView<float> projection(size_t i) const = 0;
+  virtual WeightRows projection(size_t i) const = 0;
   // From what people see, pixels or tokens, to the input of the first layer.
   virtual InputMap input_map() const = 0;
   virtual std::string weights_hash() const = 0;

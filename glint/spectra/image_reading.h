@@ -25,7 +25,7 @@ class ImageReading : public GluModel {
   ThreadPool& pool() const override { return compute_.pool; }
   size_t layers() const override { return model_.config.layers; }
   GluLayerView layer(size_t i) const override;
-  ConstMatrixView<float> projection(size_t) const override { return {}; }
+  WeightRows projection(size_t) const override { return {}; }
   // From pixels to the input of layer 0; with a norm, to that input before it is scaled.
   InputMap input_map() const override;
   ConstMatrixView<float> head() const;

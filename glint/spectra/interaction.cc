@@ -8,23 +8,30 @@ namespace {
 
 constexpr size_t kLanes = 8;  // partial sums that the compiler can keep in vector registers, in a fixed order
 
-double dot(const float* a, const double* x, size_t n) {
+// sum of a_i factor_i x_i; empty factors are 1.
+double dot(const float* a, std::span<const float> factors, const double* x, size_t n) {
   std::array<double, kLanes> sum{};
+  const auto at = [&](size_t i) {
+    const double v = factors.empty() ? x[i] : x[i] * static_cast<double>(factors[i]);
+    return static_cast<double>(a[i]) * v;
+  };
   size_t i = 0;
   for (; i + kLanes <= n; i += kLanes)
-    for (size_t j = 0; j < kLanes; j++) sum[j] += static_cast<double>(a[i + j]) * x[i + j];
-  for (size_t j = 0; i < n; i++, j++) sum[j] += static_cast<double>(a[i]) * x[i];
+    for (size_t j = 0; j < kLanes; j++) sum[j] += at(i + j);
+  for (size_t j = 0; i < n; i++, j++) sum[j] += at(i);
   return ((sum[0] + sum[1]) + (sum[2] + sum[3])) + ((sum[4] + sum[5]) + (sum[6] + sum[7]));
 }
 
 float bias_at(std::span<const float> bias, size_t h) { return bias.empty() ? 0.0f : bias[h]; }
 
-Matrix<double> widen(ConstMatrixView<float> m, std::span<const float> bias, size_t width) {
+constexpr size_t kRowsAtOnce = 64;  // of weights that are widened
+
+Matrix<double> widen(const WeightRows& m, std::span<const float> bias, size_t width) {
   Matrix<double> out(m.rows(), width);
-  for (size_t r = 0; r < m.rows(); r++) {
-    std::copy_n(m.row_ptr(r), m.cols(), out.view().row_ptr(r));
-    if (width > m.cols()) out(r, m.cols()) = bias_at(bias, r);
-  }
+  Matrix<float> buffer;
+  for (size_t first = 0; first < m.rows(); first += kRowsAtOnce)
+    m.widen(first, out.view().row_range(first, std::min(kRowsAtOnce, m.rows() - first)), buffer);
+  for (size_t r = 0; r < m.rows() && width > m.cols(); r++) out(r, m.cols()) = bias_at(bias, r);
   return out;
 }
 
@@ -61,14 +68,26 @@ PreActivation pre_activation(const GluLayerView& layer, size_t h, std::span<cons
   assert(x.size() == layer.inputs() || x.size() == layer.width());
   const size_t d = layer.inputs();
   const double one = x.size() > d ? x[d] : 1.0;
-  return {dot(layer.left.row_ptr(h), x.data(), d) + one * bias_at(layer.bias_left, h),
-          dot(layer.right.row_ptr(h), x.data(), d) + one * bias_at(layer.bias_right, h)};
+  Matrix<float> buffer;
+  const auto half = [&](const WeightRows& w, std::span<const float> bias) {
+    return dot(w.plain({h, 1}, buffer).row_ptr(0), w.column_factors(), x.data(), d) + one * bias_at(bias, h);
+  };
+  return {half(layer.left, layer.bias_left), half(layer.right, layer.bias_right)};
 }
 
 Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<double> directions,
-                              ConstMatrixView<float> projection) {
-  Matrix<double> out(directions.rows(), projection.cols());
-  linalg.gemm(Op::plain, Op::plain, 1.0, directions, widen(projection, {}, projection.cols()), 0.0, out);
+                              const WeightRows& projection) {
+  Matrix<double> out(directions.rows(), projection.cols()), some(directions.rows(), kRowsAtOnce);
+  Matrix<float> buffer;
+  assert(projection.column_factors().empty());
+  const std::span<const float> factors = projection.row_factors();
+  for (size_t first = 0; first < projection.rows(); first += kRowsAtOnce) {
+    const size_t rows = std::min(kRowsAtOnce, projection.rows() - first);
+    for (size_t u = 0; u < directions.rows(); u++)
+      for (size_t r = 0; r < rows; r++)
+        some(u, r) = directions(u, first + r) * (factors.empty() ? 1.0 : factors[first + r]);
+    linalg.add_rows(some.view().col_range(0, rows), projection.plain({first, rows}, buffer), out);
+  }
   return out;
 }
 
@@ -96,28 +115,41 @@ void InteractionBuilder::build(std::span<const double> q, MatrixView<double> out
 
 namespace {
 
-// Hidden units that are widened together: two tiles of them at width 4096 are 2 MB, an L2.
-constexpr size_t kUnits = 32;
+// Hidden units whose rows are read and then added up: both halves of them, and four vectors, stay in L2.
+constexpr size_t kUnits = 16;
 // Parts of the hidden units that are summed by themselves: enough for many threads, and fixed.
 constexpr size_t kParts = 32;
-
-void widen_rows(ConstMatrixView<float> m, std::span<const float> bias, size_t first, MatrixView<double> out) {
-  for (size_t r = 0; r < out.rows(); r++) {
-    std::copy_n(m.row_ptr(first + r), m.cols(), out.row_ptr(r));
-    if (out.cols() > m.cols()) out(r, m.cols()) = bias_at(bias, first + r);
-  }
-}
 
 }  // namespace
 
 struct InteractionOperator::Memory {
-  Matrix<double> left, right;  // [kUnits, w]: rows of the weights
-  Matrix<double> l, r;         // [n, kUnits]: their products with x
+  Matrix<float> left, right;  // rows, where they do not lie in memory as floats
+  Matrix<double> l, r;        // [n, kUnits]: products of the rows with x
 };
+
+namespace {
+
+// x diag(factors), or x itself where there are none.
+ConstMatrixView<double> scaled(ConstMatrixView<double> x, std::span<const float> factors,
+                               Matrix<double>& out) {
+  if (factors.empty()) return x;
+  if (out.rows() != x.rows() || out.cols() != x.cols()) out = Matrix<double>(x.rows(), x.cols());
+  for (size_t i = 0; i < x.rows(); i++)
+    for (size_t j = 0; j < x.cols(); j++) out(i, j) = x(i, j) * static_cast<double>(factors[j]);
+  return out;
+}
+
+bool same(std::span<const float> a, std::span<const float> b) {
+  return a.data() == b.data() && a.size() == b.size();
+}
+
+}  // namespace
 
 InteractionOperator::InteractionOperator(const LinearAlgebra& linalg, ThreadPool& pool,
                                          const GluLayerView& layer)
     : linalg_(linalg), pool_(pool), layer_(layer) {
+  assert(same(layer.left.column_factors(), layer.right.column_factors()));
+  assert(layer.left.row_factors().empty() && layer.right.row_factors().empty());
   const size_t blocks = (layer.hidden() + kUnits - 1) / kUnits;
   sums_.resize(std::min(kParts, blocks));
   for (size_t i = 0; i < pool.size(); i++) memory_.push_back(std::make_unique<Memory>());
@@ -126,36 +158,42 @@ InteractionOperator::InteractionOperator(const LinearAlgebra& linalg, ThreadPool
 InteractionOperator::~InteractionOperator() = default;
 
 void InteractionOperator::apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y) {
-  const size_t hidden = layer_.hidden(), width = layer_.width(), n = x.rows();
+  const size_t hidden = layer_.hidden(), d = layer_.inputs(), width = layer_.width(), n = x.rows();
   assert(q.size() == hidden && x.cols() == width && y.cols() == width && n == y.rows());
   const size_t blocks = (hidden + kUnits - 1) / kUnits;
+  // Factors of the columns belong to the vectors: L diag(g) x = L (g * x). Those of both halves are the same.
+  const std::span<const float> factors = layer_.left.column_factors();
+  const ConstMatrixView<double> input = scaled(x.col_range(0, d), factors, scaled_);
   pool_.for_tiles(sums_.size(), [&](size_t part, size_t worker) {
     Memory& m = *memory_[worker];
-    if (m.left.cols() != width)
-      m.left = Matrix<double>(kUnits, width), m.right = Matrix<double>(kUnits, width);
     if (m.l.rows() != n) m.l = Matrix<double>(n, kUnits), m.r = Matrix<double>(n, kUnits);
     Matrix<double>& sum = sums_[part];
     if (sum.rows() != n || sum.cols() != width) sum = Matrix<double>(n, width);
     std::fill_n(sum.data(), sum.size(), 0.0);
     for (size_t block = part * blocks / sums_.size(); block < (part + 1) * blocks / sums_.size(); block++) {
       const size_t first = block * kUnits, units = std::min(kUnits, hidden - first);
-      const MatrixView<double> left = m.left.view().row_range(0, units),
-                               right = m.right.view().row_range(0, units), l = m.l.view().col_range(0, units),
-                               r = m.r.view().col_range(0, units);
-      widen_rows(layer_.left, layer_.bias_left, first, left);
-      widen_rows(layer_.right, layer_.bias_right, first, right);
-      linalg_.gemm(Op::plain, Op::transposed, 0.5, x, left, 0.0, l);
-      linalg_.gemm(Op::plain, Op::transposed, 0.5, x, right, 0.0, r);
+      const ConstMatrixView<float> left = layer_.left.plain({first, units}, m.left),
+                                   right = layer_.right.plain({first, units}, m.right);
+      const MatrixView<double> l = m.l.view().col_range(0, units), r = m.r.view().col_range(0, units);
+      linalg_.dots(input, left, l);
+      linalg_.dots(input, right, r);
       for (size_t i = 0; i < n; i++)
-        for (size_t h = 0; h < units; h++) l(i, h) *= q[first + h], r(i, h) *= q[first + h];
-      linalg_.gemm(Op::plain, Op::plain, 1.0, r, left, 1.0, sum);
-      linalg_.gemm(Op::plain, Op::plain, 1.0, l, right, 1.0, sum);
+        for (size_t h = 0; h < units; h++) {
+          const double one = width > d ? x(i, d) : 0.0, half = q[first + h] / 2;
+          const double bias_l = bias_at(layer_.bias_left, first + h),
+                       bias_r = bias_at(layer_.bias_right, first + h);
+          l(i, h) = half * (l(i, h) + one * bias_l), r(i, h) = half * (r(i, h) + one * bias_r);
+          if (width > d) sum(i, d) += r(i, h) * bias_l + l(i, h) * bias_r;
+        }
+      linalg_.add_rows(r, left, sum.view().col_range(0, d));
+      linalg_.add_rows(l, right, sum.view().col_range(0, d));
     }
   });
   pool_.for_tiles(n, [&](size_t i, size_t) {
     std::fill_n(y.row_ptr(i), width, 0.0);
     for (const Matrix<double>& sum : sums_)
       for (size_t j = 0; j < width; j++) y(i, j) += sum(i, j);
+    for (size_t j = 0; j < factors.size(); j++) y(i, j) *= static_cast<double>(factors[j]);
   });
 }
 
@@ -187,7 +225,7 @@ Features features(const LinearAlgebra& linalg, ConstMatrixView<double> vectors, 
   linalg.gemm(Op::plain, input.row_is_input ? Op::transposed : Op::plain, 1.0, vectors.col_range(0, d),
               widen(input.matrix, {}, input.matrix.cols()), 0.0, out.maps);
   for (size_t k = 0; k < vectors.rows(); k++) {
-    if (!input.bias.empty()) out.offsets[k] = dot(input.bias.data(), vectors.row_ptr(k), d);
+    if (!input.bias.empty()) out.offsets[k] = dot(input.bias.data(), {}, vectors.row_ptr(k), d);
     if (vectors.cols() > d) out.offsets[k] += vectors(k, d);
   }
   return out;

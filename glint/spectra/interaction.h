@@ -13,13 +13,14 @@
 #include "glint/base/matrix.h"
 #include "glint/kernels/gates.h"
 #include "glint/spectra/eigen.h"
+#include "glint/spectra/weight_rows.h"
 
 namespace glint {
 
 // What the analysis needs of a GLU layer, whichever model it sits in.
 struct GluLayerView {
-  ConstMatrixView<float> left;        // [h, d], the gated half L
-  ConstMatrixView<float> right;       // [h, d], the linear half R
+  WeightRows left;                    // [h, d], the gated half L
+  WeightRows right;                   // [h, d], the linear half R
   std::span<const float> bias_left;   // [h], or empty
   std::span<const float> bias_right;  // [h], or empty
   Gate gate;
@@ -31,6 +32,7 @@ struct GluLayerView {
   size_t width() const { return inputs() + (augmented() ? 1 : 0); }
 };
 
+// Rows have no factors, and the columns of both halves the same ones: those of the norm before the layer.
 // Error (bad_file) when the shapes do not fit together; `where` names the layer.
 void check(const GluLayerView& layer, const std::string& where);
 
@@ -43,7 +45,7 @@ PreActivation pre_activation(const GluLayerView& layer, size_t hidden_unit, std:
 // Weights of the hidden units, [units, h], for output directions [units, o] behind a projection P [o, h];
 // without a projection the directions are the weights.
 Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<double> directions,
-                              ConstMatrixView<float> projection);
+                              const WeightRows& projection);
 Matrix<double> hidden_weights(ConstMatrixView<float> directions);
 
 // Builds Q for many q of one layer: L and R are widened once.
@@ -62,8 +64,8 @@ class InteractionBuilder {
 
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q);
 
-// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)). The weights are read as they lie, once
-// per product; only a few rows at a time are widened to double. The order of the sums depends on h alone.
+// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)), in double. The weights are read as they
+// lie, once for a few vectors. The order of the sums depends on h alone.
 class InteractionOperator {
  public:
   // Keeps references.
@@ -77,6 +79,7 @@ class InteractionOperator {
   const LinearAlgebra& linalg_;
   ThreadPool& pool_;
   const GluLayerView layer_;
+  Matrix<double> scaled_;                        // x with the factors of the columns
   std::vector<Matrix<double>> sums_;             // one per part of the hidden units
   std::vector<std::unique_ptr<Memory>> memory_;  // one per worker
 };

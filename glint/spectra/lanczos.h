@@ -1,6 +1,10 @@
 // The strongest eigenpairs of a symmetric operator that is only applied, never formed: for widths where d^3
-// is too much. Block Lanczos with thick restarts: Rayleigh-Ritz in a small orthonormal basis that grows by
-// the residuals of what is wanted and shrinks to the best Ritz vectors when it is full.
+// is too much. Block Lanczos: Rayleigh-Ritz in a Krylov space that is kept orthonormal, grows by a block per
+// product and shrinks to its best Ritz vectors when it is full,
+//
+//   Q V' = V' H + V_next' B'      V [m, w] orthonormal rows, H = V Q V', B only for the last block of V.
+//
+// What B leaves over is the residual of a Ritz pair, so that no product is spent on it.
 #pragma once
 
 #include <functional>
@@ -26,14 +30,14 @@ struct LanczosOptions {
 // y = Q x for every row: x and y are [vectors, width].
 using ApplySymmetric = std::function<void(ConstMatrixView<double> x, MatrixView<double> y)>;
 
-// min(k, width) eigenpairs, canonical as in eigen.h, always the same for the same operator. Repeated
-// eigenvalues are found as often as they occur: once converged, the search goes on from fresh random
-// directions and must find nothing stronger. Error (numeric) when it does not converge or the operator gives
-// NaN.
-Spectrum top_eigenpairs(const LinearAlgebra& linalg, const ApplySymmetric& apply, size_t width, size_t k,
-                        const LanczosOptions& options = {});
+// min(k, width) eigenpairs, canonical as in eigen.h, always the same for the same operator, at any number of
+// threads. Repeated eigenvalues are found as often as they occur: once converged, the search goes on from
+// fresh random directions and must find nothing stronger. The basis takes at most width / 5 vectors, or what
+// k needs. Error (numeric) when it does not converge or the operator gives NaN.
+Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply,
+                        size_t width, size_t k, const LanczosOptions& options = {});
 
-// The same for the interaction matrix of the hidden weights q [h]; its products run on the pool.
+// The same for the interaction matrix of the hidden weights q [h].
 Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                          std::span<const double> q, size_t k, const LanczosOptions& options = {});
 

@@ -31,7 +31,7 @@ GluLayerView LanguageReading::layer(size_t i) const {
           .normed = true};
 }
 
-ConstMatrixView<float> LanguageReading::projection(size_t i) const {
+WeightRows LanguageReading::projection(size_t i) const {
   return params_.table.view(model_.weights.span(), params_.blocks[i].mlp_p);
 }
 

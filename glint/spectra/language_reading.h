@@ -17,7 +17,7 @@ class LanguageReading : public TokenModel {
   ThreadPool& pool() const override { return compute_.pool; }
   size_t layers() const override { return model_.config.layers; }
   GluLayerView layer(size_t i) const override;
-  ConstMatrixView<float> projection(size_t i) const override;  // P [d, h]
+  WeightRows projection(size_t i) const override;  // P [d, h]
   ConstMatrixView<float> unembedding() const;                  // [vocab, d]
   InputMap input_map() const override;                         // the token embedding, one row per token
   std::string weights_hash() const override;

@@ -63,6 +63,11 @@ void blas_gemm(const OpenBlas& blas, Op op_a, Op op_b, T alpha, ConstMatrixView<
 }
 
 template <class T>
+DoubleRows<T> double_rows(ConstMatrixView<double> vectors, ConstMatrixView<T> w) {
+  return {.n = w.rows(), .k = w.cols(), .vectors = vectors.rows(), .w = w.data(), .w_row = w.stride()};
+}
+
+template <class T>
 void check_gemm([[maybe_unused]] Op op_a, [[maybe_unused]] Op op_b, [[maybe_unused]] ConstMatrixView<T> a,
                 [[maybe_unused]] ConstMatrixView<T> b, [[maybe_unused]] MatrixView<T> c) {
   assert(c.rows() == (op_a == Op::plain ? a.rows() : a.cols()));
@@ -72,7 +77,8 @@ void check_gemm([[maybe_unused]] Op op_a, [[maybe_unused]] Op op_b, [[maybe_unus
 
 }  // namespace
 
-LinearAlgebra::LinearAlgebra(LinalgBackend backend, const CpuInfo& cpu, size_t threads) {
+LinearAlgebra::LinearAlgebra(LinalgBackend backend, const CpuInfo& cpu, size_t threads)
+    : kernels_(glint::kernels(cpu.best)) {
   if (backend == LinalgBackend::eigen) return;
   std::string problem;
   blas_ = OpenBlas::open(cpu, threads, problem);
@@ -109,6 +115,28 @@ void LinearAlgebra::gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a
   if (c.empty()) return;
   if (!blas_ || a.empty()) return eigen_gemm(op_a, op_b, alpha, a, b, beta, c);
   blas_gemm(*blas_, op_a, op_b, alpha, a, b, beta, c);
+}
+
+void LinearAlgebra::dots(ConstMatrixView<double> x, ConstMatrixView<float> w, MatrixView<double> out) const {
+  assert(x.cols() == w.cols() && out.rows() == x.rows() && out.cols() == w.rows());
+  kernels_.double_dots_f32(double_rows(x, w), x.data(), x.stride(), out.data(), out.stride());
+}
+
+void LinearAlgebra::dots(ConstMatrixView<double> x, ConstMatrixView<double> w, MatrixView<double> out) const {
+  assert(x.cols() == w.cols() && out.rows() == x.rows() && out.cols() == w.rows());
+  kernels_.double_dots_f64(double_rows(x, w), x.data(), x.stride(), out.data(), out.stride());
+}
+
+void LinearAlgebra::add_rows(ConstMatrixView<double> c, ConstMatrixView<float> w,
+                             MatrixView<double> y) const {
+  assert(c.cols() == w.rows() && y.rows() == c.rows() && y.cols() == w.cols());
+  kernels_.double_add_f32(double_rows(c, w), c.data(), c.stride(), y.data(), y.stride());
+}
+
+void LinearAlgebra::add_rows(ConstMatrixView<double> c, ConstMatrixView<double> w,
+                             MatrixView<double> y) const {
+  assert(c.cols() == w.rows() && y.rows() == c.rows() && y.cols() == w.cols());
+  kernels_.double_add_f64(double_rows(c, w), c.data(), c.stride(), y.data(), y.stride());
 }
 
 void LinearAlgebra::eigh_in_place(MatrixView<double> a, std::span<double> values,

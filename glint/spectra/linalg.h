@@ -1,7 +1,7 @@
 // Dense linear algebra in float and double for the analysis of weights: products and symmetric eigenpairs,
-// through OpenBLAS opened at run time, or through Eigen where there is none. One object, made by the caller
-// and passed around; every call computes on the calling thread only, and any number of threads may call at
-// once.
+// through OpenBLAS opened at run time, or through Eigen where there is none; products of a few vectors with
+// many rows through glint's own kernels. One object, made by the caller and passed around; every call computes
+// on the calling thread only, and any number of threads may call at once.
 #pragma once
 
 #include <memory>
@@ -12,6 +12,7 @@
 
 #include "glint/base/cpu.h"
 #include "glint/base/matrix.h"
+#include "glint/kernels/kernels.h"
 
 namespace glint {
 
@@ -46,12 +47,21 @@ class LinearAlgebra {
   void gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a, ConstMatrixView<float> b, float beta,
             MatrixView<float> c) const;
 
+  // For a few vectors and many rows of floats or doubles w [n, k], which are read once:
+  // out [m, n] = x [m, k] w', and y [m, k] += c [m, n] w.
+  void dots(ConstMatrixView<double> x, ConstMatrixView<float> w, MatrixView<double> out) const;
+  void dots(ConstMatrixView<double> x, ConstMatrixView<double> w, MatrixView<double> out) const;
+  void add_rows(ConstMatrixView<double> c, ConstMatrixView<float> w, MatrixView<double> y) const;
+  void add_rows(ConstMatrixView<double> c, ConstMatrixView<double> w, MatrixView<double> y) const;
+  const Kernels& kernels() const { return kernels_; }
+
   // The symmetric matrix a [n, n] is overwritten by its eigenvectors, one a row; values [n] ascending. Signs,
   // and the basis of a repeated eigenvalue, are as the library left them: spectra/eigen.h makes them
   // canonical.
   void eigh_in_place(MatrixView<double> a, std::span<double> values, EighWorkspace& workspace) const;
 
  private:
+  const Kernels& kernels_;
   std::shared_ptr<const OpenBlas> blas_;  // null: Eigen
   std::string note_;
 };

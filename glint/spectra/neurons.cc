@@ -37,8 +37,7 @@ NeuronClass neuron_class(const Neuron& n, double threshold) {
   return along_gate ? NeuronClass::proportional_strengthening : NeuronClass::orthogonal;
 }
 
-std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer,
-                                  ConstMatrixView<float> projection) {
+std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer, const WeightRows& projection) {
   const size_t h = layer.hidden(), d = layer.inputs();
   if (projection.rows() != d || projection.cols() != h)
     bad_argument("projection",
@@ -48,11 +47,15 @@ std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer,
   pool.for_tiles((h + kNeuronTile - 1) / kNeuronTile, [&](size_t tile, size_t) {
     const size_t first = tile * kNeuronTile, count = std::min(kNeuronTile, h - first);
     std::array<NeuronSums, kNeuronTile> sums;
+    std::array<float, kNeuronTile> p;
+    Matrix<float> gates, ups;
+    const ConstMatrixView<float> left = layer.left.floats({first, count}, gates),
+                                 right = layer.right.floats({first, count}, ups);
     // Along the rows of P, in which the neurons of a tile lie side by side.
     for (size_t i = 0; i < d; i++) {
-      const float* p = projection.row_ptr(i) + first;
+      projection.columns(i, first, std::span(p).first(count));
       for (size_t j = 0; j < count; j++) {
-        const double gate = layer.left(first + j, i), up = layer.right(first + j, i), down = p[j];
+        const double gate = left(j, i), up = right(j, i), down = p[j];
         NeuronSums& s = sums[j];
         s.gate += gate * gate, s.up += up * up, s.down += down * down;
         s.gate_up += gate * up, s.gate_down += gate * down, s.up_down += up * down;

@@ -12,6 +12,9 @@ namespace glint {
 // Rows a tile: fixed, so that sums do not depend on the number of threads.
 inline constexpr size_t kTileRows = 256;
 
+// Hidden units whose weights become floats at once.
+inline constexpr size_t kTileUnits = 1024;
+
 inline size_t tiles_of(size_t rows) { return (rows + kTileRows - 1) / kTileRows; }
 
 // Calls body(g) with g(float l) -> float, the gate as the model's kernels compute it.
@@ -33,6 +36,7 @@ void with_gate(const Gate& gate, Body&& body) {
 // that.
 struct TileMemory {
   Matrix<float> l, r;
+  Matrix<float> rows;  // of weights that do not lie in memory as floats
 };
 
 inline void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView& layer,
@@ -40,10 +44,14 @@ inline void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView
   const size_t h = layer.hidden();
   if (tile.l.rows() != x.rows() || tile.l.cols() != h)
     tile.l = Matrix<float>(x.rows(), h), tile.r = Matrix<float>(x.rows(), h);
-  const auto half = [&](ConstMatrixView<float> weight, std::span<const float> bias, Matrix<float>& out) {
+  const auto half = [&](const WeightRows& weight, std::span<const float> bias, Matrix<float>& out) {
     for (size_t i = 0; i < x.rows() && !bias.empty(); i++)
       std::copy(bias.begin(), bias.end(), out.view().row_ptr(i));
-    linalg.gemm(Op::plain, Op::transposed, 1.0f, x, weight, bias.empty() ? 0.0f : 1.0f, out);
+    for (size_t first = 0; first < h; first += kTileUnits) {
+      const size_t units = std::min(kTileUnits, h - first);
+      linalg.gemm(Op::plain, Op::transposed, 1.0f, x, weight.floats({first, units}, tile.rows),
+                  bias.empty() ? 0.0f : 1.0f, out.view().col_range(first, units));
+    }
   };
   half(layer.left, layer.bias_left, tile.l);
   half(layer.right, layer.bias_right, tile.r);

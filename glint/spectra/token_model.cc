@@ -139,9 +139,10 @@ TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& l
                                                      ConstMatrixView<float> x,
                                                      std::span<const size_t> blocks) const {
   // The rows of P: every direction of the residual stream by itself.
-  const ConstMatrixView<float> p = projection(i);
+  const WeightRows p = projection(i);
   Matrix<double> weights(p.rows(), p.cols());
-  for (size_t r = 0; r < p.rows(); r++) std::ranges::copy(p.row(r), weights.view().row_ptr(r));
+  Matrix<float> buffer;
+  p.widen(0, weights, buffer);
   const GluLayerView view = layer(i);
   Matrix<double> model = layer_outputs(linalg(), pool(), view, weights, x);
   Matrix<double> form = form_outputs(linalg(), pool(), view, line, weights, x);

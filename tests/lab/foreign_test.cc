@@ -223,7 +223,10 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
     const Matrix<float> x = reading.inputs({&row, 1}, 1, 100);
     ASSERT_EQ(x.rows(), 5u);
     const GluLayerView layer = reading.layer(1);
-    const ConstMatrixView<float> p = reading.projection(1);
+    const WeightRows p = reading.projection(1);
+    Matrix<double> left(layer.hidden(), layer.inputs());
+    Matrix<float> buffer;
+    layer.left.widen(0, left, buffer);
     // The logits by hand: the stream before the last GLU is not at hand, so the change of a direction is
     // checked through the gate: l and r of the folded layer against those of the stored weights.
     const FamilyLayer& stored = model.layers()[1];
@@ -233,7 +236,7 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
       for (size_t h = 0; h < layer.hidden(); h++) {
         double folded = layer.bias_left.empty() ? 0 : layer.bias_left[h], plain = 0;
         for (size_t j = 0; j < x.cols(); j++) {
-          folded += static_cast<double>(layer.left(h, j)) * x(i, j);
+          folded += left(h, j) * x(i, j);
           double u = x(i, j);
           if (!stored.before_glu.weight.empty()) u *= stored.before_glu.weight[j];
           if (!stored.before_glu.bias.empty()) u += stored.before_glu.bias[j];

@@ -145,12 +145,14 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
         << v;
   glint::Run run(saved.engine, {.run = saved.folder.path()});
   const GluLayerView layer = run.reading().layer(0);
+  Matrix<double> left(kHidden, kWidth), right(kHidden, kWidth);
+  Matrix<float> buffer;
+  layer.left.widen(0, left, buffer), layer.right.widen(0, right, buffer);
   double trace = 0, scale = 0, sum = 0;
   for (size_t h = 0; h < kHidden; h++)
     for (size_t i = 0; i < kWidth; i++) {
       const double term = static_cast<double>(run.image_reading().head()(3, h)) *
-                          run.lines("weights")[0].gain[h] * static_cast<double>(layer.left(h, i)) *
-                          static_cast<double>(layer.right(h, i));
+                          run.lines("weights")[0].gain[h] * left(h, i) * right(h, i);
       trace += term, scale += std::fabs(term);
     }
   for (const double v : values) sum += v;

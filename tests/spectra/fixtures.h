@@ -93,14 +93,22 @@ inline Layer random_layer(size_t hidden, size_t inputs, bool bias, GateKind kind
   return layer;
 }
 
+inline Matrix<double> widened(const WeightRows& w) {
+  Matrix<double> out(w.rows(), w.cols());
+  Matrix<float> buffer;
+  w.widen(0, out, buffer);
+  return out;
+}
+
 // The output of the layer itself, in double from the definitions.
 inline double exact_output(const GluLayerView& layer, std::span<const double> q, std::span<const double> x) {
+  const Matrix<double> left = widened(layer.left), right = widened(layer.right);
   double sum = 0;
   for (size_t h = 0; h < layer.hidden(); h++) {
     double l = layer.bias_left.empty() ? 0 : layer.bias_left[h],
            r = layer.bias_right.empty() ? 0 : layer.bias_right[h];
-    for (size_t i = 0; i < layer.inputs(); i++) l += static_cast<double>(layer.left(h, i)) * x[i];
-    for (size_t i = 0; i < layer.inputs(); i++) r += static_cast<double>(layer.right(h, i)) * x[i];
+    for (size_t i = 0; i < layer.inputs(); i++) l += left(h, i) * x[i];
+    for (size_t i = 0; i < layer.inputs(); i++) r += right(h, i) * x[i];
     sum += q[h] * gate_info(layer.gate.kind).value(l, layer.gate.params) * r;
   }
   return sum;

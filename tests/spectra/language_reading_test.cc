@@ -35,13 +35,14 @@ struct OneLanguageModel {
   // Direction . P (gate(L x) * (R x)), number by number.
   double output(size_t layer, std::span<const double> direction, std::span<const float> x) const {
     const GluLayerView view = reading.layer(layer);
-    const ConstMatrixView<float> p = reading.projection(layer);
+    const Matrix<double> p = widened(reading.projection(layer)), l = widened(view.left),
+                         r = widened(view.right);
     double sum = 0;
     for (size_t h = 0; h < p.cols(); h++) {
       double left = 0, right = 0, weight = 0;
       for (size_t j = 0; j < x.size(); j++) {
-        left += static_cast<double>(view.left(h, j)) * x[j];
-        right += static_cast<double>(view.right(h, j)) * x[j];
+        left += l(h, j) * x[j];
+        right += r(h, j) * x[j];
         weight += direction[j] * p(j, h);
       }
       sum += weight * gate_info(model.config.gate.kind).value(left, model.config.gate.params) * right;
