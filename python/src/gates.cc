@@ -78,6 +78,7 @@ struct Output {
   nb::object object;
   void* data = nullptr;
   Rows rows;
+  AnyArray given = {};  // `out`; each cast of an array of PyTorch costs more than a short loop
   template <class T>
   MatrixView<T> view() const {
     return {static_cast<T*>(data), rows.rows, rows.cols, rows.stride};
@@ -102,13 +103,12 @@ Output output_for(const Input& like, nb::handle out, const char* name) {
     refuse(name, "another shape or type than the input", "shape " + shape_text(like.array));
   const Rows rows = rows_of(seen);
   if (!rows.good) refuse(name, "its elements do not lie side by side", "a contiguous last axis");
-  return {nb::borrow(out), array.data(), rows};
+  return {nb::borrow(out), array.data(), rows, seen};
 }
 
-void check_apart(nb::handle out, const char* name, const Input& input) {
-  if (out.is_none()) return;
-  const AnyArray array = nb::cast<AnyArray>(out);
-  if (overlap(array, input.array)) refuse(name, "it overlaps an input", "memory of its own");
+void check_apart(const Output& out, const char* name, const Input& input) {
+  if (out.given.is_valid() && overlap(out.given, input.array))
+    refuse(name, "it overlaps an input", "memory of its own");
 }
 
 template <class T>
@@ -128,7 +128,7 @@ Input gapless_input(nb::handle object, const char* name) {
 }
 Output gapless_output(const Input& like, nb::handle out) {
   const Output result = output_for(like, out, "out");
-  check_apart(out, "out", like);
+  check_apart(result, "out", like);
   if (has_gaps(result.rows)) refuse("out", "there are gaps between its rows", "a contiguous array");
   return result;
 }
@@ -162,7 +162,7 @@ nb::object gate_backward(const Gate& gate, nb::handle x, nb::handle dy, nb::hand
   const Input input = gapless_input(x, "x"), grad = gapless_input(dy, "dy");
   check_same(input, "x", grad, "dy");
   const Output result = gapless_output(input, out);
-  check_apart(out, "out", grad);
+  check_apart(result, "out", grad);
   const size_t n = input.rows.rows * input.rows.cols;
   run_gate(n, threads, [&](const Workers& workers) {
     if (input.single)
@@ -179,8 +179,8 @@ nb::object glu(const Gate& gate, nb::handle l, nb::handle r, nb::handle out, siz
   const Input left = input_of(l, "l"), right = input_of(r, "r");
   check_same(left, "l", right, "r");
   const Output result = output_for(left, out, "out");
-  check_apart(out, "out", left);
-  check_apart(out, "out", right);
+  check_apart(result, "out", left);
+  check_apart(result, "out", right);
   run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
     if (left.single)
       glu_array(best_kernels(), workers, gate, view_of<float>(left.array, left.rows),
@@ -199,10 +199,10 @@ nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle
   check_same(left, "l", grad, "dy");
   const Output to_l = output_for(left, dl, "dl"), to_r = output_for(left, dr, "dr");
   for (const Input* input : {&left, &right, &grad}) {
-    check_apart(dl, "dl", *input);
-    check_apart(dr, "dr", *input);
+    check_apart(to_l, "dl", *input);
+    check_apart(to_r, "dr", *input);
   }
-  if (!dl.is_none() && !dr.is_none() && overlap(nb::cast<AnyArray>(dl), nb::cast<AnyArray>(dr)) &&
+  if (to_l.given.is_valid() && to_r.given.is_valid() && overlap(to_l.given, to_r.given) &&
       elements_of(left.array) > 0) {
     // Two halves of one array may interleave; equal places may not.
     const auto* a = static_cast<const char*>(to_l.data);
@@ -225,10 +225,53 @@ nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle
   return nb::make_tuple(to_l.object, to_r.object);
 }
 
+// Rows of floats in memory that glint.torch has looked at itself, by address: [rows, cols] with a distance
+// from row to row.
+struct Place {
+  uintptr_t address;
+  size_t stride;
+};
+MatrixView<float> at(const Place& place, size_t rows, size_t cols) {
+  return {reinterpret_cast<float*>(place.address), rows, cols, place.stride};
+}
+
+void bind_places(nb::class_<Gate>& gates) {
+  gates.def("_gate_at", [](const Gate& g, uintptr_t h, uintptr_t y, size_t n, size_t threads) {
+    run_gate(n, threads, [&](const Workers& workers) {
+      gate_array(best_kernels(), workers, g, at({h, n}, 1, n).row(0), at({y, n}, 1, n).row(0), {});
+    });
+  });
+  gates.def("_gate_backward_at",
+            [](const Gate& g, uintptr_t h, uintptr_t dy, uintptr_t dh, size_t n, size_t threads) {
+              run_gate(n, threads, [&](const Workers& workers) {
+                gate_array_backward(best_kernels(), workers, g, at({h, n}, 1, n).row(0),
+                                    at({dy, n}, 1, n).row(0), at({dh, n}, 1, n).row(0));
+              });
+            });
+  gates.def("_glu_at", [](const Gate& g, uintptr_t l, size_t l_row, uintptr_t r, size_t r_row, uintptr_t y,
+                          size_t y_row, size_t rows, size_t cols, size_t threads) {
+    run_gate(rows * cols, threads, [&](const Workers& workers) {
+      glu_array(best_kernels(), workers, g, at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
+                at({y, y_row}, rows, cols));
+    });
+  });
+  gates.def("_glu_backward_at", [](const Gate& g, uintptr_t l, size_t l_row, uintptr_t r, size_t r_row,
+                                   uintptr_t dy, size_t dy_row, uintptr_t dl, size_t dl_row, uintptr_t dr,
+                                   size_t dr_row, size_t rows, size_t cols, size_t threads) {
+    run_gate(rows * cols, threads, [&](const Workers& workers) {
+      glu_array_backward(best_kernels(), workers, g, at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
+                         at({dy, dy_row}, rows, cols), at({dl, dl_row}, rows, cols),
+                         at({dr, dr_row}, rows, cols));
+    });
+  });
+}
+
 }  // namespace
 
 void bind_gates(nb::module_& m) {
-  nb::class_<Gate>(m, "Gate", "A gate with its options: what `glint.gate()` gives.")
+  nb::class_<Gate> gates(m, "Gate", "A gate with its options: what `glint.gate()` gives.");
+  bind_places(gates);
+  gates
       .def(
           "__init__",
           [](Gate* self, const std::string& name, double c, double lam, double p) {

@@ -38,29 +38,31 @@ def glu_tensors(shape=(5, 24), dtype=torch.float32, seed=0):
 
 
 class Spy:
-    """Stands before the kernels of a gate and notes the addresses that they are given."""
+    """Stands before the kernels of a gate and notes the addresses of the inputs that they are given."""
 
     def __init__(self, core):
         self.core, self.calls = core, []
 
-    def _note(self, name, tensors, more):
-        self.calls.append((name, [t.data_ptr() for t in tensors]))
+    def _gate_at(self, h, *more):
+        self.calls.append(("value", [h]))
+        return self.core._gate_at(h, *more)
 
-    def __call__(self, h, **more):
-        self._note("value", [h], more)
-        return self.core(h, **more)
+    def _gate_backward_at(self, h, dy, *more):
+        self.calls.append(("slope", [h, dy]))
+        return self.core._gate_backward_at(h, dy, *more)
 
-    def backward(self, h, dy, **more):
-        self._note("slope", [h, dy], more)
-        return self.core.backward(h, dy, **more)
+    def _glu_at(self, l, l_row, r, *more):
+        self.calls.append(("forward", [l, r]))
+        return self.core._glu_at(l, l_row, r, *more)
 
-    def glu(self, l, r, **more):
-        self._note("forward", [l, r], more)
-        return self.core.glu(l, r, **more)
+    def _glu_backward_at(self, l, l_row, r, r_row, dy, *more):
+        self.calls.append(("back", [l, r, dy]))
+        return self.core._glu_backward_at(l, l_row, r, r_row, dy, *more)
 
-    def glu_backward(self, l, r, dy, **more):
-        self._note("back", [l, r, dy], more)
-        return self.core.glu_backward(l, r, dy, **more)
+
+@pytest.fixture(autouse=True)
+def fused_however_short(monkeypatch):
+    monkeypatch.setattr(_functions, "_SHORT", 0)
 
 
 def spied(name="sqs"):
@@ -448,3 +450,23 @@ def test_the_number_of_threads_is_that_of_pytorch(monkeypatch):
         torch.set_num_threads(before)
     assert seen == [1, 2, 3]
     assert torch.equal(results[0], results[1]) and torch.equal(results[0], results[2])
+
+
+def test_short_tensors_are_left_to_a_kernel_of_pytorch(monkeypatch):
+    monkeypatch.undo()
+    for name, fused in (("silu", [False, True]), ("sqs", [True, True])):
+        for n, expected in zip((_functions._SHORT - 1, _functions._SHORT), fused):
+            s, spy = spied(name)
+            s = _specs.Spec(s.name, s.c, s.lam, s.p, s.function, spy, s.has_options, _specs.spec(name).own)
+            l = torch.linspace(-3, 3, n, requires_grad=True)
+            gt.glu(l, l, s)
+            assert bool(spy.calls) == expected
+
+
+def test_a_gradient_whose_sign_is_yet_to_change():
+    l, r, dy = glu_tensors()
+    wanted = torch.autograd.grad(gt.glu(l, r, "sqs"), (l, r), -dy.detach())
+    lazy = torch.view_as_complex(torch.stack([torch.zeros_like(dy), dy.detach()], -1)).conj().imag
+    assert lazy.is_neg()
+    for a, b in zip(torch.autograd.grad(gt.glu(l, r, "sqs"), (l, r), lazy), wanted):
+        assert torch.equal(a, b)

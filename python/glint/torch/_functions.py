@@ -53,6 +53,15 @@ def _fusable(t: torch.Tensor) -> bool:
     )
 
 
+# Where PyTorch has the gate as one kernel of its own, it is faster on fewer elements than this: a function of Python in its
+# graph costs more than their arithmetic.
+_SHORT = 1 << 14
+
+
+def _worth(t: torch.Tensor, s: Spec) -> bool:
+    return not s.own or t.numel() >= _SHORT
+
+
 def _eager() -> bool:
     """Not while a graph is traced, under vmap and its like, or with forward-mode derivatives."""
     return not torch.jit.is_tracing() and _transforms() is None and torch.autograd.forward_ad._current_level < 0
@@ -79,13 +88,54 @@ def _plain_backward(dy: torch.Tensor) -> bool:
     return torch.is_grad_enabled() or not _eager() or not _has_memory(dy)
 
 
+# The loops by address, for tensors that _fusable has let through: an array that goes through DLPack costs more than a short
+# loop over its elements.
+
+
+def _row(t: torch.Tensor) -> int:
+    """Elements from one row to the next."""
+    if not t.is_contiguous():
+        for size, stride in zip(reversed(t.shape[:-1]), reversed(t.stride()[:-1])):
+            if size != 1:
+                return stride
+    return t.shape[-1] if t.dim() else 1
+
+
+def _shape(t: torch.Tensor) -> tuple[int, int]:
+    """Rows and columns."""
+    cols = t.shape[-1] if t.dim() else 1
+    return (t.numel() // cols if cols else 0), cols
+
+
+def _places(*tensors: torch.Tensor) -> list[int]:
+    found = []
+    for t in tensors:
+        found += [t.data_ptr(), _row(t)]
+    return found
+
+
+def _settled(dy: torch.Tensor) -> torch.Tensor:
+    """A gradient as numbers in rows: it may come as an expanded one, or with its sign yet to be changed."""
+    dy = dy.resolve_neg() if dy.is_neg() else dy
+    return dy if _in_rows(dy) else dy.contiguous()
+
+
+def _glu(s: Spec, l: torch.Tensor, r: torch.Tensor, y: torch.Tensor) -> None:
+    s.core._glu_at(*_places(l, r, y), *_shape(l), torch.get_num_threads())
+
+
+def _glu_backward(s: Spec, l: torch.Tensor, r: torch.Tensor, dy: torch.Tensor, dl: torch.Tensor, dr: torch.Tensor) -> None:
+    dy = _settled(dy)
+    s.core._glu_backward_at(*_places(l, r, dy, dl, dr), *_shape(l), torch.get_num_threads())
+
+
 class _GateFunction(torch.autograd.Function):
     @staticmethod
     def forward(ctx: Any, h: torch.Tensor, s: Spec) -> torch.Tensor:
         ctx.save_for_backward(h)
         ctx.s = s
         y = _new(h)
-        s.core(h.detach(), out=y, threads=torch.get_num_threads())
+        s.core._gate_at(h.data_ptr(), y.data_ptr(), h.numel(), torch.get_num_threads())
         return y
 
     @staticmethod
@@ -95,15 +145,9 @@ class _GateFunction(torch.autograd.Function):
             with torch.enable_grad():
                 node = _again(h)
                 return _grads(ctx.s.plain(node), [node], ctx.needs_input_grad[:1], dy)[0], None
-        dh = _new(h)
-        ctx.s.core.backward(h.detach(), dy.detach().contiguous(), out=dh, threads=torch.get_num_threads())
+        dh, dy = _new(h), _settled(dy).contiguous()
+        ctx.s.core._gate_backward_at(h.data_ptr(), dy.data_ptr(), dh.data_ptr(), h.numel(), torch.get_num_threads())
         return dh, None
-
-
-def _backward(s: Spec, l: Any, r: Any, dy: torch.Tensor, dl: torch.Tensor, dr: torch.Tensor) -> None:
-    dy = dy.detach()
-    dy = dy if _in_rows(dy) else dy.contiguous()
-    s.core.glu_backward(l, r, dy, dl=dl, dr=dr, threads=torch.get_num_threads())
 
 
 class _GluFunction(torch.autograd.Function):
@@ -112,7 +156,7 @@ class _GluFunction(torch.autograd.Function):
         ctx.save_for_backward(l, r)
         ctx.s = s
         y = _new(l)
-        s.core.glu(l.detach(), r.detach(), out=y, threads=torch.get_num_threads())
+        _glu(s, l, r, y)
         return y
 
     @staticmethod
@@ -124,7 +168,7 @@ class _GluFunction(torch.autograd.Function):
                 y = ctx.s.plain(left) * right
                 return (*_grads(y, [left, right], ctx.needs_input_grad[:2], dy), None)
         dl, dr = _new(l), _new(r)
-        _backward(ctx.s, l.detach(), r.detach(), dy, dl, dr)
+        _glu_backward(ctx.s, l, r, dy, dl, dr)
         return dl, dr, None
 
 
@@ -137,7 +181,7 @@ class _StackedFunction(torch.autograd.Function):
         ctx.s = s
         l, r = z.detach().chunk(2, dim=-1)
         y = _new(l)
-        s.core.glu(l, r, out=y, threads=torch.get_num_threads())
+        _glu(s, l, r, y)
         return y
 
     @staticmethod
@@ -150,7 +194,7 @@ class _StackedFunction(torch.autograd.Function):
         dz = _new(z)
         l, r = z.detach().chunk(2, dim=-1)
         dl, dr = dz.chunk(2, dim=-1)
-        _backward(ctx.s, l, r, dy, dl, dr)
+        _glu_backward(ctx.s, l, r, dy, dl, dr)
         return dz, None
 
 
@@ -166,7 +210,7 @@ def gate(h: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
     tensor([0., 2.])
     """
     s = resolve(gate)
-    if not _compiling() and _eager() and _fusable(h):
+    if not _compiling() and _worth(h, s) and _eager() and _fusable(h):
         return _GateFunction.apply(h if h.is_contiguous() else h.contiguous(), s)
     return s.plain(h)
 
@@ -191,14 +235,14 @@ def glu(l: torch.Tensor, r: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
     tensor([9.9500])
     """
     s = resolve(gate)
-    if not _compiling() and _eager() and _fusable(l) and _fusable(r) and l.shape == r.shape:
+    if not _compiling() and _worth(l, s) and _eager() and _fusable(l) and _fusable(r) and l.shape == r.shape:
         return _GluFunction.apply(l, r, s)
     return s.plain(l) * r
 
 
 def stacked_glu(z: torch.Tensor, s: Spec) -> torch.Tensor:
     """`gate(l) * r` of z = [l | r], the halves of its last axis."""
-    if not _compiling() and _eager() and _fusable(z) and z.dim() > 0 and z.shape[-1] % 2 == 0:
+    if not _compiling() and _worth(z, s) and _eager() and _fusable(z) and z.dim() > 0 and z.shape[-1] % 2 == 0:
         return _StackedFunction.apply(z, s)
     return _plain_stacked(z, s)
 

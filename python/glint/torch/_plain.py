@@ -61,6 +61,8 @@ _OWN: dict[str, Plain] = {
     "gelu-tanh": lambda h, c, lam, p: F.gelu(h, approximate="tanh"),
 }
 
+ONE_KERNEL = frozenset(_OWN) - {"sqs"}
+
 # The words of the code in glint's table of gates.
 _WORDS: dict[str, Any] = {
     "__builtins__": {},

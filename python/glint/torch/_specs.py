@@ -9,7 +9,7 @@ import torch
 
 from .. import _core
 from ..errors import UsageError
-from ._plain import Plain, plain_gate
+from ._plain import ONE_KERNEL, Plain, plain_gate
 
 
 @dataclass(frozen=True, eq=False)
@@ -23,6 +23,7 @@ class Spec:
     function: Plain = field(repr=False)
     core: Any = field(repr=False)
     has_options: bool = False
+    own: bool = False  # PyTorch has it as one kernel
 
     def plain(self, h: torch.Tensor) -> torch.Tensor:
         return self.function(h, self.c, self.lam, self.p)
@@ -40,7 +41,8 @@ def spec(name: str, c: float = 0.01, lam: float = 0.5, p: float = 1.0) -> Spec:
 
 
 def of_core(core: Any) -> Spec:
-    return Spec(core.name, core.c, core.lam, core.p, plain_gate(core.name, core.code), core, core.has_options)
+    plain = plain_gate(core.name, core.code)
+    return Spec(core.name, core.c, core.lam, core.p, plain, core, core.has_options, core.name in ONE_KERNEL)
 
 
 # By name, with the default options: filled here, because torch.compile looks them up while it traces.
