@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-torch bench-mpi peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-solver bench-foreign bench-torch bench-mpi peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -73,6 +73,20 @@ bench-eigen: ## eigenpairs of ten matrices beside the peers'
 	@scripts/step build/build-eigen.log "build the benchmark of eigenpairs" cmake --build --preset release --target eigen_bench -j $(JOBS)
 	@$(PEERS) bench/peers/bench_eigen.py --json build/bench-eigen.json
 
+bench-solver: ## the strongest eigenpairs of a layer as wide as an 8B model's, beside SciPy's eigsh
+	@scripts/setup build bench
+	@scripts/fetch-data stories15m --to data || true
+	@$(MAKE) --no-print-directory build/release/build.ninja
+	@scripts/step build/build-solver.log "build the benchmark of the solver" cmake --build --preset release --target solver_bench -j $(JOBS)
+	@$(PEERS) bench/peers/bench_solver.py --json build/bench-solver.json
+
+bench-foreign: ## stories15M beside llama.cpp (when it is installed) and PyTorch: text, and prompts
+	@scripts/setup build bench
+	@scripts/fetch-data stories15m --to data
+	@$(MAKE) --no-print-directory program
+	@scripts/step build/build-products.log "build the benchmark of products" cmake --build --preset release --target products_bench -j $(JOBS)
+	@$(PEERS) bench/peers/bench_foreign.py --json build/bench-foreign.json
+
 bench-torch: ## glint.torch beside PyTorch's own operations and torch.compile
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory python
@@ -89,8 +103,8 @@ peers-check: ## that the peers compute the same losses and gradients
 	@scripts/setup bench
 	@$(PEERS) bench/peers/check_peers.py
 
-performance: peers-check bench-gates bench-step bench-lm bench-generate bench-eigen ## all of these, then docs/performance.md; 15 minutes
-	@for b in gates step lm generate eigen; do cp build/bench-$$b.json docs/results/$$b.json; done
+performance: peers-check bench-gates bench-step bench-lm bench-generate bench-eigen bench-solver bench-foreign bench-torch ## all of these, then docs/performance.md; 15 minutes
+	@for b in gates step lm generate eigen solver foreign torch; do cp build/bench-$$b.json docs/results/$$b.json; done
 	@python3 bench/compare_precision.py
 	@python3 bench/write_performance.py
 

@@ -1,9 +1,11 @@
 // The three matrix products of training on one thread, f32 beside OpenBLAS in the same run, and where the
 // processor has bf16 instructions bf16 beside f32: GF/s by the thread's own CPU time, so that neighbours on
-// the machine count less.
+// the machine count less. With three numbers, M N K: the GF/s of one forward product in f32, and nothing
+// else.
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <ctime>
 #include <memory>
 #include <vector>
@@ -166,9 +168,19 @@ void compare(const char* first, const char* second, const Make& make) {
 
 }  // namespace
 
-int main() {
+int main(int argc, char** argv) {
   const CpuInfo cpu = detect_cpu();
   const Products f32(kernels(cpu.best));
+  if (argc == 4) {
+    const Shape s{std::strtoul(argv[1], nullptr, 10), std::strtoul(argv[2], nullptr, 10),
+                  std::strtoul(argv[3], nullptr, 10)};
+    Operands operands(s);
+    Ours ours(f32, operands);
+    std::printf("%.3f\n", s.work() / race(
+                                         41, [&] { ours.forward(); }, [] {})
+                                         .first);
+    return 0;
+  }
   const LinearAlgebra blas(LinalgBackend::automatic, cpu);
   std::printf("one thread, %s; peer: %s\n", describe(cpu).c_str(), blas.description().c_str());
   compare("f32", "OpenBLAS", [&](Operands& o) {

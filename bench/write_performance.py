@@ -185,6 +185,71 @@ def eigen_section(data):
     return text + [table(["width", "threads", "glint ms"] + peer_heads(data["rows"]) + ["goal"], rows)]
 
 
+def solver_section(data):
+    text = ["`make bench-solver`. The %d strongest eigenpairs of either sign of a GLU layer, without its interaction matrix, milliseconds: glint "
+            "(%s) from the weights as the file stores them, and SciPy %s, `eigsh` on a LinearOperator, taking turns. SciPy in double is as "
+            "accurate; in f32 it has half the memory traffic and six digits. The goals: under 10 s on 2 threads for the wide layer, memory at "
+            "most 1.3 times its weights, no slower than SciPy, and 3 times as fast if it can be.\n" %
+            (data["rows"][0]["k"] // 2, data["library"], data["machine"]["scipy"]), machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows, goals = [], []
+    for r in data["rows"]:
+        cells = [r["name"], "%d × %d" % (r["hidden"], r["width"]), r["stored"], str(r["threads"]), "%.0f" % r["glint_ms"] if r["glint_ms"] > 100 else "%.1f" % r["glint_ms"],
+                 "%d" % r["products"], "%.2f" % (r["peak_mb"] / r["layer_mb"])]
+        for peer in ("scipy", "scipy_f32"):
+            cells.append("%.0f (%d)" % (r["peers"][peer], r["peer_products"][peer]) if peer in r["peers"] else "")
+        cells.append("%.2f" % (r["peers"]["scipy"] / r["glint_ms"]) if r["peers"] else "")
+        cells.append("%.1e" % r["differs_whole"] if "differs_whole" in r else "%.1e" % r["differs"]["scipy"] if r["peers"] else "")
+        rows.append(cells)
+        where = "%s, %s, %s" % (r["name"], r["stored"], threads_text(r["threads"]))
+        if r["name"] == "wide" and r["threads"] == 2:
+            goals.append(["seconds", where, "%.2f" % (r["glint_ms"] / 1e3), verdict(r["glint_ms"] / 1e3, 10, True)])
+            goals.append(["peak memory / weights", where, "%.2f" % (r["peak_mb"] / r["layer_mb"]), verdict(r["peak_mb"] / r["layer_mb"], 1.3, True)])
+        if r["peers"]:
+            goals.append(["SciPy / glint", where, "%.2f" % (r["peers"]["scipy"] / r["glint_ms"]), verdict(r["peers"]["scipy"] / r["glint_ms"], 1, False)])
+    text.append(table(["layer", "shape", "stored", "threads", "glint ms", "products", "memory / weights", "SciPy (products)", "SciPy in f32 (products)",
+                       "SciPy / glint", "values differ by"], rows))
+    text.append("The memory is the peak of the whole process, with the file mapped; of a small layer it is that of the program. Values are compared with "
+                "those of the whole matrix where that is possible, else with SciPy's, relative to the largest.\n")
+    return text + [table(["goal", "where", "measured", "verdict"], goals)]
+
+
+def foreign_section(data):
+    text = ["`make bench-foreign`. stories15M of llama2.c, tokens per second: text written greedily, one token at a time, and a prompt of 200 tokens read at "
+            "once; glint, llama.cpp (the same GGUF files) and PyTorch taking turns. Products: what the bare matrix products of the prompt would allow.\n",
+            machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows, goals = [], []
+    for r in data["rows"]:
+        share = r["prompt_tokens_per_second"] / r["product_tokens_per_second"]
+        rows.append([r["program"], r["weights"], str(r["threads"]), "%.0f" % r["tokens_per_second"], "%.0f" % r["prompt_tokens_per_second"], "%.2f" % share])
+        if r["program"] != "glint":
+            continue
+        where = "%s, %s" % (r["weights"], threads_text(r["threads"]))
+        for peer, limit in (("llama.cpp", 1), ("PyTorch", 3)):
+            theirs = [o for o in data["rows"] if o["program"] == peer and o["threads"] == r["threads"] and o["weights"] == r["weights"]]
+            for o in theirs:
+                ratio = r["tokens_per_second"] / o["tokens_per_second"]
+                goals.append(["text: glint / " + peer, where, "%.2f" % ratio, verdict(ratio, limit, False)])
+        goals.append(["prompt / products", where, "%.2f" % share, verdict(share, 0.7, False)])
+    text.append(table(["program", "weights", "threads", "written per second", "read per second", "/ products"], rows))
+    return text + [table(["goal", "where", "measured", "verdict"], goals)]
+
+
+def torch_section(data):
+    text = ["`make bench-torch`. Forward and backward of gate(l) r on f32 tensors: the expression in eager PyTorch, under torch.compile, and `glint.torch.glu`, "
+            "taking turns in one process; milliseconds, the best of all turns. Above 1 glint is faster. `halves`: l and r are the halves of one tensor.\n",
+            machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows = []
+    for r in data["rows"]:
+        cells = ["%d × %d" % (r["rows"], r["cols"]), title(r["gate"]), "halves" if r["halves"] else "l, r", str(r["threads"]), "%.3f" % r["glint_ms"]]
+        for peer in ("eager", "compile"):
+            cells += ["%.3f" % r[peer + "_ms"], "%.2f" % r["ratio_" + peer]] if peer + "_ms" in r else ["", ""]
+        rows.append(cells)
+    return text + [table(["shape", "gate", "inputs", "threads", "glint", "eager", "eager / glint", "compiled", "compiled / glint"], rows)]
+
+
 def precision_section(data):
     text = ["`bench/compare_precision.py`: the same recipe and seeds in both precisions, at the end of training.\n"]
     if any(r["unit"] == "emulated" for r in data["rows"]):
@@ -280,7 +345,8 @@ def readme_results(gates, step):
 SECTIONS = (("gates", "A GLU layer, forward and backward (appendix C of the paper)", gates_section),
             ("step", "A training step of the image models", step_section),
             ("lm", "A training step of the language model", lm_section), ("generate", "Writing stories", generate_section),
-            ("eigen", "Eigenpairs", eigen_section), ("precision", "bf16 against f32", precision_section),
+            ("eigen", "Eigenpairs", eigen_section), ("solver", "Eigenpairs of wide layers", solver_section),
+            ("foreign", "Models of other programs", foreign_section), ("torch", "glint.torch", torch_section), ("precision", "bf16 against f32", precision_section),
             ("ran", "What has run where", ran_section))
 
 

@@ -2,12 +2,9 @@
 """A model of another program, stories15M of llama2.c: glint, llama.cpp (llama-cpp-python) and PyTorch, taking turns.
 
 Generation: greedy from the beginning, one token at a time, in f32 and with Q8_0 weights (glint and llama.cpp read the
-same GGUF files, which this script writes). Prompts: 200 tokens at once. What is not installed is left out and said so.
-
-    scripts/fetch-data stories15m --to data
-    python bench/peers/bench_foreign.py --model data/stories15m/stories15M.bin
+same GGUF files, which this script writes). Prompts: 200 tokens at once, beside what the bare matrix products of these tokens take.
+What is not installed is left out and said so; llama.cpp comes with `pip install llama-cpp-python`, which compiles it.
 """
-import argparse
 import json
 import os
 import statistics
@@ -18,6 +15,9 @@ import tempfile
 import time
 
 import numpy as np
+
+import tuned
+import turns
 
 
 def read_llama2c(path):
@@ -190,20 +190,63 @@ class Torch:
             return len(ids) / (time.perf_counter() - start)
 
 
+def product_limit(program, c, tokens):
+    """Tokens per second that the matrix products of the layers alone would take on one thread, with packed weights."""
+    d, h, kv = c["dim"], c["hidden"], c["kv"] * c["dim"] // c["heads"]
+    seconds = 0
+    for n, k, times in ((d, d, 2), (kv, d, 2), (h, d, 2), (d, h, 1)):
+        rate = float(subprocess.run([program, str(tokens), str(n), str(k)], check=True, capture_output=True, text=True).stdout)
+        seconds += times * c["layers"] * 2e-9 * tokens * n * k / rate
+    return tokens / seconds
+
+
+def median_row(times, prompts, key):
+    return {"weights": key[0], "program": key[1], "tokens_per_second": statistics.median(times),
+            "prompt_tokens_per_second": statistics.median(prompts)}
+
+
+def measure(args, result, c, w, files, tokenizer, threads):
+    """Rounds in which all programs take turns; a row for each."""
+    story = ("Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. " * 8).strip()
+    peers = {("f32", "glint"): Glint(args.program, args.model, tokenizer, threads)}
+    if "q8_0" in files:
+        peers["q8_0", "glint"] = Glint(args.program, files["q8_0"], tokenizer, threads)
+    try:
+        for name, path in files.items():
+            peers[name, "llama.cpp"] = LlamaCpp(path, threads)
+    except ImportError:
+        result["skipped"].append("llama.cpp: llama-cpp-python is not installed")
+    peers["f32", "PyTorch"] = Torch(c, w, threads)
+    times, prompts, limits = {key: [] for key in peers}, {key: [] for key in peers}, []
+    for i in range(args.rounds):
+        for key, peer in peers.items():
+            turns.note("%d threads: round %d of %d, %s" % (threads, i + 1, args.rounds, key[1]))
+            times[key].append(peer.generate(args.tokens))
+            prompts[key].append(peer.prompt(list(range(3, 203)) if key[1] == "PyTorch" else story))
+        limits.append(product_limit(args.products, c, 200))
+    turns.note("")
+    rows = [dict(median_row(times[key], prompts[key], key), threads=threads) for key in peers]
+    for row in rows:
+        row["product_tokens_per_second"] = threads * statistics.median(limits)
+        print("%d thread%s  %-5s %-10s %8.0f tokens/s generated, %8.0f tokens/s of a prompt (%.2f of the products)" %
+              (threads, " " if threads == 1 else "s", row["weights"], row["program"], row["tokens_per_second"],
+               row["prompt_tokens_per_second"], row["prompt_tokens_per_second"] / row["product_tokens_per_second"]), flush=True)
+    result["rows"] += rows
+
+
 def main():
-    p = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    p.add_argument("--program", default="build/release/glint")
-    p.add_argument("--model", default="data/stories15m/stories15M.bin")
-    p.add_argument("--threads", default="1,2")
-    p.add_argument("--rounds", type=int, default=7)
-    p.add_argument("--tokens", type=int, default=200)
-    p.add_argument("--json", default="")
-    args = p.parse_args()
+    parser = turns.parser(__doc__, 7)
+    parser.add_argument("--model", default="data/stories15m/stories15M.bin")
+    parser.add_argument("--products", default="build/release/bench/products_bench")
+    parser.add_argument("--tokens", type=int, default=200)
+    args = parser.parse_args()
+    counts = [int(t) for t in args.threads.split(",")]
+    if os.environ.get("GLINT_TUNED") != "1":  # read when the libraries load
+        os.execve(sys.executable, [sys.executable] + sys.argv, dict(os.environ, GLINT_TUNED="1", **tuned.environment("eager", max(counts))))
     c, w = read_llama2c(args.model)
     tokenizer = os.path.join(os.path.dirname(args.model), "tokenizer.bin")
     pieces, scores = read_tokenizer(tokenizer)
-    story = ("Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. " * 8).strip()
-    rows, skipped = [], []
+    result = turns.result(args)
     with tempfile.TemporaryDirectory() as folder:
         files = {}
         try:
@@ -212,39 +255,13 @@ def main():
                 files[name] = os.path.join(folder, name + ".gguf")
                 write_gguf(files[name], c, w, pieces, scores, kind)
         except ImportError:
-            skipped.append("gguf is not installed: only f32 from " + args.model)
-        for threads in (int(t) for t in args.threads.split(",")):
-            peers = {("f32", "glint"): Glint(args.program, args.model, tokenizer, threads)}
-            if "q8_0" in files:
-                peers["q8_0", "glint"] = Glint(args.program, files["q8_0"], tokenizer, threads)
-            try:
-                for name, path in files.items():
-                    peers[name, "llama.cpp"] = LlamaCpp(path, threads)
-            except ImportError:
-                skipped.append("llama-cpp-python is not installed")
-            try:
-                peers["f32", "torch"] = Torch(c, w, threads)
-            except ImportError:
-                skipped.append("torch is not installed")
-            times = {key: [] for key in peers}
-            prompts = {key: [] for key in peers}
-            for _ in range(args.rounds):
-                for key, peer in peers.items():
-                    times[key].append(peer.generate(args.tokens))
-                    prompts[key].append(peer.prompt(list(range(3, 203)) if key[1] == "torch" else story))
-            for key, values in times.items():
-                rows.append({"threads": threads, "weights": key[0], "program": key[1],
-                             "tokens_per_second": statistics.median(values),
-                             "prompt_tokens_per_second": statistics.median(prompts[key])})
-    for row in rows:
-        print("%d thread%s  %-5s %-10s %8.0f tokens/s generated, %8.0f tokens/s of a prompt" %
-              (row["threads"], " " if row["threads"] == 1 else "s", row["weights"], row["program"],
-               row["tokens_per_second"], row["prompt_tokens_per_second"]))
-    for note in sorted(set(skipped)):
+            result["skipped"].append("Q8_0 and llama.cpp: the package gguf is not installed")
+        for threads in counts:
+            measure(args, result, c, w, files, tokenizer, threads)
+    result["skipped"] = sorted(set(result["skipped"]))
+    for note in result["skipped"]:
         print("skipped: " + note, file=sys.stderr)
-    if args.json:
-        with open(args.json, "w") as f:
-            json.dump({"rows": rows, "skipped": sorted(set(skipped))}, f, indent=1)
+    turns.save(args, result)
 
 
 if __name__ == "__main__":

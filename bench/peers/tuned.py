@@ -44,7 +44,7 @@ def mkl_preload():
 
 def environment(peer, threads):
     """What a peer's process is started with. "installed" is PyTorch as it comes, but for the number of threads."""
-    env = {"OMP_NUM_THREADS": str(threads), "NPROC": str(threads), "TORCHINDUCTOR_CACHE_DIR": str(BUILD / "peers" / "inductor")}
+    env = {"OMP_NUM_THREADS": str(threads), "OPENBLAS_NUM_THREADS": str(threads), "NPROC": str(threads), "TORCHINDUCTOR_CACHE_DIR": str(BUILD / "peers" / "inductor")}
     if peer == "installed":
         return env
     if mkl_preload():

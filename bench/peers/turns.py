@@ -89,7 +89,7 @@ def compare(args, work, precision, threads, cases, ours, repeats, peers=None, in
     dict with "median_ms"; `repeats(case)` says how many steps of a peer are a turn. Gives a row for each case: the medians of
     glint's numbers, the medians of the peers and the ratio of the fastest to glint. `installed` adds PyTorch as it is
     installed, in the first round alone and outside of the competition."""
-    names = peers or args.peers.split(",")
+    names = args.peers.split(",") if peers is None else peers
     workers = [Peer(work, name, precision, threads) for name in names + (["installed"] if installed else [])]
     mine, theirs = [[] for _ in cases], [{p.name: [] for p in workers} for _ in cases]
     for round_ in range(args.rounds):
@@ -112,8 +112,9 @@ def compare(args, work, precision, threads, cases, ours, repeats, peers=None, in
         if installed:
             row["installed_ms"] = medians.pop("installed")
         row["peers"] = medians
-        row["best_peer"] = min(medians, key=medians.get)
-        row["ratio"] = medians[row["best_peer"]] / row["glint_ms"]
+        if medians:
+            row["best_peer"] = min(medians, key=medians.get)
+            row["ratio"] = medians[row["best_peer"]] / row["glint_ms"]
         rows.append(row)
     return rows
 
