@@ -61,9 +61,14 @@ OwnLayer own_layer(const Engine& engine, const RunSource& source, size_t index) 
                  .where = "layer",
                  .expected = "below " + std::to_string(run.reading().layers())});
   const GluLayerView layer = run.reading().layer(index);
-  const auto copy = [](ConstMatrixView<float> view) {
-    Matrix<float> out(view.rows(), view.cols());
-    for (size_t i = 0; i < view.rows(); i++) std::ranges::copy(view.row(i), out.view().row_ptr(i));
+  const auto copy = [](const WeightRows& weights) {
+    Matrix<float> out(weights.rows(), weights.cols()), buffer;
+    constexpr size_t kAtOnce = 256;
+    for (size_t first = 0; first < weights.rows(); first += kAtOnce) {
+      const ConstMatrixView<float> some =
+          weights.floats({first, std::min(kAtOnce, weights.rows() - first)}, buffer);
+      for (size_t i = 0; i < some.rows(); i++) std::ranges::copy(some.row(i), out.view().row_ptr(first + i));
+    }
     return out;
   };
   return {.left = copy(layer.left),

@@ -34,7 +34,7 @@ class BagModel : public GluModel {
             .bias_right = bias_,
             .gate = {GateKind::Silu, {}}};
   }
-  ConstMatrixView<float> projection(size_t) const override { return {}; }
+  WeightRows projection(size_t) const override { return {}; }
   InputMap input_map() const override { return {.matrix = inputs_, .row_is_input = true, .bias = {}}; }
   std::string weights_hash() const override { return ""; }
   Activations activations(size_t, const ModelInputs& samples) const override {
