@@ -91,7 +91,7 @@ Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<doubl
   return out;
 }
 
-Matrix<double> hidden_weights(ConstMatrixView<float> directions) {
+Matrix<double> hidden_weights(const WeightRows& directions) {
   return widen(directions, {}, directions.cols());
 }
 

@@ -46,7 +46,7 @@ PreActivation pre_activation(const GluLayerView& layer, size_t hidden_unit, std:
 // without a projection the directions are the weights.
 Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<double> directions,
                               const WeightRows& projection);
-Matrix<double> hidden_weights(ConstMatrixView<float> directions);
+Matrix<double> hidden_weights(const WeightRows& directions);
 
 // Builds Q for many q of one layer: L and R are widened once.
 class InteractionBuilder {
