@@ -73,6 +73,7 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
              {"ablate", "removing eigenvectors", has},
              {"readability", "measures of readings", has},
              {"neurons", "classes of neurons", true},
+             {"explain", "why a next token", has},
              {"page", "the explorer", false}};
   return r;
 }
@@ -108,6 +109,7 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
                   std::to_string(language.tokenizer.size()) + " tokens";
     for (const char* verb : {"eval", "generate", "spectrum", "neurons", "ablate", "readability", "page", "export"})
       r.verbs.push_back({verb, ""});
+    r.verbs.push_back({"explain", ""});
   }
   std::error_code ignored;
   r.file_bytes = std::filesystem::file_size(run.directory() + "/model.safetensors", ignored);

@@ -208,11 +208,10 @@ done
 run eval "$work/run" --data "$work/moved"
 expect_code 0
 
-# Verbs for images say at once what to use instead.
-run explain "$work/run"
-expect_code 3
-expect_err "glint spectrum"
-expect_err "--token"
+# An explanation needs a text, and has no use for an image.
+refused "nothing to explain" explain "$work/run"
+expect_err "--text"
+refused "is for image models" explain "$work/run" --index 3
 run export "$work/run" --npy "$work/arrays"
 expect_code 3
 expect_err "model.safetensors already holds"
