@@ -246,7 +246,7 @@ else:
 print(run.kind, "model:", run.about["text"])""",
         "# What it is, and what it writes:",
         "glint.model(run.path)",
-        'run.generate("Once upon a time", temperature=0, tokens=40)',
+        'run.generate("Once upon a time", temperature=0, tokens=40, progress=False)',
         """# How well does it know a text? The loss is the mean over the tokens, in nats.""",
         """text = "Once upon a time, there was a little dog. The dog was very happy. One day, the dog saw a big red ball in the park."
 run.evaluate(text=text)["loss"]""",
@@ -279,7 +279,7 @@ form.passages(story, n=2)""",
 
 Why does the model expect *happy* here rather than *sad*? The difference of the two logits is split into what the embedding, the attention and the GLU of each layer
 write along it, then the strongest layer into its eigenvectors; the parts add up to the true difference.""",
-        'run.explain(text="Lily found her lost toy. She smiled and was very", token="happy", against="sad")',
+        'run.explain(text="Lily found her lost toy. She smiled and was very", token="happy", against="sad", progress=False)',
         "# One token against another, and a single hidden unit:",
         'run.read("happy - sad", layer=at, tokens=2000, progress=False).near(5)',
         "run.read(hidden=5, layer=at, tokens=2000, progress=False).near(5)",
@@ -287,7 +287,7 @@ write along it, then the strongest layer into its eigenvectors; the parts add up
 
 Each unit reads the stream along its gate and up weights and writes along its down weights. The cosines between them say what kind of unit it is: one that
 strengthens what it finds, one that weakens it, or one that writes something else.""",
-        "run.neurons()",
+        "run.neurons(progress=False)",
         """# ## The arrays
 
 Everything is there as arrays. `run.weights` has the tensors by the names of the file, `run.layer` a layer with the norm folded in; any

@@ -20,7 +20,7 @@ from .data import Data
 from .errors import UsageError
 from .figures import Figure, number
 from .gates import Gate
-from .results import Comparison, Evaluation, Reproduction, Result, Sweep, python_name
+from .results import Comparison, Evaluation, Model, Reproduction, Sweep, python_name
 from .run import Run, Runs, StrPath, _data_word, changes_of, option_name, option_text
 
 
@@ -191,16 +191,15 @@ def load(path: StrPath, *, data: Any = None, data_dir: StrPath = "", tokenizer: 
     return Run(path, data, data_dir=data_dir, tokenizer=tokenizer)
 
 
-def model(path: StrPath, *, tokenizer: StrPath = "") -> Result:
+def model(path: StrPath, *, tokenizer: StrPath = "") -> Model:
     """What a model is and what glint can do with it: family, widths, gate, precision, tokenizer.
 
     >>> about = glint.model(glint.train("quick", epochs=1, d_model=16, out=tmp / "m", progress=False).path)
-    >>> about["gate"], about["layers"]
-    ('sqs', 1)
+    >>> about["family"], about["parameters"]
+    ('glint classifier', 13216)
     """
     with Talk(False) as talk:
-        about = json.loads(_core.model({"path": os.fspath(path), "tokenizer": os.fspath(tokenizer)}, talk))
-    return Result(about, f"{about['family']} in {os.fspath(path)}")
+        return Model(json.loads(_core.model({"path": os.fspath(path), "tokenizer": os.fspath(tokenizer)}, talk)))
 
 
 def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, Any]:

@@ -303,6 +303,20 @@ class Stories(Result):
         return "".join(f"<p style='max-width:40em'>{html.escape(t)}</p>" for t in self.texts)
 
 
+class Model(Result):
+    """What a model is, and what glint can do with it."""
+
+    def __init__(self, values: dict[str, Any]) -> None:
+        super().__init__(values, f"{values['family']} in {values['path']}")
+
+    def table(self) -> Table:
+        """What it is, a row each."""
+        plain = {k: v for k, v in self._values.items() if isinstance(v, (int, float, str)) and k not in ("schema", "path", "family")}
+        rows = [{"": k.replace("_", " "), "value": v} for k, v in {**plain, **self["model"]}.items() if isinstance(v, (int, float, str))]
+        can = ", ".join(v["verb"] for v in self["verbs"] if v["can"])
+        return Table([*rows, {"": "what glint can do", "value": can}], self._title)
+
+
 class Layers(Result):
     """The same direction at every layer: `.table()` has R² per form, `["layers"]` every reading."""
 

@@ -34,7 +34,7 @@ ranks 3 spectrum tales --scan --threads 1 --out scan-3
 expect_code 0
 cmp -s scan-1/scan-layer-1.csv scan-3/scan-layer-1.csv || fail "a scan differs with three ranks"
 # And the layers of a model.
-run "${stories[@]}" --layers 3 --out deep
+run train tales --layers 3 --d-model 16 --d-hidden 16 --heads 2 --context 32 --batch 64 --epochs 1 --out deep
 expect_code 0
 run spectrum deep --all-layers --token the --threads 1 --no-figures --out layers-1
 expect_code 0

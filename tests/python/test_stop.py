@@ -52,8 +52,8 @@ import sys, numpy as np, glint, threading, os, signal
 rng = np.random.default_rng(0)
 L, R = rng.normal(size=(2, 512, 1000)).astype(np.float32)
 layer = glint.GLU(L, R, gate="identity")
-print("reading", flush=True)
 try:
+    print("reading", flush=True)
     for _ in range(10000):
         layer.read(k=4, progress=False)
 except KeyboardInterrupt:
