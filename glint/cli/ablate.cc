@@ -14,6 +14,7 @@ namespace glint::cli {
 namespace {
 
 struct AblateFlags : AblationRequest {
+  std::string text;
   std::vector<GivenOption> for_images, for_language;
 };
 
@@ -110,12 +111,13 @@ void report_text(Context& context, const Ablation& r) {
   if (!r.saved.empty()) out << "\nsaved:    " << r.saved << "\n";
 }
 
-void run_ablate(Context& context, const AblateFlags& o) {
+void run_ablate(Context& context, AblateFlags o) {
   const bool language = run_kind(o.reading.run) == ModelKind::language;
   if (language)
     refuse_given(o.for_images, "is for image models", o.reading.run, "--token, --direction or --hidden");
   else
     refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
+  take_text(o.reading.data, o.text);
   const Ablation r = ablate(engine_of(context), o);
   if (r.saved.empty()) {
     context.next = {"glint readability " + r.run};
@@ -153,10 +155,12 @@ void add_ablate(Program& program) {
            {"glint ablate runs/first --unit 3 --top 5", "the five strongest of class 3"},
            {"glint ablate runs/first --unit 3 --remove 2 --scale 0.5", "its second strongest, halved"},
            {"glint ablate runs/first --unit 3 --save runs/without-3", "keep the changed model"},
-           {"glint ablate runs/stories --token happy --layer 2", "a language model"}}});
+           {"glint ablate runs/stories --token happy --layer 2", "a language model"},
+           {"glint ablate stories15M.bin --token happy --layer 2 --text stories.txt",
+            "a model of another program, on a text of your own"}}});
   const auto o = std::make_shared<AblateFlags>();
   add_reading_options(verb, o->reading);
-  o->for_language = add_language_options(verb, o->reading);
+  o->for_language = add_language_options(verb, o->reading, o->text);
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto language = [&](const char* flag, Option* option) { o->for_language.push_back({flag, option}); };
   images("--unit", verb.text("--unit", o->unit,

@@ -106,7 +106,8 @@ std::string fidelity_table(const ReadResult& r) {
                fixed_text(f.r2_scaled, 4), "-"});
   };
   control("linear map", r.controls.linear);
-  for (const auto& [form, f] : r.controls.untrained) control("untrained, " + form, f);
+  for (const auto& [form, f] : r.controls.untrained)
+    control((r.foreign ? "redrawn, " : "untrained, ") + form, f);
   return table.terminal(result_columns());
 }
 
@@ -151,10 +152,16 @@ std::string language_text(const ReadResult& r) {
 
 namespace {
 
+std::string strongest_text(const ScanResult& r) {
+  if (r.strongest == 0) return "";
+  return "\nThe layer is wide: ranks and energy are those of the " + std::to_string(r.strongest) +
+         " strongest eigenvectors alone.\n";
+}
+
 std::string untrained_text(const ScanResult& r) {
   const auto found = r.controls.untrained.find(r.form);
   if (found == r.controls.untrained.end()) return "";
-  return "; the same form of an untrained model: R2 " + fixed_text(found->second.r2, 3);
+  return "; the same form of " + r.untrained + ": R2 " + fixed_text(found->second.r2, 3);
 }
 
 }  // namespace
@@ -175,13 +182,14 @@ std::string scan_text(const ScanResult& r) {
                  fixed_text(t.r2, 3), fixed_text(t.eigenvectors_r2, 3)});
   return "The tokens of layer " + std::to_string(r.layer + 1) + " whose spectrum is most concentrated (" +
          r.form + " form), of " + std::to_string(r.tokens.size()) + " (bytes and marks left out):\n\n" +
-         table.terminal(result_columns()) + "\nThe form over all that the layer adds, at " +
-         std::to_string(r.fidelity.inputs) + " tokens of " + r.samples + ": R2 " +
-         fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) + "; of the eigenvectors alone " +
-         fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " + share_text(r.linear_share) +
-         " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
-         " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
-         untrained_text(r) + "\n" + warnings_text(r.warnings) + "all tokens: " + r.csv + "\n";
+         table.terminal(result_columns()) + strongest_text(r) +
+         "\nThe form over all that the layer adds, at " + std::to_string(r.fidelity.inputs) + " tokens of " +
+         r.samples + ": R2 " + fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) +
+         "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " +
+         share_text(r.linear_share) + " % of the reading's variance; even share of the layer " +
+         share_text(r.fidelity.even_share) + " %; the best linear map of the layer's input: R2 " +
+         fixed_text(r.controls.linear.r2, 3) + untrained_text(r) + "\n" + warnings_text(r.warnings) +
+         "all tokens: " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

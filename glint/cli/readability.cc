@@ -6,6 +6,7 @@
 #include "glint/base/statistics.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/readability.h"
@@ -95,8 +96,13 @@ void report_text(Context& context, const ReadabilityResult& result) {
   if (language) out << "Language models have no classes and no pictures: '-'. Tokens are read instead.\n";
 }
 
-void run_readability(Context& context, const ReadabilityRequest& request) {
-  const ReadabilityResult result = readability(engine_of(context), request);
+struct ReadabilityFlags : ReadabilityRequest {
+  std::string text;
+};
+
+void run_readability(Context& context, ReadabilityFlags o) {
+  take_text(o.data, o.text);
+  const ReadabilityResult result = readability(engine_of(context), o);
   context.next = {"glint ablate " + result.runs[0].run};
   context.shared.json ? context.print_json(to_json(result)) : report_text(context, result);
 }
@@ -137,9 +143,11 @@ void add_readability(Program& program) {
                     {"glint readability runs/sqs runs/identity",
                      "two folders with one run per seed: all runs, means, and how alike the seeds are"},
                     {"glint readability runs/sqs --form weights --json", "the paper's form, for a program"},
-                    {"glint readability runs/stories --layer 2", "a language model"}}});
-  const auto o = std::make_shared<ReadabilityRequest>();
-  verb.positionals("RUN", o->runs, "Runs, or folders with one run per seed",
+                    {"glint readability runs/stories --layer 2", "a language model"},
+                    {"glint readability stories15M.bin --layer 2", "a model of another program"}}});
+  const auto o = std::make_shared<ReadabilityFlags>();
+  verb.positionals("RUN", o->runs,
+                   "Runs, folders with one run per seed, or language models of other programs",
                    {.placeholder = "DIR", .kind = Value::Kind::directory})
       ->required();
   verb.text("--data", o->data, "data set or folder to measure on; default: what each run was trained on",
@@ -147,7 +155,9 @@ void add_readability(Program& program) {
   verb.directory("--data-dir", o->data_dir, "folder in which data sets are looked for first");
   verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "The form whose eigenvectors are measured");
-  verb.file("--text", o->data, "Language models: a text to read on; default as for --data");
+  verb.file("--text", o->text,
+            "Language models: a text to read on; default: the corpus of the run, for a model of another "
+            "program the built-in tales");
   verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure; 0: as usual");
   verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own");
   verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last");

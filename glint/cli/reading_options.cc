@@ -1,5 +1,7 @@
 #include "glint/cli/reading_options.h"
 
+#include "glint/base/error.h"
+
 namespace glint::cli {
 
 void add_reading_options(Verb& verb, RunSource& options) {
@@ -12,9 +14,9 @@ void add_reading_options(Verb& verb, RunSource& options) {
   verb.directory("--data-dir", options.data_dir, "folder in which data sets are looked for first");
 }
 
-std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options) {
+std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options, std::string& text) {
   std::vector<GivenOption> all;
-  all.push_back({"--text", verb.file("--text", options.data,
+  all.push_back({"--text", verb.file("--text", text,
                                      "Language models: a text to read on, of which one half of the stories "
                                      "calibrates and the other measures; default: the corpus of the run, for "
                                      "a model of another program the built-in tales")});
@@ -24,6 +26,16 @@ std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options) {
   all.push_back({"--tokenizer", verb.file("--tokenizer", options.tokenizer,
                                           "Tokenizer of a model of another program; default: its own")});
   return all;
+}
+
+void take_text(std::string& data, const std::string& text) {
+  if (text.empty()) return;
+  if (!data.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--data has no effect beside --text",
+                 .where = text,
+                 .expected = "one of the two"});
+  data = text;
 }
 
 }  // namespace glint::cli

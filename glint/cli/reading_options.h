@@ -15,6 +15,8 @@ inline constexpr char kRefineHelp[] =
 void add_reading_options(Verb& verb, RunSource& options);
 // Beside them, where language models are read: --text, --tokens, --tokenizer. Gives them, to refuse them for
 // image models.
-std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options);
+std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options, std::string& text);
+// The data are the text, where one was given. Error (usage) where `data` were given too.
+void take_text(std::string& data, const std::string& text);
 
 }  // namespace glint::cli

@@ -23,7 +23,7 @@ namespace {
 struct SpectrumFlags {
   RunSource reading;
   ReadRequest request;
-  std::string draw = "auto";
+  std::string draw = "auto", text;
   bool scan = false, all_layers = false, no_figures = false;
   PieceSharing sharing;
   std::vector<GivenOption> for_images, for_language, for_spectra;  // spectra: not with --scan
@@ -84,10 +84,11 @@ void check_options(const SpectrumFlags& o, bool language) {
                  "--scan alone, with --layer, --form and --out");
 }
 
-void spectrum(Context& context, const SpectrumFlags& o) {
+void spectrum(Context& context, SpectrumFlags o) {
   const bool foreign = is_foreign(o.reading.run);
   const bool language = run_kind(o.reading.run) == ModelKind::language;
   check_options(o, language);
+  take_text(o.reading.data, o.text);
   if ((o.scan || o.all_layers) && !context.ranks.start().first()) context.shared.quiet = true;
   const Engine engine = engine_of(context);
   if (o.scan) {
@@ -176,7 +177,7 @@ void add_spectrum(Program& program) {
             "which pairs of input latents make latent 17"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
-  o->for_language = add_language_options(verb, o->reading);
+  o->for_language = add_language_options(verb, o->reading, o->text);
   const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
   const auto language = [&](const char* flag, Option* option) {
     o->for_language.push_back({flag, option});

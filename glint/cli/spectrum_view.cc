@@ -226,7 +226,9 @@ std::string fidelity_notes(const ReadResult& r) {
   const double even = r.forms[0].fidelity.even_share;
   return "controls, to compare with: the best linear map of the layer's input in place of the layer; the "
          "same "
-         "form of an untrained model\nR2 rescaled: after one factor for the whole form\neven share of the "
+         "form of " +
+         r.untrained +
+         "\nR2 rescaled: after one factor for the whole form\neven share of the "
          "layer: " +
          percent_text(even, 1) + " %" +
          (even < 1 ? ", over the data and their mirror images; a form without a linear part can be no more "

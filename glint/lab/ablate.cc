@@ -113,7 +113,8 @@ class RunSubject : public TextSubject {
         layer_(layer),
         transformer_(run.language().model.config, engine.compute(), kAblationRows, false) {}
   Outcome with(ConstMatrixView<double> basis, double keep) override {
-    transformer_.set_weights(ablated_weights(run_, layer_, basis, keep).span());
+    weights_ = ablated_weights(run_, layer_, basis, keep);
+    transformer_.set_weights(weights_.span());
     Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
     size_t at = 0;
     const TextResult sum = transformer_.evaluate(stories_, [&](size_t, std::span<const float> losses) {
@@ -132,6 +133,7 @@ class RunSubject : public TextSubject {
  private:
   Run& run_;
   size_t layer_;
+  Matrix<float> weights_;  // that the transformer reads
   TransformerEngine transformer_;
 };
 
@@ -264,7 +266,8 @@ std::vector<double> token_outputs(const Setting& s, const Matrix<double>& output
 }
 
 AblationEffect effect(Setting& s, const Directions& directions, std::vector<RemovedVector> removed,
-                      const std::vector<std::span<const double>>& chosen, Matrix<double>* removed_basis = nullptr) {
+                      const std::vector<std::span<const double>>& chosen,
+                      Matrix<double>* removed_basis = nullptr) {
   const GluModel& model = s.run.reading();
   const GluLayerView layer = model.layer(s.layer);
   Matrix<double> vectors(chosen.size(), layer.width());

@@ -16,8 +16,7 @@ Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector
   const Directions d = directions(twin);
   const Activations a = twin.measured(d.layer);
   for (const std::string& form : forms)
-    out.untrained[form] =
-        form_fidelity(twin.reading(), d, twin.line(form, d.layer), a, labels, Mirrored::no);
+    out.untrained[form] = form_fidelity(twin.reading(), d, twin.line(form, d.layer), a, labels, Mirrored::no);
   return out;
 }
 

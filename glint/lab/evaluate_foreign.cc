@@ -105,6 +105,9 @@ TextEvaluation evaluate_foreign_text(const Engine& engine, const TextEvaluationR
     r.text += " in " + std::to_string(r.pieces) + " pieces of at most " + std::to_string(r.context) +
               " tokens, which overlap by half";
   check_loss(engine, r);
+  if (const auto tokens = static_cast<double>(model.model.vocab()); r.loss() > std::log(tokens))
+    engine.note("the model does worse than a guess among its " + std::to_string(model.model.vocab()) +
+                " tokens: its tokenizer may be that of another model");
   return r;
 }
 

@@ -7,8 +7,8 @@
 
 namespace glint {
 
-// correlation, r2, r2_scaled, even_share; of language models r2_interval, [low, high]; for decisions also r2_centred and agreement. Where it was measured,
-// mirrored: r2 and agreement at -x.
+// correlation, r2, r2_scaled, even_share; of language models r2_interval, [low, high]; for decisions also
+// r2_centred and agreement. Where it was measured, mirrored: r2 and agreement at -x.
 nlohmann::ordered_json fidelity_json(const Fidelity& fidelity, bool decisions);
 // linear and untrained, the second by form; each correlation, r2 and r2_scaled, for decisions also
 // r2_centred, agreement and, of the linear map, accuracy.

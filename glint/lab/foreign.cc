@@ -29,6 +29,29 @@ void check_tokenizer(const ForeignModel& m, const std::string& where) {
          .hint = "`tokenizer=FILE` with the right one"});
 }
 
+// A tokenizer that was given, where the model has one of its own and that fits: both must have the same
+// pieces. One of the right size for another model would give nonsense.
+void check_own_tokenizer(const ForeignModel& m, const std::string& given) {
+  const Tokenizer own = Tokenizer::of_model(m.model.file());
+  if (own.empty() || own.size() != m.tokenizer.size() || own.sha256() == m.tokenizer.sha256()) return;
+  // Formats spell rare pieces in their own ways: a tokenizer of another model differs in most.
+  size_t others = 0, first = own.size();
+  for (size_t t = 0; t < own.size(); t++) {
+    const auto id = static_cast<TokenId>(t);
+    if (own.is_control(id) || own.is_byte(id) || own.piece(id) == m.tokenizer.piece(id)) continue;
+    if (others++ == 0) first = t;
+  }
+  if (others * 20 <= own.size()) return;
+  const auto id = static_cast<TokenId>(first);
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "this is the tokenizer of another model: " + std::to_string(others) + " of " +
+                       std::to_string(own.size()) + " tokens are not those of the model's own",
+               .where = given,
+               .expected = "token " + std::to_string(first) + " to be '" + own.piece(id) + "', not '" +
+                           m.tokenizer.piece(id) + "'",
+               .hint = "without `tokenizer` the model's own is taken"});
+}
+
 }  // namespace
 
 bool is_foreign(const std::string& path) {
@@ -69,16 +92,19 @@ ForeignModel open_foreign(const std::string& path, const std::string& tokenizer,
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   ForeignModel m{clean, FamilyModel(open_weights(clean)), {}};
   m.tokenizer = tokenizer.empty() ? Tokenizer::of_model(m.model.file()) : Tokenizer::read(tokenizer);
-  if (!m.tokenizer.empty()) {
-    check_tokenizer(m, tokenizer.empty() ? clean : tokenizer);
-  } else if (needed) {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the model has no tokenizer",
-                 .where = clean,
-                 .expected = "tokenizer.json, tokenizer.model or tokenizer.bin beside it",
-                 .hint = "`tokenizer=FILE`"});
-  }
+  if (needed) need_tokenizer(m);
+  if (!m.tokenizer.empty()) check_tokenizer(m, tokenizer.empty() ? clean : tokenizer);
+  if (!tokenizer.empty()) check_own_tokenizer(m, tokenizer);
   return m;
+}
+
+void need_tokenizer(const ForeignModel& m) {
+  if (!m.tokenizer.empty()) return;
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "the model has no tokenizer",
+               .where = m.path,
+               .expected = "tokenizer.json, tokenizer.model or tokenizer.bin beside it",
+               .hint = "`tokenizer=FILE`"});
 }
 
 }  // namespace glint

@@ -28,8 +28,11 @@ struct ForeignModel {
   size_t window() const { return model.window(); }
 };
 
-// `tokenizer`: a file instead of the one inside the model or beside it. Error (bad_file) when it has other
-// tokens than the model, or when there is none and `needed`.
+// `tokenizer`: a file instead of the one inside the model or beside it. Error (bad_file) when it has another
+// number of tokens than the model, or other tokens than the model's own tokenizer, or when there is none and
+// `needed`.
 ForeignModel open_foreign(const std::string& path, const std::string& tokenizer = {}, bool needed = true);
+// Error (bad_file) when there is none.
+void need_tokenizer(const ForeignModel& model);
 
 }  // namespace glint

@@ -107,7 +107,8 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     add(transformer_params(c).table);
     r.tokenizer = std::string(name(language.tokenizer.format())) + ", " +
                   std::to_string(language.tokenizer.size()) + " tokens";
-    for (const char* verb : {"eval", "generate", "spectrum", "neurons", "ablate", "readability", "page", "export"})
+    for (const char* verb :
+         {"eval", "generate", "spectrum", "neurons", "ablate", "readability", "page", "export"})
       r.verbs.push_back({verb, ""});
     r.verbs.push_back({"explain", ""});
   }

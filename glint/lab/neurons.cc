@@ -32,7 +32,8 @@ std::vector<double> sorted_up_down(const LayerNeurons& l) {
 }
 
 LayerNeurons read_neurons(const GluModel& model, size_t layer) {
-  LayerNeurons l{.layer = layer, .neurons = layer_neurons(model.pool(), model.layer(layer), model.projection(layer))};
+  LayerNeurons l{.layer = layer,
+                 .neurons = layer_neurons(model.pool(), model.layer(layer), model.projection(layer))};
   l.counts = count_classes(l.neurons);
   const std::vector<double> values = sorted_up_down(l);
   l.median = values[values.size() / 2];
@@ -56,8 +57,8 @@ std::string neuron_table(const NeuronsResult& r) {
 }
 
 std::vector<FigureFile> neuron_figures(const NeuronsResult& r, const std::string& stem, bool scatter) {
-  const std::string model = r.gate + ", " + std::to_string(r.layers) + " layers of width " +
-                            std::to_string(r.width);
+  const std::string model =
+      r.gate + ", " + std::to_string(r.layers) + " layers of width " + std::to_string(r.width);
   std::vector<FigureFile> out;
   if (!scatter) {
     NeuronPlot plot{.title = "Classes of neurons per layer (" + model + ")",
@@ -128,7 +129,8 @@ NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
     const FamilyReading reading(model.model, engine.compute(), engine.linalg());
     r.run = model.path, r.model_text = model.model.text();
     r.gate = gate_info(model.model.config().gate.kind).text.name;
-    const std::string folder = q.out.empty() ? std::filesystem::path(model.path).stem().string() + "-reading" : q.out;
+    const std::string folder =
+        q.out.empty() ? std::filesystem::path(model.path).stem().string() + "-reading" : q.out;
     read_all(engine, reading, q, result_folder(folder, ""), r);
     return r;
   }
@@ -139,8 +141,12 @@ NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
 }
 
 OrderedJson to_json(const NeuronsResult& r) {
-  OrderedJson j = {{"schema", "glint-neurons/1"}, {"run", r.run},       {"model", r.model_text},
-                   {"gate", r.gate},              {"layers", r.layers}, {"threshold", r.threshold},
+  OrderedJson j = {{"schema", "glint-neurons/1"},
+                   {"run", r.run},
+                   {"model", r.model_text},
+                   {"gate", r.gate},
+                   {"layers", r.layers},
+                   {"threshold", r.threshold},
                    {"counts", counts_json(r.counts)}};
   j["of_layers"] = OrderedJson::array();
   for (const LayerNeurons& l : r.of_layers) {

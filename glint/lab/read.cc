@@ -224,7 +224,7 @@ std::vector<std::string> form_names(const ReadResult& r) {
 }
 
 void describe(Run& run, ReadResult& r) {
-  r.kind = run.kind();
+  r.kind = run.kind(), r.foreign = run.foreign();
   r.linalg = run.reading().linalg().description();
   r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
   r.gate = gate_info(run.gate()).text.name;

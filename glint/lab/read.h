@@ -106,6 +106,7 @@ struct DrawnSize {
 
 struct ReadResult {
   ModelKind kind = ModelKind::image;
+  bool foreign = false;  // a language model of another program
   std::string run, model_text;
   Json model;  // the configuration
   std::string gate, trained_on;
@@ -118,8 +119,9 @@ struct ReadResult {
   std::string samples = "validation stories";  // of a language model: what the tokens are of
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   double accuracy_model = 0;
-  std::vector<ReadForm> forms;  // weights, scaled where the model has it, calibrated
-  Controls controls;            // of all forms, over the same units
+  std::vector<ReadForm> forms;                   // weights, scaled where the model has it, calibrated
+  Controls controls;                             // of all forms, over the same units
+  std::string untrained = "an untrained model";  // what the second control is of: Run::untrained_text
   // What must be said before a language reading is trusted: read_trust.h. Empty: nothing.
   std::vector<std::string> warnings;
   std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
@@ -179,10 +181,12 @@ struct ScannedToken {
 
 struct ScanResult {
   std::string run, linalg, form;
-  std::string samples;  // what the tokens that it is measured on are of
-  size_t layer = 0;     // from 0
-  Fidelity fidelity;    // over all that the layer adds to the residual stream
-  Controls controls;    // over the same
+  size_t strongest = 0;   // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
+  std::string samples;    // what the tokens that it is measured on are of
+  std::string untrained;  // as in ReadResult
+  size_t layer = 0;       // from 0
+  Fidelity fidelity;      // over all that the layer adds to the residual stream
+  Controls controls;      // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
   std::vector<std::string> warnings;  // as in ReadResult
   std::vector<ScannedToken> tokens;

@@ -166,6 +166,7 @@ ordered_json to_json(const ScanResult& r) {
           {"layer", r.layer + 1},
           {"form", r.form},
           {"samples", r.samples},
+          {"strongest", r.strongest},
           {"fidelity", std::move(fidelity)},
           {"controls", controls_json(r.controls, false)},
           {"warnings", r.warnings},

@@ -1,39 +1,13 @@
-// Reading a language model: the GLU of one layer along tokens, and every token at once.
+// Reading a language model: the GLU of one layer along tokens.
 #include <algorithm>
-#include <cstring>
 
-#include "glint/base/text.h"
-#include "glint/base/version.h"
 #include "glint/lab/controls.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_latents.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/read_trust.h"
-#include "glint/report/table.h"
 
 namespace glint {
-namespace {
-
-// The CSV of a scan.
-Table scan_table(const ScanResult& r) {
-  Table table({{.header = "token", .text = true},
-               {.header = "id"},
-               {.header = "participation_rank"},
-               {.header = "entropy_rank"},
-               {.header = "energy"},
-               {.header = "largest"},
-               {.header = "smallest"},
-               {.header = "r2"},
-               {.header = "eigenvectors_r2"},
-               {.header = "linear_share"}});
-  for (const ScannedToken& t : r.tokens)
-    table.add({t.piece, std::to_string(t.id), number_text(t.rank.participation), number_text(t.rank.entropy),
-               number_text(t.energy), number_text(t.largest), number_text(t.smallest), number_text(t.r2),
-               number_text(t.eigenvectors_r2), number_text(t.linear_share)});
-  return table;
-}
-
-}  // namespace
 
 void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d) {
   const Spectrum& s = d.form.spectrum;
@@ -110,7 +84,7 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
   describe(run, r);
-  r.samples = run.samples();
+  r.samples = run.samples(), r.untrained = run.untrained_text();
   const Activations a = run.measured(r.layer);
   r.inputs = a.inputs.rows();
   const std::vector<FormReading> forms =
@@ -121,106 +95,12 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   r.controls = controls_of(
       run, [&](Run& of) { return asked_directions(of, r.layer, q, r.form); }, form_names(r), a);
   r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
+  add_missing_control(run, r.warnings);
   engine.check_stop();
   for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
   if (q.passages > 0) add_passages(engine, run, q, r);
   add_latents(engine, run, q, directions, form_called(forms, r.form).line, a.inputs, r);
   write_read_files(engine, reading, q, folder, r);
-  return r;
-}
-
-namespace {
-
-using ScannedRow = TokenModel::Scanned;
-static_assert(std::is_trivially_copyable_v<ScannedRow>);
-constexpr size_t kScanPiece = 256;  // tokens
-
-// What the numbers of a scan depend on beside the token.
-std::string scan_key(const Engine& engine, const TokenModel& reading, size_t layer, const GateLine& line) {
-  std::string key = std::string(kVersion) + "\n" + std::string(name(engine.isa())) + "\n" +
-                    engine.linalg().description() + "\n" + reading.weights_hash() + "\n" +
-                    std::to_string(layer) + "\n" + std::to_string(kScanPiece);
-  for (const auto* values : {&line.gain, &line.shift, &line.slope})
-    key.append(reinterpret_cast<const char*>(values->data()), values->size() * sizeof(double)).append("\n");
-  return key + number_text(line.power) + "\n" + number_text(line.size);
-}
-
-PiecesResult scan_pieces(const Engine& engine, const TokenModel& reading, size_t layer, const GateLine& line,
-                         const std::string& folder, const PieceSharing& sharing) {
-  const size_t vocab = reading.vocab();
-  return compute_pieces(
-      engine,
-      {.count = (vocab + kScanPiece - 1) / kScanPiece,
-       .folder = folder + "/scan-layer-" + std::to_string(layer + 1),
-       .key = scan_key(engine, reading, layer, line),
-       .label = "scan",
-       .unit = "pieces of " + std::to_string(kScanPiece) + " tokens",
-       .compute =
-           [&](size_t i) {
-             const size_t first = i * kScanPiece;
-             const std::vector<ScannedRow> some =
-                 reading.scan(layer, line, {first, std::min(kScanPiece, vocab - first)},
-                              [&](size_t) { engine.check_stop(); });
-             return std::string(reinterpret_cast<const char*>(some.data()), some.size() * sizeof(ScannedRow));
-           }},
-      sharing);
-}
-
-std::vector<ScannedRow> scanned_rows(const PiecesResult& pieces) {
-  std::vector<ScannedRow> all;
-  for (const std::string& bytes : pieces.all) {
-    const size_t before = all.size();
-    all.resize(before + bytes.size() / sizeof(ScannedRow));
-    std::memcpy(all.data() + before, bytes.data(), bytes.size() / sizeof(ScannedRow) * sizeof(ScannedRow));
-  }
-  return all;
-}
-
-}  // namespace
-
-ScanResult scan(const Engine& engine, const ScanRequest& q) {
-  check_form(q.form);
-  Run run(engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer, .tokens = q.tokens});
-  const TokenModel& reading = run.token_model();
-  const Tokenizer& tokenizer = run.tokenizer();
-  ScanResult r;
-  r.linalg = engine.linalg().description();
-  r.run = run.directory(), r.form = run.form(q.form), r.layer = asked_layer(reading, q.layer);
-  r.samples = run.samples();
-  const std::string folder = result_folder(q.out, run.results());
-  // With several ranks the first stores what calibration gives, and the others find it.
-  Group& group = engine.group();
-  if (!group.first()) group.barrier();
-  const GateLine line = run.line(r.form, r.layer);
-  if (group.first()) group.barrier();
-  const PiecesResult pieces = scan_pieces(engine, reading, r.layer, line, folder, q.sharing);
-  r.left = pieces.left;
-  if (pieces.all.empty()) return r;
-  std::vector<ScannedRow> all = scanned_rows(pieces);
-  std::stable_sort(all.begin(), all.end(),
-                   [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
-  const Activations a = run.measured(r.layer);
-  const TokenModel::LayerFidelity trust = reading.layer_fidelity(r.layer, line, a.inputs, a.blocks);
-  r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
-  r.controls = layer_controls(run, r.layer, {r.form});
-  r.warnings = trust_sentences({{.name = r.form, .fidelity = r.fidelity, .eigenvectors = {}}}, r.form,
-                               r.controls, r.layer);
-  for (const TokenModel::Scanned& s : all)
-    r.tokens.push_back({.id = s.token,
-                        .piece = s.token < tokenizer.size() ? tokenizer.piece(s.token) : "",
-                        .text = run.piece(s.token),
-                        .is_text = is_text(tokenizer, s.token),
-                        .rank = s.rank,
-                        .energy = s.energy,
-                        .largest = s.top,
-                        .smallest = s.bottom,
-                        .r2 = trust.tokens.r2[s.token],
-                        .eigenvectors_r2 = trust.tokens.eigenvectors_r2[s.token],
-                        .linear_share = trust.tokens.linear_share[s.token]});
-  const std::string form = r.form == run.form("auto") ? "" : "-" + r.form;
-  r.csv = folder + "/scan" + form + "-layer-" + std::to_string(r.layer + 1) + ".csv";
-  write_atomic(engine.files(), r.csv, scan_table(r).csv());
-  discard_pieces(pieces, q.sharing);
   return r;
 }
 

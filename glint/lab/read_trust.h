@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "glint/lab/read.h"
+#include "glint/lab/run.h"
 
 namespace glint {
 
@@ -14,5 +15,7 @@ inline constexpr double kReadableR2 = 0.5;
 // input does better than the form that is shown.
 std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, const std::string& shown,
                                          const Controls& controls, size_t layer);
+// And one where the model is too large to be redrawn.
+void add_missing_control(const Run& run, std::vector<std::string>& sentences);
 
 }  // namespace glint

@@ -52,9 +52,8 @@ std::vector<LeadingVectors> as_seen(Run& run, size_t layer, const std::vector<Sp
     std::copy_n(s.vectors.data(), s.vectors.size(), all.view().row_ptr(at));
     at += s.count();
   }
-  const Matrix<double> seen = run.kind() == ModelKind::image
-                                  ? run.image_reading().pictures(layer, all, lines)
-                                  : run.token_model().products(all);
+  const Matrix<double> seen = run.kind() == ModelKind::image ? run.image_reading().pictures(layer, all, lines)
+                                                             : run.token_model().products(all);
   std::vector<LeadingVectors> out;
   at = 0;
   for (const Spectrum& s : spectra) {

@@ -18,7 +18,7 @@ struct ReadabilityRequest {
   std::string data = {}, data_dir = {};
   std::string form = "auto";
   size_t layer = 0;  // language models: from 1 on, 0 the last; image models are read at their last layer
-  std::string token = {};  // language models: which tokens; "": the most frequent
+  std::string token = {};      // language models: which tokens; "": the most frequent
   std::string tokenizer = {};  // as in RunSource
   size_t tokens = 0;           // as in RunSource
 };

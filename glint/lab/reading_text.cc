@@ -78,7 +78,8 @@ TextData reading_text(const Engine& engine, const std::string& file, const Token
   } else {
     add_file(engine, file, tokenizer, halves);
   }
-  TextData data = make_text_data(halves[0], halves[1], Vocabulary{tokenizer.size(), 0}, tales ? kTales : file);
+  TextData data =
+      make_text_data(halves[0], halves[1], Vocabulary{tokenizer.size(), 0}, tales ? kTales : file);
   data.tokenizer = tokenizer;
   data.origin = tales ? "built in" : file;
   return data;

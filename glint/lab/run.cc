@@ -80,7 +80,7 @@ Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Da
                    .where = "refine",
                    .expected = "an image model"});
     if (foreign) {
-      foreign_.reset(new ForeignRun{RunInfo(), open_foreign(source.run, source.tokenizer)});
+      foreign_.reset(new ForeignRun{RunInfo(), open_foreign(source.run, source.tokenizer, false)});
       foreign_->directory = foreign_->model.path;
       reading_ = std::make_unique<FamilyReading>(foreign_->model.model, engine.compute(), engine.linalg());
       return;
@@ -160,7 +160,11 @@ const TokenModel& Run::token_model() const {
   return static_cast<const TokenModel&>(*reading_);
 }
 
-const Tokenizer& Run::tokenizer() const { return foreign_ ? foreign_->model.tokenizer : language().tokenizer; }
+const Tokenizer& Run::tokenizer() const {
+  if (!foreign_) return language().tokenizer;
+  need_tokenizer(foreign_->model);
+  return foreign_->model.tokenizer;
+}
 
 std::shared_ptr<const Dataset> Run::share_images() {
   const LoadedRun& run = image();
@@ -224,8 +228,7 @@ Activations Run::measured(size_t layer) {
 const TokenModel::Lines& Run::foreign_lines(size_t layer) {
   if (const auto it = foreign_lines_.find(layer); it != foreign_lines_.end()) return it->second;
   TextRows all = rows();
-  const Matrix<float> x =
-      token_model().inputs(all.fill_first(stories().train, tokens()), layer, tokens());
+  const Matrix<float> x = token_model().inputs(all.fill_first(stories().train, tokens()), layer, tokens());
   return foreign_lines_.emplace(layer, token_model().layer_lines(layer, x)).first->second;
 }
 
@@ -258,9 +261,8 @@ const StoredCalibration& Run::calibration() {
   const auto complete = [&](StoredCalibration& stored) {
     bool added = false;
     if (stored.scaled.empty() && has_scaled()) {
-      stored.scaled =
-          image_ ? image_reading().scaled_lines(images().train)
-                 : with_rows([&](const auto& rows) { return token_model().scaled_lines(rows); });
+      stored.scaled = image_ ? image_reading().scaled_lines(images().train)
+                             : with_rows([&](const auto& rows) { return token_model().scaled_lines(rows); });
       added = true;
     }
     if (stored.refined.empty() && source_.refine) {
@@ -288,10 +290,8 @@ bool Run::has_scaled() const {
 }
 
 std::string Run::form(const std::string& asked) {
-  if (asked != "auto") {
-    check_form_name(asked);
-    return asked;
-  }
+  if (asked == "scaled") check_form_name(asked);
+  if (asked != "auto") return asked;
   if (source_.data.empty()) {
     try {
       data_name();

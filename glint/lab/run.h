@@ -83,7 +83,7 @@ std::string printable(std::string text);
 struct RunSource {
   std::string run, data = {}, data_dir = {};
   std::shared_ptr<const Dataset> images = {};
-  bool refine = false;  // the scaled form refined: spectra/refine.h; image models that have that form
+  bool refine = false;         // the scaled form refined: spectra/refine.h; image models that have that form
   std::string tokenizer = {};  // models of other programs: a file instead of their own
   size_t tokens = 0;           // language models: Run::tokens; 0: as many as is usual
 };
@@ -112,7 +112,7 @@ class Run {
   const ImageReading& image_reading() const;
   // Any language model.
   const TokenModel& token_model() const;
-  const Tokenizer& tokenizer() const;
+  const Tokenizer& tokenizer() const;  // Error (bad_file) where a model of another program has none
   // Whether another program made it; then foreign_run() is the model, otherwise language() is.
   bool foreign() const { return foreign_ != nullptr; }
   const ForeignRun& foreign_run() const;
@@ -147,6 +147,7 @@ class Run {
   static constexpr size_t kTwinSamples = 5000;
   static constexpr uint64_t kTwinBytes = uint64_t{2} << 30;
   bool has_untrained() const;
+  std::string untrained_text() const;  // what it is: "an untrained model", "the model with redrawn matrices"
   Run& untrained();
 
   // From calibration.safetensors of the run when that fits its weights; otherwise measured on the training

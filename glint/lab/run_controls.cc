@@ -39,8 +39,10 @@ Activations Run::fitted(size_t layer) {
   return a;
 }
 
-bool Run::has_untrained() const {
-  return !foreign_ || redrawn_bytes(foreign_->model.model) <= kTwinBytes;
+bool Run::has_untrained() const { return !foreign_ || redrawn_bytes(foreign_->model.model) <= kTwinBytes; }
+
+std::string Run::untrained_text() const {
+  return foreign_ ? "the model with every matrix redrawn" : "an untrained model";
 }
 
 Run& Run::untrained() {

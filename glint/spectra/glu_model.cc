@@ -163,8 +163,8 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
   }
   const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
   out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, squared);
-  out.eigenvectors = with_mirror(with_interval(fidelity(own, squared, labels), own, squared, a), mirror, squared,
-                                 squared);
+  out.eigenvectors =
+      with_mirror(with_interval(fidelity(own, squared, labels), own, squared, a), mirror, squared, squared);
   out.linear_share = shares(minus(form, squared), form, 0);
   out.quadratic_share = shares(minus(squared, mirror.past), form, 1);
   return out;

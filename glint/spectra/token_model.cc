@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <mutex>
 #include <numeric>
 
 #include "glint/base/argument.h"
@@ -15,22 +14,12 @@
 namespace glint {
 namespace {
 
-// Tokens whose rows of the embedding or unembedding are in memory at a time. Blocks begin at multiples of it,
-// so that what is found for a token does not depend on the tokens that are asked for.
-constexpr size_t kTokenBlock = 512;
+constexpr size_t kTokenBlock = 512;  // tokens whose rows of the (un)embedding are in memory at a time
 
 std::vector<TokenId> tokens_in(Range range) {
   std::vector<TokenId> tokens(range.count);
   std::iota(tokens.begin(), tokens.end(), static_cast<TokenId>(range.first));
   return tokens;
-}
-
-// body(block) over the blocks of a vocabulary that have tokens of `some`.
-template <class Body>
-void for_token_blocks(size_t vocab, Range some, const Body& body) {
-  for (size_t first = some.first / kTokenBlock * kTokenBlock; first < some.first + some.count;
-       first += kTokenBlock)
-    body(Range{first, std::min(kTokenBlock, vocab - first)});
 }
 
 void subtract(Matrix<double>& a, const Matrix<double>& b) {
@@ -135,8 +124,7 @@ std::vector<GateLine> TokenModel::scaled_lines(std::span<const TokenRow> rows) c
   return lines;
 }
 
-TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& line,
-                                                     ConstMatrixView<float> x,
+TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& line, ConstMatrixView<float> x,
                                                      std::span<const size_t> blocks) const {
   // The rows of P: every direction of the residual stream by itself.
   const WeightRows p = projection(i);
@@ -165,14 +153,15 @@ TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& l
                        form_form = moments(linalg(), form, form);
   out.linear_share = ratio(trace(linear_form), trace(form_form));
   std::vector<double> total, wrong, wrong_squared, part, whole;
-  for_token_blocks(vocab(), {0, vocab()}, [&](Range block) {
-    const Matrix<double> tokens = token_directions(tokens_in(block));
+  for (size_t first = 0; first < vocab(); first += kTokenBlock) {
+    const Matrix<double> tokens =
+        token_directions(tokens_in({first, std::min(kTokenBlock, vocab() - first)}));
     add_squares(linalg(), tokens, model_model, total);
     add_squares(linalg(), tokens, error_error, wrong);
     add_squares(linalg(), tokens, squared_squared, wrong_squared);
     add_squares(linalg(), tokens, linear_form, part);
     add_squares(linalg(), tokens, form_form, whole);
-  });
+  }
   for (size_t t = 0; t < total.size(); t++) {
     out.tokens.r2.push_back(total[t] > 0 ? 1 - wrong[t] / total[t] : 0);
     out.tokens.eigenvectors_r2.push_back(total[t] > 0 ? 1 - wrong_squared[t] / total[t] : 0);
@@ -231,51 +220,8 @@ std::vector<TokenModel::NearTokens> TokenModel::near(ConstMatrixView<double> vec
   return out;
 }
 
-std::vector<TokenModel::Scanned> TokenModel::scan(size_t i, const GateLine& line,
-                                                  const std::function<void(size_t)>& progress) const {
-  return scan(i, line, {0, vocab()}, progress);
-}
-
-std::vector<TokenModel::Scanned> TokenModel::scan(size_t i, const GateLine& line, Range some,
-                                                  const std::function<void(size_t)>& progress) const {
-  const GluLayerView view = layer(i);
-  const std::vector<double> gain = at_size(line, line.size).gain;
-  const InteractionBuilder builder(linalg(), view);
-  struct Worker {
-    Matrix<double> q, scratch;
-    std::vector<double> values;
-    EighWorkspace workspace;
-  };
-  std::vector<Worker> workers(pool().size());
-  std::vector<Scanned> out(some.count);
-  std::mutex mutex;
-  size_t done = 0;
-  for_token_blocks(vocab(), some, [&](Range block) {
-    Matrix<double> weights = hidden(i, token_directions(tokens_in(block)));
-    for (size_t t = 0; t < weights.rows(); t++)
-      for (size_t j = 0; j < weights.cols(); j++) weights(t, j) *= gain[j];
-    const size_t first = std::max(block.first, some.first),
-                 end = std::min(block.first + block.count, some.first + some.count);
-    pool().for_tiles(end - first, [&](size_t tile, size_t id) {
-      const size_t t = first + tile;
-      Worker& w = workers[id];
-      if (w.q.rows() == 0) w.q = Matrix<double>(view.width(), view.width()), w.values.resize(view.width());
-      builder.build(weights.view().row(t - block.first), w.q, w.scratch);
-      if (!all_finite(w.q)) throw_overflow("the interaction matrix of token " + std::to_string(t));
-      linalg().eigh_in_place(w.q, w.values, w.workspace);
-      const std::vector<uint32_t> order = order_by_magnitude(w.values);
-      out[t - some.first] = {.token = static_cast<TokenId>(t),
-                             .rank = spectrum_rank(w.values),
-                             .top = w.values.back(),
-                             .bottom = w.values.front(),
-                             .energy = energy_curve(w.values).front(),
-                             .strongest = order.front()};
-      if (!progress) return;
-      const std::lock_guard lock(mutex);
-      progress(++done);
-    });
-  });
-  return out;
+ScanPlan TokenModel::token_scan(size_t i) const {
+  return scan_plan(*this, i, vocab(), [this](Range block) { return token_directions(tokens_in(block)); });
 }
 
 }  // namespace glint

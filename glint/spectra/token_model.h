@@ -8,9 +8,8 @@
 #include <vector>
 
 #include "glint/model/residual_trace.h"
-#include "glint/nn/compute.h"
 #include "glint/spectra/calibration.h"
-#include "glint/spectra/glu_model.h"
+#include "glint/spectra/scan.h"
 
 namespace glint {
 
@@ -82,20 +81,8 @@ class TokenModel : public GluModel {
   std::vector<NearTokens> near(ConstMatrixView<double> vectors, size_t count,
                                const std::function<bool(TokenId)>& candidate = {}) const;
 
-  // Every token of the vocabulary as an output direction of a layer: how concentrated its spectrum is. A
-  // token a tile; `progress` is told how many are done, from any thread, one call at a time.
-  struct Scanned {
-    TokenId token = 0;
-    SpectrumRank rank;
-    double top = 0, bottom = 0;  // the largest and the smallest eigenvalue
-    double energy = 0;           // share of the strongest eigenvalue in the sum of squares
-    size_t strongest = 0;        // its index
-  };
-  std::vector<Scanned> scan(size_t layer, const GateLine& line,
-                            const std::function<void(size_t done)>& progress = {}) const;
-  // Of some tokens only. What is found for a token does not depend on the others.
-  std::vector<Scanned> scan(size_t layer, const GateLine& line, Range tokens,
-                            const std::function<void(size_t done)>& progress) const;
+  // Every token of the vocabulary as an output direction of a layer, for scan_directions.
+  ScanPlan token_scan(size_t layer) const;
 
  private:
   // The same, and the squared lengths of the embeddings, [vocab].

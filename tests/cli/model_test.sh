@@ -6,7 +6,7 @@ tiny=$families/tiny/tiny.bin
 
 run model "$tiny"
 expect_code 0
-for word in "Llama, llama2.c" "2 layers, width 8, 12 hidden units" "288 tokens" "F32" "eval, generate, spectrum, neurons"; do
+for word in "Llama, llama2.c" "2 layers, width 8, 12 hidden units" "288 tokens" "F32" "eval, generate, spectrum, ablate, readability, neurons"; do
   expect_out "$word"
 done
 (cd "$families" && COLUMNS=80 "$glint" model gemma3.gguf --quiet) >"$work/narrow" || fail "glint model gemma3.gguf"
@@ -49,8 +49,31 @@ expect_json "set(j['fidelity']) == {'weights', 'scaled', 'calibrated'} and j['fo
 expect_json "set(j['controls']['untrained']) == set(j['fidelity']) and 'r2' in j['controls']['linear']"
 expect_json "len(j['units'][0]['eigenvalues']) == 8 and j['data']['samples'].endswith('more.txt')"
 
+refused "beside --text" spectrum "$tiny" --token cat --text "$work/more.txt" --data "$work/more.txt"
+
+# Every token of a layer, at any number of threads.
+run spectrum "$tiny" --layer 1 --scan --text "$work/more.txt" --out "$work/scan" --threads 1 --json
+expect_code 0
+expect_json "len(j['tokens']) == 288 and j['strongest'] == 0 and len(j['fidelity']['r2_interval']) == 2"
+cp "$work/out" "$work/one"
+run spectrum "$tiny" --layer 1 --scan --text "$work/more.txt" --out "$work/scan" --threads 2 --json
+cmp -s "$work/out" "$work/one" || fail "the scan depends on the number of threads"
+[ "$(ls "$work/scan")" = scan-layer-1.csv ] || fail "parts of the scan are left: $(ls "$work/scan")"
+
+# Eigenvectors removed: the loss is that of eval where nothing is changed.
+run ablate "$tiny" --layer 1 --token cat --text "$work/more.txt" --scale 1 --json
+expect_code 0
+expect_json "j['before'] == j['all']['after'] and j['before']['inputs'] > 100 and j['kind'] == 'language'"
+run ablate "$tiny" --layer 1 --token cat,dog --text "$work/more.txt" --form scaled --json
+expect_code 0
+expect_json "len(j['each']) == 2 and j['all']['after']['loss'] != j['before']['loss'] and 0 < j['all']['r'] <= 1"
+refused "cannot be saved" ablate "$tiny" --token cat --save "$work/saved"
+run readability "$tiny" --layer 2 --text "$work/more.txt" --json
+expect_code 0
+expect_json "j['runs'][0]['kind'] == 'language' and -1 <= j['runs'][0]['ablation_r'] <= 1 and j['runs'][0]['stability_halves'] > 0"
+
 # What cannot be done with such a model says so.
-for verb in page readability export ablate; do
+for verb in page export; do
   run $verb "$tiny"
   [ "$code" -ne 0 ] || fail "$verb took a model of another program"
   expect_err "another program"

@@ -6,8 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
+#include <ctime>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 
 #include "glint/base/error.h"
 #include "glint/lab/evaluate.h"
@@ -199,6 +202,94 @@ TEST(Foreign, RedrawnModelsKeepNormsAlone) {
     const double n = static_cast<double>(before.size());
     EXPECT_NEAR(drawn / norm, 1, 5 * std::sqrt(2 / n) + 0.01);
     EXPECT_NEAR(both / norm, 0, 5 / std::sqrt(n));
+  }
+}
+
+// As large as a model of 8 billion numbers in f32, nearly all of them holes of the file: opening reads
+// headers and norms alone. Time is that of the processor, which does not depend on what else the machine
+// does.
+TEST(Foreign, AModelOf30GigabytesOpensAtOnce) {
+  const TempFolder folder;
+  const std::string path = folder.path("large.bin");
+  const uint64_t d = 4096, h = 14336, layers = 32, vocab = 32000, context = 2048;
+  const int32_t head[] = {
+      static_cast<int32_t>(d),      static_cast<int32_t>(h),      static_cast<int32_t>(layers), 32, 32,
+      -static_cast<int32_t>(vocab), static_cast<int32_t>(context)};
+  const uint64_t floats = 2 * vocab * d + layers * (2 * d + 4 * d * d + 3 * d * h) + d + context * d / 32;
+  const uint64_t bytes = sizeof head + 4 * floats;
+  EXPECT_GT(bytes, 30'000'000'000u);
+  std::ofstream(path, std::ios::binary).write(reinterpret_cast<const char*>(head), sizeof head);
+  std::error_code failed;
+  std::filesystem::resize_file(path, bytes, failed);
+  if (failed) GTEST_SKIP() << "no sparse files here: " << failed.message();
+  const auto resident = [] {
+    std::ifstream file("/proc/self/statm");
+    size_t all = 0, pages = 0;
+    file >> all >> pages;
+    return pages * 4096;
+  };
+  const size_t before = resident();
+  const std::clock_t start = std::clock();
+  const ForeignModel model = open_foreign(path, "", false);
+  EXPECT_EQ(model.model.config().layers, layers);
+  EXPECT_GT(model.model.parameters(), uint64_t{7} << 30);
+  EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 1.0);
+  // One layer's GLU is read: three matrices of d h floats as they lie, of which these few rows are touched.
+  Matrix<float> rows(4, d);
+  widen_rows(model.model.layers()[5].gate, 100, rows);
+  EXPECT_LT(resident(), before + (size_t{64} << 20));
+}
+
+// A GLU that reads nothing adds nothing: the same as a model whose first down-projection is 0.
+TEST(Foreign, WhatAGluReadsCanBeChanged) {
+  std::ifstream file(kTiny, std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  // Floats before w2: tokens, norms, q, k, v, o, norms, w1, as in the header of llama2c.cc.
+  const size_t before = 288 * 8 + 2 * 8 + 2 * 64 + 2 * 32 + 2 * 32 + 2 * 64 + 2 * 8 + 2 * 96;
+  std::fill_n(bytes.begin() + 28 + 4 * before, 4 * 96, '\0');
+  const TempFolder folder;
+  const FamilyModel model(open_weights(kTiny)), without(open_weights(written(folder, "without.bin", bytes)));
+  const Engine engine({.threads = 1});
+  const std::vector<TokenId> tokens = {1, 270, 280, 265, 271};
+  const auto logits = [&](const FamilyModel& of, const FamilyPass::Change& change) {
+    FamilyPass pass(of, engine.compute(), tokens.size());
+    pass.change_glu(0, change);
+    const std::span<float> l = pass.feed(tokens);
+    return std::vector<float>(l.begin(), l.end());
+  };
+  const auto nothing = [](MatrixView<float> x) {
+    for (size_t i = 0; i < x.rows(); i++) std::ranges::fill(x.row(i), 0.0f);
+  };
+  EXPECT_EQ(logits(model, nothing), logits(without, {}));
+  EXPECT_EQ(logits(model, [](MatrixView<float>) {}), logits(model, {}));
+  EXPECT_NE(logits(model, {}), logits(without, {}));
+}
+
+TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
+  // tiny.bin has its own tokenizer beside it: one of the same size with other pieces is not taken.
+  std::ifstream file(kFamiliesDir + "tiny/tokenizer.bin", std::ios::binary);
+  std::string bytes((std::istreambuf_iterator<char>(file)), {});
+  const TempFolder folder;
+  const std::string same = written(folder, "same.bin", bytes);
+  EXPECT_NO_THROW(open_foreign(kTiny, same));
+  // Letters of the pieces: every a becomes a q, and so on.
+  const Tokenizer own = Tokenizer::read(same);
+  std::string changed = bytes;
+  for (size_t at = 4; at + 8 < changed.size();) {
+    int32_t length = 0;
+    std::memcpy(&length, changed.data() + at + 4, sizeof length);
+    for (int32_t i = 0; i < length; i++)
+      if (char& c = changed[at + 8 + static_cast<size_t>(i)]; c >= 'a' && c <= 'z' && changed[at + 8] != '<')
+        c = static_cast<char>('a' + (c - 'a' + 7) % 26);
+    at += 8 + static_cast<size_t>(length);
+  }
+  const std::string other = written(folder, "other.bin", changed);
+  ASSERT_EQ(Tokenizer::read(other).size(), own.size());
+  try {
+    open_foreign(kTiny, other);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("tokenizer of another model"), std::string::npos) << e.what();
   }
 }
 

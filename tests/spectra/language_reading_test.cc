@@ -228,7 +228,8 @@ TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
   const OneLanguageModel m(GateKind::Gelu);
   const GateLine line = weights_form(m.reading.layer(0));
   size_t last = 0;
-  const auto all = m.reading.scan(0, line, [&](size_t done) { last = done; });
+  const auto all = scan_directions(m.reading, line, m.reading.token_scan(0), {0, m.reading.vocab()},
+                                   [&](size_t done) { last = done; });
   ASSERT_EQ(all.size(), 40u);
   EXPECT_EQ(last, 40u);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 0, 100);
@@ -236,7 +237,7 @@ TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
     const std::vector<TokenId> one = {token};
     const auto read = m.read(0, m.reading.hidden(0, m.reading.token_directions(one)), line, x);
     const std::vector<double>& values = read.units[0].spectrum.values;
-    EXPECT_EQ(all[token].token, token);
+    EXPECT_EQ(all[token].index, token);
     EXPECT_NEAR(all[token].top, values.front(), 1e-9);
     EXPECT_NEAR(all[token].bottom, values.back(), 1e-9);
     EXPECT_NEAR(all[token].rank.participation, spectrum_rank(values).participation, 1e-6);

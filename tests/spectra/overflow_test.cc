@@ -145,7 +145,7 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   const Activations seen{.inputs = x, .logits = {}, .residual_logits = {}};
   EXPECT_NO_THROW(read(sane, directions, line, seen));
   EXPECT_NO_THROW(sane.layer_fidelity(1, line, x));
-  EXPECT_NO_THROW(sane.scan(1, line));
+  EXPECT_NO_THROW(scan_directions(sane, line, sane.token_scan(1), {0, sane.vocab()}));
   const std::vector<double> direction(12, 1.0);
   const double cosine = sane.near(direction, 1).positive[0].cosine;
 
@@ -160,7 +160,12 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   expect_overflow([&] { reading.calibrate({&row, 1}, ""); }, "calibrate");
   GateLine large = line;
   for (double& g : large.gain) g = 1e300;
-  expect_overflow([&] { sane.scan(1, {.gain = std::vector<double>(10, 1e308), .shift = {}}); }, "scan");
+  expect_overflow(
+      [&] {
+        scan_directions(sane, {.gain = std::vector<double>(10, 1e308), .shift = {}}, sane.token_scan(1),
+                        {0, sane.vocab()});
+      },
+      "scan");
   expect_overflow([&] { read(sane, directions, large, seen); }, "read");
   expect_overflow([&] { sane.layer_fidelity(1, large, x); }, "layer_fidelity");
 }
