@@ -167,29 +167,47 @@ std::string untrained_text(const ScanResult& r) {
 }  // namespace
 
 std::string scan_text(const ScanResult& r) {
-  Table table({{.header = "token"},
-               {.header = "participation rank", .align = Align::right},
-               {.header = "entropy rank", .align = Align::right},
-               {.header = "energy of the first", .align = Align::right},
-               {.header = "largest", .align = Align::right},
-               {.header = "smallest", .align = Align::right},
-               {.header = "R2", .align = Align::right},
-               {.header = "eigenvectors alone", .align = Align::right}});
-  for (const ScannedToken& t : r.tokens)
-    if (t.is_text && table.rows() < kScanRows)
-      table.add({t.text, fixed_text(t.rank.participation, 2), fixed_text(t.rank.entropy, 1),
-                 fixed_text(100 * t.energy, 0) + " %", fixed_text(t.largest, 3), fixed_text(t.smallest, 3),
-                 fixed_text(t.r2, 3), fixed_text(t.eigenvectors_r2, 3)});
-  return "The tokens of layer " + std::to_string(r.layer + 1) + " whose spectrum is most concentrated (" +
-         r.form + " form), of " + std::to_string(r.tokens.size()) + " (bytes and marks left out):\n\n" +
-         table.terminal(result_columns()) + strongest_text(r) +
-         "\nThe form over all that the layer adds, at " + std::to_string(r.fidelity.inputs) + " tokens of " +
-         r.samples + ": R2 " + fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) +
-         "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " +
-         share_text(r.linear_share) + " % of the reading's variance; even share of the layer " +
-         share_text(r.fidelity.even_share) + " %; the best linear map of the layer's input: R2 " +
-         fixed_text(r.controls.linear.r2, 3) + untrained_text(r) + "\n" + warnings_text(r.warnings) +
-         "all tokens: " + r.csv + "\n";
+  const bool latents = !r.autoencoder.empty();
+  const std::string words = latents ? "latents" : "tokens";
+  std::vector<Column> columns = {{.header = latents ? "latent" : "token"}};
+  const auto add_columns = [&](std::initializer_list<const char*> headers) {
+    for (const char* header : headers) columns.push_back({.header = header, .align = Align::right});
+  };
+  add_columns({"participation rank", "entropy rank", "energy of the first"});
+  if (!latents) add_columns({"largest", "smallest"});
+  add_columns({"R2", "eigenvectors alone"});
+  if (latents && r.unmeasured.empty()) add_columns({"active %", "r of one", "r of two"});
+  Table table(columns);
+  for (const ScannedToken& d : r.tokens) {
+    if (!d.is_text || table.rows() >= kScanRows) continue;
+    std::vector<std::string> cells = {latents ? d.piece : d.text, fixed_text(d.rank.participation, 2),
+                                      fixed_text(d.rank.entropy, 1), fixed_text(100 * d.energy, 0) + " %"};
+    if (!latents) cells.insert(cells.end(), {fixed_text(d.largest, 3), fixed_text(d.smallest, 3)});
+    cells.insert(cells.end(), {fixed_text(d.r2, 3), fixed_text(d.eigenvectors_r2, 3)});
+    if (d.latent) {
+      cells.push_back(share_text(d.latent->active));
+      for (const double v : {d.latent->one, d.latent->two})
+        cells.push_back(std::isfinite(v) ? fixed_text(v, 2) : "-");
+    }
+    table.add(cells);
+  }
+  std::string about;
+  if (latents)
+    about =
+        "latents: " + r.autoencoder +
+        (r.unmeasured.empty() ? "; r: how far the one and two strongest eigenvectors go with the activation"
+                              : "; activations not measured: " + r.unmeasured) +
+        "\n";
+  return "The " + words + " of layer " + std::to_string(r.layer + 1) +
+         " whose spectrum is most concentrated (" + r.form + " form), of " + std::to_string(r.tokens.size()) +
+         (latents ? "" : " (bytes and marks left out)") + ":\n\n" + table.terminal(result_columns()) +
+         strongest_text(r) + "\nThe form over all that the layer adds, at " +
+         std::to_string(r.fidelity.inputs) + " tokens of " + r.samples + ": R2 " +
+         fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) + "; of the eigenvectors alone " +
+         fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " + share_text(r.linear_share) +
+         " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
+         " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
+         untrained_text(r) + "\n" + warnings_text(r.warnings) + about + "all " + words + ": " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

@@ -80,8 +80,8 @@ void check_options(const SpectrumFlags& o, bool language) {
                  .where = o.reading.run,
                  .expected = "--data DIR, a folder that glint tokenize made"});
   if (o.scan)
-    refuse_given(o.for_spectra, "has no effect beside --scan, which lists every token", "--scan",
-                 "--scan alone, with --layer, --form and --out");
+    refuse_given(o.for_spectra, "has no effect beside --scan, which lists all directions", "--scan",
+                 "--scan alone, with --sae, --layer, --form and --out");
 }
 
 void spectrum(Context& context, SpectrumFlags o) {
@@ -98,6 +98,9 @@ void spectrum(Context& context, SpectrumFlags o) {
                                             .tokens = o.reading.tokens,
                                             .layer = o.request.layer,
                                             .form = o.request.form,
+                                            .sae = o.request.sae,
+                                            .side = o.request.side,
+                                            .sae_reads = o.request.sae_reads,
                                             .out = context.shared.out,
                                             .sharing = o.sharing});
     if (!engine.group().first()) return;
@@ -151,7 +154,8 @@ void add_spectrum(Program& program) {
            "--from-layer N reads along an eigenvector of a later layer. A token is a word, a piece as glint "
            "prints it, or #ID. "
            "Eigenvectors are shown as the tokens nearest to them, and how much they explain "
-           "without the linear part. --scan lists every token, --all-layers reads every layer; under mpirun "
+           "without the linear part. --scan lists every token (with --sae every latent), --all-layers reads "
+           "every layer; under mpirun "
            "and with --join processes share them, and what was stopped goes on.\n\n"
            "Models of other programs (glint model) are read as language models, with the norm before a "
            "GLU folded into its weights. --text FILE is what they are measured on: the stories of a "
@@ -211,21 +215,18 @@ void add_spectrum(Program& program) {
                              "Language models: N, the product gate(l) r of one hidden unit, from 1 on; or a "
                              ".npy file with a vector of width d-model, a direction of the residual stream",
                              {.placeholder = "N|FILE", .kind = Value::Kind::file})));
-  spectra("--sae",
-          language("--sae",
-                   verb.text("--sae", o->request.sae,
-                             "Language models: a sparse autoencoder or transcoder (SAELens, circuit-tracer), "
-                             "whose latents are outputs",
-                             {.placeholder = "DIR", .kind = Value::Kind::directory})));
+  language("--sae",
+           verb.text("--sae", o->request.sae,
+                     "Language models: a sparse autoencoder or transcoder (SAELens, circuit-tracer), "
+                     "whose latents are outputs",
+                     {.placeholder = "DIR", .kind = Value::Kind::directory}));
   spectra("--latent", language("--latent", verb.text("--latent", o->request.latent,
                                                      "Latents of --sae, from 0 on: 17, 3,8 or 0..9",
                                                      {.placeholder = "N"})));
-  spectra("--side", language("--side", verb.choice("--side", o->request.side, {"decoder", "encoder"},
-                                                   "Of a latent: what it writes, or what it looks for")));
-  spectra(
-      "--sae-reads",
-      language("--sae-reads", verb.choice("--sae-reads", o->request.sae_reads, {"auto", "input", "output"},
-                                          "What of this layer --sae reads; auto: what its file says")));
+  language("--side", verb.choice("--side", o->request.side, {"decoder", "encoder"},
+                                 "Of a latent: what it writes, or what it looks for"));
+  language("--sae-reads", verb.choice("--sae-reads", o->request.sae_reads, {"auto", "input", "output"},
+                                      "What of this layer --sae reads; auto: what its file says"));
   spectra(
       "--inputs",
       language("--inputs", verb.text("--inputs", o->request.inputs,
@@ -243,8 +244,11 @@ void add_spectrum(Program& program) {
                                               "With --from-layer: +1 the strongest for, -1 the strongest "
                                               "against, or several: +1,-1",
                                               {.placeholder = "K[,K]"})));
-  language("--scan",
-           verb.flag("--scan", o->scan, "Language models: every token, the most concentrated spectra first"));
+  language(
+      "--scan",
+      verb.flag(
+          "--scan", o->scan,
+          "Language models: every token, or with --sae every latent, the most concentrated spectra first"));
   verb.flag("--all-layers", o->all_layers,
             "Read every layer, and show in one table and figure how far each can be trusted");
   verb.flag(

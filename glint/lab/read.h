@@ -160,23 +160,26 @@ std::vector<NamedFigure> read_figures(const ReadResult& result);
 // "schema": "glint-read/1".
 nlohmann::ordered_json to_json(const ReadResult& result);
 
-// Every token of a language model as a direction of one layer, the most concentrated spectra first.
+// Every token of a language model, or every latent of a sparse autoencoder, as a direction of one layer, the
+// most concentrated spectra first.
 struct ScanRequest {
   std::string run, data, tokenizer = {};
   size_t tokens = 0;
   size_t layer = 0;  // from 1 on; 0: the last
   std::string form = "auto";
-  std::string out = {};  // folder of the CSV; "": the run
+  std::string sae = {}, side = "decoder", sae_reads = "auto";  // as in ReadRequest; sae "": tokens
+  std::string out = {};                                        // folder of the CSV; "": the run
   PieceSharing sharing = {};
 };
 
 struct ScannedToken {
-  TokenId id = 0;
+  uint32_t id = 0;  // of the token, or of the latent
   std::string piece, text;
   bool is_text = true;  // not a byte or a mark
   SpectrumRank rank = {};
   double energy = 0, largest = 0, smallest = 0;
   double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  std::optional<LatentFit> latent = {};
 };
 
 struct ScanResult {
@@ -188,10 +191,11 @@ struct ScanResult {
   Fidelity fidelity;      // over all that the layer adds to the residual stream
   Controls controls;      // over the same
   double eigenvectors_r2 = 0, linear_share = 0;
-  std::vector<std::string> warnings;  // as in ReadResult
-  std::vector<ScannedToken> tokens;
-  std::string csv;  // the file that was written
-  size_t left = 0;  // pieces that other workers still scan; then the rest is empty
+  std::vector<std::string> warnings;    // as in ReadResult
+  std::string autoencoder, unmeasured;  // as in ReadResult; the first "": tokens
+  std::vector<ScannedToken> tokens;     // or latents
+  std::string csv;                      // the file that was written
+  size_t left = 0;                      // pieces that other workers still scan; then the rest is empty
 };
 
 // Tells its progress and can be stopped; then the same call goes on. The ranks of the engine's group share

@@ -148,30 +148,31 @@ ordered_json to_json(const ScanResult& r) {
   fidelity["eigenvectors_r2"] = r.eigenvectors_r2;
   fidelity["linear_share"] = r.linear_share;
   fidelity["tokens"] = r.fidelity.inputs;
-  ordered_json tokens = ordered_json::array();
-  for (const ScannedToken& t : r.tokens)
-    tokens.push_back({{"token", t.piece},
-                      {"id", t.id},
-                      {"participation_rank", t.rank.participation},
-                      {"entropy_rank", t.rank.entropy},
-                      {"energy", t.energy},
-                      {"largest", t.largest},
-                      {"smallest", t.smallest},
-                      {"r2", t.r2},
-                      {"eigenvectors_r2", t.eigenvectors_r2},
-                      {"linear_share", t.linear_share}});
-  return {{"schema", "glint-scan/1"},
-          {"run", r.run},
-          {"linalg", r.linalg},
-          {"layer", r.layer + 1},
-          {"form", r.form},
-          {"samples", r.samples},
-          {"strongest", r.strongest},
-          {"fidelity", std::move(fidelity)},
-          {"controls", controls_json(r.controls, false)},
-          {"warnings", r.warnings},
-          {"tokens", std::move(tokens)},
-          {"csv", r.csv}};
+  const bool latents = !r.autoencoder.empty();
+  ordered_json found = ordered_json::array();
+  for (const ScannedToken& t : r.tokens) {
+    ordered_json one =
+        latents ? ordered_json{{"latent", t.id}} : ordered_json{{"token", t.piece}, {"id", t.id}};
+    one["participation_rank"] = t.rank.participation, one["entropy_rank"] = t.rank.entropy;
+    one["energy"] = t.energy, one["largest"] = t.largest, one["smallest"] = t.smallest;
+    one["r2"] = t.r2, one["eigenvectors_r2"] = t.eigenvectors_r2, one["linear_share"] = t.linear_share;
+    if (t.latent) one["activation"] = fit_json(*t.latent);
+    found.push_back(std::move(one));
+  }
+  ordered_json j = {{"schema", "glint-scan/1"},
+                    {"run", r.run},
+                    {"linalg", r.linalg},
+                    {"layer", r.layer + 1},
+                    {"form", r.form},
+                    {"samples", r.samples},
+                    {"strongest", r.strongest},
+                    {"fidelity", std::move(fidelity)},
+                    {"controls", controls_json(r.controls, false)},
+                    {"warnings", r.warnings}};
+  if (latents) j["autoencoder"] = autoencoder_json(r.autoencoder, r.unmeasured);
+  j[latents ? "latents" : "tokens"] = std::move(found);
+  j["csv"] = r.csv;
+  return j;
 }
 
 }  // namespace glint

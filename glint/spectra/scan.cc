@@ -15,7 +15,8 @@ ScannedDirection scanned(size_t index, std::span<const double> values) {
           .top = values.back(),
           .bottom = values.front(),
           .energy = energy_curve(values).front(),
-          .strongest = order_by_magnitude(values).front()};
+          .strongest = order_by_magnitude(values).front(),
+          .fit = {}};
 }
 
 // All eigenvalues of the matrices of a layer, one at a time on each thread.
@@ -27,7 +28,7 @@ class WholeSpectra {
         gain_(at_size(line, line.size).gain),
         workers_(model.pool().size()) {}
 
-  ScannedDirection one(size_t index, std::span<const double> weights, size_t worker) {
+  ScannedDirection one(const ScanPlan& plan, size_t index, std::span<const double> weights, size_t worker) {
     Worker& w = workers_[worker];
     if (w.q.rows() == 0)
       w.q = Matrix<double>(builder_.width(), builder_.width()), w.values.resize(builder_.width());
@@ -36,7 +37,9 @@ class WholeSpectra {
     builder_.build(w.weights, w.q, w.scratch);
     if (!all_finite(w.q)) throw_overflow("the interaction matrix of direction " + std::to_string(index));
     model_.linalg().eigh_in_place(w.q, w.values, w.workspace);
-    return scanned(index, w.values);
+    ScannedDirection out = scanned(index, w.values);
+    if (plan.fit) out.fit = plan.fit(index, w.values, w.q);
+    return out;
   }
 
  private:
@@ -83,7 +86,7 @@ std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateL
     if (whole) {
       model.pool().for_tiles(last - first, [&](size_t tile, size_t worker) {
         const size_t i = first + tile;
-        out[i - some.first] = whole->one(i, weights.view().row(i - begin), worker);
+        out[i - some.first] = whole->one(plan, i, weights.view().row(i - begin), worker);
         tell();
       });
       continue;
@@ -95,6 +98,8 @@ std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateL
       std::vector<double> values = form[0].spectrum.values;
       std::ranges::sort(values);
       out[i - some.first] = scanned(i, values);
+      const Spectrum& pairs = form[0].spectrum;
+      if (plan.fit) out[i - some.first].fit = plan.fit(i, pairs.values, pairs.vectors);
       tell();
     }
   }

@@ -6,6 +6,7 @@
 
 #include "glint/nn/compute.h"
 #include "glint/spectra/glu_model.h"
+#include "glint/spectra/latents.h"
 
 namespace glint {
 
@@ -16,6 +17,7 @@ struct ScannedDirection {
   double top = 0, bottom = 0;  // the largest and the smallest eigenvalue
   double energy = 0;           // share of the strongest eigenvalue in the sum of squares
   uint64_t strongest = 0;      // its index, in ascending order
+  LatentFit fit;               // of a plan that has one
 };
 
 struct ScanPlan {
@@ -25,6 +27,10 @@ struct ScanPlan {
   // for a direction does not depend on those that are asked for.
   std::function<Matrix<double>(Range block)> directions;
   size_t block = 256;
+  // How far the activation of a latent goes with its eigenvectors, vectors as rows; on any thread, many at
+  // once. Empty: the directions are no latents, or nothing is known of them.
+  std::function<LatentFit(size_t index, std::span<const double> values, ConstMatrixView<double> vectors)>
+      fit = {};
   // So many eigenpairs of each, the strongest; 0: all. Rank and energy are then those of these alone.
   size_t strongest = 0;
 };

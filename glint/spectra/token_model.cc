@@ -125,7 +125,8 @@ std::vector<GateLine> TokenModel::scaled_lines(std::span<const TokenRow> rows) c
 }
 
 TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& line, ConstMatrixView<float> x,
-                                                     std::span<const size_t> blocks) const {
+                                                     std::span<const size_t> blocks,
+                                                     const ScanPlan* along) const {
   // The rows of P: every direction of the residual stream by itself.
   const WeightRows p = projection(i);
   Matrix<double> weights(p.rows(), p.cols());
@@ -153,14 +154,15 @@ TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& l
                        form_form = moments(linalg(), form, form);
   out.linear_share = ratio(trace(linear_form), trace(form_form));
   std::vector<double> total, wrong, wrong_squared, part, whole;
-  for (size_t first = 0; first < vocab(); first += kTokenBlock) {
-    const Matrix<double> tokens =
-        token_directions(tokens_in({first, std::min(kTokenBlock, vocab() - first)}));
-    add_squares(linalg(), tokens, model_model, total);
-    add_squares(linalg(), tokens, error_error, wrong);
-    add_squares(linalg(), tokens, squared_squared, wrong_squared);
-    add_squares(linalg(), tokens, linear_form, part);
-    add_squares(linalg(), tokens, form_form, whole);
+  const size_t count = along ? along->count : vocab();
+  for (size_t first = 0; first < count; first += kTokenBlock) {
+    const Range some{first, std::min(kTokenBlock, count - first)};
+    const Matrix<double> rows = along ? along->directions(some) : token_directions(tokens_in(some));
+    add_squares(linalg(), rows, model_model, total);
+    add_squares(linalg(), rows, error_error, wrong);
+    add_squares(linalg(), rows, squared_squared, wrong_squared);
+    add_squares(linalg(), rows, linear_form, part);
+    add_squares(linalg(), rows, form_form, whole);
   }
   for (size_t t = 0; t < total.size(); t++) {
     out.tokens.r2.push_back(total[t] > 0 ? 1 - wrong[t] / total[t] : 0);

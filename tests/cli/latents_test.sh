@@ -35,6 +35,15 @@ COLUMNS=80 "$glint" spectrum "$tiny" --layer 1 --text text.txt --sae sae_out --l
 [ "$(LC_ALL=C.UTF-8 wc -L <"$work/narrow")" -le 80 ] || fail "wider than 80 columns: $(cat "$work/narrow")"
 for word in "input latents" "its activation goes with" "latent 17"; do grep -q "$word" "$work/narrow" || fail "no '$word': $(cat "$work/narrow")"; done
 
+run spectrum "$tiny" --layer 1 --text text.txt --scan --sae sae_out --json --threads 1
+expect_code 0
+cp "$work/out" "$work/one"
+expect_json "len(j['latents']) == 20 and j['latents'] == sorted(j['latents'], key=lambda l: l['participation_rank'])"
+expect_json "all('activation' in l for l in j['latents'])"
+run spectrum "$tiny" --layer 1 --text text.txt --scan --sae sae_out --json --threads 2
+cmp -s "$work/out" "$work/one" || fail "the scan depends on the number of threads"
+[ -s tiny-reading/scan-latents-layer-1.csv ] || fail "no CSV: $(ls tiny-reading)"
+
 for eigenvector in +1 -1 +2,-1; do
   run spectrum "$tiny" --layer 1 --token cat --from-layer 2 --eigenvector "$eigenvector" --no-figures --json
   expect_code 0
