@@ -105,6 +105,7 @@ ordered_json to_json(const ReadResult& r) {
   j["calibration"] = {{"kind", r.calibration}, {samples_word(r), r.calibration_inputs}};
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
+  if (!r.expert.empty()) j["expert"] = r.expert;
   j["form"] = r.form;
   if (r.drawn)
     j["size"] = {{"drawn_at", r.drawn->size},

@@ -1,7 +1,9 @@
 // Reading a language model: the GLU of one layer along tokens, and every token at once.
 #include <algorithm>
 #include <cstring>
+#include <limits>
 
+#include "glint/base/error.h"
 #include "glint/base/text.h"
 #include "glint/base/version.h"
 #include "glint/lab/controls.h"
@@ -31,6 +33,32 @@ Table scan_table(const ScanResult& r) {
                number_text(t.energy), number_text(t.largest), number_text(t.smallest), number_text(t.r2),
                number_text(t.eigenvectors_r2), number_text(t.linear_share)});
   return table;
+}
+
+// What a text would be needed for.
+void check_mixture(const Run& run, const ReadRequest& q, const std::string& form) {
+  if (form == "weights" && q.data.empty()) return;
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "a mixture of experts cannot be run yet, so that there is nothing to measure on",
+               .where = run.directory(),
+               .expected = "`form=weights` and no data"});
+}
+
+// The weights form with nothing measured.
+void read_weights(const Engine& engine, Run& run, const Directions& directions, size_t top, ReadResult& r) {
+  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
+  const std::vector<double> unknown(directions.count(), kUnknown);
+  const GluLayerView view = run.reading().layer(r.layer);
+  r.kind = ModelKind::language, r.default_form = "weights";
+  r.linalg = engine.linalg().description();
+  r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
+  r.gate = gate_info(run.gate()).text.name, r.weights_sha256 = run.reading().weights_hash();
+  Reading reading;
+  reading.units = unit_forms(engine.linalg(), engine.pool(), view, weights_form(view), directions.weights,
+                             directions.constants, wanted_pairs(view, top));
+  reading.fidelity.unit_r2 = reading.fidelity.unit_even_share = reading.eigenvectors.unit_r2 = unknown;
+  reading.linear_share = reading.quadratic_share = unknown;
+  set_directions(r, directions.names, std::move(reading));
 }
 
 }  // namespace
@@ -103,12 +131,19 @@ PassagesResult passages_of(const ReadResult& r) {
 ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   const TokenModel& reading = run.token_model();
   ReadResult r;
-  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
+  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = q.expert;
   r.form = run.form(q.form);
+  if (run.mixture()) check_mixture(run, q, r.form);
   const Directions directions = asked_directions(run, r.layer, q, r.form);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
+  if (run.mixture()) {
+    read_weights(engine, run, directions, q.top, r);
+    for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
+    write_read_files(engine, reading, q, folder, r);
+    return r;
+  }
   describe(run, r);
   r.samples = run.samples();
   const Activations a = run.measured(r.layer);
