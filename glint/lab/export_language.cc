@@ -82,13 +82,13 @@ LanguageCard language_card(const Engine& engine, Run& run, bool stories) {
     card.options = own.run["identity"]["options"];
     if (own.run.contains("result")) card.result = own.run["result"];
   }
-  for (size_t i = 0; stories && i < run.language_reading().layers(); i++) {
+  for (size_t i = 0; stories && i < run.reading().layers(); i++) {
     engine.check_stop();
-    const Matrix<float> x = run.inputs(i, LanguageReading::kFidelityTokens);
+    const Activations a = run.measured(i);
     const double linear = layer_controls(run, i, {}).linear.r2;
     for (const std::string& form : run.forms()) {
-      const LanguageReading::LayerFidelity f =
-          run.language_reading().layer_fidelity(i, run.lines(form)[i], x);
+      const TokenModel::LayerFidelity f =
+          run.token_model().layer_fidelity(i, run.line(form, i), a.inputs, a.blocks);
       card.layers.push_back({form, i + 1, f.all.r2, f.eigenvectors_r2, linear});
     }
   }

@@ -217,7 +217,7 @@ Json hf_family_config(const FamilyModel& model) {
       j["mlp_only_layers"] = dense, j["decoder_sparse_step"] = 1;
     }
   }
-  if (!c.ends.empty()) j["eos_token_id"] = c.ends.size() == 1 ? Json(c.ends[0]) : Json(c.ends);
+  j["eos_token_id"] = c.ends.empty() ? Json() : c.ends.size() == 1 ? Json(c.ends[0]) : Json(c.ends);
   return j;
 }
 
