@@ -84,11 +84,13 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
   r.verbs = {{"eval", "loss on a text", runs},
              {"generate", "text from a prompt", runs},
              {"spectrum", "eigenvectors of a layer's GLU", has},
-             {"ablate", "removing eigenvectors", has},
-             {"readability", "measures of readings", has},
-             {"neurons", "classes of neurons", true},
-             {"explain", "why a next token", has},
-             {"page", "the explorer", false}};
+             {"explain", "why this next token", runs},
+             {"ablate", "removing eigenvectors", runs},
+             {"readability", "measures of readings", runs},
+             {"neurons", "classes of neurons", !m.model.mixture()},
+             {"compare", "eigenvectors of two models", runs},
+             {"page", "the explorer", runs},
+             {"export", "arrays, or a folder of Hugging Face", true}};
   return r;
 }
 
@@ -109,7 +111,7 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     r.layers = c.layers, r.d_model = c.d_model, r.d_hidden = c.hidden();
     add(classifier_params(c).table);
     for (const char* verb :
-         {"eval", "spectrum", "explain", "attack", "ablate", "readability", "page", "export"})
+         {"eval", "spectrum", "explain", "attack", "ablate", "readability", "compare", "page", "export"})
       r.verbs.push_back({verb, ""});
   } else {
     const LanguageRun& language = run.language();
@@ -121,9 +123,9 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     add(transformer_params(c).table);
     r.tokenizer = std::string(name(language.tokenizer.format())) + ", " +
                   std::to_string(language.tokenizer.size()) + " tokens";
-    for (const char* verb : {"eval", "generate", "spectrum", "neurons", "ablate", "readability", "page", "export"})
+    for (const char* verb : {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability", "compare",
+                             "page", "export"})
       r.verbs.push_back({verb, ""});
-    r.verbs.push_back({"explain", ""});
   }
   std::error_code ignored;
   r.file_bytes = std::filesystem::file_size(run.directory() + "/model.safetensors", ignored);
