@@ -151,7 +151,6 @@ std::string page_json(nb::dict values, nb::handle data, nb::handle talk) {
   fields.count("limit", request.limit);
   fields.text("layers", request.layers);
   fields.text("token", request.token);
-  fields.text("tokenizer", request.first.tokenizer);
   Call call(talk);
   return json_text(to_json(call.run([&] { return write_page(call.engine(), request); })));
 }
