@@ -274,7 +274,10 @@ TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
                                                        : std::to_string(std::stoul(which) + 1);
         const FamilyReading reading(model, engine.compute(), engine.linalg(), expert);
         const GluLayerView l = reading.layer(layer);
-        const ConstMatrixView<float> p = reading.projection(layer);
+        const WeightRows rows = reading.projection(layer);
+        Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()), p(rows.rows(), l.hidden());
+        Matrix<float> buffer;
+        l.left.widen(0, lefts, buffer), l.right.widen(0, rights, buffer), rows.widen(0, p, buffer);
         const std::vector<float>& norm = model.layers()[layer].before_glu.weight;
         const FloatMatrix want = golden->matrix(t.name);
         for (size_t i = 0; i < x.view.rows(); i++) {
@@ -283,7 +286,7 @@ TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
             double left = 0, right = 0;
             for (size_t j = 0; j < norm.size(); j++) {
               const double u = static_cast<double>(x.view(i, j)) / norm[j];
-              left += l.left(h, j) * u, right += l.right(h, j) * u;
+              left += lefts(h, j) * u, right += rights(h, j) * u;
             }
             for (size_t j = 0; j < p.rows(); j++) sum[j] += p(j, h) * left / (1 + std::exp(-left)) * right;
           }
