@@ -11,6 +11,7 @@ import { trainingView } from "glint/view_training";
 import { mathView } from "glint/view_math";
 import { tokensView } from "glint/view_tokens";
 import { sentenceView } from "glint/view_sentence";
+import { ReadingModel, readingsView } from "glint/view_readings";
 import { LanguageModel } from "glint/language";
 
 /**
@@ -24,10 +25,11 @@ import { LanguageModel } from "glint/language";
  */
 
 /** Every view, in the order of the menu. One for another kind of run is one more line. @type {ViewKind[]} */
-const VIEWS = [drawView, spectraView, compareView, tokensView, sentenceView, trainingView, mathView];
+const VIEWS = [drawView, spectraView, compareView, tokensView, sentenceView, readingsView, trainingView, mathView];
 
-/** @param {Model | LanguageModel} model */
+/** @param {Model | LanguageModel | ReadingModel} model */
 function summary(model) {
+  if (model instanceof ReadingModel) return model.run.text;
   const { config, run } = model;
   const result = run.run.result;
   const accuracy = result && typeof result.test_accuracy === "number"
@@ -40,7 +42,9 @@ function summary(model) {
 /** @param {import("./data.js").PageData} data */
 function start(data) {
   // A page has runs of one kind, and its views are made for that kind: theirs is the type of the models.
-  const models = data.kind === "language"
+  const models = data.kind === "readings"
+    ? /** @type {Model[]} */ (/** @type {unknown} */ (data.runs.map((run) => new ReadingModel(/** @type {any} */ (run)))))
+    : data.kind === "language"
     ? /** @type {Model[]} */ (/** @type {unknown} */ ([new LanguageModel(/** @type {any} */ (data.runs[0]))]))
     : data.runs.map((run) => new Model(run, data.images.height, data.images.width));
   const kinds = VIEWS.filter((v) => v.fits(data));
@@ -65,7 +69,7 @@ function start(data) {
     href: (patch) => toHash({ ...context.state, ...patch }),
   };
 
-  const runChoice = models.length < 2 ? null : select({
+  const runChoice = models.length < 2 || data.kind === "readings" ? null : select({
     label: "Run", value: "a",
     options: data.runs.map((r, i) => ({ value: "ab"[i], text: `${"AB"[i]}: ${r.name}` })),
     change: (run) => context.set({ run }) });
@@ -84,8 +88,9 @@ function start(data) {
     const run = context.state.run === "b" && models.length > 1 ? 1 : 0;
     context.model = models[run];
     runChoice?.set("ab"[run]);
-    name.textContent = context.model.run.name;
-    facts.textContent = summary(context.model);
+    const both = data.kind === "readings" && models.length > 1;
+    name.textContent = both ? models.map((m) => m.run.name).join(" and ") : context.model.run.name;
+    facts.textContent = both ? models.map(summary).join(" · ") : summary(context.model);
     const kind = kinds.find((v) => v.id === context.state.view) ?? kinds[0];
     const key = `${kind.id} ${run}`;
     let view = made.get(key);

@@ -22,4 +22,4 @@ function make(context) {
 }
 
 /** @type {import("./app.js").ViewKind} */
-export const mathView = { id: "math", title: "What am I looking at?", short: "Help", fits: () => true, make };
+export const mathView = { id: "math", title: "What am I looking at?", short: "Help", fits: (data) => data.kind !== "readings", make };

@@ -79,4 +79,4 @@ function make(context) {
 }
 
 /** @type {import("./app.js").ViewKind} */
-export const trainingView = { id: "training", title: "Training", fits: () => true, make };
+export const trainingView = { id: "training", title: "Training", fits: (data) => data.kind !== "readings", make };

@@ -23,8 +23,29 @@ struct CompareFlags : CompareRequest {
 std::string three(double v) { return fixed_text(v, 3); }
 std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.sd); }
 
+// Of language models there are no decisions: R2 over the tokens, beside the controls.
+std::string language_table(const Comparison& c) {
+  Table table({{.header = "models"},
+               {.header = "layer", .align = Align::right},
+               {.header = "R2", .align = Align::right},
+               {.header = "R2 rescaled", .align = Align::right},
+               {.header = "even share %", .align = Align::right},
+               {.header = "linear map R2", .align = Align::right},
+               {.header = "untrained R2", .align = Align::right}});
+  for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
+    for (const ComparedModel& m : *side) {
+      const bool twin = m.controls && !m.controls->untrained.empty();
+      table.add({m.directory + ", " + m.form, std::to_string(m.layer + 1) + " of " + std::to_string(m.layers),
+                 three(m.fidelity.r2), three(m.fidelity.r2_scaled), fixed_text(100 * m.fidelity.even_share, 1),
+                 m.controls ? three(m.controls->linear.r2) : "-",
+                 twin ? three(m.controls->untrained.begin()->second.r2) : "-"});
+    }
+  return table.terminal(result_columns());
+}
+
 // How far the forms are their models, means over the runs of a side, each beside its controls.
 std::string fidelity_table(const Comparison& c) {
+  if (c.language) return language_table(c);
   Table table({{.header = "models"},
                {.header = "agreement %", .align = Align::right},
                {.header = "R2", .align = Align::right},
@@ -82,7 +103,7 @@ std::string rank_table(const Comparison& c) {
 // For each class and sign: the first rank, and the subspace of dimension `top`.
 std::string class_table(const Comparison& c, size_t top) {
   const std::string k = std::to_string(top);
-  std::vector<Column> columns = {{.header = "class"}};
+  std::vector<Column> columns = {{.header = c.language ? "token" : "class"}};
   for (const char* sign : {"+", "-"})
     for (const std::string& what :
          {std::string("1st"), std::string("1st best"), "top " + k, std::string("control")})
@@ -155,7 +176,7 @@ std::string functional_table(const Comparison& c) {
            : values.size() > 1 ? three(m.mean) + " ± " + three(m.sd)
                                : three(m.mean);
   };
-  table.add({"all classes", cell(c.functional, {}), cell(c.functional_control, {})});
+  table.add({c.language ? "all tokens" : "all classes", cell(c.functional, {}), cell(c.functional_control, {})});
   for (size_t u = 0; u < c.units.size(); u++)
     table.add({c.unit_names[u], cell(c.functional, u), cell(c.functional_control, u)});
   return table.terminal(result_columns());
@@ -181,29 +202,35 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
   out << "models:   " << pair_words(c) << "\n"
       << "vectors:  the " << o.top << " strongest of each sign, form " << c.form
       << (o.refine ? " (refined)" : "") << ", compared "
-      << (o.space == "pixels" ? "as pictures" : "at the input of the last layer") << "\n"
+      << (c.language             ? c.space_text
+          : c.space == "pixels" ? std::string("as pictures")
+                                : std::string("at the input of the last layer"))
+      << "\n"
       << "control:  " << c.control_text << "\n\n"
       << "How far the forms are the models" << (n > 1 ? ", means over the runs" : "")
       << ", beside controls: the best linear map of the layer's input, and the same form of an untrained "
-         "model. On -x: agreement on the mirror images.\n"
+         "model."
+      << (c.language ? "" : " On -x: agreement on the mirror images.") << "\n"
       << fidelity_table(c) << "\n"
       << "Similarity |cos| by rank: mean ± sd over " << c.units.size()
-      << (c.units.size() == 1 ? " class" : " classes") << ", both signs"
+      << (c.language ? " token" : " class") << (c.units.size() == 1 ? "" : c.language ? "s" : "es") << ", both signs"
       << (n > 1 ? " and " + std::to_string(n) + " pairs" : "") << ".\n"
       << rank_table(c) << "\n"
-      << "By class and sign (+ speaks for it, - against): first eigenvector, its best match, "
+      << "By " << (c.language ? "token" : "class") << " and sign (+ speaks for it, - against): first eigenvector, its best match, "
       << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "")
       << ".\n"
       << class_table(c, top) << "\n";
   if (!c.functional.empty())
     out << "The same models as functions, form " << c.form << ": correlation of their outputs for "
-        << (o.space == "pixels" ? "pixels" : "inputs of the layer")
+        << (c.space == "pixels"   ? "pixels"
+            : c.space == "tokens" ? "sums of token embeddings with weights"
+                                  : "inputs of the layer")
         << " ~ N(0, I), in closed form; no eigenvector is matched with another.\n"
         << functional_table(c) << "\n";
-  if (o.pairs) out << "Every pair, all classes and signs.\n" << pair_table(c, top) << "\n";
-  out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
-      << claim_table(c);
-  out << "In brackets the rank, or the dimension of the subspace.\n";
+  if (o.pairs) out << "Every pair, all " << (c.language ? "tokens" : "classes") << " and signs.\n" << pair_table(c, top) << "\n";
+  if (!c.language)
+    out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
+        << claim_table(c) << "In brackets the rank, or the dimension of the subspace.\n";
   if (!c.figures.empty())
     out << "\nfigures:  " << c.figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
   context.out << prose(out.str(), result_columns());
@@ -235,6 +262,9 @@ void add_compare(Program& program) {
            "by seed. Beside it stands a control: bilinear runs of different seeds, those given or those of "
            "--control; without any, random directions. Of deeper models the eigenvectors of the last layer "
            "are compared, as pictures through the layers below.\n\n"
+           "Language models, glint's own and those of other programs: the eigenvectors of one layer along --token. They "
+           "are compared by their products with the embeddings of all tokens that both vocabularies have (matched by "
+           "piece), which models of any width allow, or with --space input as vectors that the layer reads.\n\n"
            "Models of one layer, and with --space input the last layers of any, are compared as functions "
            "too: "
            "the correlation of their outputs over normal inputs, which needs no matching.",
@@ -243,9 +273,12 @@ void add_compare(Program& program) {
                     {"glint compare runs/sqs-seeds runs/bilinear-seeds --form calibrated --pairs",
                      "all seeds, the gates calibrated, every pair listed"},
                     {"glint compare runs/a runs/b --unit 3..5 --space input --json",
-                     "three classes, at the input of the layer, for a program"}}});
+                     "three classes, at the input of the layer, for a program"},
+                    {"glint compare stories15M.bin stories42M.bin --layer 6 --token happy,sad",
+                     "two language models, the same tokens"}}});
   const auto o = std::make_shared<CompareFlags>();
-  verb.positionals("RUN", o->runs, "Run directories, or folders with one run per seed; at least two",
+  verb.positionals("RUN", o->runs,
+                   "Run directories, language models of other programs, or folders with one run per seed; at least two",
                    {.kind = Value::Kind::directory});
   verb.text("--control", o->control,
             "Runs to compare with each other as control, with commas between, or a folder of seeds",
@@ -254,8 +287,14 @@ void add_compare(Program& program) {
   verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "How gates are read: as the identity (the paper), or by lines measured on data");
   verb.flag("--refine", o->refine, kRefineHelp);
-  verb.choice("--space", o->space, {"pixels", "input"},
-              "Compare pictures of the eigenvectors, or the vectors at the input of the last layer (same "
+  verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last of each");
+  verb.text("--token", o->token, "Language models: tokens, with commas between; default: 12 frequent ones",
+            {.placeholder = "WORDS"});
+  verb.file("--text", o->data, "Language models: a text to read on; default: the corpus of the run, or built-in tales");
+  verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure");
+  verb.file("--tokenizer", o->tokenizer, "Tokenizer of models of other programs; default: their own");
+  verb.choice("--space", o->space, {"auto", "pixels", "tokens", "input"},
+              "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors at the input of the last layer (same "
               "width; means something when the runs began alike, with the same seed)");
   verb.size("--top", o->top, 1, 64, "Eigenvectors of each sign");
   verb.flag("--pairs", o->pairs, "Also a line for every pair");

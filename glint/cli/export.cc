@@ -16,8 +16,7 @@ void run(Context& context, const ExportRequest& request) {
   if (r.hf.empty()) return;
   context.out << r.hf << ": ";
   for (size_t i = 0; i < r.hf_files.size(); i++) context.out << (i ? ", " : "") << r.hf_files[i];
-  context.out << "\nIn Python, in that folder: from modeling_glint import GlintClassifier; "
-                 "GlintClassifier.from_pretrained(\".\")\n";
+  context.out << "\nIn Python, in that folder: " << r.loader << "\n";
 }
 
 }  // namespace
@@ -34,13 +33,17 @@ void add_export(Program& program) {
            "--hf writes a folder as model hubs expect it: config.json, model.safetensors, a model card with "
            "metrics, fidelity and training options, and modeling_glint.py, a PyTorch class that gives the "
            "same "
-           "logits. glint eval reads that folder too. Both are for image models: of a language model "
-           "model.safetensors of the run already holds every tensor.\n\n"
+           "logits (transformers opens a language model with trust_remote_code). glint eval reads that folder "
+           "too.\n\n"
+           "Of a model of another program --npy writes every tensor as f32, and --hf makes a GGUF or llama2.c file a "
+           "folder of Hugging Face of the same family, which transformers and glint open: f32, f16 and bf16 stay "
+           "as they are stored, quantised numbers become f32.\n\n"
            "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
            "earlier export and nothing else.",
        .examples = {
            {"glint export runs/first --npy arrays", "arrays/embed.weight.npy, ..."},
-           {"glint export runs/first --hf hub/first --force", "for PyTorch, replacing the last export"}}});
+           {"glint export runs/first --hf hub/first --force", "for PyTorch, replacing the last export"},
+           {"glint export stories15M.bin --hf hub/stories15M", "a llama2.c file for transformers"}}});
   const auto o = std::make_shared<ExportRequest>();
   add_reading_options(verb, o->reading);
   verb.directory("--npy", o->npy, "Write .npy files into this new folder");

@@ -71,7 +71,7 @@ std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
 
 std::string direction_text(const ReadResult& r, const ReadDirection& d) {
   std::string out = "\n" + d.name + ": " + concentration_text(d);
-  out += "\nR2 " + fixed_text(d.r2, 3) + between(d.r2_interval);
+  if (std::isfinite(d.r2)) out += "\nR2 " + fixed_text(d.r2, 3) + between(d.r2_interval);
   if (d.has_linear())
     out += "; of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) +
            between(d.eigenvectors_r2_interval) + "; the linear part has " + share_text(d.linear_share) +
@@ -115,11 +115,13 @@ std::string fidelity_table(const ReadResult& r) {
 
 std::string language_text(const ReadResult& r) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
-                    " of " + std::to_string(r.layers);
-  out += "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
-         fidelity_table(r) + fidelity_notes(r) +
-         "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
-         warnings_text(r.warnings);
+                    " of " + std::to_string(r.layers) + (r.expert.empty() ? "" : ", expert " + r.expert);
+  out += r.inputs == 0
+             ? "\nform:  " + r.form + ", from the weights alone: a mixture of experts is not run, and nothing is measured\n"
+             : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
+                   fidelity_table(r) + fidelity_notes(r) +
+                   "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
+                   warnings_text(r.warnings);
   for (const ReadDirection& d : r.directions) out += direction_text(r, d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "

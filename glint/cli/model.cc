@@ -33,6 +33,7 @@ void print(Context& context, const ModelInfo& r) {
   line("size", std::to_string(r.layers) + (r.layers == 1 ? " layer" : " layers") + ", width " +
                    std::to_string(r.d_model) + ", " + std::to_string(r.d_hidden) + " hidden units");
   line("gate", r.gate);
+  line("experts", r.experts);
   if (r.vocab)
     line("vocabulary", std::to_string(r.vocab) + " tokens" + (r.tied ? ", head tied to the embedding" : ""));
   line("attention", r.attention);
@@ -62,6 +63,8 @@ void print(Context& context, const ModelInfo& r) {
   }
   line("glint can", can);
   line("not yet", cannot);
+  if (!r.experts.empty())
+    line("note", "a mixture of experts is not run; glint spectrum --expert N reads the weights of one expert");
 }
 
 }  // namespace
@@ -75,7 +78,7 @@ void add_model(Program& program) {
            "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
            "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
            "OLMo, "
-           "OLMo 2, StableLM. Such a path is taken by glint eval, generate and spectrum wherever they take a "
+           "OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single experts are read. Such a path is taken by glint eval, generate and spectrum wherever they take a "
            "run. Only the header is read; weights stay in the file, as they are stored.",
        .examples = {{"glint model stories15m/stories15M.bin", "a model of llama2.c"},
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},

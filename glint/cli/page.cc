@@ -29,7 +29,7 @@ void report_text(Context& context, const PageResult& r) {
         out << fixed_text(f.fidelity.r2, 3) << ", even share of the layer "
             << fixed_text(f.fidelity.even_share, 3);
       for (size_t i = 0; i < f.layers.size(); i++)
-        out << (i ? ", " : "") << fixed_text(f.layers[i].r2, 3) << " in layer " << i + 1;
+        out << (i ? ", " : "") << fixed_text(f.layers[i].r2, 3) << " in layer " << f.layers[i].layer;
       out << "\n";
     }
     for (size_t i = 0; i < run.controls.size(); i++) {
@@ -38,7 +38,8 @@ void report_text(Context& context, const PageResult& r) {
         return (r.language ? "" : fixed_text(100 * f.agreement, 1) + " %, ") + "R2 " + fixed_text(f.r2, 3);
       };
       out << "controls: " << printable(run.name)
-          << (r.language ? ", layer " + std::to_string(i + 1) : std::string()) << ": the best linear map "
+          << (r.language ? ", layer " + std::to_string(run.forms[0].layers[i].layer) : std::string())
+          << ": the best linear map "
           << words(c.linear);
       for (const auto& [form, f] : c.untrained) out << "; untrained, " << form << " " << words(f);
       out << "\n";
@@ -50,7 +51,15 @@ void report_text(Context& context, const PageResult& r) {
   context.out << prose(out.str(), result_columns());
 }
 
-void make(Context& context, const PageRequest& request) {
+struct PageFlags : PageRequest {
+  std::vector<GivenOption> for_language;
+  std::string text;
+};
+
+void make(Context& context, PageFlags& request) {
+  if (run_kind(request.first.run) == ModelKind::image)
+    refuse_given(request.for_language, "is for language models", request.first.run, "a language model");
+  take_text(request.first.data, request.text);
   if (!request.out.empty()) check_target(request.out, ".html", "--out", "the page");
   const PageResult r = write_page(engine_of(context), request);
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
@@ -67,18 +76,30 @@ void add_page(Program& program) {
                   "which class, and how far to trust that; the spectra; the training. With a second run, "
                   "both side by side. Of a language run: choose a layer and a token and see the spectrum and "
                   "the tokens of its eigenvectors; type a sentence and see which of them fire at each "
-                  "word. The file holds everything and needs no network.",
+                  "word. The file holds everything and needs no network.\n\n"
+                  "A language model of another program is too large for that, and so are two: their page holds chosen "
+                  "layers and tokens, the words of each eigenvector, and the passages of a text in which it is "
+                  "strongest. It says what was left out.",
        .examples = {{"glint page runs/first", "writes runs/first/explorer.html"},
                     {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"},
-                    {"glint page runs/tales --out tales.html", "a language run"}}});
-  const auto o = std::make_shared<PageRequest>();
+                    {"glint page runs/tales --out tales.html", "a language run"},
+                    {"glint page stories15M.bin --layers 1,3,6 --token happy,sad,dog --text stories.txt",
+                     "a model of another program, read on a text"}}});
+  const auto o = std::make_shared<PageFlags>();
   add_reading_options(verb, o->first);
-  verb.positional("RUN_B", o->second, "a second run to compare with",
+  o->for_language = add_language_options(verb, o->first, o->text);
+  verb.positional("RUN_B", o->second, "a second model to compare with",
                   {.placeholder = "DIR", .kind = Value::Kind::directory});
   verb.file("--out", o->out, "Where to write the page; when not given, explorer.html in the run");
   verb.size("--images", o->images, 1, 60000, "How many test images the page of an image run holds");
   verb.size("--vectors", o->vectors, 1, 64,
             "How many eigenvectors of either sign that page holds for every class");
+  o->for_language.push_back(
+      {"--layers", verb.text("--layers", o->layers, "Language models: layers of a page of readings; default: six of them",
+                             {.placeholder = "N,N"})});
+  o->for_language.push_back(
+      {"--token", verb.text("--token", o->token, "Language models: tokens of a page of readings; default: twelve words",
+                            {.placeholder = "WORDS"})});
   verb.size("--limit", o->limit, 100000, 500000000, "Largest size of the page in bytes");
   verb.share_threads();
   verb.share_isa();

@@ -178,7 +178,9 @@ void add_spectrum(Program& program) {
            {"glint spectrum stories15M.bin --layer 3 --token happy --from-layer 6 --eigenvector -1",
             "what makes the strongest eigenvector against happy in layer 6"},
            {"glint spectrum gemma-2-2b --layer 13 --sae saes/out --latent 17 --inputs saes/in",
-            "which pairs of input latents make latent 17"}}});
+            "which pairs of input latents make latent 17"},
+           {"glint spectrum Mixtral-8x7B --layer 3 --expert 5 --token happy",
+            "one expert of a mixture, from the weights alone"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   add_reading_options(verb, o->reading);
   o->for_language = add_language_options(verb, o->reading, o->text);
@@ -192,6 +194,10 @@ void add_spectrum(Program& program) {
                              "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
                              {.placeholder = "UNITS", .words = {"all"}}));
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: the last");
+  spectra("--expert",
+          language("--expert", verb.text("--expert", o->request.expert,
+                                         "Mixtures of experts: which expert of the layer, from 1 on, or shared",
+                                         {.placeholder = "N", .words = {"shared"}})));
   verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated"},
               "The form that is drawn and stored");
   spectra("--top", verb.size("--top", o->request.top, 0, 1000000,

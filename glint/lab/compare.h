@@ -18,10 +18,17 @@ struct CompareRequest {
   std::vector<std::string> runs;
   std::string control;           // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
+  // Language models: which layer, from 1 on, 0 the last; tokens with commas between, "": the most frequent ones of
+  // the first model's text. Tokens are the same when their pieces are, whatever their numbers.
+  size_t layer = 0;
+  std::string token = {}, tokenizer = {};
+  size_t tokens = 0;  // as in RunSource
   std::string form = "weights";  // or auto, scaled, calibrated; Run::form of each run
   bool refine = false;   // as in RunSource, of the runs whose form is scaled; Error (usage) without any
   bool controls = true;  // measure the controls of the fidelities
-  std::string space = "pixels";  // or "input": that of the last layer
+  // "pixels" (images) and "tokens" (language models): what an eigenvector is for the samples, which any two models
+  // have in common. "input": what the layer reads, for models of one width. "auto": the first of them.
+  std::string space = "auto";
   std::string data, data_dir;    // as in RunSource
   std::shared_ptr<const Dataset> images = {};
   size_t top = 10;       // eigenvectors of each sign
@@ -33,8 +40,9 @@ struct ComparedModel {
   std::string directory, gate, data;
   std::optional<uint64_t> seed;
   size_t width = 0, layers = 0;
+  size_t layer = 0;                       // that is read, from 0 on
   std::string form;                       // that it is read through
-  Fidelity fidelity;                      // of the form, on the test images
+  Fidelity fidelity;                      // of the form, on the test images or a text
   std::optional<Controls> controls = {};  // of that form; none when they were not asked for
 };
 
@@ -50,7 +58,9 @@ struct SimilarityClaim {
 
 struct Comparison {
   std::string linalg;       // what computed it
+  bool language = false;
   std::string form, space;  // form: "scaled", or "scaled and calibrated" where the runs differ
+  std::string space_text;   // language models: what is compared, in words
   size_t top = 0;
   std::vector<ComparedModel> a, b;      // [pairs]
   std::vector<PairComparison> results;  // [pairs]

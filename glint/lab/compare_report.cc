@@ -5,6 +5,8 @@
 #include "glint/lab/compare.h"
 #include "glint/lab/fidelity_json.h"
 #include "glint/lab/figures.h"
+#include "glint/lab/foreign.h"
+#include "glint/lab/read_parts.h"
 #include "glint/lab/run.h"
 #include "glint/report/comparison_figure.h"
 #include "glint/report/panels.h"
@@ -34,12 +36,13 @@ OrderedJson curves_json(const std::vector<PairComparison>& pairs, std::optional<
   return j;
 }
 
-OrderedJson model_json(const ComparedModel& m) {
+OrderedJson model_json(const ComparedModel& m, bool language) {
   OrderedJson j = {{"run", m.directory}, {"gate", m.gate}, {"data", m.data}};
   j["seed"] = m.seed ? OrderedJson(*m.seed) : OrderedJson();
   j["form"] = m.form;
-  j.update(fidelity_json(m.fidelity, true));
-  if (m.controls) j["controls"] = controls_json(*m.controls, true);
+  if (language) j["layer"] = m.layer + 1, j["layers"] = m.layers;
+  j.update(fidelity_json(m.fidelity, !language));
+  if (m.controls) j["controls"] = controls_json(*m.controls, !language);
   return j;
 }
 
@@ -59,7 +62,7 @@ std::vector<FigureFile> draw_figures(const Comparison& c, const std::string& fol
   const Chart chart =
       similarity_figure(models + ", " + c.a[0].data + ", form " + c.form +
                             (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
-                        lines, several ? "pairs" : "classes and signs");
+                        lines, several ? "pairs" : c.language ? "tokens and signs" : "classes and signs");
   PanelGrid grid{.title = "|cos| between eigenvectors, " + models,
                  .notes = {"Rows: " + c.a[0].directory + ", columns: " + c.b[0].directory,
                            "In each: the top " + std::to_string(c.positive_rows) +
@@ -104,7 +107,10 @@ Comparison compare(const Engine& engine, const CompareRequest& request) {
   Comparison c = compare_runs(engine, request);
   for (const std::string& note : c.notes) engine.note(note);
   if (!request.figures) return c;
-  c.figures = figures_directory(request.out.empty() ? request.runs[0] : request.out);
+  const std::string& first = request.runs[0];
+  c.figures = figures_directory(!request.out.empty()  ? request.out
+                                : is_foreign(first) ? result_folder(reading_folder(first), "")
+                                                    : first);
   write_figures(engine, draw_figures(c, c.figures));
   return c;
 }
@@ -113,22 +119,24 @@ OrderedJson to_json(const Comparison& c) {
   OrderedJson j = {{"schema", "glint-compare/1"}, {"linalg", c.linalg}};
   j["form"] = c.form;
   j["space"] = c.space;
+  if (c.language) j["space_text"] = c.space_text;
   j["top"] = c.top;
   j["pairs"] = OrderedJson::array();
   for (size_t i = 0; i < c.results.size(); i++)
     j["pairs"].push_back(
-        {{"a", model_json(c.a[i])}, {"b", model_json(c.b[i])}, {"by_rank", curves_json({c.results[i]})}});
+        {{"a", model_json(c.a[i], c.language)}, {"b", model_json(c.b[i], c.language)}, {"by_rank", curves_json({c.results[i]})}});
   j["by_rank"] = curves_json(c.results);
   j["control"] = {{"kind", c.random_control ? "random" : "runs"},
                   {"text", c.control_text},
                   {"pairs", c.control.size()},
                   {"by_rank", curves_json(c.control)}};
-  j["classes"] = OrderedJson::array();
+  const char* units = c.language ? "tokens" : "classes";
+  j[units] = OrderedJson::array();
   for (size_t u = 0; u < c.units.size(); u++)
-    j["classes"].push_back({{"class", c.units[u]},
-                            {"name", c.unit_names[u]},
-                            {"by_rank", curves_json(c.results, u)},
-                            {"control", curves_json(c.control, u)}});
+    j[units].push_back({{c.language ? "token" : "class", c.units[u]},
+                        {"name", c.unit_names[u]},
+                        {"by_rank", curves_json(c.results, u)},
+                        {"control", curves_json(c.control, u)}});
   j["claim"] = {{"top", kClaimTop}, {"never_below", kClaimFloor}, {"measured", OrderedJson::array()}};
   for (const SimilarityClaim& k : c.claims())
     j["claim"]["measured"].push_back({{"measure", name(k.measure)},
@@ -138,13 +146,17 @@ OrderedJson to_json(const Comparison& c) {
                                       {"lowest", k.lowest},
                                       {"top_holds", k.top_holds()},
                                       {"never_below_holds", k.floor_holds()}});
+  const char* inputs = c.space == "pixels"   ? "pixels ~ N(0, I)"
+                       : c.space == "tokens" ? "embeddings of the common tokens, with weights ~ N(0, I)"
+                       : c.language          ? "input of the layer ~ N(0, I)"
+                                             : "input of the last layer ~ N(0, I)";
   j["functional"] = {
-      {"inputs", c.space == "pixels" ? "pixels ~ N(0, I)" : "input of the last layer ~ N(0, I)"},
+      {"inputs", inputs},
       {"pairs", OrderedJson::array()},
       {"control", OrderedJson::array()}};
   const auto add_functional = [&](const char* key, const std::vector<FunctionalSimilarity>& pairs) {
     for (const FunctionalSimilarity& f : pairs)
-      j["functional"][key].push_back({{"all", f.all}, {"classes", f.unit}});
+      j["functional"][key].push_back({{"all", f.all}, {units, f.unit}});
   };
   add_functional("pairs", c.functional);
   add_functional("control", c.functional_control);

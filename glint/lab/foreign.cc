@@ -29,27 +29,43 @@ void check_tokenizer(const ForeignModel& m, const std::string& where) {
          .hint = "`tokenizer=FILE` with the right one"});
 }
 
-// A tokenizer that was given, where the model has one of its own and that fits: both must have the same
-// pieces. One of the right size for another model would give nonsense.
-void check_own_tokenizer(const ForeignModel& m, const std::string& given) {
-  const Tokenizer own = Tokenizer::of_model(m.model.file());
-  if (own.empty() || own.size() != m.tokenizer.size() || own.sha256() == m.tokenizer.sha256()) return;
-  // Formats spell rare pieces in their own ways: a tokenizer of another model differs in most.
-  size_t others = 0, first = own.size();
-  for (size_t t = 0; t < own.size(); t++) {
-    const auto id = static_cast<TokenId>(t);
-    if (own.is_control(id) || own.is_byte(id) || own.piece(id) == m.tokenizer.piece(id)) continue;
-    if (others++ == 0) first = t;
-  }
-  if (others * 20 <= own.size()) return;
-  const auto id = static_cast<TokenId>(first);
+// What the configuration says of the token that begins a text, where it and the tokenizer both say it.
+void check_marks(const ForeignModel& m, const std::string& where) {
+  const Json& metadata = m.model.file().metadata();
+  const bool gguf = m.model.file().format() != WeightFormat::safetensors;
+  const auto said = metadata.find(gguf ? "tokenizer.ggml.bos_token_id" : "bos_token_id");
+  const std::optional<TokenId> begin = m.tokenizer.begin();
+  // Models whose tokenizer puts nothing before a text often name some token there.
+  if (m.tokenizer.prefix().empty() || !begin || said == metadata.end() || !said->is_number_integer()) return;
+  if (said->get<int64_t>() == static_cast<int64_t>(*begin)) return;
   throw Error({.code = ErrorCode::bad_file,
-               .what = "this is the tokenizer of another model: " + std::to_string(others) + " of " +
-                       std::to_string(own.size()) + " tokens are not those of the model's own",
-               .where = given,
-               .expected = "token " + std::to_string(first) + " to be '" + own.piece(id) + "', not '" +
-                           m.tokenizer.piece(id) + "'",
-               .hint = "without `tokenizer` the model's own is taken"});
+               .what = "the tokenizer is that of another model: its texts begin with token " +
+                       std::to_string(*begin) + ", those of the model with " + said->dump(),
+               .where = where,
+               .expected = "the tokenizer that the model was trained with",
+               .hint = "`tokenizer=FILE` with the right one"});
+}
+
+// Of the tokens that both have. Pieces of marks have many spellings, and added tokens come and go.
+constexpr double kOtherPieces = 0.05;
+
+// A tokenizer of the same size can still be another: where the model has one of its own, their pieces must be the
+// same.
+void check_pieces(const Tokenizer& own, const Tokenizer& given, const std::string& where) {
+  const size_t both = std::min(own.size(), given.size());
+  size_t other = 0;
+  for (size_t t = 0; t < both; t++) {
+    const auto id = static_cast<TokenId>(t);
+    if (own.is_control(id) || given.is_control(id)) continue;
+    other += own.piece(id) != given.piece(id);
+  }
+  if (static_cast<double>(other) <= kOtherPieces * static_cast<double>(both)) return;
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "the tokenizer is that of another model: " + std::to_string(other) + " of " +
+                       std::to_string(both) + " tokens are others than those of the model's own tokenizer",
+               .where = where,
+               .expected = "the tokenizer that the model was trained with",
+               .hint = "without `tokenizer` the model's own is used"});
 }
 
 }  // namespace
@@ -62,6 +78,10 @@ bool is_foreign(const std::string& path) {
   if (exists(path + "/" + kRunFile) || !exists(config)) return false;
   const Json json = read_json(config);
   return json.is_object() && json.contains("model_type") && !json.contains("format");
+}
+
+std::string reading_folder(const std::string& path) {
+  return std::filesystem::path(path).stem().string() + "-reading";
 }
 
 void refuse_foreign(const std::string& path, const std::string& what) {
@@ -93,8 +113,13 @@ ForeignModel open_foreign(const std::string& path, const std::string& tokenizer,
   ForeignModel m{clean, FamilyModel(open_weights(clean)), {}};
   m.tokenizer = tokenizer.empty() ? Tokenizer::of_model(m.model.file()) : Tokenizer::read(tokenizer);
   if (needed) need_tokenizer(m);
-  if (!m.tokenizer.empty()) check_tokenizer(m, tokenizer.empty() ? clean : tokenizer);
-  if (!tokenizer.empty()) check_own_tokenizer(m, tokenizer);
+  if (m.tokenizer.empty()) return m;
+  const std::string& where = tokenizer.empty() ? clean : tokenizer;
+  check_tokenizer(m, where);
+  check_marks(m, where);
+  if (!tokenizer.empty())
+    if (const Tokenizer own = Tokenizer::of_model(m.model.file()); !own.empty())
+      check_pieces(own, m.tokenizer, tokenizer);
   return m;
 }
 

@@ -16,7 +16,12 @@ std::string rotary_words(const FamilyConfig& c) {
   if (c.rotary_dims != c.head_dim)
     text += ", " + std::to_string(c.rotary_dims) + " of " + std::to_string(c.head_dim) + " numbers of a head";
   if (c.scaling.kind == RotaryScaling::Kind::linear) text += ", slowed by " + number_text(c.scaling.factor);
-  if (c.scaling.kind == RotaryScaling::Kind::llama3 || !c.scaling.divisors.empty())
+  const RotaryScaling& s = c.scaling;
+  if (s.kind == RotaryScaling::Kind::yarn)
+    text += ", yarn: long waves slowed by " + number_text(s.factor);
+  else if (s.kind == RotaryScaling::Kind::longrope)
+    text += ", longrope: the factors for texts of up to " + number_text(s.original) + " tokens";
+  else if (s.kind == RotaryScaling::Kind::llama3 || !s.divisors.empty())
     text += ", long waves slowed";
   return text + (c.adjacent ? ", adjacent pairs" : ", pairs by halves");
 }
@@ -48,6 +53,13 @@ std::string attention_words(const FamilyConfig& c) {
   return text;
 }
 
+std::string expert_words(const FamilyConfig& c) {
+  if (c.experts == 0) return "";
+  return std::to_string(c.experts) + " per layer, " + std::to_string(c.experts_per_token) + " of them per token, " +
+         std::to_string(c.d_expert) + " hidden units each" +
+         (c.family->names.shared_gate.hf.empty() ? "" : "; one more for all tokens (shared)");
+}
+
 ModelInfo foreign_info(const ModelInfoRequest& q) {
   const ForeignModel m = open_foreign(q.path, q.tokenizer, false);
   const FamilyConfig& c = m.model.config();
@@ -58,6 +70,7 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
   r.heads = c.heads, r.kv_heads = c.kv_heads, r.head_dim = c.head_dim;
   r.vocab = m.model.vocab(), r.context = c.context, r.window = m.window();
   r.rotary = rotary_words(c), r.norms = norm_words(m.model), r.attention = attention_words(c);
+  r.experts = expert_words(c);
   r.tied = m.model.tied();
   r.parameters = m.model.parameters(), r.precision = m.model.precision();
   r.file_bytes = m.model.file().file_bytes(), r.cache_bytes = FamilyPass::cache_bytes(m.model, r.window);
@@ -67,14 +80,17 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
     r.tokenizer =
         std::string(name(m.tokenizer.format())) + ", " + std::to_string(m.tokenizer.size()) + " tokens";
   r.config = family_json(m.model);
-  r.verbs = {{"eval", "loss on a text", has},
-             {"generate", "text from a prompt", has},
+  const bool runs = has && !m.model.mixture();
+  r.verbs = {{"eval", "loss on a text", runs},
+             {"generate", "text from a prompt", runs},
              {"spectrum", "eigenvectors of a layer's GLU", has},
-             {"ablate", "removing eigenvectors", has},
-             {"readability", "measures of readings", has},
-             {"neurons", "classes of neurons", true},
-             {"explain", "why a next token", has},
-             {"page", "the explorer", false}};
+             {"explain", "why this next token", runs},
+             {"ablate", "removing eigenvectors", runs},
+             {"readability", "measures of readings", runs},
+             {"neurons", "classes of neurons", !m.model.mixture()},
+             {"compare", "eigenvectors of two models", runs},
+             {"page", "the explorer", runs},
+             {"export", "arrays, or a folder of Hugging Face", true}};
   return r;
 }
 
@@ -95,7 +111,7 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     r.layers = c.layers, r.d_model = c.d_model, r.d_hidden = c.hidden();
     add(classifier_params(c).table);
     for (const char* verb :
-         {"eval", "spectrum", "explain", "attack", "ablate", "readability", "page", "export"})
+         {"eval", "spectrum", "explain", "attack", "ablate", "readability", "compare", "page", "export"})
       r.verbs.push_back({verb, ""});
   } else {
     const LanguageRun& language = run.language();
@@ -107,10 +123,9 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     add(transformer_params(c).table);
     r.tokenizer = std::string(name(language.tokenizer.format())) + ", " +
                   std::to_string(language.tokenizer.size()) + " tokens";
-    for (const char* verb :
-         {"eval", "generate", "spectrum", "neurons", "ablate", "readability", "page", "export"})
+    for (const char* verb : {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability", "compare",
+                             "page", "export"})
       r.verbs.push_back({verb, ""});
-    r.verbs.push_back({"explain", ""});
   }
   std::error_code ignored;
   r.file_bytes = std::filesystem::file_size(run.directory() + "/model.safetensors", ignored);
@@ -145,6 +160,7 @@ OrderedJson to_json(const ModelInfo& r) {
                    {"cache_bytes", r.cache_bytes},
                    {"window", r.window},
                    {"tied", r.tied},
+                   {"experts", r.experts.empty() ? OrderedJson(nullptr) : OrderedJson(r.experts)},
                    {"tokenizer", r.tokenizer.empty() ? OrderedJson(nullptr) : OrderedJson(r.tokenizer)}};
   j["parts"] = OrderedJson::array();
   for (const FamilyModel::Part& p : r.parts)

@@ -10,6 +10,7 @@
 #include "glint/io/half.h"
 #include "glint/lab/controls.h"
 #include "glint/lab/fidelity_json.h"
+#include "glint/lab/foreign.h"
 #include "glint/lab/page_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/report/page.h"
@@ -216,7 +217,8 @@ OrderedJson to_json(const PageFormResult& form, bool language) {
   if (!language) return fidelity_json(form.fidelity, true);
   OrderedJson layers = OrderedJson::array();
   for (const PageLayerFidelity& l : form.layers)
-    layers.push_back({{"r2", l.r2},
+    layers.push_back({{"layer", l.layer},
+                      {"r2", l.r2},
                       {"correlation", l.correlation},
                       {"eigenvectors_r2", l.eigenvectors_r2},
                       {"linear_share", l.linear_share},
@@ -228,15 +230,17 @@ OrderedJson to_json(const PageFormResult& form, bool language) {
 }  // namespace
 
 PageResult write_page(const Engine& engine, const PageRequest& request) {
-  if (model_kind(open_run(request.first.run).directory) != ModelKind::language)
+  if (run_kind(request.first.run) != ModelKind::language) {
+    if (!request.layers.empty() || !request.token.empty())
+      throw Error({.code = ErrorCode::usage,
+                   .what = "`layers` and `token` are for language models",
+                   .where = request.first.run,
+                   .expected = "an image run without them"});
     return write_image_page(engine, request);
-  if (!request.second.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the page of a language run shows one run",
-                 .where = request.second,
-                 .expected = "no second run",
-                 .hint = "make a page of each"});
-  return write_language_page(engine, request);
+  }
+  const bool chosen = !request.second.empty() || !request.layers.empty() || !request.token.empty();
+  return chosen || is_foreign(request.first.run) ? write_readings_page(engine, request)
+                                                 : write_language_page(engine, request);
 }
 
 OrderedJson to_json(const PageResult& r) {

@@ -1,4 +1,4 @@
-// The explorer of a run, or of two image runs beside each other: one HTML file in which a person sees why a
+// The explorer of a model, or of two of one kind beside each other: one HTML file in which a person sees why a
 // model decides as it does.
 #pragma once
 
@@ -13,15 +13,19 @@ namespace glint {
 
 struct PageRequest {
   RunSource first;
-  std::string second;      // another image run; "": none
+  std::string second;      // another model of the same kind; "": none
   std::string out;         // "": explorer.html in the run
   size_t images = 1000;    // test images that the page of an image run holds
   size_t vectors = 8;      // eigenvectors of either sign that it holds for every class
   size_t limit = 5000000;  // largest size in bytes
+  // Language models that are not packed in whole: those of other programs, two beside each other, and a run when
+  // one of these is given. Layers from 1 on with commas between, "": six of them; tokens, "": twelve frequent words.
+  std::string layers = {}, token = {};
 };
 
 // How far to trust one layer of a language run.
 struct PageLayerFidelity {
+  size_t layer = 0;  // from 1 on
   double r2 = 0, correlation = 0, eigenvectors_r2 = 0, linear_share = 0;
   double r2_scaled = 0, even_share = 1;
 };

@@ -149,7 +149,8 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   for (const LanguagePageForm& form : data.forms) {
     PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};
     for (const LanguagePageLine& l : form.lines)
-      f.layers.push_back({.r2 = l.r2,
+      f.layers.push_back({.layer = f.layers.size() + 1,
+                          .r2 = l.r2,
                           .correlation = l.correlation,
                           .eigenvectors_r2 = l.eigenvectors_r2,
                           .linear_share = l.linear_share,

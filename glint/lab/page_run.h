@@ -9,7 +9,10 @@
 
 namespace glint {
 
+// A language run with its weights.
 PageResult write_language_page(const Engine& engine, const PageRequest& request);
+// Readings of one or two language models, without their weights.
+PageResult write_readings_page(const Engine& engine, const PageRequest& request);
 
 // What a reader of a page should call a run: without the folders of this machine.
 std::string short_run_name(const std::string& directory);

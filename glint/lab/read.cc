@@ -293,6 +293,7 @@ ReadResult read(const Engine& engine, const ReadRequest& request) {
                    .images = request.images,
                    .refine = request.refine,
                    .tokenizer = request.tokenizer,
+                   .expert = request.expert,
                    .tokens = request.tokens});
   const bool language = run.kind() == ModelKind::language;
   return language ? read_language(engine, run, request) : read_images(engine, run, request);

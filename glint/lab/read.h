@@ -29,6 +29,7 @@ struct ReadRequest {
   size_t tokens = 0;                           // as in RunSource
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
   size_t layer = 0;                            // from 1 on; 0: the last
+  std::string expert = {};                     // of a mixture of experts: its number from 1 on, or "shared"
   std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
   bool refine = false;        // as in RunSource
   // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
@@ -115,6 +116,7 @@ struct ReadResult {
   std::string calibration;                    // gain, affine or joint
   size_t calibration_inputs = 0, inputs = 0;  // images or tokens
   size_t layer = 0, layers = 0;               // from 0
+  std::string expert;                         // of a mixture: the one that was read
   std::string form;
   std::string samples = "validation stories";  // of a language model: what the tokens are of
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes

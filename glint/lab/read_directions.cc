@@ -2,12 +2,15 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <map>
+#include <numeric>
 #include <optional>
 
 #include "glint/base/error.h"
 #include "glint/io/npy.h"
 #include "glint/lab/read_latents.h"
+#include "glint/lab/read_parts.h"
 #include "glint/spectra/lanczos.h"
 
 namespace glint {
@@ -386,6 +389,19 @@ std::string class_text(const std::vector<UnitWord>& words, const std::vector<std
   if (all) text = via.empty() ? "" : "all";
   for (size_t i = 0; i < via.size(); i++) text += (i ? " v" : " via v") + std::to_string(via[i]);
   return text;
+}
+
+std::vector<TokenId> frequent_tokens(Run& run, size_t most) {
+  TextRows rows = run.rows();
+  std::vector<size_t> count(run.token_model().vocab());
+  for (const TokenRow& row : rows.fill_first(run.stories().valid, run.tokens()))
+    for (const TokenId t : row.target) count[t] += is_text(run.tokenizer(), t);
+  std::vector<TokenId> tokens(count.size());
+  std::iota(tokens.begin(), tokens.end(), TokenId{0});
+  std::ranges::stable_sort(tokens, std::greater(), [&](TokenId t) { return count[t]; });
+  std::erase_if(tokens, [&](TokenId t) { return count[t] == 0; });
+  tokens.resize(std::min(tokens.size(), most));
+  return tokens;
 }
 
 }  // namespace glint

@@ -17,7 +17,8 @@ namespace {
 // What stands in the names of files behind "spectra", "features" and so on: "" for all classes of the last
 // layer in the run's default form, "-3-minus-5-weights-layer-1" for others.
 std::string place(const ReadResult& r) {
-  return r.asked.empty() ? "" : "-layer-" + std::to_string(r.layer + 1);
+  if (r.asked.empty()) return "";
+  return "-layer-" + std::to_string(r.layer + 1) + (r.expert.empty() ? "" : "-expert-" + r.expert);
 }
 std::string file_tag(const ReadResult& r) {
   if (r.asked.empty()) return r.form == r.default_form ? "" : "-" + r.form;
@@ -60,6 +61,7 @@ std::vector<SignedPicture> pictures_of(const std::vector<ShownVector>& side) {
 std::string what_text(const ReadResult& r) {
   return r.gate + (r.trained_on.empty() ? "" : " on " + r.trained_on) +
          (r.layers > 1 ? ", layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers) : "") +
+         (r.expert.empty() ? "" : ", expert " + r.expert) +
          ", " + r.form + " form";
 }
 
@@ -83,18 +85,20 @@ std::string r2_text(double r2, const std::optional<Interval>& interval) {
 
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
-  return spectrum_figure({.title = printable(d.name) + ": " + what_text(r),
-                          .note = "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
-                                  (d.has_linear() ? ", of the eigenvectors alone " +
-                                                        r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
-                                                  : ""),
-                          .values = d.form.spectrum.values,
-                          .groups = d.form.spectrum.groups,
-                          .size = r.size,
-                          .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
-                          .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
-                          .linear = pictures ? d.linear_pixels : std::vector<double>(),
-                          .linear_note = linear_note(d)});
+  return spectrum_figure(
+      {.title = printable(d.name) + ": " + what_text(r),
+       .note = !std::isfinite(d.r2) ? std::string("from the weights alone") :
+               "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
+               (d.has_linear()
+                    ? ", of the eigenvectors alone " + r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
+                    : ""),
+       .values = d.form.spectrum.values,
+       .groups = d.form.spectrum.groups,
+       .size = r.size,
+       .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
+       .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
+       .linear = pictures ? d.linear_pixels : std::vector<double>(),
+       .linear_note = linear_note(d)});
 }
 
 Figure grid_of(const ReadResult& r) {

@@ -60,12 +60,13 @@ ordered_json autoencoder_json(const std::string& text, const std::string& unmeas
 }
 
 ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
-  ordered_json j = {{"name", d.name},
-                    {"r2", d.r2},
-                    {"eigenvectors_r2", d.eigenvectors_r2},
-                    {"quadratic_share", d.quadratic_share},
-                    {"linear_share", d.linear_share},
-                    {"even_share", d.even_share}};
+  ordered_json j = {{"name", d.name}};
+  if (r.inputs > 0)
+    j.update({{"r2", d.r2},
+              {"eigenvectors_r2", d.eigenvectors_r2},
+              {"quadratic_share", d.quadratic_share},
+              {"linear_share", d.linear_share},
+              {"even_share", d.even_share}});
   if (d.r2_interval) j["r2_interval"] = {d.r2_interval->low, d.r2_interval->high};
   if (d.eigenvectors_r2_interval)
     j["eigenvectors_r2_interval"] = {d.eigenvectors_r2_interval->low, d.eigenvectors_r2_interval->high};
@@ -105,6 +106,7 @@ ordered_json to_json(const ReadResult& r) {
   j["calibration"] = {{"kind", r.calibration}, {samples_word(r), r.calibration_inputs}};
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
+  if (!r.expert.empty()) j["expert"] = r.expert;
   j["form"] = r.form;
   if (r.drawn)
     j["size"] = {{"drawn_at", r.drawn->size},
@@ -113,7 +115,7 @@ ordered_json to_json(const ReadResult& r) {
                  {"low_alike", r.drawn->low_alike},
                  {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
-  j["controls"] = controls_json(r.controls, r.whole_model);
+  if (r.inputs > 0) j["controls"] = controls_json(r.controls, r.whole_model);
   if (r.kind == ModelKind::language) j["warnings"] = r.warnings;
   if (r.whole_model) {
     j["accuracy_model"] = r.accuracy_model;

@@ -125,27 +125,13 @@ std::optional<double> halves(Run& run, const Directions& d, const std::string& f
   return mean_likeness(run.reading().linalg(), both[0], both[1]);
 }
 
-// The tokens that come most often in the stories that readings are measured on; not bytes and marks.
-std::vector<TokenId> frequent_tokens(Run& run) {
-  TextRows rows = run.rows();
-  std::vector<size_t> count(run.token_model().vocab());
-  for (const TokenRow& row : rows.fill_first(run.stories().valid, run.tokens()))
-    for (const TokenId t : row.target) count[t] += is_text(run.tokenizer(), t);
-  std::vector<TokenId> tokens(count.size());
-  std::iota(tokens.begin(), tokens.end(), TokenId{0});
-  std::ranges::stable_sort(tokens, std::greater(), [&](TokenId t) { return count[t]; });
-  std::erase_if(tokens, [&](TokenId t) { return count[t] == 0; });
-  tokens.resize(std::min(tokens.size(), kTokens));
-  return tokens;
-}
-
 Directions asked(Run& run, const ReadabilityRequest& q) {
   if (run.kind() == ModelKind::image) return run.image_reading().classes();
   const size_t layer = asked_layer(run.reading(), q.layer);
   ReadRequest request;
   request.token = q.token;
   if (!q.token.empty()) return language_directions(token_space(run), layer, request);
-  const std::vector<TokenId> tokens = frequent_tokens(run);
+  const std::vector<TokenId> tokens = frequent_tokens(run, kTokens);
   std::vector<std::string> names;
   for (const TokenId t : tokens) names.push_back(run.piece(t));
   return run.reading().directions(layer, run.token_model().token_directions(tokens), names);

@@ -73,6 +73,11 @@ Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Da
                  .what = "a run of glint has its own tokenizer",
                  .where = "tokenizer",
                  .expected = "a model of another program"});
+  if (!foreign && !source.expert.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a run of glint has no experts",
+                 .where = "expert",
+                 .expected = "a mixture of experts"});
   if (run_kind(source.run) == ModelKind::language) {
     if (source.refine)
       throw Error({.code = ErrorCode::usage,
@@ -82,7 +87,8 @@ Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Da
     if (foreign) {
       foreign_.reset(new ForeignRun{RunInfo(), open_foreign(source.run, source.tokenizer, false)});
       foreign_->directory = foreign_->model.path;
-      reading_ = std::make_unique<FamilyReading>(foreign_->model.model, engine.compute(), engine.linalg());
+      reading_ = std::make_unique<FamilyReading>(foreign_->model.model, engine.compute(), engine.linalg(),
+                                                 source.expert);
       return;
     }
     language_ = std::make_unique<LanguageRun>(load_language_run(engine, source.run));
@@ -107,7 +113,7 @@ const RunInfo& Run::info() const {
 }
 
 std::string Run::results() const {
-  return foreign_ ? std::filesystem::path(directory()).stem().string() + "-reading" : directory();
+  return foreign_ ? reading_folder(directory()) : directory();
 }
 
 std::string Run::text() const {
@@ -290,8 +296,11 @@ bool Run::has_scaled() const {
 }
 
 std::string Run::form(const std::string& asked) {
-  if (asked == "scaled") check_form_name(asked);
-  if (asked != "auto") return asked;
+  if (asked != "auto") {
+    check_form_name(asked);
+    return asked;
+  }
+  if (mixture()) return "weights";
   if (source_.data.empty()) {
     try {
       data_name();

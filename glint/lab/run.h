@@ -85,6 +85,7 @@ struct RunSource {
   std::shared_ptr<const Dataset> images = {};
   bool refine = false;         // the scaled form refined: spectra/refine.h; image models that have that form
   std::string tokenizer = {};  // models of other programs: a file instead of their own
+  std::string expert = {};     // of a mixture of experts: its number from 1 on, or "shared"
   size_t tokens = 0;           // language models: Run::tokens; 0: as many as is usual
 };
 
@@ -115,6 +116,8 @@ class Run {
   const Tokenizer& tokenizer() const;  // Error (bad_file) where a model of another program has none
   // Whether another program made it; then foreign_run() is the model, otherwise language() is.
   bool foreign() const { return foreign_ != nullptr; }
+  // A mixture of experts is not run: there is nothing to measure on, and the form is that of the weights.
+  bool mixture() const { return foreign_ && foreign_->model.model.mixture(); }
   const ForeignRun& foreign_run() const;
   const LanguageRun& language() const;
 

@@ -24,7 +24,7 @@ bool there(const fs::path& path) {
 }
 
 bool is_run(const std::string& directory) {
-  return there(fs::path(directory) / "config.json") || there(fs::path(directory) / "run.json");
+  return there(fs::path(directory) / "config.json") || there(fs::path(directory) / "run.json") || is_foreign(directory);
 }
 
 bool read_whole(std::string_view text, uint64_t& value) {
@@ -60,7 +60,6 @@ std::string without_slash(std::string path) {
 }
 
 [[noreturn]] void refuse_folder(const std::string& directory) {
-  refuse_foreign(directory, "this");
   throw Error({.code = ErrorCode::bad_file,
                .what = there(directory) ? "not a run directory" : "no such run directory",
                .where = directory,
@@ -126,7 +125,7 @@ std::vector<std::string> runs_in(const std::vector<std::string>& runs_or_folders
   std::vector<std::string> runs;
   for (const std::string& given : runs_or_folders) {
     const std::string path = without_slash(given);
-    if (is_run(path) || is_foreign(path)) {
+    if (is_run(path)) {
       runs.push_back(path);
       continue;
     }

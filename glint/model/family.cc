@@ -23,27 +23,37 @@ void head_norms(FamilyNames& n) {
   n.k_norm = {"self_attn.k_norm", "attn_k_norm"};
 }
 
+void expert_names(FamilyNames& n) {
+  n.expert_gate = {"mlp.experts.#.gate_proj", "ffn_gate_exps"};
+  n.expert_up = {"mlp.experts.#.up_proj", "ffn_up_exps"};
+  n.expert_down = {"mlp.experts.#.down_proj", "ffn_down_exps"};
+  n.router = {"mlp.gate", "ffn_gate_inp"};
+}
+
 std::vector<Family> make_families() {
   std::vector<Family> all;
   // Also TinyLlama, SmolLM and SmolLM2, Yi, CodeLlama: they call themselves llama.
   all.push_back({.name = "llama",
                  .title = "Llama",
                  .hf = {"llama"},
+                 .hf_class = "Llama",
                  .gguf = "llama",
                  .gguf_adjacent = true,
                  .biases = true,
                  .keys = {"mlp_bias"}});
   // In GGUF files Mistral is a llama.
-  all.push_back({.name = "mistral", .title = "Mistral", .hf = {"mistral"}, .windows = WindowPattern::every});
+  all.push_back({.name = "mistral", .title = "Mistral", .hf = {"mistral"}, .hf_class = "Mistral", .windows = WindowPattern::every});
   all.push_back({.name = "qwen2",
                  .title = "Qwen2",
                  .hf = {"qwen2"},
+                 .hf_class = "Qwen2",
                  .gguf = "qwen2",
                  .biases = true,
                  .windows = WindowPattern::config});
   all.push_back({.name = "qwen3",
                  .title = "Qwen3",
                  .hf = {"qwen3"},
+                 .hf_class = "Qwen3",
                  .gguf = "qwen3",
                  .names = names_with(head_norms),
                  .head_norm = HeadNorm::each,
@@ -52,6 +62,7 @@ std::vector<Family> make_families() {
   all.push_back({.name = "gemma",
                  .title = "Gemma",
                  .hf = {"gemma"},
+                 .hf_class = "Gemma",
                  .gguf = "gemma",
                  .one_plus = true,
                  .gate = GateKind::GeluTanh,
@@ -61,6 +72,7 @@ std::vector<Family> make_families() {
   all.push_back({.name = "gemma2",
                  .title = "Gemma 2",
                  .hf = {"gemma2"},
+                 .hf_class = "Gemma2",
                  .gguf = "gemma2",
                  .names = names_with(both_sides),
                  .one_plus = true,
@@ -74,6 +86,7 @@ std::vector<Family> make_families() {
   all.push_back({.name = "gemma3",
                  .title = "Gemma 3",
                  .hf = {"gemma3_text"},
+                 .hf_class = "Gemma3",
                  .gguf = "gemma3",
                  .names = names_with([](FamilyNames& n) { both_sides(n), head_norms(n); }),
                  .one_plus = true,
@@ -90,6 +103,7 @@ std::vector<Family> make_families() {
   all.push_back({.name = "phi3",
                  .title = "Phi-3",
                  .hf = {"phi3"},
+                 .hf_class = "Phi3",
                  .gguf = "phi3",
                  .names = names_with([](FamilyNames& n) {
                    n.qkv = {"self_attn.qkv_proj", "attn_qkv"};
@@ -102,6 +116,7 @@ std::vector<Family> make_families() {
       {.name = "olmo",
        .title = "OLMo",
        .hf = {"olmo"},
+       .hf_class = "Olmo",
        .gguf = "olmo",
        .names = names_with([](FamilyNames& n) { n.final_norm = n.before_attention = n.before_glu = {}; }),
        .norm = FamilyNorm::plain,
@@ -112,6 +127,7 @@ std::vector<Family> make_families() {
   all.push_back({.name = "olmo2",
                  .title = "OLMo 2",
                  .hf = {"olmo2"},
+                 .hf_class = "Olmo2",
                  .gguf = "olmo2",
                  .names = names_with([](FamilyNames& n) {
                    both_sides(n), head_norms(n);
@@ -123,12 +139,57 @@ std::vector<Family> make_families() {
   all.push_back({.name = "stablelm",
                  .title = "StableLM",
                  .hf = {"stablelm"},
+                 .hf_class = "StableLm",
                  .gguf = "stablelm",
                  .norm = FamilyNorm::layer,
                  .biases = true,
                  .eps = 1e-5,
                  .keys = {"use_qkv_bias", "qk_layernorm", "use_parallel_residual", "hidden_dropout",
                           "layer_norm_eps"}});
+  // Mixtures of experts. In GGUF files Mixtral is a llama with experts.
+  all.push_back({.name = "mixtral",
+                 .title = "Mixtral",
+                 .hf = {"mixtral"},
+                 .hf_class = "Mixtral",
+                 .gguf = "llama",
+                 .names = names_with([](FamilyNames& n) {
+                   expert_names(n);
+                   n.expert_gate.hf = "block_sparse_moe.experts.#.w1";
+                   n.expert_up.hf = "block_sparse_moe.experts.#.w3";
+                   n.expert_down.hf = "block_sparse_moe.experts.#.w2";
+                   n.router.hf = "block_sparse_moe.gate";
+                 }),
+                 .gguf_adjacent = true,
+                 .windows = WindowPattern::every,
+                 .eps = 1e-5,
+                 .keys = {"router_aux_loss_coef", "router_jitter_noise"}});
+  all.push_back({.name = "qwen2_moe",
+                 .title = "Qwen2-MoE",
+                 .hf = {"qwen2_moe"},
+                 .hf_class = "Qwen2Moe",
+                 .gguf = "qwen2moe",
+                 .names = names_with([](FamilyNames& n) {
+                   expert_names(n);
+                   n.shared_gate = {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"};
+                   n.shared_up = {"mlp.shared_expert.up_proj", "ffn_up_shexp"};
+                   n.shared_down = {"mlp.shared_expert.down_proj", "ffn_down_shexp"};
+                   n.shared_router = {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"};
+                 }),
+                 .biases = true,
+                 .windows = WindowPattern::config,
+                 .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers",
+                          "qkv_bias"}});
+  all.push_back({.name = "qwen3_moe",
+                 .title = "Qwen3-MoE",
+                 .hf = {"qwen3_moe"},
+                 .hf_class = "Qwen3Moe",
+                 .gguf = "qwen3moe",
+                 .names = names_with([](FamilyNames& n) { head_norms(n), expert_names(n); }),
+                 .head_norm = HeadNorm::each,
+                 .biases = true,
+                 .windows = WindowPattern::config,
+                 .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step",
+                          "mlp_only_layers"}});
   return all;
 }
 
@@ -145,9 +206,9 @@ const Family* find_family_hf(std::string_view model_type) {
   return nullptr;
 }
 
-const Family* find_family_gguf(std::string_view architecture) {
+const Family* find_family_gguf(std::string_view architecture, bool mixture) {
   for (const Family& f : families())
-    if (!f.gguf.empty() && f.gguf == architecture) return &f;
+    if (!f.gguf.empty() && f.gguf == architecture && f.mixture() == mixture) return &f;
   return nullptr;
 }
 

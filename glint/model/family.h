@@ -51,6 +51,11 @@ struct FamilyNames {
   TensorName gate = {"mlp.gate_proj", "ffn_gate"}, up = {"mlp.up_proj", "ffn_up"},
              down = {"mlp.down_proj", "ffn_down"};
   TensorName gate_up = {};  // fused: the rows of the gate first
+  // Of a mixture of experts: one expert each in files of Hugging Face, with its number for "#"; all of a layer
+  // in one tensor [experts, rows, cols] in GGUF files. `shared`: the expert that every token goes through.
+  TensorName expert_gate = {}, expert_up = {}, expert_down = {};
+  TensorName shared_gate = {}, shared_up = {}, shared_down = {};
+  TensorName router = {}, shared_router = {};
 };
 
 // Which layers look back only so far.
@@ -65,6 +70,7 @@ enum class WindowPattern {
 struct Family {
   std::string_view name, title;
   std::vector<std::string_view> hf;  // `model_type` of config.json
+  std::string_view hf_class = {};    // in front of ForCausalLM
   std::string_view gguf = {};        // `general.architecture`; "": not known there
   FamilyNames names = {};
   FamilyNorm norm = FamilyNorm::rms;
@@ -79,11 +85,16 @@ struct Family {
   size_t own_scale_layers = 0;  // GGUF: with so many layers scores are divided by sqrt(width / heads)
   double eps = 1e-6;            // where the file does not say
   std::vector<std::string_view> keys = {};  // of config.json that only this family has
+
+  // Every token goes through a few of many GLUs, which a router chooses. They are read one at a time and not
+  // run.
+  bool mixture() const { return !names.expert_gate.hf.empty(); }
 };
 
 std::span<const Family> families();
 const Family* find_family_hf(std::string_view model_type);  // null when there is none
-const Family* find_family_gguf(std::string_view architecture);
+// `mixture`: the file has experts. Mixtral and Llama have the same architecture there.
+const Family* find_family_gguf(std::string_view architecture, bool mixture = false);
 // "llama, mistral, qwen2 ..."
 std::string family_list();
 

@@ -16,16 +16,24 @@ namespace glint {
 
 // Pair j of a head turns by position * frequency_j; frequency_j = theta^(-2 j / dims), then scaled.
 struct RotaryScaling {
-  enum class Kind { none, linear, llama3 };
+  enum class Kind { none, linear, llama3, yarn, longrope };
   Kind kind = Kind::none;
-  double factor = 1;                          // linear: all frequencies are divided by it
-  double low = 1, high = 4, original = 8192;  // llama3: long waves are, short ones are not
-  std::vector<double> divisors = {};          // GGUF: one per pair, as the file lists them
+  double factor = 1;           // linear: all frequencies are divided by it
+  double low = 1, high = 4;    // llama3: long waves are, short ones are not
+  double original = 8192;      // llama3, yarn, longrope: the context that it was first trained for
+  double fast = 32, slow = 1;  // yarn: pairs that turn more often than `fast` in it are not, those below `slow` are
+  bool whole = true;           // yarn: the borders between them are whole pairs
+  double size = 1;             // what is turned is multiplied by it
+  // One per pair, as the file lists them (GGUF, longrope). Those of longrope are for texts of up to `original`
+  // tokens; there are others for longer ones, which glint does not run.
+  std::vector<double> divisors = {}, long_divisors = {};
 };
 
 struct FamilyConfig {
   const Family* family = nullptr;
   size_t layers = 0, d_model = 0, d_hidden = 0, heads = 0, kv_heads = 0, head_dim = 0;
+  // Of a mixture; 0: none. d_shared: of the expert that all tokens go through.
+  size_t experts = 0, experts_per_token = 0, d_expert = 0, d_shared = 0;
   size_t vocab = 0;    // what the file says; the tensors decide
   size_t context = 0;  // the most tokens that it was trained for
   Gate gate;
@@ -49,6 +57,8 @@ FamilyConfig family_config(const WeightFile& file);
 FamilyConfig config_from_hf(const WeightFile& file);
 FamilyConfig config_from_gguf(const WeightFile& file);
 
+// The most tokens that can be run at once: the context, with longrope what its factors are for.
+size_t longest_text(const FamilyConfig& config);
 // The frequency of every pair, after scaling. `local`: of a layer with a window.
 std::vector<double> rotary_frequencies(const FamilyConfig& config, bool local);
 

@@ -37,7 +37,21 @@ class Finder {
     return hf_ ? prefix_ + "layers." + number + std::string(name.hf)
                : "blk." + number + std::string(name.gguf);
   }
+  size_t rows(const std::string& name) const {
+    const StoredTensor& t = file_.at(name + ".weight");
+    return t.shape.empty() ? 0 : t.shape[0];
+  }
   bool has(const std::string& name) const { return file_.find(name + ".weight") != nullptr; }
+
+  // One expert of a layer, by its number.
+  StoredMatrix expert(const TensorName& name, size_t layer, size_t number, size_t rows, size_t cols) const {
+    std::string full = in_block(name, layer);
+    if (hf_) return matrix(full.replace(full.find('#'), 1, std::to_string(number)), rows, cols);
+    const StoredTensor& t = file_.at(full + ".weight");
+    if (t.shape != std::vector<size_t>{config_.experts, rows, cols})
+      refuse_shape(t, show_shape(std::vector<size_t>{config_.experts, rows, cols}));
+    return {.tensor = &t, .first = number * rows, .rows = rows, .cols = cols};
+  }
 
   // Rows [first, first + rows) of a tensor [all, cols]; its bias where the family has any.
   StoredMatrix matrix(const std::string& name, size_t rows, size_t cols, size_t first = 0,
@@ -107,6 +121,21 @@ class Finder {
   std::string prefix_ = "model.";
 };
 
+// Layers without a GLU of their own have experts.
+void find_experts(const Finder& find, const FamilyConfig& c, size_t i, FamilyLayer& l) {
+  const FamilyNames& n = c.family->names;
+  const size_t d = c.d_model, h = c.d_expert;
+  l.router = find.matrix(find.in_block(n.router, i), c.experts, d);
+  for (size_t e = 0; e < c.experts; e++)
+    l.experts.push_back({find.expert(n.expert_gate, i, e, h, d), find.expert(n.expert_up, i, e, h, d),
+                         find.expert(n.expert_down, i, e, d, h)});
+  if (n.shared_gate.hf.empty()) return;
+  const size_t all = c.d_shared > 0 ? c.d_shared : find.rows(find.in_block(n.shared_gate, i));
+  l.shared = {find.matrix(find.in_block(n.shared_gate, i), all, d),
+              find.matrix(find.in_block(n.shared_up, i), all, d),
+              find.matrix(find.in_block(n.shared_down, i), d, all)};
+}
+
 FamilyLayer find_layer(const Finder& find, const FamilyConfig& c, size_t i) {
   const FamilyNames& n = c.family->names;
   const auto at = [&](const TensorName& name) { return find.in_block(name, i); };
@@ -130,6 +159,10 @@ FamilyLayer find_layer(const Finder& find, const FamilyConfig& c, size_t i) {
     const bool all = c.family->head_norm == HeadNorm::all;
     l.q_norm = find.norm_weight(at(n.q_norm), all ? q : c.head_dim);
     l.k_norm = find.norm_weight(at(n.k_norm), all ? kv : c.head_dim);
+  }
+  if (c.experts > 0 && !find.has(at(n.gate))) {
+    find_experts(find, c, i, l);
+    return l;
   }
   if (!n.gate_up.hf.empty() && !find.has(at(n.gate))) {
     l.gate = find.matrix(at(n.gate_up), h, d, 0, 2 * h);
@@ -160,9 +193,10 @@ FamilyModel::FamilyModel(WeightFile file) : file_(std::move(file)), config_(fami
   const Finder find(file_, config_);
   const FamilyNames& n = config_.family->names;
   for (const StoredTensor& t : file_.tensors())
-    if (t.name.find("experts") != std::string::npos || t.name.find("_exps") != std::string::npos)
+    if (!mixture() &&
+        (t.name.find("experts") != std::string::npos || t.name.find("_exps") != std::string::npos))
       throw Error({.code = ErrorCode::bad_file,
-                   .what = "a mixture of experts cannot be run yet",
+                   .what = "the file has experts, the configuration has none",
                    .where = file_.where() + ", " + t.name,
                    .expected = "a dense " + std::string(config_.family->title)});
   // Tied or not: the tensors decide. Either of the two may be all there is.
@@ -190,11 +224,16 @@ std::vector<FamilyModel::Part> FamilyModel::parts() const {
   for (const FamilyLayer& l : layers_) {
     for (const StoredMatrix* m : {&l.q, &l.k, &l.v, &l.o}) part_of[m->tensor] = "attention";
     for (const StoredMatrix* m : {&l.gate, &l.up, &l.down}) part_of[m->tensor] = "GLU";
+    for (const StoredGlu& e : l.experts)
+      for (const StoredMatrix* m : {&e.gate, &e.up, &e.down}) part_of[m->tensor] = "experts";
+    for (const StoredMatrix* m : {&l.shared.gate, &l.shared.up, &l.shared.down}) part_of[m->tensor] = "shared experts";
+    part_of[l.router.tensor] = "routers";
   }
   part_of[embedding_.tensor] = tied_ ? "embedding and head" : "embedding";
   if (!tied_) part_of[head_.tensor] = "head";
   std::vector<Part> parts;
-  for (const char* name : {"embedding and head", "embedding", "attention", "GLU", "head", "norms and biases"})
+  for (const char* name : {"embedding and head", "embedding", "attention", "GLU", "experts", "shared experts",
+                           "routers", "head", "norms and biases"})
     parts.push_back({.name = name});
   for (const StoredTensor& t : file_.tensors()) {
     const auto it = part_of.find(&t);
@@ -228,8 +267,10 @@ std::string FamilyModel::precision() const {
 std::string FamilyModel::text() const {
   const FamilyConfig& c = config_;
   return std::string(c.family->title) + ", " + std::string(gate_info(c.gate.kind).text.name) + ", " +
-         std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") + ", width " +
-         std::to_string(c.d_model) + " and " + std::to_string(c.d_hidden) + ", " + std::to_string(vocab()) +
+         std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
+         (mixture() ? " of " + std::to_string(c.experts) + " experts" : "") + ", width " +
+         std::to_string(c.d_model) + " and " + std::to_string(mixture() ? c.d_expert : c.d_hidden) + ", " +
+         std::to_string(vocab()) +
          " tokens, " + std::to_string(parameters()) + " parameters";
 }
 

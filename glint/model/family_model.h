@@ -18,11 +18,19 @@ struct NormWeights {
   std::vector<float> weight, bias;
 };
 
-struct FamilyLayer {
+struct StoredGlu {
+  StoredMatrix gate, up, down;  // L, R, P
+  bool empty() const { return gate.empty(); }
+};
+
+// Of a mixture the GLU is empty, but for layers that have none of the experts.
+struct FamilyLayer : StoredGlu {
   NormWeights before_attention, after_attention, before_glu, after_glu;
   StoredMatrix q, k, v, o;
   std::vector<float> q_norm, k_norm;  // empty: none
-  StoredMatrix gate, up, down;        // L, R, P
+  std::vector<StoredGlu> experts;
+  StoredGlu shared;  // the expert of all tokens
+  StoredMatrix router;
 };
 
 class FamilyModel {
@@ -39,8 +47,9 @@ class FamilyModel {
   size_t vocab() const { return embedding_.rows; }
   // The tokens that it is run on at once: its context, at most kLongest, which bounds the memory.
   static constexpr size_t kLongest = 4096;
-  size_t window() const { return std::min(config_.context, kLongest); }
+  size_t window() const { return std::min(longest_text(config_), kLongest); }
   bool tied() const { return tied_; }  // the head is the embedding
+  bool mixture() const { return config_.experts > 0; }
   const StoredMatrix& embedding() const { return embedding_; }
   const StoredMatrix& head() const { return head_; }
   const NormWeights& final_norm() const { return final_norm_; }
@@ -48,7 +57,7 @@ class FamilyModel {
 
   // What the parts take, in parameters and in bytes of the file.
   struct Part {
-    std::string name;  // embedding, attention, GLU, norms, head, rest
+    std::string name;  // embedding, attention, GLU, experts, head, norms and biases
     uint64_t parameters = 0, bytes = 0;
   };
   std::vector<Part> parts() const;

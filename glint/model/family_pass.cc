@@ -43,6 +43,16 @@ uint64_t FamilyPass::cache_bytes(const FamilyModel& model, size_t room) {
 FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t room)
     : model_(model), config_(model.config()), compute_(compute), products_(compute), room_(room) {
   if (room == 0) bad_argument("room", "no room for a token", "at least 1");
+  if (model.mixture())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) + ", " +
+                         std::to_string(config_.experts) + " experts)",
+                 .where = model.file().where(),
+                 .expected = "a dense model",
+                 .hint = "`expert=N` reads the weights of one expert"});
+  if (config_.scaling.kind == RotaryScaling::Kind::longrope && room > longest_text(config_))
+    bad_argument("room", std::to_string(room) + " tokens at once",
+                 "at most " + std::to_string(longest_text(config_)) + ", which the short factors of longrope are for");
   const FamilyConfig& c = config_;
   const Kernels& k = compute.kernels();
   chunk_ = std::min(room, kChunk);
@@ -53,11 +63,12 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
   for (size_t i = 0; i < c.layers; i++) cache_.emplace_back(c.kv_heads, head_floats_);
   const auto table = [&](bool local) {
     const std::vector<double> f = rotary_frequencies(c, local);
+    const double size = local ? 1 : c.scaling.size;
     Turn t{Matrix<float>(room, f.size()), Matrix<float>(room, f.size())};
     for (size_t p = 0; p < room; p++)
       for (size_t j = 0; j < f.size(); j++) {
-        t.cos(p, j) = static_cast<float>(std::cos(static_cast<double>(p) * f[j]));
-        t.sin(p, j) = static_cast<float>(std::sin(static_cast<double>(p) * f[j]));
+        t.cos(p, j) = static_cast<float>(size * std::cos(static_cast<double>(p) * f[j]));
+        t.sin(p, j) = static_cast<float>(size * std::sin(static_cast<double>(p) * f[j]));
       }
     return t;
   };

@@ -13,13 +13,20 @@ std::string plain_text(const Json& value) {
   return value.is_string() ? value.get<std::string>() : value.dump();
 }
 
-// As the shortest text that is the same float.
-std::string eps_text() {
+}  // namespace
+
+std::string norm_eps_text() {
   char text[32];
   return {text, std::to_chars(text, text + sizeof text, kNormEps).ptr};
 }
 
-}  // namespace
+std::string options_markdown(const Json& options) {
+  if (!options.is_object()) return "";
+  Table table({{.header = "option"}, {.header = "value"}});
+  for (const auto& [key, value] : options.items()) table.add({key, plain_text(value)});
+  return "\n## Training\n\nThe options of `glint train`; the same options and data give the same weights.\n\n" +
+         table.markdown();
+}
 
 Json hf_config(const ImageModel& model) {
   Json json = config_to_json(model);
@@ -98,15 +105,7 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
         "model.\n\n" +
         table.markdown();
   }
-  if (card.options.is_object()) {
-    Table table({{.header = "option"}, {.header = "value"}});
-    for (const auto& [key, value] : card.options.items()) table.add({key, plain_text(value)});
-    out +=
-        "\n## Training\n\nThe options of `glint train`; the same options and data give the same "
-        "weights.\n\n" +
-        table.markdown();
-  }
-  return out;
+  return out + options_markdown(card.options);
 }
 
 std::string hf_modeling() {
@@ -172,7 +171,7 @@ class GlintClassifier(nn.Module):
             u = x
             if self.config["norm"] == "rms":
                 u = x * torch.rsqrt(x.square().mean(dim=1, keepdim=True) + )PYTHON" +
-         eps_text() + R"PYTHON()
+         norm_eps_text() + R"PYTHON()
             left, right = block(u).chunk(2, dim=1)
             y = gate(self.config, left) * right
             x = x + y if self.config["residual"] else y

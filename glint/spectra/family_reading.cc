@@ -31,8 +31,33 @@ std::vector<float> with_norm_bias(const StoredMatrix& w, std::span<const float> 
 
 }  // namespace
 
-FamilyReading::FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg)
-    : model_(model), compute_(compute), linalg_(linalg) {}
+FamilyReading::FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg,
+                             const std::string& expert)
+    : model_(model), compute_(compute), linalg_(linalg) {
+  if (expert.empty()) return;
+  const FamilyConfig& c = model.config();
+  const bool shared = !c.family->names.shared_gate.hf.empty();
+  if (!model.mixture()) bad_argument("expert", "the model has no experts: " + model.text(), "a mixture of experts");
+  part_ = expert == "shared" ? Part::shared : Part::expert;
+  if (part_ == Part::shared && shared) return;
+  if (part_ == Part::expert && expert.size() <= 4 && expert.find_first_not_of("0123456789") == expert.npos)
+    expert_ = std::stoul(expert);
+  if (expert_ < 1 || expert_ > c.experts)
+    bad_argument("expert", "the model has no such expert",
+                 "a number from 1 to " + std::to_string(c.experts) + (shared ? ", or shared" : ""));
+}
+
+const StoredGlu& FamilyReading::glu(size_t i) const {
+  const FamilyLayer& l = layer_at(i);
+  const size_t number = i + 1, experts = l.experts.size();
+  if (part_ == Part::own && l.empty())
+    bad_argument("expert", "layer " + std::to_string(number) + " has " + std::to_string(experts) + " experts",
+                 "one of them, from 1 to " + std::to_string(experts) + (l.shared.empty() ? "" : ", or shared"));
+  if (part_ == Part::own) return l;
+  if (l.experts.empty())
+    bad_argument("expert", "layer " + std::to_string(number) + " has no experts", "none for this layer");
+  return part_ == Part::shared ? l.shared : l.experts[expert_ - 1];
+}
 
 const FamilyLayer& FamilyReading::layer_at(size_t i) const {
   if (i >= layers())
@@ -46,8 +71,8 @@ const NormWeights& FamilyReading::norm_before(size_t i) const {
 }
 
 GluLayerView FamilyReading::layer(size_t i) const {
-  const FamilyLayer& l = layer_at(i);
   const NormWeights& before = norm_before(i);
+  const StoredGlu& l = glu(i);
   if (!before.bias.empty() && !biases_.contains(i))
     biases_[i] = {with_norm_bias(l.gate, before.bias), with_norm_bias(l.up, before.bias)};
   std::span<const float> bias_left = l.gate.bias, bias_right = l.up.bias;
@@ -63,8 +88,7 @@ GluLayerView FamilyReading::layer(size_t i) const {
 bool FamilyReading::normed(size_t i) const { return norm_before(i).used; }
 
 WeightRows FamilyReading::projection(size_t i) const {
-  const FamilyLayer& l = layer_at(i);
-  return {l.down, compute_.kernels(), l.after_glu.weight, {}};
+  return {glu(i).down, compute_.kernels(), layer_at(i).after_glu.weight, {}};
 }
 
 InputMap FamilyReading::input_map() const {

@@ -5,7 +5,7 @@
 //
 // w are the weights of the norms. Where a norm follows the GLU (Gemma 2, OLMo 2) a direction is right up to
 // the positive factor by which that norm divides. The weights stay in the file as they are stored; w goes
-// beside them.
+// beside them. Of a mixture one expert is opened; what it reads is not known, since such a model is not run.
 #pragma once
 
 #include <map>
@@ -17,8 +17,10 @@ namespace glint {
 
 class FamilyReading : public TokenModel {
  public:
-  // Keeps references.
-  FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg);
+  // Keeps references. `expert`: of a mixture, its number from 1 on or "shared"; "": layers without experts.
+  // Error (usage) for what is no expert of the model.
+  FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg,
+                const std::string& expert = {});
 
   const FamilyModel& model() const { return model_; }
   const LinearAlgebra& linalg() const override { return linalg_; }
@@ -51,11 +53,14 @@ class FamilyReading : public TokenModel {
   };
   const FamilyLayer& layer_at(size_t i) const;
   const NormWeights& norm_before(size_t i) const;
+  const StoredGlu& glu(size_t i) const;
 
   const FamilyModel& model_;
   const Compute& compute_;
   const LinearAlgebra& linalg_;
   mutable std::map<size_t, Biases> biases_;  // of layers whose norm has one
+  enum class Part { own, expert, shared } part_ = Part::own;
+  size_t expert_ = 0;
   mutable Matrix<float> embedding_;
 };
 

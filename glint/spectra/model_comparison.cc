@@ -62,8 +62,14 @@ const std::vector<double>& values_of(const SideComparison& side, Measure measure
 ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
                            std::span<const GateLine> lines, CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
-  const std::vector<UnitForm> forms = unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
-                                                 lines[units.layer], units.weights);
+  ModelVectors model = strongest_vectors(unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
+                                                    lines[units.layer], units.weights),
+                                         k);
+  if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
+  return model;
+}
+
+ModelVectors strongest_vectors(std::span<const UnitForm> forms, size_t k) {
   ModelVectors model;
   for (const UnitForm& form : forms) {
     const Spectrum& s = form.spectrum;
@@ -78,13 +84,17 @@ ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
     model.values.push_back(std::move(values));
     model.vectors.push_back(std::move(vectors));
   }
-  if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
   return model;
 }
 
 ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateLine> lines,
                             CompareSpace space, size_t k, uint64_t seed) {
-  const size_t width = reading.layer(reading.last()).width();
+  ModelVectors model = random_vectors(units, reading.layer(reading.last()).width(), k, seed);
+  if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
+  return model;
+}
+
+ModelVectors random_vectors(size_t units, size_t width, size_t k, uint64_t seed) {
   const size_t side = std::min(k, width / 2);
   ModelVectors model;
   for (size_t u = 0; u < units; u++) {
@@ -96,7 +106,6 @@ ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span
     model.vectors.push_back(
         random_orthonormal_rows(2 * side, width, seed, kControlStream + static_cast<uint32_t>(u)));
   }
-  if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
   return model;
 }
 

@@ -32,6 +32,11 @@ ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
 ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateLine> lines,
                             CompareSpace space, size_t k, uint64_t seed);
 
+// Of forms that are at hand, at the input of their layer; k is cut to what there is.
+ModelVectors strongest_vectors(std::span<const UnitForm> forms, size_t k);
+// Orthonormal rows of normal numbers, as many above 0 as below for every unit.
+ModelVectors random_vectors(size_t units, size_t width, size_t k, uint64_t seed);
+
 // One entry per unit.
 using PairComparison = std::vector<UnitComparison>;
 PairComparison compare_models(const LinearAlgebra& linalg, ThreadPool& pool, const ModelVectors& a,

@@ -270,13 +270,18 @@ def compare(
     control: Any = None,
     unit: Any = "all",
     form: str = "weights",
-    space: str = "pixels",
+    space: str = "auto",
     top: int = 10,
+    layer: int | None = None,
+    token: str = "",
+    tokenizer: StrPath = "",
     data: Any = None,
     data_dir: StrPath = "",
     progress: bool | None = None,
 ) -> Comparison:
-    """How alike the eigenvectors of image models are: pairs a, b, c, d ... are a with b and c with d.
+    """How alike the eigenvectors of models are: pairs a, b, c, d ... are a with b and c with d.
+
+    Language models, also those of other programs by their paths, are compared in one `layer` along `token`, words with commas between.
 
     >>> a, b = (glint.train("quick", epochs=1, d_model=16, seed=s, progress=False) for s in (0, 1))
     >>> glint.compare(a, b, top=2).matrices["0"].shape
@@ -293,6 +298,9 @@ def compare(
         "form": form,
         "space": space,
         "top": top,
+        "layer": layer,
+        "token": token,
+        "tokenizer": os.fspath(tokenizer),
         "data": None if data is None or images is not None else _data_word(data),
         "data_dir": os.fspath(data_dir),
     }

@@ -491,17 +491,23 @@ class Run:
         images: int = 1000,
         vectors: int = 8,
         limit: int = 5_000_000,
+        layers: str = "",
+        token: str = "",
         refine: bool = False,
         data: Any = None,
         progress: bool | None = None,
     ) -> Page:
-        """The explorer of the run, or of two beside each other: one HTML file, which a notebook shows in a frame."""
+        """The explorer of the run, or of two beside each other: one HTML file, which a notebook shows in a frame.
+
+        Two language models, or one with `layers` ("1,3") or `token` ("happy,sad"): a page of readings, with passages.
+        """
         fields, held = self._source(data)
         keep = None
         if out is None:
             keep = tempfile.TemporaryDirectory(prefix="glint-")
             out = Path(keep.name, "explorer.html")
         fields |= {"out": os.fspath(out), "images": images, "vectors": vectors, "limit": limit, "refine": refine}
+        fields |= {"layers": layers, "token": token}
         if other is not None:
             fields["other"] = other.path if isinstance(other, Run) else os.fspath(other)
         with Talk(progress) as talk:

@@ -198,6 +198,9 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
   fields.text("unit", request.unit);
   fields.text("form", request.form);
   fields.text("space", request.space);
+  fields.count("layer", request.layer);
+  fields.text("token", request.token);
+  fields.text("tokenizer", request.tokenizer);
   fields.text("data", request.data);
   fields.text("data_dir", request.data_dir);
   fields.count("top", request.top);

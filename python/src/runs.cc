@@ -149,6 +149,8 @@ std::string page_json(nb::dict values, nb::handle data, nb::handle talk) {
   fields.count("images", request.images);
   fields.count("vectors", request.vectors);
   fields.count("limit", request.limit);
+  fields.text("layers", request.layers);
+  fields.text("token", request.token);
   Call call(talk);
   return json_text(to_json(call.run([&] { return write_page(call.engine(), request); })));
 }

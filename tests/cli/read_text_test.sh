@@ -212,8 +212,4 @@ expect_code 0
 refused "nothing to explain" explain "$work/run"
 expect_err "--text"
 refused "is for image models" explain "$work/run" --index 3
-run export "$work/run" --npy "$work/arrays"
-expect_code 3
-expect_err "model.safetensors already holds"
-[ ! -e "$work/arrays" ] || fail "export left a folder"
 finish

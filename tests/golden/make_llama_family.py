@@ -2,19 +2,24 @@
 """Golden values for models of other programs: tests/golden/families.
 
     pip install torch==2.13.0 transformers==5.23.0 gguf==0.19.0 safetensors numpy
-    python tests/golden/make_llama_family.py
+    python tests/golden/make_llama_family.py [NAME ...]
 
-For every family a tiny random model: NAME/ is a folder as `save_pretrained` of transformers writes it, NAME.gguf has
+Without names all files are made anew, with names those alone. For every family a tiny random model: NAME/ is a folder as `save_pretrained` of transformers writes it, NAME.gguf has
 the same weights under the names that the gguf package has for them. NAME.safetensors has the tokens, the logits that
 transformers computes in f32 after each of them, and the tokens that it chooses when it goes on by itself. Weights are
-large, so that gates, caps, windows and norms all matter. Two more files hold the weights of a Llama: llama.bin as
-llama2.c stores them (version 0), q8.gguf and q4.gguf in blocks. tiny/ is a model of llama2.c with a tokenizer beside
-it: tiny.safetensors has its logits too.
+large, so that gates, caps, windows and norms all matter. More files hold the weights of a Llama: llama.bin as llama2.c
+stores them (version 0), llama_v1.bin and llama_v2.bin as its export.py writes versions 1 and 2 (the second in int8 with
+scales), q8.gguf and q4.gguf in blocks. tiny/ is a model of llama2.c with a tokenizer beside it: tiny.safetensors has
+its logits too.
+
+Mixtures of experts: NAME.safetensors has `x`, and for layer L and expert E what transformers computes for it,
+`L.E` and `L.shared`.
 """
 import json
 import os
 import shutil
 import struct
+import sys
 from pathlib import Path
 
 import gguf
@@ -54,6 +59,28 @@ FAMILIES = {
                           {"use_parallel_residual": True,
                            "rope_parameters": {"rope_type": "default", "rope_theta": 10000.0,
                                                "partial_rotary_factor": 0.5}}),
+    "qwen2_yarn": ("Qwen2", "qwen2", torch.float16,
+                   {"rope_parameters": {"rope_type": "yarn", "rope_theta": 10000.0, "factor": 4.0,
+                                        "original_max_position_embeddings": 16},
+                    "head_dim": 8}),
+    "phi3_long": ("Phi3", "phi3", torch.bfloat16,
+                  {"num_attention_heads": 2, "num_key_value_heads": 1, "original_max_position_embeddings": 32,
+                   "rope_parameters": {"rope_type": "longrope", "rope_theta": 10000.0,
+                                       "short_factor": [1.0, 1.1, 1.5, 2.5], "long_factor": [1.0, 2.0, 4.0, 8.0],
+                                       "original_max_position_embeddings": 32}}),
+}
+
+# Mixtures of experts, which are read and not run: name: (class, architecture or None, options). The second layer of the
+# last has no experts.
+MIXTURE = dict(vocab_size=288, hidden_size=8, intermediate_size=12, num_attention_heads=2, num_key_value_heads=1)
+MIXTURES = {
+    "mixtral": ("Mixtral", "llama", {"num_local_experts": 3, "num_experts_per_tok": 2}),
+    "qwen2_moe": ("Qwen2Moe", "qwen2moe", {"num_experts": 3, "num_experts_per_tok": 2, "moe_intermediate_size": 20,
+                                           "shared_expert_intermediate_size": 8}),
+    "qwen3_moe": ("Qwen3Moe", "qwen3moe", {"num_experts": 4, "num_experts_per_tok": 2, "moe_intermediate_size": 20,
+                                           "head_dim": 4}),
+    "qwen3_moe_mixed": ("Qwen3Moe", None, {"num_experts": 3, "num_experts_per_tok": 1, "moe_intermediate_size": 20,
+                                           "mlp_only_layers": [1]}),
 }
 
 
@@ -89,6 +116,18 @@ def permute(w, heads):
     return w.reshape(heads, 2, w.shape[0] // heads // 2, *w.shape[1:]).swapaxes(1, 2).reshape(w.shape)
 
 
+def merged_experts(tensors, experts):
+    """The experts of a layer in one tensor, under the names that the gguf package knows."""
+    out = {}
+    for name, tensor in tensors.items():
+        if ".experts." not in name:
+            out[name] = tensor
+        elif ".experts.0." in name:
+            out[name.replace(".experts.0.", ".experts.")] = torch.stack(
+                [tensors[name.replace(".experts.0.", f".experts.{e}.")] for e in range(experts)])
+    return out
+
+
 def write_gguf(path, arch, config, tensors, kind):
     """kind: the type of matrices; vectors are F32, as converters write them."""
     writer = gguf.GGUFWriter(path, arch)
@@ -122,6 +161,25 @@ def write_gguf(path, arch, config, tensors, kind):
         inverse, _ = tf.modeling_rope_utils.ROPE_INIT_FUNCTIONS["llama3"](config, "cpu")
         plain = full["rope_theta"] ** (-torch.arange(0, head_dim, 2).float() / head_dim)
         writer.add_tensor("rope_freqs.weight", (plain / inverse).numpy().astype(np.float32))
+    if full["rope_type"] == "yarn":
+        writer.add_rope_scaling_type(gguf.RopeScalingType.YARN)
+        writer.add_rope_scaling_factor(full["factor"])
+        writer.add_rope_scaling_orig_ctx_len(full["original_max_position_embeddings"])
+    if full["rope_type"] == "longrope":
+        _, size = tf.modeling_rope_utils.ROPE_INIT_FUNCTIONS["longrope"](config, "cpu")
+        writer.add_rope_scaling_orig_ctx_len(full["original_max_position_embeddings"])
+        writer.add_rope_scaling_attn_factors(size)
+        for key in ("long", "short"):
+            writer.add_tensor(f"rope_factors_{key}.weight", np.array(full[f"{key}_factor"], dtype=np.float32))
+    experts = getattr(config, "num_local_experts", None) or getattr(config, "num_experts", None)
+    if experts:
+        writer.add_expert_count(experts)
+        writer.add_expert_used_count(config.num_experts_per_tok)
+        if getattr(config, "moe_intermediate_size", None):
+            writer.add_expert_feed_forward_length(config.moe_intermediate_size)
+        if getattr(config, "shared_expert_intermediate_size", None):
+            writer.add_expert_shared_feed_forward_length(config.shared_expert_intermediate_size)
+        tensors = merged_experts(tensors, experts)
     arch_id = next(k for k, v in gguf.MODEL_ARCH_NAMES.items() if v == arch)
     names = gguf.get_tensor_name_map(arch_id, config.num_hidden_layers)
     for name, tensor in tensors.items():
@@ -170,6 +228,68 @@ def write_llama2c(path, config, t):
             f.write(np.ascontiguousarray(p, dtype="<f4").tobytes())
 
 
+def write_export(path, version, config, t, group=8):
+    """Versions 1 and 2 as export.py of llama2.c writes them. Gives the weights that the file holds."""
+    heads, kv, layers = config.num_attention_heads, config.num_key_value_heads, range(config.num_hidden_layers)
+    kept = dict(t)
+
+    def floats(name):
+        f.write(np.ascontiguousarray(t[name].float().numpy(), dtype="<f4").tobytes())
+
+    def matrix(name):
+        w = t[name].float().numpy()
+        turned = heads if ".q_proj" in name else kv if ".k_proj" in name else 0
+        if turned:
+            w = permute(w, turned)
+        if version == 1:
+            return f.write(np.ascontiguousarray(w, dtype="<f4").tobytes())
+        rows = w.reshape(-1, group)
+        scale = np.abs(rows).max(axis=1) / 127
+        values = np.round(rows / scale[:, None]).astype(np.int8)
+        f.write(values.tobytes() + scale.astype("<f4").tobytes())
+        w = (values.astype(np.float32) * scale.astype(np.float32)[:, None]).reshape(w.shape)
+        if turned:  # back to halves
+            w = w.reshape(turned, w.shape[0] // turned // 2, 2, -1).swapaxes(1, 2).reshape(w.shape)
+        kept[name] = torch.tensor(w)
+
+    with open(path, "wb") as f:
+        f.write(struct.pack("<Ii", 0x616B3432, version))
+        f.write(struct.pack("<7i", config.hidden_size, config.intermediate_size, len(layers), heads, kv, config.vocab_size,
+                            config.max_position_embeddings))
+        f.write(struct.pack("<B", 0))  # a head of its own
+        if version == 2:
+            f.write(struct.pack("<i", group))
+        f.write(bytes(256 - f.tell()))
+        of = lambda name: [f"model.layers.{i}.{name}.weight" for i in layers]
+        for name in of("input_layernorm") + of("post_attention_layernorm") + ["model.norm.weight"]:
+            floats(name)
+        matrix("model.embed_tokens.weight")
+        for name in ("self_attn.q_proj", "self_attn.k_proj", "self_attn.v_proj", "self_attn.o_proj", "mlp.gate_proj",
+                     "mlp.down_proj", "mlp.up_proj"):
+            for each in of(name):
+                matrix(each)
+        matrix("lm_head.weight")
+    return kept
+
+
+def expert_outputs(model, x):
+    """What every expert makes of x, by the modules of transformers themselves."""
+    out = {"x": x}
+    with torch.no_grad():
+        for i, layer in enumerate(model.model.layers):
+            experts = getattr(layer.mlp, "experts", None)
+            if experts is None:
+                out[f"{i}.own"] = layer.mlp(x)
+                continue
+            n = model.config.num_local_experts if hasattr(model.config, "num_local_experts") else model.config.num_experts
+            for e in range(n):
+                index = torch.full((len(x), 1), e)
+                out[f"{i}.{e}"] = experts(x, index, torch.ones(len(x), 1))
+            if hasattr(layer.mlp, "shared_expert"):
+                out[f"{i}.shared"] = layer.mlp.shared_expert(x)
+    return out
+
+
 def write_tokenizer(path, words):
     """tokenizer.bin of llama2.c: the marks, the bytes, then words; longer words have higher scores."""
     pieces = ["<unk>", "\n<s>\n", "\n</s>\n"] + [f"<0x{b:02X}>" for b in range(256)] + words
@@ -179,11 +299,32 @@ def write_tokenizer(path, words):
             f.write(struct.pack("<fi", float(len(piece)) if i >= 259 else 0.0, len(piece)) + piece.encode())
 
 
+def make_mixture(seed, name):
+    cls, arch, options = MIXTURES[name]
+    model = make_model(cls, {**MIXTURE, **options}, seed)
+    model.save_pretrained(OUT / name)
+    (OUT / name / "generation_config.json").unlink(missing_ok=True)
+    model = type(model).from_pretrained(OUT / name, dtype=torch.float32).eval()
+    x = torch.randn(3, MIXTURE["hidden_size"], generator=torch.Generator().manual_seed(seed))
+    save_file({k: v.contiguous() for k, v in expert_outputs(model, x).items()}, OUT / f"{name}.safetensors")
+    if arch:
+        write_gguf(OUT / f"{name}.gguf", arch, model.config, load_file(OUT / name / "model.safetensors"),
+                   gguf.GGMLQuantizationType.F32)
+
+
 def main():
-    shutil.rmtree(OUT, ignore_errors=True)
-    OUT.mkdir()
+    only = sys.argv[1:]
+    wanted = lambda name: not only or name in only
+    if not only:
+        shutil.rmtree(OUT, ignore_errors=True)
+        OUT.mkdir()
     tokens = [1, 7, 23, 38, 5, 5, 30, 12, 9, 17, 3, 33]
+    for seed, name in enumerate(MIXTURES):
+        if wanted(name):
+            make_mixture(seed, name)
     for seed, (name, (cls, arch, dtype, options)) in enumerate(FAMILIES.items()):
+        if not wanted(name):
+            continue
         model = make_model(cls, options, seed)
         model.to(dtype).save_pretrained(OUT / name)
         for extra in ("generation_config.json",):
@@ -195,7 +336,12 @@ def main():
             write_gguf(OUT / f"{name}.gguf", arch, model.config, tensors, GGUF_TYPES[dtype])
         if name == "llama":
             write_llama2c(OUT / "llama.bin", model.config, tensors)
+            write_export(OUT / "llama_v1.bin", 1, model.config, tensors)
+            model.load_state_dict(write_export(OUT / "llama_v2.bin", 2, model.config, tensors))
+            save_file(expected(model, tokens, 12), OUT / "llama_v2.safetensors")
 
+    if only:
+        return
     # Blocks of 32 need rows of 32.
     model = make_model("Llama", {"hidden_size": 32, "intermediate_size": 32, "num_hidden_layers": 1}, 99)
     tensors = model.state_dict()

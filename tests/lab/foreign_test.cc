@@ -13,6 +13,7 @@
 #include <iterator>
 
 #include "glint/base/error.h"
+#include "glint/io/safetensors.h"
 #include "glint/lab/evaluate.h"
 #include "glint/lab/generate.h"
 #include "glint/lab/model_info.h"
@@ -289,7 +290,7 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
     open_foreign(kTiny, other);
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("tokenizer of another model"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos) << e.what();
   }
 }
 
@@ -342,6 +343,74 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
     for (const float v : x.view().row(2)) square += static_cast<double>(v) * v;
     EXPECT_NEAR(square, static_cast<double>(model.config().d_model), 1e-2);
   }
+}
+
+// Every expert of the golden mixtures against what transformers computes for it, in both formats. The golden x is
+// what the GLU reads after the weights of the norm, which the reading has folded into L and R.
+TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
+  const Engine engine({.threads = 1});
+  for (const std::string name : {"mixtral", "qwen2_moe", "qwen3_moe", "qwen3_moe_mixed"})
+    for (const std::string ending : {"", ".gguf"}) {
+      if (!exists(kFamiliesDir + name + ending)) continue;
+      SCOPED_TRACE(name + ending);
+      const FamilyModel model(open_weights(kFamiliesDir + name + ending));
+      const SafetensorsFile golden(kFamiliesDir + name + ".safetensors");
+      const FloatMatrix x = golden->matrix("x");
+      for (const TensorInfo& t : golden->tensors()) {
+        if (t.name == "x") continue;
+        const size_t layer = std::stoul(t.name.substr(0, t.name.find('.')));
+        const std::string which = t.name.substr(t.name.find('.') + 1);
+        const std::string expert = which == "own"      ? ""
+                                   : which == "shared" ? which
+                                                       : std::to_string(std::stoul(which) + 1);
+        const FamilyReading reading(model, engine.compute(), engine.linalg(), expert);
+        const GluLayerView l = reading.layer(layer);
+        const WeightRows rows = reading.projection(layer);
+        Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()), p(rows.rows(), l.hidden());
+        Matrix<float> buffer;
+        l.left.widen(0, lefts, buffer), l.right.widen(0, rights, buffer), rows.widen(0, p, buffer);
+        const std::vector<float>& norm = model.layers()[layer].before_glu.weight;
+        const FloatMatrix want = golden->matrix(t.name);
+        for (size_t i = 0; i < x.view.rows(); i++) {
+          std::vector<double> sum(p.rows());
+          for (size_t h = 0; h < l.hidden(); h++) {
+            double left = 0, right = 0;
+            for (size_t j = 0; j < norm.size(); j++) {
+              const double u = static_cast<double>(x.view(i, j)) / norm[j];
+              left += lefts(h, j) * u, right += rights(h, j) * u;
+            }
+            for (size_t j = 0; j < p.rows(); j++) sum[j] += p(j, h) * left / (1 + std::exp(-left)) * right;
+          }
+          // Both round to f32 a few dozen times; outputs are below 100.
+          for (size_t j = 0; j < p.rows(); j++)
+            EXPECT_NEAR(sum[j], want.view(i, j), 1e-4 * (1 + std::fabs(sum[j]))) << t.name;
+        }
+      }
+    }
+}
+
+TEST(FamilyReading, ExpertsAreAskedForByNumber) {
+  const Engine engine({.threads = 1});
+  const auto error = [&](const std::string& name, const std::string& expert, size_t layer) -> std::string {
+    try {
+      const FamilyModel model(open_weights(kFamiliesDir + name));
+      const FamilyReading reading(model, engine.compute(), engine.linalg(), expert);
+      reading.layer(layer);
+      return "";
+    } catch (const Error& e) {
+      return e.what();
+    }
+  };
+  const auto has = [](const std::string& text, const std::string& words) {
+    EXPECT_NE(text.find(words), std::string::npos) << text;
+  };
+  has(error("llama", "1", 0), "the model has no experts");
+  has(error("mixtral", "", 0), "layer 1 has 3 experts");
+  for (const char* wrong : {"0", "4", "-1", "one", "12345", "shared"}) has(error("mixtral", wrong, 0), "from 1 to 3");
+  has(error("qwen2_moe", "7", 0), "from 1 to 3, or shared");
+  has(error("qwen3_moe_mixed", "1", 1), "layer 2 has no experts");
+  EXPECT_EQ(error("qwen2_moe", "shared", 0), "");
+  EXPECT_EQ(error("qwen3_moe_mixed", "", 1), "");
 }
 
 TEST(FamilyReading, IsReadOnTheTalesOrOnAText) {

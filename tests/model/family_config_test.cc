@@ -48,9 +48,21 @@ TEST(FamilyConfig, RefusesByFamilyKeyAndValue) {
   expect_refused(
       "qwen2",
       [](Json& j) {
-        j["rope_parameters"] = {{"rope_type", "yarn"}, {"factor", 4}};
+        j["rope_parameters"] = {{"rope_type", "dynamic"}, {"factor", 4}};
       },
-      "Qwen2 with `rope_type` \"yarn\"");
+      "Qwen2 with `rope_type` \"dynamic\"");
+  expect_refused(
+      "qwen2_yarn", [](Json& j) { j["rope_parameters"]["beta_fast"] = 0; }, "Qwen2 with `beta_fast` 0");
+  expect_refused(
+      "qwen2_yarn", [](Json& j) { j["rope_parameters"]["yarn_twist"] = 2; }, "Qwen2 with `yarn_twist` 2");
+  expect_refused(
+      "phi3_long", [](Json& j) { j["rope_parameters"]["short_factor"] = {1, 2, 3}; }, "`short_factor` [1,2,3]");
+  expect_refused(
+      "phi3_long", [](Json& j) { j["rope_parameters"].erase("long_factor"); }, "`long_factor` absent");
+  expect_refused(
+      "mixtral", [](Json& j) { j["num_local_experts"] = 4; }, "a tensor has the shape [3, 8]");
+  expect_refused(
+      "mixtral", [](Json& j) { j["num_experts_per_tok"] = 9; }, "Mixtral with `num_experts_per_tok` 9");
   expect_refused(
       "llama",
       [](Json& j) {
@@ -116,9 +128,11 @@ TEST(FamilyConfig, TrustsTensorsNotTheFlag) {
 TEST(FamilyConfig, EveryFamilyIsInTheTableOnce) {
   for (const Family& f : families()) {
     for (const std::string_view type : f.hf) EXPECT_EQ(find_family_hf(type), &f) << f.name;
-    if (!f.gguf.empty()) EXPECT_EQ(find_family_gguf(f.gguf), &f) << f.name;
+    if (!f.gguf.empty()) {
+      EXPECT_EQ(find_family_gguf(f.gguf, f.mixture()), &f) << f.name;
+    }
   }
-  EXPECT_EQ(find_family_hf("mixtral"), nullptr);
+  EXPECT_EQ(find_family_hf("gpt_oss"), nullptr);
 }
 
 }  // namespace

@@ -60,9 +60,13 @@ struct Opened {
 };
 
 std::vector<Opened> opened_files() {
-  std::vector<Opened> all = {{"llama.bin", "llama"}, {"q8.gguf", "q8"}, {"q4.gguf", "q4"}};
+  std::vector<Opened> all = {{"llama.bin", "llama"},
+                             {"llama_v1.bin", "llama"},
+                             {"llama_v2.bin", "llama_v2"},
+                             {"q8.gguf", "q8"},
+                             {"q4.gguf", "q4"}};
   for (const char* name : {"llama", "llama3", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3",
-                           "phi3", "olmo", "olmo2", "stablelm", "stablelm_parallel"}) {
+                           "phi3", "olmo", "olmo2", "stablelm", "stablelm_parallel", "qwen2_yarn", "phi3_long"}) {
     all.push_back({name, name});
     if (std::string(name) != "mistral") all.push_back({std::string(name) + ".gguf", name});
   }
@@ -135,6 +139,32 @@ INSTANTIATE_TEST_SUITE_P(Files, FamilyTest, ::testing::ValuesIn(opened_files()),
   std::ranges::replace(text, '.', '_');
   return text;
 });
+
+// The factors for longer texts are others, which glint does not run.
+TEST(FamilyPass, TextsAreAsLongAsTheShortFactorsOfLongropeAreFor) {
+  TestMachine machine(1);
+  for (const char* file : {"phi3_long", "phi3_long.gguf"}) {
+    const FamilyModel model(open_weights(kFamilies + file));
+    EXPECT_EQ(model.config().context, 64u);
+    EXPECT_EQ(longest_text(model.config()), 32u);
+    EXPECT_NO_THROW(FamilyPass(model, machine.compute, 32));
+    EXPECT_THROW(FamilyPass(model, machine.compute, 33), Error);
+  }
+}
+
+TEST(FamilyPass, MixturesOfExpertsAreNotRun) {
+  TestMachine machine(1);
+  for (const char* name : {"mixtral", "qwen2_moe", "qwen3_moe", "mixtral.gguf", "qwen2_moe.gguf", "qwen3_moe.gguf"}) {
+    const FamilyModel model(open_weights(kFamilies + name));
+    EXPECT_TRUE(model.mixture()) << name;
+    try {
+      const FamilyPass pass(model, machine.compute, 4);
+      ADD_FAILURE() << name;
+    } catch (const Error& e) {
+      EXPECT_NE(std::string(e.what()).find("a mixture of experts cannot be run yet"), std::string::npos) << e.what();
+    }
+  }
+}
 
 }  // namespace
 }  // namespace glint::model_testing
