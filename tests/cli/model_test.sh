@@ -6,7 +6,7 @@ tiny=$families/tiny/tiny.bin
 
 run model "$tiny"
 expect_code 0
-for word in "Llama, llama2.c" "2 layers, width 8, 12 hidden units" "288 tokens" "F32" "eval, generate, spectrum, ablate, readability, neurons"; do
+for word in "Llama, llama2.c" "2 layers, width 8, 12 hidden units" "288 tokens" "F32" "eval, generate, spectrum, explain, ablate, readability, neurons, compare, page, export"; do
   expect_out "$word"
 done
 (cd "$families" && COLUMNS=80 "$glint" model gemma3.gguf --quiet) >"$work/narrow" || fail "glint model gemma3.gguf"
