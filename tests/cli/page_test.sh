@@ -103,5 +103,5 @@ data = json.loads(re.search(r'id="glint-data">(.*?)</script>', open(sys.argv[2])
 assert data["kind"] == "language" and data["runs"][0]["tensors"]["lm_head.weight"]["shape"] == [400, 32]
 PYTHON
 grep -qF "$work" "$page" && fail "the language page names a folder of this machine"
-refused "one run" page "$work/tales" "$work/a"
+refused "cannot stand beside a language model" page "$work/tales" "$work/a"
 finish
