@@ -22,7 +22,9 @@ std::string layers_key(const Engine& engine, const Run& run, const ReadRequest& 
   for (const std::string& part :
        {std::string(kVersion), std::string(name(engine.isa())), engine.linalg().description(),
         run.reading().weights_hash(), q.run, q.data, q.data_dir, q.tokenizer, std::to_string(q.tokens), q.form,
-        q.unit, q.via, q.token, q.direction, q.hidden, std::to_string(q.top), std::to_string(q.show),
+        q.unit, q.via, q.token, q.direction, q.hidden, q.sae, q.latent, q.side, q.sae_reads, q.inputs,
+        std::to_string(q.pairs), std::to_string(q.from_layer), q.eigenvector, std::to_string(q.top),
+        std::to_string(q.show),
         std::to_string(q.near), std::to_string(q.refine)})
     key += part + "\n";
   return key;

@@ -122,6 +122,11 @@ class Form:
                 raise UsageError("there is no such eigenvector", "vectors=", f"numbers below {len(self.values)}")
         return self._find(self.values[chosen], self.vectors[chosen], text, n, tokens)
 
+    @property
+    def pairs(self) -> Table:
+        """Of a reading with `inputs`: the pairs of input latents that make the direction, the strongest first."""
+        return Table(self.about.get("pairs", []), f"{self.name}: pairs of input latents, {self.form} form")
+
     def __call__(self, X: Any) -> Array:
         """The value of the form for inputs [n, d] of a layer from arrays."""
         if self._values is None:

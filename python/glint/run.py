@@ -294,6 +294,13 @@ class Run:
         near: int = 8,
         refine: bool = False,
         hidden: int | None = None,
+        sae: StrPath | None = None,
+        latent: Any = None,
+        side: str = "decoder",
+        inputs: StrPath | None = None,
+        pairs: int = 10,
+        from_layer: int | None = None,
+        eigenvector: str = "+1",
         tokens: int | None = None,
         data: Any = None,
         files: StrPath | None = None,
@@ -305,8 +312,19 @@ class Run:
         the layer's output, or None for all classes. `hidden` is a hidden unit instead, from 1 on. `k` keeps the
         strongest eigenpairs. `layer` counts from 1, the last when not given. A language model is measured on about
         so many `tokens` of its data. `files` is a folder for the spectra and figures that the program writes.
+
+        Sparse autoencoders and transcoders: `sae` is the folder of one, `latent` a number or several ("3,8", "0..9") whose
+        decoder (or encoder: `side`) is the direction. `inputs` is one of what the layer reads: the strongest `pairs` of its
+        latents are then `form.pairs`. With `from_layer` the direction is one of that later layer, and this layer is read
+        along the `eigenvector` of its form there: "+1" the strongest for, "-1" against.
         """
+        given = dict(
+            form=form, layer=layer, via=via, k=k, show=show, refine=refine, hidden=hidden, sae=sae, latent=latent, side=side,
+            inputs=inputs, pairs=pairs, from_layer=from_layer, eigenvector=eigenvector, tokens=tokens, data=data,
+        )
         fields, images = self._source(data)
+        fields |= {"sae": _path_or_none(sae), "inputs": _path_or_none(inputs), "side": side, "pairs": pairs}
+        fields |= {"latent": None if latent is None else str(latent), "from_layer": from_layer, "eigenvector": eigenvector}
         fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
         fields |= {"out": None if files is None else os.fspath(files), "measured_tokens": tokens}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
@@ -321,18 +339,13 @@ class Run:
                 strongest = np.sort(np.argsort(-np.abs(unit["values"]), kind="stable")[:k])
                 unit |= {name: unit[name][strongest] for name in ("values", "vectors", "groups")}
             result = Form(unit, whole["units"][i], whole, drawn[i])
-            result._again = lambda n, name=unit["name"]: _named(
-                self.read(
-                    out, form=form, layer=layer, via=via, k=k, show=show, near=n, refine=refine, hidden=hidden, tokens=tokens, data=data
-                ),
-                name,
-            )
+            result._again = lambda n, name=unit["name"]: _named(self.read(out, near=n, **given), name)
             if self.kind == "language":
                 result._find = lambda values, vectors, text, n, tokens: self._passages(
                     whole["layer"], values, vectors, text, n, tokens, data, near, progress
                 )
             forms.append(result)
-        return forms[0] if one and len(forms) == 1 else Forms(forms, whole, drawn)
+        return forms[0] if (one or latent is not None) and len(forms) == 1 else Forms(forms, whole, drawn)
 
     def scan(
         self, *, layer: int | None = None, form: str = "auto", tokens: int | None = None, data: Any = None, progress: bool | None = None
@@ -598,6 +611,10 @@ def _data_word(data: Any) -> str:
     raise UsageError(
         f"data that are {type(data).__name__}", "data=", "a name, a folder, glint.Images, glint.Vectors or glint.Tokens"
     )
+
+
+def _path_or_none(path: StrPath | None) -> str | None:
+    return None if path is None else os.fspath(path)
 
 
 def _token_array(tokens: Any, name: str) -> Array:

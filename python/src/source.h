@@ -29,6 +29,15 @@ void set_directions(const Fields& fields, Request& request) {
   fields.text("token", request.token);
   fields.text("direction", request.direction);
   fields.text("hidden", request.hidden);
+  if constexpr (requires { request.latent; }) {
+    fields.text("sae", request.sae);
+    fields.text("latent", request.latent);
+    fields.text("side", request.side);
+    fields.text("inputs", request.inputs);
+    fields.count("pairs", request.pairs);
+    fields.count("from_layer", request.from_layer);
+    fields.text("eigenvector", request.eigenvector);
+  }
 }
 
 }  // namespace glint::python

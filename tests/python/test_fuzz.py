@@ -98,7 +98,7 @@ NAMES = (
     "data stories judge_only layer form unit via token direction hidden top show near refine index image split classes "
     "as_is remove scale save terms images strengths seed control space prompt count tokens temperature top_k top_p worst "
     "precision text other vectors limit npy hf folders where sort L R P bias_left bias_right norm_weights norm_bias norm_centred norm eps gate "
-    "position against layers tokenizer texts values passage_tokens inputs names k gain shift slope power size name height width classes class_names"
+    "sae latent side pairs from_layer eigenvector measured_tokens path position against layers tokenizer texts values passage_tokens inputs names k gain shift slope power size name height width classes class_names"
 ).split()
 
 
