@@ -18,6 +18,7 @@ namespace {
 
 struct CompareFlags : CompareRequest {
   bool pairs = false, no_figures = false;
+  std::string text;
 };
 
 std::string three(double v) { return fixed_text(v, 3); }
@@ -238,6 +239,7 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
 
 void compare_models(Context& context, const CompareFlags& o) {
   CompareRequest request = o;
+  take_text(request.data, o.text);
   request.figures = !o.no_figures;
   request.out = context.shared.out;
   const Comparison c = compare(engine_of(context), request);
@@ -290,7 +292,7 @@ void add_compare(Program& program) {
   verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last of each");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: 12 frequent ones",
             {.placeholder = "WORDS"});
-  verb.file("--text", o->data, "Language models: a text to read on; default: the corpus of the run, or built-in tales");
+  verb.file("--text", o->text, "Language models: a text to read on; default: the corpus of the run, or built-in tales");
   verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure");
   verb.file("--tokenizer", o->tokenizer, "Tokenizer of models of other programs; default: their own");
   verb.choice("--space", o->space, {"auto", "pixels", "tokens", "input"},

@@ -56,10 +56,11 @@ struct PageFlags : PageRequest {
   std::string text;
 };
 
-void make(Context& context, PageFlags& request) {
+void make(Context& context, const PageFlags& flags) {
+  PageFlags request = flags;
+  take_text(request.first.data, request.text);
   if (run_kind(request.first.run) == ModelKind::image)
     refuse_given(request.for_language, "is for language models", request.first.run, "a language model");
-  take_text(request.first.data, request.text);
   if (!request.out.empty()) check_target(request.out, ".html", "--out", "the page");
   const PageResult r = write_page(engine_of(context), request);
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);

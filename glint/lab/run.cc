@@ -296,10 +296,8 @@ bool Run::has_scaled() const {
 }
 
 std::string Run::form(const std::string& asked) {
-  if (asked != "auto") {
-    check_form_name(asked);
-    return asked;
-  }
+  if (asked == "scaled") check_form_name(asked);
+  if (asked != "auto") return asked;
   if (mixture()) return "weights";
   if (source_.data.empty()) {
     try {
