@@ -14,7 +14,7 @@ import { wholeIn } from "glint/state";
  *   warnings: string[], units: Unit[]}} Reading */
 /** @typedef {{name: string, text: string, layers: number, samples: string, passages: string, readings: Reading[], leftOut: string}} ReadingRun */
 
-const DIM = 0.6; // of the full colour behind a word: it stays easy to read
+const DIM = 0.35; // of the full colour behind a word: it stays easy to read
 
 /** The model of a page of readings: nothing is computed here. */
 export class ReadingModel {
