@@ -220,7 +220,9 @@ std::string asked_text(const ExplainTokenResult& r) {
 }
 
 std::string verdict_text(const ExplainTokenResult& r) {
-  const auto share = [](const ExpectedToken& t) { return fixed_text(100 * t.probability, 1) + " %"; };
+  const auto share = [](const ExpectedToken& t) {
+    return t.probability < 0.0005 ? "less than 0.1 %" : fixed_text(100 * t.probability, 1) + " %";
+  };
   std::string text = "expects " + r.expected[0].text + " next with " + share(r.expected[0]);
   for (const ExpectedToken* t : {&r.token, r.against ? &*r.against : nullptr})
     if (t && t->id != r.expected[0].id)
