@@ -11,7 +11,7 @@ expect_code 0
 run spectrum "$tiny" --layer 2 --token dog --text "$work/text.txt" --json --no-figures --out "$work/spectrum"
 expect_code 0
 cp "$work/out" "$work/pages/one.json"
-run tokenize --tales 200 --vocab 512 --no-byte-fallback --out "$work/corpus" --quiet
+run tokenize --tales 400 --vocab 1024 --no-byte-fallback --out "$work/corpus" --quiet
 expect_code 0
 for seed in 0 1; do
   run train tales --data "$work/corpus" --epochs 1 --layers 2 --d-model 32 --seed $seed --out "$work/run-$seed" --quiet
