@@ -348,14 +348,16 @@ class Run:
         return forms[0] if (one or latent is not None) and len(forms) == 1 else Forms(forms, whole, drawn)
 
     def scan(
-        self, *, layer: int | None = None, form: str = "auto", tokens: int | None = None, data: Any = None, progress: bool | None = None
+        self, *, layer: int | None = None, form: str = "auto", sae: StrPath | None = None, tokens: int | None = None, data: Any = None,
+        progress: bool | None = None,
     ) -> Table:
-        """Every token of a language model as a direction, the most concentrated spectra first."""
+        """Every token of a language model as a direction, the most concentrated spectra first. With the folder of a sparse
+        autoencoder as `sae`, every latent of it."""
         fields, _ = self._source(data)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            fields |= {"layer": layer, "form": form, "measured_tokens": tokens, "out": scratch}
+            fields |= {"layer": layer, "form": form, "sae": _path_or_none(sae), "measured_tokens": tokens, "out": scratch}
             about = json.loads(_core.scan(fields, talk))
-        return Table(about["tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
+        return Table(about["latents" if sae else "tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
 
     def layers(
         self, out: Any = None, *, form: str = "auto", hidden: int | None = None, tokens: int | None = None, data: Any = None, progress: bool | None = None

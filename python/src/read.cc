@@ -80,6 +80,7 @@ std::string scan_run(nb::dict values, nb::handle talk) {
   set_source(fields, nb::none(), request);
   fields.count("layer", request.layer);
   fields.text("form", request.form);
+  fields.text("sae", request.sae);
   fields.text("out", request.out);
   Call call(talk);
   return json_text(to_json(call.run([&] { return scan(call.engine(), request); })));

@@ -127,6 +127,42 @@ def test_all_layers_all_tokens_and_neurons(tiny, tales):
     assert len(scan) == 288 and set(scan.columns) >= {"token", "participation_rank", "r2"}
 
 
+def saved_autoencoder(folder, hook, seed, width=8, latents=20):
+    """A folder as SAELens writes it."""
+    rng = np.random.default_rng(seed)
+    arrays = {"W_dec": rng.normal(size=(latents, width)), "W_enc": rng.normal(size=(width, latents)), "b_dec": np.zeros(width), "b_enc": np.zeros(latents)}
+    head, data = {}, b""
+    for name, array in arrays.items():
+        part = array.astype(np.float32).tobytes()
+        head[name] = {"dtype": "F32", "shape": list(array.shape), "data_offsets": [len(data), len(data) + len(part)]}
+        data += part
+    text = json.dumps(head).encode()
+    folder.mkdir()
+    (folder / "sae_weights.safetensors").write_bytes(struct.pack("<Q", len(text)) + text + data)
+    (folder / "cfg.json").write_text(json.dumps({"architecture": "standard", "d_in": width, "d_sae": latents, "metadata": {"hook_name": hook}}))
+    return folder, arrays["W_dec"].astype(np.float32).astype(float)
+
+
+def test_latents_and_eigenvectors_of_later_layers(tiny, tmp_path):
+    sae, decoder = saved_autoencoder(tmp_path / "out", "blocks.0.hook_mlp_out", 1)
+    inputs, _ = saved_autoencoder(tmp_path / "in", "blocks.0.ln2.hook_normalized", 2)
+    form = tiny.read(layer=1, sae=sae, latent=17, inputs=inputs, pairs=5, form="weights", tokens=500)
+    # The direction is the row of the decoder: of any length, so the eigenvalues agree up to one factor.
+    own = tiny.read(decoder[17], layer=1, form="weights", tokens=500)
+    factor = form.values[0] / own.values[0]
+    # The vector goes through a file of float32.
+    np.testing.assert_allclose(form.values, factor * own.values, rtol=1e-5, atol=1e-6 * np.abs(form.values).max())
+    assert len(form.pairs) == 5 and set(form.pairs.columns) == {"first", "second", "weight"}
+    assert len(tiny.read(layer=1, sae=sae, latent="3,8", tokens=500)) == 2
+    below = tiny.read("a", layer=1, from_layer=2, eigenvector="-1", tokens=500)
+    assert below.values.shape == (8,)
+    scan = tiny.scan(layer=1, sae=sae, tokens=500, progress=False)
+    assert len(scan) == 20 and min(scan.columns["participation_rank"]) >= 1
+    for wrong in (dict(sae=sae), dict(sae=sae, latent=99), dict(sae=tmp_path, latent=1), dict(out="a", layer=1, from_layer=9), dict(out="a", layer=1, from_layer=2, eigenvector="x")):
+        with pytest.raises(glint.Error):
+            tiny.read(**wrong)
+
+
 def test_what_is_no_model_is_refused(tmp_path):
     (tmp_path / "x.gguf").write_bytes(b"GGUF" + bytes(20))
     for path in (tmp_path / "x.gguf", tmp_path / "nothing.bin", tmp_path):
