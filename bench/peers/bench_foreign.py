@@ -1,10 +1,13 @@
 #!/usr/bin/env python3
-"""A model of another program, stories15M of llama2.c: glint, llama.cpp (llama-cpp-python) and PyTorch, taking turns.
+"""A model of another program, stories15M of llama2.c: glint, llama.cpp and PyTorch, taking turns.
 
 Generation: greedy from the beginning, one token at a time, in f32 and with Q8_0 weights (glint and llama.cpp read the
-same GGUF files, which this script writes). Prompts: 200 tokens at once, beside what the bare matrix products of these tokens take.
-What is not installed is left out and said so; llama.cpp comes with `pip install llama-cpp-python`, which compiles it.
+same GGUF files, which this script writes), beside what reading the weights from memory allows. Prompts: 200 tokens at once,
+beside what the bare matrix products of these tokens take. All programs keep the model open and have run before.
+What is not installed is left out and said so. llama.cpp is the package xllamacpp, whose compiled code knows AVX2 but not
+AVX-512: glint is measured with AVX2 alone as well.
 """
+import importlib.util
 import json
 import os
 import statistics
@@ -18,6 +21,9 @@ import numpy as np
 
 import tuned
 import turns
+
+
+STORY = ("Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. " * 8).strip()
 
 
 def read_llama2c(path):
@@ -82,56 +88,36 @@ def write_gguf(path, c, w, pieces, scores, kind):
 
 
 class Glint:
-    def __init__(self, program, path, tokenizer, threads):
-        self.command = [program, "generate", path, "--tokenizer", tokenizer, "--temperature", "0", "--threads", str(threads),
-                        "--json", "--quiet"]
+    """bench/foreign_bench.cc: the library in a process of its own."""
 
-    def run(self, *more):
-        return json.loads(subprocess.run(self.command + list(more), check=True, capture_output=True).stdout)
+    def __init__(self, args, path, tokenizer, threads, isa="auto"):
+        self.command = [args.bench, path, tokenizer, str(threads), str(args.tokens), STORY, isa]
 
-    def generate(self, n):
-        r = self.run("--tokens", str(n))
-        return r["tokens"] / (r["seconds"] - r["prompt_seconds"])
-
-    def prompt(self, text):
-        r = self.run("--tokens", "1", "--prompt", text)
-        return (r["prompt_tokens"]) / r["prompt_seconds"]
+    def rates(self):
+        self.answer = json.loads(subprocess.run(self.command, check=True, capture_output=True).stdout)
+        return self.answer["tokens_per_second"], self.answer["prompt_tokens_per_second"]
 
 
 class LlamaCpp:
-    def __init__(self, path, threads):
-        from llama_cpp import Llama
-        self.model = Llama(model_path=path, n_ctx=256, n_threads=threads, n_threads_batch=threads, n_batch=256,
-                           verbose=False, logits_all=False)
+    """llama_cpp.py in a process of its own: rates as llama.cpp's server states them."""
 
-    def generate(self, n):
-        m = self.model
-        m.reset()
-        token = 1
-        start = time.perf_counter()
-        for i in range(n):
-            m.eval([token])
-            token = int(np.argmax(m._scores[-1] if hasattr(m, "_scores") and len(m._scores) else m.scores[m.n_tokens - 1]))
-            if token in (1, 2):
-                n = i + 1
-                break
-        return n / (time.perf_counter() - start)
+    def __init__(self, args, path, threads):
+        script = os.path.join(os.path.dirname(os.path.abspath(__file__)), "llama_cpp.py")
+        self.command = [sys.executable, script, path, str(threads), str(args.tokens), STORY]
 
-    def prompt(self, text):
-        ids = self.model.tokenize(text.encode())
-        self.model.reset()
-        start = time.perf_counter()
-        self.model.eval(ids)
-        return len(ids) / (time.perf_counter() - start)
+    def rates(self):
+        out = subprocess.run(self.command, check=True, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL).stdout
+        answer = json.loads(out.splitlines()[-1])
+        return answer["tokens_per_second"], answer["prompt_tokens_per_second"]
 
 
 class Torch:
     """The same model with torch's own operations and a cache of keys and values."""
 
-    def __init__(self, c, w, threads):
+    def __init__(self, args, c, w, threads):
         import torch
         torch.set_num_threads(threads)
-        self.c = c
+        self.c, self.tokens = c, args.tokens
         self.w = {k: torch.tensor(v.copy()) for k, v in w.items()}
         hd = c["dim"] // c["heads"]
         angle = torch.outer(torch.arange(c["seq"]).float(), 10000.0 ** (-torch.arange(0, hd, 2).float() / hd))
@@ -181,6 +167,9 @@ class Torch:
                     break
             return n / (time.perf_counter() - start)
 
+    def rates(self):
+        return self.generate(self.tokens), self.prompt(list(range(3, 203)))
+
     def prompt(self, ids):
         import torch
         with torch.inference_mode():
@@ -200,44 +189,50 @@ def product_limit(program, c, tokens):
     return tokens / seconds
 
 
-def median_row(times, prompts, key):
-    return {"weights": key[0], "program": key[1], "tokens_per_second": statistics.median(times),
-            "prompt_tokens_per_second": statistics.median(prompts)}
+def weight_bytes(c, weights):
+    """Bytes that one token reads: all matrices of the layers, and the head."""
+    d, h, kv = c["dim"], c["hidden"], c["kv"] * c["dim"] // c["heads"]
+    count = c["layers"] * (2 * d * d + 2 * d * kv + 3 * d * h) + c["vocab"] * d
+    return count * (4 if weights == "f32" else 34 / 32)
 
 
 def measure(args, result, c, w, files, tokenizer, threads):
     """Rounds in which all programs take turns; a row for each."""
-    story = ("Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. " * 8).strip()
-    peers = {("f32", "glint"): Glint(args.program, args.model, tokenizer, threads)}
-    if "q8_0" in files:
-        peers["q8_0", "glint"] = Glint(args.program, files["q8_0"], tokenizer, threads)
-    try:
-        for name, path in files.items():
-            peers[name, "llama.cpp"] = LlamaCpp(path, threads)
-    except ImportError:
-        result["skipped"].append("llama.cpp: llama-cpp-python is not installed")
-    peers["f32", "PyTorch"] = Torch(c, w, threads)
-    times, prompts, limits = {key: [] for key in peers}, {key: [] for key in peers}, []
+    peers = {("f32", "glint"): Glint(args, args.model, tokenizer, threads)}
+    for name, path in files.items():
+        peers[name, "glint"] = Glint(args, path, tokenizer, threads)
+        if importlib.util.find_spec("xllamacpp"):
+            peers[name, "glint, AVX2"] = Glint(args, path, tokenizer, threads, "v3")
+            peers[name, "llama.cpp"] = LlamaCpp(args, path, threads)
+        else:
+            result["skipped"].append("llama.cpp: xllamacpp is not installed")
+    peers["f32", "PyTorch"] = Torch(args, c, w, threads)
+    text, prompts, products, memory = {key: [] for key in peers}, {key: [] for key in peers}, [], []
     for i in range(args.rounds):
         for key, peer in peers.items():
             turns.note("%d threads: round %d of %d, %s" % (threads, i + 1, args.rounds, key[1]))
-            times[key].append(peer.generate(args.tokens))
-            prompts[key].append(peer.prompt(list(range(3, 203)) if key[1] == "PyTorch" else story))
-        limits.append(product_limit(args.products, c, 200))
+            written, read = peer.rates()
+            text[key].append(written), prompts[key].append(read)
+        memory.append(peers["f32", "glint"].answer["memory_bytes_per_second"])
+        products.append(product_limit(args.products, c, 200))
     turns.note("")
-    rows = [dict(median_row(times[key], prompts[key], key), threads=threads) for key in peers]
-    for row in rows:
-        row["product_tokens_per_second"] = threads * statistics.median(limits)
-        print("%d thread%s  %-5s %-10s %8.0f tokens/s generated, %8.0f tokens/s of a prompt (%.2f of the products)" %
+    for key in peers:
+        row = {"weights": key[0], "program": key[1], "tokens_per_second": statistics.median(text[key]),
+               "prompt_tokens_per_second": statistics.median(prompts[key]), "threads": threads,
+               "product_tokens_per_second": threads * statistics.median(products),
+               "memory_tokens_per_second": statistics.median(memory) / weight_bytes(c, key[0])}
+        print("%d thread%s  %-5s %-11s %8.0f tokens/s generated (%.2f of the memory), %8.0f tokens/s of a prompt (%.2f of the products)" %
               (threads, " " if threads == 1 else "s", row["weights"], row["program"], row["tokens_per_second"],
-               row["prompt_tokens_per_second"], row["prompt_tokens_per_second"] / row["product_tokens_per_second"]), flush=True)
-    result["rows"] += rows
+               row["tokens_per_second"] / row["memory_tokens_per_second"], row["prompt_tokens_per_second"],
+               row["prompt_tokens_per_second"] / row["product_tokens_per_second"]), flush=True)
+        result["rows"].append(row)
 
 
 def main():
-    parser = turns.parser(__doc__, 7)
+    parser = turns.parser(__doc__, 5)
     parser.add_argument("--model", default="data/stories15m/stories15M.bin")
     parser.add_argument("--products", default="build/release/bench/products_bench")
+    parser.add_argument("--bench", default="build/release/bench/foreign_bench")
     parser.add_argument("--tokens", type=int, default=200)
     args = parser.parse_args()
     counts = [int(t) for t in args.threads.split(",")]

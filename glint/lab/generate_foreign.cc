@@ -52,7 +52,7 @@ GenerateResult generate_stories(const Engine& engine, const ForeignModel& m, con
   using Clock = std::chrono::steady_clock;
   const Clock::time_point start = Clock::now();
   // Stories follow each other: each begins from the same prompt, of which all but the last token is kept.
-  if (prompt.size() > 1) pass.feed(std::span(prompt).first(prompt.size() - 1));
+  pass.prime(std::span(prompt).first(prompt.size() - 1));
   const auto seconds = [&] { return std::chrono::duration<double>(Clock::now() - start).count(); };
   r.prompt_seconds = seconds();
   for (uint32_t index = 0; index < q.count; index++) {

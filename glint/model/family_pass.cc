@@ -45,14 +45,15 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
   if (room == 0) bad_argument("room", "no room for a token", "at least 1");
   if (model.mixture())
     throw Error({.code = ErrorCode::bad_file,
-                 .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) + ", " +
-                         std::to_string(config_.experts) + " experts)",
+                 .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) +
+                         ", " + std::to_string(config_.experts) + " experts)",
                  .where = model.file().where(),
                  .expected = "a dense model",
                  .hint = "`expert=N` reads the weights of one expert"});
   if (config_.scaling.kind == RotaryScaling::Kind::longrope && room > longest_text(config_))
-    bad_argument("room", std::to_string(room) + " tokens at once",
-                 "at most " + std::to_string(longest_text(config_)) + ", which the short factors of longrope are for");
+    bad_argument(
+        "room", std::to_string(room) + " tokens at once",
+        "at most " + std::to_string(longest_text(config_)) + ", which the short factors of longrope are for");
   const FamilyConfig& c = config_;
   const Kernels& k = compute.kernels();
   chunk_ = std::min(room, kChunk);
@@ -78,7 +79,7 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
   x_ = Matrix<float>(chunk_, d), u_ = Matrix<float>(chunk_, d), sum_ = Matrix<float>(chunk_, d);
   q_ = Matrix<float>(chunk_, q), a_ = Matrix<float>(chunk_, q);
   k_ = Matrix<float>(chunk_, kv), v_ = Matrix<float>(chunk_, kv);
-  z_ = Matrix<float>(chunk_, 2 * c.d_hidden), y_ = Matrix<float>(chunk_, c.d_hidden);
+  y_ = Matrix<float>(chunk_, c.d_hidden);
   logits_ = Matrix<float>(logit_rows_, model.vocab());
   const size_t strip = kStripTiles * k.mr;
   scores_ = Matrix<float>(compute.pool.size(), strip * whole(room, k.nr));
@@ -127,18 +128,20 @@ const NormWeights& FamilyPass::norm_before_glu(size_t layer) const {
 }
 
 void FamilyPass::norm(const NormWeights& w, MatrixView<float> x, MatrixView<float> u) {
-  each_rows(x.rows(), [&](Range r) {
-    const MatrixView<float> from = x.row_range(r.first, r.count), to = u.row_range(r.first, r.count);
-    if (!w.used) {
-      for (size_t i = 0; i < r.count; i++) std::copy_n(from.row_ptr(i), from.cols(), to.row_ptr(i));
-      return;
-    }
-    plain_norm(from, to);
-    weigh(w, to);
-  });
+  each_rows(x.rows(), [&](Range r) { norm_rows(w, r, x, u); });
 }
 
-void FamilyPass::weigh(const NormWeights& w, MatrixView<float> u) {
+void FamilyPass::norm_rows(const NormWeights& w, Range r, MatrixView<float> x, MatrixView<float> u) const {
+  const MatrixView<float> from = x.row_range(r.first, r.count), to = u.row_range(r.first, r.count);
+  if (!w.used) {
+    for (size_t i = 0; i < r.count; i++) std::copy_n(from.row_ptr(i), from.cols(), to.row_ptr(i));
+    return;
+  }
+  plain_norm(from, to);
+  weigh(w, to);
+}
+
+void FamilyPass::weigh(const NormWeights& w, MatrixView<float> u) const {
   for (size_t i = 0; i < u.rows(); i++) {
     float* row = u.row_ptr(i);
     if (!w.weight.empty())
@@ -290,24 +293,24 @@ void FamilyPass::attention(size_t layer, size_t rows) {
 
 void FamilyPass::glu(size_t layer, MatrixView<float> u) {
   const FamilyLayer& l = model_.layers()[layer];
-  const size_t h = config_.d_hidden, rows = u.rows();
-  const MatrixView<float> z = first_rows(z_, rows), y = first_rows(y_, rows);
-  const StoredProducts::Task tasks[] = {{&l.gate, u, z.col_range(0, h)}, {&l.up, u, z.col_range(h, h)}};
-  products_.run(tasks);
-  each_rows(rows, [&](Range r) {
-    gate_forward(compute_.kernels(), config_.gate, z.row_range(r.first, r.count),
-                 y.row_range(r.first, r.count));
-  });
-  const StoredProducts::Task out[] = {{&l.down, y, first_rows(sum_, rows)}};
+  const MatrixView<float> y = first_rows(y_, u.rows());
+  products_.run_glu(l.gate, l.up, config_.gate, u, y);
+  const StoredProducts::Task out[] = {{&l.down, y, first_rows(sum_, u.rows())}};
   products_.run(out);
 }
 
 void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last) {
   const FamilyLayer& l = model_.layers()[layer];
   const MatrixView<float> x = first_rows(x_, rows), u = first_rows(u_, rows), sum = first_rows(sum_, rows);
-  const auto add = [&](const NormWeights& after, size_t part) {
-    if (after.used) norm(after, sum, sum);
-    compute_.kernels().add_rows(rows, x.cols(), sum.data(), sum.stride(), x.data(), x.stride());
+  // What attention (part 1) or the GLU (part 2) adds to the stream, and then, where it is given, the norm of
+  // the stream: rows that are in the cache once serve both.
+  const auto add = [&](const NormWeights& after, size_t part, const NormWeights* before) {
+    each_rows(rows, [&](Range r) {
+      if (after.used) norm_rows(after, r, sum, sum);
+      compute_.kernels().add_rows(r.count, x.cols(), sum.row_ptr(r.first), sum.stride(), x.row_ptr(r.first),
+                                  x.stride());
+      if (before) norm_rows(*before, r, x, u);
+    });
     if (last) last->keep_stream(2 * layer + part, x.row_ptr(rows - 1));
   };
   const auto keep_input = [&] {
@@ -319,14 +322,14 @@ void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last) {
   norm(l.before_attention, x, u);
   if (changed && config_.parallel) change(l.before_attention, x);
   attention(layer, rows);
-  add(l.after_attention, 1);
+  add(l.after_attention, 1, config_.parallel ? nullptr : &l.before_glu);
   if (!config_.parallel) {
     keep_input();
-    changed ? change(l.before_glu, x) : norm(l.before_glu, x, u);
+    if (changed) change(l.before_glu, x);
   }
   glu(layer, changed ? first_rows(changed_, rows) : u);
   if (last && l.after_glu.used) last->glu_scale[layer] = norm_scale(sum.row(rows - 1));
-  add(l.after_glu, 2);
+  add(l.after_glu, 2, nullptr);
 }
 
 void FamilyPass::embed(std::span<const TokenId> tokens) {
@@ -364,18 +367,28 @@ void FamilyPass::head(Range rows, bool capped) {
   if (!all_finite(logits)) throw_overflow("the logits");
 }
 
-std::span<float> FamilyPass::feed(std::span<const TokenId> tokens) {
-  check_argument(!tokens.empty(), "feed", "at least one token");
-  check_tokens_fit(tokens);
-  for (size_t first = 0; first < tokens.size(); first += chunk_) {
-    const size_t rows = std::min(chunk_, tokens.size() - first);
+size_t FamilyPass::layers_forward(std::span<const TokenId> tokens) {
+  size_t rows = 0;
+  for (size_t first = 0; first < tokens.size(); first += rows) {
+    rows = std::min(chunk_, tokens.size() - first);
     embed(tokens.subspan(first, rows));
     for (size_t i = 0; i < config_.layers; i++) layer_forward(i, rows);
     position_ += rows;
-    if (first + rows < tokens.size()) continue;
-    norm(model_.final_norm(), x_.view().row_range(rows - 1, 1), first_rows(u_, 1));
-    head({0, 1});
   }
+  return rows;
+}
+
+void FamilyPass::prime(std::span<const TokenId> tokens) {
+  check_tokens_fit(tokens);
+  layers_forward(tokens);
+}
+
+std::span<float> FamilyPass::feed(std::span<const TokenId> tokens) {
+  check_argument(!tokens.empty(), "feed", "at least one token");
+  check_tokens_fit(tokens);
+  const size_t rows = layers_forward(tokens);
+  norm(model_.final_norm(), x_.view().row_range(rows - 1, 1), first_rows(u_, 1));
+  head({0, 1});
   return logits_.view().row(0);
 }
 

@@ -34,6 +34,8 @@ class FamilyPass {
   // Error (usage) for tokens outside the vocabulary, or more than there is room for; Error (numeric) when the
   // logits overflow.
   std::span<float> feed(std::span<const TokenId> tokens);
+  // Feeds tokens for what follows them alone: no logits.
+  void prime(std::span<const TokenId> tokens);
   // The same with the logits after every token, some at a time: `each` is given the number of the first among
   // `tokens`, and [n, vocab].
   void feed_all(std::span<const TokenId> tokens, const std::function<void(size_t, MatrixView<float>)>& each);
@@ -55,6 +57,8 @@ class FamilyPass {
   void check_tokens_fit(std::span<const TokenId> tokens) const;
   // The chunk's tokens from layer 0 up to `layers`, of which the last only gives what its GLU reads.
   void embed(std::span<const TokenId> tokens);
+  // All tokens through all layers, a chunk at a time; the rows of the last chunk.
+  size_t layers_forward(std::span<const TokenId> tokens);
   void attention(size_t layer, size_t rows);
   void attend(size_t layer, size_t head, Range rows, size_t worker);
   void glu(size_t layer, MatrixView<float> u);
@@ -62,7 +66,8 @@ class FamilyPass {
   // `last`, when given, is told of the last of the rows.
   void layer_forward(size_t layer, size_t rows, ResidualTrace* last = nullptr);
   void norm(const NormWeights& weights, MatrixView<float> x, MatrixView<float> u);
-  void weigh(const NormWeights& weights, MatrixView<float> u);
+  void norm_rows(const NormWeights& weights, Range rows, MatrixView<float> x, MatrixView<float> u) const;
+  void weigh(const NormWeights& weights, MatrixView<float> u) const;
   void plain_norm(ConstMatrixView<float> x, MatrixView<float> u) const;
   // By what the norm multiplies a row, the mean aside.
   double norm_scale(std::span<const float> x) const;
@@ -85,10 +90,10 @@ class FamilyPass {
   size_t logit_rows_;
   std::vector<Matrix<float>> cache_;  // per layer: [kv_heads, head_floats]
   Turn turn_, local_turn_;
-  Matrix<float> x_, u_, q_, k_, v_, a_, z_, y_, sum_;  // [chunk, ...]
-  Matrix<float> logits_;                               // [logit_rows, vocab]
-  Matrix<float> scores_;                               // [workers, strip * columns]
-  Matrix<float> norms_;                                // [workers, 2 strip]: of softmax rows
+  Matrix<float> x_, u_, q_, k_, v_, a_, y_, sum_;  // [chunk, ...]
+  Matrix<float> logits_;                           // [logit_rows, vocab]
+  Matrix<float> scores_;                           // [workers, strip * columns]
+  Matrix<float> norms_;                            // [workers, 2 strip]: of softmax rows
   size_t changed_layer_ = 0;
   Change change_;
   Matrix<float> changed_;  // [chunk, d], where there is a change

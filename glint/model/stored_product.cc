@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "glint/base/argument.h"
+#include "glint/nn/glu.h"
 
 namespace glint {
 namespace {
@@ -84,8 +85,8 @@ MatrixView<float> StoredProducts::wide(size_t worker, size_t rows, size_t cols) 
   return {buffer.data(), rows, cols};
 }
 
-void StoredProducts::dots(const Task& task, Range rows, size_t worker) {
-  const StoredMatrix& w = *task.w;
+void StoredProducts::dots(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
+                          size_t worker) {
   const std::optional<WeightLayout> layout = layout_of(w.tensor->type);
   StoredDots g{.n = rows.count,
                .k = w.cols,
@@ -101,15 +102,15 @@ void StoredProducts::dots(const Task& task, Range rows, size_t worker) {
   }
   const auto kernel =
       products_.kernels().stored_dots[static_cast<size_t>(layout.value_or(WeightLayout::f32))];
-  for (size_t i = 0; i < task.x.rows(); i++) {
-    g.x = task.x.row_ptr(i), g.y = task.y.row_ptr(i) + rows.first;
+  for (size_t i = 0; i < x.rows(); i++) {
+    g.x = x.row_ptr(i), g.y = y.row_ptr(i);
     if (g.accumulate) std::copy_n(w.bias.data() + rows.first, rows.count, g.y);
     kernel(g);
   }
 }
 
-void StoredProducts::packed(const Task& task, Range rows, size_t worker) {
-  const StoredMatrix& w = *task.w;
+void StoredProducts::packed(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
+                            size_t worker) {
   ConstMatrixView<float> floats = float_view(w);
   if (!floats.empty()) {
     floats = floats.row_range(rows.first, rows.count);
@@ -122,10 +123,14 @@ void StoredProducts::packed(const Task& task, Range rows, size_t worker) {
   const size_t bytes = products_.packed_bytes(w.cols, rows.count);
   if (panels.size() < bytes) panels = Matrix<std::byte>(1, bytes);
   products_.pack(floats, Products::Form::transposed, panels.span(), 0, products_.panels(rows.count));
-  const MatrixView<float> y = task.y.col_range(rows.first, rows.count);
-  products_.multiply(task.x, panels.span(), y, false, compute_.scratch[worker]);
+  products_.multiply(x, panels.span(), y, false, compute_.scratch[worker]);
   if (!w.bias.empty())
     products_.kernels().add_bias(y.rows(), y.cols(), w.bias.data() + rows.first, y.data(), y.stride());
+}
+
+void StoredProducts::multiply(const StoredMatrix& w, Range rows, ConstMatrixView<float> x,
+                              MatrixView<float> y, size_t worker) {
+  x.rows() < kMany ? dots(w, rows, x, y, worker) : packed(w, rows, x, y, worker);
 }
 
 void StoredProducts::run(std::span<const Task> tasks) {
@@ -136,8 +141,25 @@ void StoredProducts::run(std::span<const Task> tasks) {
   compute_.pool.for_tiles(pieces_.size(), [&](size_t i, size_t worker) {
     const Piece& piece = pieces_[i];
     const Task& task = tasks[piece.task];
-    const Range rows{piece.first, piece.rows};
-    task.x.rows() < kMany ? dots(task, rows, worker) : packed(task, rows, worker);
+    multiply(*task.w, {piece.first, piece.rows}, task.x, task.y.col_range(piece.first, piece.rows), worker);
+  });
+}
+
+void StoredProducts::run_glu(const StoredMatrix& gate, const StoredMatrix& up, const Gate& kind,
+                             ConstMatrixView<float> x, MatrixView<float> y) {
+  check_argument(x.rows() == y.rows() && x.cols() == gate.cols && y.cols() == gate.rows &&
+                     up.cols == gate.cols && up.rows == gate.rows,
+                 "StoredProducts::run_glu", "x [m, k], y [m, h] for weights [h, k]");
+  const Task task{&gate, x, y};
+  cut({&task, 1});
+  compute_.pool.for_tiles(pieces_.size(), [&](size_t i, size_t worker) {
+    const Range rows{pieces_[i].first, pieces_[i].rows};
+    Matrix<float>& buffer = memory_[worker].halves;
+    if (buffer.size() < x.rows() * 2 * rows.count) buffer = Matrix<float>(1, x.rows() * 2 * rows.count);
+    const MatrixView<float> halves(buffer.data(), x.rows(), 2 * rows.count);
+    multiply(gate, rows, x, halves.col_range(0, rows.count), worker);
+    multiply(up, rows, x, halves.col_range(rows.count, rows.count), worker);
+    gate_forward(products_.kernels(), kind, halves, y.col_range(rows.first, rows.count));
   });
 }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "glint/io/stored_tensor.h"
+#include "glint/kernels/gates.h"
 #include "glint/nn/compute.h"
 
 namespace glint {
@@ -37,6 +38,10 @@ class StoredProducts {
   };
   // All of them in one loop over the pool.
   void run(std::span<const Task> tasks);
+  // y = gate(x G^T) * (x U^T) for `gate` G and `up` U, both [h, k]: both products of a piece and its gates at
+  // once.
+  void run_glu(const StoredMatrix& gate, const StoredMatrix& up, const Gate& kind, ConstMatrixView<float> x,
+               MatrixView<float> y);
 
   // From so many vectors on the product is packed.
   static constexpr size_t kMany = 6;
@@ -47,10 +52,14 @@ class StoredProducts {
     uint32_t first, rows;
   };
   void cut(std::span<const Task> tasks);
-  void dots(const Task& task, Range rows, size_t worker);
-  void packed(const Task& task, Range rows, size_t worker);
+  // Some rows of the weights, which give as many columns of y.
+  void multiply(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
+                size_t worker);
+  void dots(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y, size_t worker);
+  void packed(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
+              size_t worker);
   struct Memory {
-    Matrix<float> wide;
+    Matrix<float> wide, halves;
     Matrix<std::byte> packed;
   };
   MatrixView<float> wide(size_t worker, size_t rows, size_t cols);
