@@ -49,7 +49,8 @@ class Rng {
   uint32_t sub_;
 };
 
-// Box-Muller takes the upper 24 bits of a word, which a float holds exactly: u = (bits24 + 1) 2^-24 is never 0.
+// Box-Muller takes the upper 24 bits of a word, which a float holds exactly: u = (bits24 + 1) 2^-24 is never
+// 0.
 inline constexpr double kUnit24 = 0x1p-24;
 
 }  // namespace glint

@@ -37,8 +37,8 @@ std::string language_table(const Comparison& c) {
     for (const ComparedModel& m : *side) {
       const bool twin = m.controls && !m.controls->untrained.empty();
       table.add({m.directory + ", " + m.form, std::to_string(m.layer + 1) + " of " + std::to_string(m.layers),
-                 three(m.fidelity.r2), three(m.fidelity.r2_scaled), fixed_text(100 * m.fidelity.even_share, 1),
-                 m.controls ? three(m.controls->linear.r2) : "-",
+                 three(m.fidelity.r2), three(m.fidelity.r2_scaled),
+                 fixed_text(100 * m.fidelity.even_share, 1), m.controls ? three(m.controls->linear.r2) : "-",
                  twin ? three(m.controls->untrained.begin()->second.r2) : "-"});
     }
   return table.terminal(result_columns());
@@ -177,7 +177,8 @@ std::string functional_table(const Comparison& c) {
            : values.size() > 1 ? three(m.mean) + " ± " + three(m.sd)
                                : three(m.mean);
   };
-  table.add({c.language ? "all tokens" : "all classes", cell(c.functional, {}), cell(c.functional_control, {})});
+  table.add(
+      {c.language ? "all tokens" : "all classes", cell(c.functional, {}), cell(c.functional_control, {})});
   for (size_t u = 0; u < c.units.size(); u++)
     table.add({c.unit_names[u], cell(c.functional, u), cell(c.functional_control, u)});
   return table.terminal(result_columns());
@@ -203,7 +204,7 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
   out << "models:   " << pair_words(c) << "\n"
       << "vectors:  the " << o.top << " strongest of each sign, form " << c.form
       << (o.refine ? " (refined)" : "") << ", compared "
-      << (c.language             ? c.space_text
+      << (c.language            ? c.space_text
           : c.space == "pixels" ? std::string("as pictures")
                                 : std::string("at the input of the last layer"))
       << "\n"
@@ -213,11 +214,14 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
          "model."
       << (c.language ? "" : " On -x: agreement on the mirror images.") << "\n"
       << fidelity_table(c) << "\n"
-      << "Similarity |cos| by rank: mean ± sd over " << c.units.size()
-      << (c.language ? " token" : " class") << (c.units.size() == 1 ? "" : c.language ? "s" : "es") << ", both signs"
-      << (n > 1 ? " and " + std::to_string(n) + " pairs" : "") << ".\n"
+      << "Similarity |cos| by rank: mean ± sd over " << c.units.size() << (c.language ? " token" : " class")
+      << (c.units.size() == 1 ? ""
+          : c.language        ? "s"
+                              : "es")
+      << ", both signs" << (n > 1 ? " and " + std::to_string(n) + " pairs" : "") << ".\n"
       << rank_table(c) << "\n"
-      << "By " << (c.language ? "token" : "class") << " and sign (+ speaks for it, - against): first eigenvector, its best match, "
+      << "By " << (c.language ? "token" : "class")
+      << " and sign (+ speaks for it, - against): first eigenvector, its best match, "
       << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "")
       << ".\n"
       << class_table(c, top) << "\n";
@@ -228,7 +232,9 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
                                   : "inputs of the layer")
         << " ~ N(0, I), in closed form; no eigenvector is matched with another.\n"
         << functional_table(c) << "\n";
-  if (o.pairs) out << "Every pair, all " << (c.language ? "tokens" : "classes") << " and signs.\n" << pair_table(c, top) << "\n";
+  if (o.pairs)
+    out << "Every pair, all " << (c.language ? "tokens" : "classes") << " and signs.\n"
+        << pair_table(c, top) << "\n";
   if (!c.language)
     out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
         << claim_table(c) << "In brackets the rank, or the dimension of the subspace.\n";
@@ -264,9 +270,12 @@ void add_compare(Program& program) {
            "by seed. Beside it stands a control: bilinear runs of different seeds, those given or those of "
            "--control; without any, random directions. Of deeper models the eigenvectors of the last layer "
            "are compared, as pictures through the layers below.\n\n"
-           "Language models, glint's own and those of other programs: the eigenvectors of one layer along --token. They "
-           "are compared by their products with the embeddings of all tokens that both vocabularies have (matched by "
-           "piece), which models of any width allow, or with --space input as vectors that the layer reads.\n\n"
+           "Language models, glint's own and those of other programs: the eigenvectors of one layer along "
+           "--token. They "
+           "are compared by their products with the embeddings of all tokens that both vocabularies have "
+           "(matched by "
+           "piece), which models of any width allow, or with --space input as vectors that the layer "
+           "reads.\n\n"
            "Models of one layer, and with --space input the last layers of any, are compared as functions "
            "too: "
            "the correlation of their outputs over normal inputs, which needs no matching.",
@@ -279,9 +288,10 @@ void add_compare(Program& program) {
                     {"glint compare stories15M.bin stories42M.bin --layer 6 --token happy,sad",
                      "two language models, the same tokens"}}});
   const auto o = std::make_shared<CompareFlags>();
-  verb.positionals("RUN", o->runs,
-                   "Run directories, language models of other programs, or folders with one run per seed; at least two",
-                   {.kind = Value::Kind::directory});
+  verb.positionals(
+      "RUN", o->runs,
+      "Run directories, language models of other programs, or folders with one run per seed; at least two",
+      {.kind = Value::Kind::directory});
   verb.text("--control", o->control,
             "Runs to compare with each other as control, with commas between, or a folder of seeds",
             {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
@@ -292,11 +302,13 @@ void add_compare(Program& program) {
   verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last of each");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: 12 frequent ones",
             {.placeholder = "WORDS"});
-  verb.file("--text", o->text, "Language models: a text to read on; default: the corpus of the run, or built-in tales");
+  verb.file("--text", o->text,
+            "Language models: a text to read on; default: the corpus of the run, or built-in tales");
   verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure");
   verb.file("--tokenizer", o->tokenizer, "Tokenizer of models of other programs; default: their own");
   verb.choice("--space", o->space, {"auto", "pixels", "tokens", "input"},
-              "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors at the input of the last layer (same "
+              "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors at "
+              "the input of the last layer (same "
               "width; means something when the runs began alike, with the same seed)");
   verb.size("--top", o->top, 1, 64, "Eigenvectors of each sign");
   verb.flag("--pairs", o->pairs, "Also a line for every pair");

@@ -64,7 +64,8 @@ void print(Context& context, const ModelInfo& r) {
   line("glint can", can);
   line("not yet", cannot);
   if (!r.experts.empty())
-    line("note", "a mixture of experts is not run; glint spectrum --expert N reads the weights of one expert");
+    line("note",
+         "a mixture of experts is not run; glint spectrum --expert N reads the weights of one expert");
 }
 
 }  // namespace
@@ -78,7 +79,8 @@ void add_model(Program& program) {
            "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
            "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
            "OLMo, "
-           "OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single experts are read. Such a path is taken by glint eval, generate and spectrum wherever they take a "
+           "OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single experts are "
+           "read. Such a path is taken by glint eval, generate and spectrum wherever they take a "
            "run. Only the header is read; weights stay in the file, as they are stored.",
        .examples = {{"glint model stories15m/stories15M.bin", "a model of llama2.c"},
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},

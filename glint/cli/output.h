@@ -10,7 +10,8 @@ namespace glint::cli {
 // Columns for results on stdout: COLUMNS when it is set, else the terminal's; 80 where there is none.
 size_t result_columns();
 
-// A number with its sign, as other programs read it: signed_text with the minus of ASCII. Figures have the longer one.
+// A number with its sign, as other programs read it: signed_text with the minus of ASCII. Figures have the
+// longer one.
 std::string typed_number(double value);
 
 // Whether the environment asks for a character set that is not UTF-8: LC_ALL, else LC_CTYPE, else LANG. Where

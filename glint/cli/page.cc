@@ -39,8 +39,7 @@ void report_text(Context& context, const PageResult& r) {
       };
       out << "controls: " << printable(run.name)
           << (r.language ? ", layer " + std::to_string(run.forms[0].layers[i].layer) : std::string())
-          << ": the best linear map "
-          << words(c.linear);
+          << ": the best linear map " << words(c.linear);
       for (const auto& [form, f] : c.untrained) out << "; untrained, " << form << " " << words(f);
       out << "\n";
     }
@@ -73,14 +72,16 @@ void add_page(Program& program) {
       {.name = "page",
        .group = Group::read,
        .summary = "one HTML file in which a person sees why",
-       .details = "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for "
-                  "which class, and how far to trust that; the spectra; the training. With a second run, "
-                  "both side by side. Of a language run: choose a layer and a token and see the spectrum and "
-                  "the tokens of its eigenvectors; type a sentence and see which of them fire at each "
-                  "word. The file holds everything and needs no network.\n\n"
-                  "A language model of another program is too large for that, and so are two: their page holds chosen "
-                  "layers and tokens, the words of each eigenvector, and the passages of a text in which it is "
-                  "strongest. It says what was left out.",
+       .details =
+           "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for "
+           "which class, and how far to trust that; the spectra; the training. With a second run, "
+           "both side by side. Of a language run: choose a layer and a token and see the spectrum and "
+           "the tokens of its eigenvectors; type a sentence and see which of them fire at each "
+           "word. The file holds everything and needs no network.\n\n"
+           "A language model of another program is too large for that, and so are two: their page holds "
+           "chosen "
+           "layers and tokens, the words of each eigenvector, and the passages of a text in which it is "
+           "strongest. It says what was left out.",
        .examples = {{"glint page runs/first", "writes runs/first/explorer.html"},
                     {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"},
                     {"glint page runs/tales --out tales.html", "a language run"},
@@ -96,11 +97,13 @@ void add_page(Program& program) {
   verb.size("--vectors", o->vectors, 1, 64,
             "How many eigenvectors of either sign that page holds for every class");
   o->for_language.push_back(
-      {"--layers", verb.text("--layers", o->layers, "Language models: layers of a page of readings; default: six of them",
-                             {.placeholder = "N,N"})});
+      {"--layers",
+       verb.text("--layers", o->layers, "Language models: layers of a page of readings; default: six of them",
+                 {.placeholder = "N,N"})});
   o->for_language.push_back(
-      {"--token", verb.text("--token", o->token, "Language models: tokens of a page of readings; default: twelve words",
-                            {.placeholder = "WORDS"})});
+      {"--token",
+       verb.text("--token", o->token, "Language models: tokens of a page of readings; default: twelve words",
+                 {.placeholder = "WORDS"})});
   verb.size("--limit", o->limit, 100000, 500000000, "Largest size of the page in bytes");
   verb.share_threads();
   verb.share_isa();

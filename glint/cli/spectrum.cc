@@ -194,10 +194,11 @@ void add_spectrum(Program& program) {
                              "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
                              {.placeholder = "UNITS", .words = {"all"}}));
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: the last");
-  spectra("--expert",
-          language("--expert", verb.text("--expert", o->request.expert,
-                                         "Mixtures of experts: which expert of the layer, from 1 on, or shared",
-                                         {.placeholder = "N", .words = {"shared"}})));
+  spectra(
+      "--expert",
+      language("--expert", verb.text("--expert", o->request.expert,
+                                     "Mixtures of experts: which expert of the layer, from 1 on, or shared",
+                                     {.placeholder = "N", .words = {"shared"}})));
   verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated"},
               "The form that is drawn and stored");
   spectra("--top", verb.size("--top", o->request.top, 0, 1000000,

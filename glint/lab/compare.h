@@ -16,20 +16,20 @@ namespace glint {
 struct CompareRequest {
   // Pairs: A B, C D, ...; two folders with one run per seed are paired seed by seed.
   std::vector<std::string> runs;
-  std::string control;           // "A,B": runs to compare with each other, or a folder with one run per seed
-  std::string unit = "all";      // classes: 3, 3..5, or 0,2,7..9
-  // Language models: which layer, from 1 on, 0 the last; tokens with commas between, "": the most frequent ones of
-  // the first model's text. Tokens are the same when their pieces are, whatever their numbers.
+  std::string control;       // "A,B": runs to compare with each other, or a folder with one run per seed
+  std::string unit = "all";  // classes: 3, 3..5, or 0,2,7..9
+  // Language models: which layer, from 1 on, 0 the last; tokens with commas between, "": the most frequent
+  // ones of the first model's text. Tokens are the same when their pieces are, whatever their numbers.
   size_t layer = 0;
   std::string token = {}, tokenizer = {};
-  size_t tokens = 0;  // as in RunSource
+  size_t tokens = 0;             // as in RunSource
   std::string form = "weights";  // or auto, scaled, calibrated; Run::form of each run
   bool refine = false;   // as in RunSource, of the runs whose form is scaled; Error (usage) without any
   bool controls = true;  // measure the controls of the fidelities
-  // "pixels" (images) and "tokens" (language models): what an eigenvector is for the samples, which any two models
-  // have in common. "input": what the layer reads, for models of one width. "auto": the first of them.
+  // "pixels" (images) and "tokens" (language models): what an eigenvector is for the samples, which any two
+  // models have in common. "input": what the layer reads, for models of one width. "auto": the first of them.
   std::string space = "auto";
-  std::string data, data_dir;    // as in RunSource
+  std::string data, data_dir;  // as in RunSource
   std::shared_ptr<const Dataset> images = {};
   size_t top = 10;       // eigenvectors of each sign
   bool figures = false;  // write compare.svg and compare-matrix.svg into OUT/figures
@@ -57,7 +57,7 @@ struct SimilarityClaim {
 };
 
 struct Comparison {
-  std::string linalg;       // what computed it
+  std::string linalg;  // what computed it
   bool language = false;
   std::string form, space;  // form: "scaled", or "scaled and calibrated" where the runs differ
   std::string space_text;   // language models: what is compared, in words

@@ -1,4 +1,5 @@
-// Image models side by side: the eigenvectors of their classes as pictures, or at the input of the last layer.
+// Image models side by side: the eigenvectors of their classes as pictures, or at the input of the last
+// layer.
 #include <algorithm>
 #include <map>
 
@@ -56,7 +57,6 @@ class ImageComparer : public Comparer {
   bool refined() const override { return refined_; }
 
  private:
-
   ImageEntry& entry(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     ImageEntry entry;

@@ -1,5 +1,5 @@
-// Language models side by side: the eigenvectors of one layer along some tokens, seen as what they are for every
-// token that both vocabularies have, or at the input of the layer.
+// Language models side by side: the eigenvectors of one layer along some tokens, seen as what they are for
+// every token that both vocabularies have, or at the input of the layer.
 #include <map>
 #include <set>
 
@@ -16,7 +16,8 @@ namespace glint {
 namespace {
 
 constexpr size_t kComparedTokens = 12;
-// The embeddings of the tokens that both have, as doubles, for the similarity as functions; beyond that there is none.
+// The embeddings of the tokens that both have, as doubles, for the similarity as functions; beyond that there
+// is none.
 constexpr uint64_t kFunctionalBytes = uint64_t{1} << 30;
 
 struct LanguageEntry {
@@ -32,7 +33,8 @@ class LanguageComparer : public Comparer {
   LanguageComparer(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {
     if (options.space == "pixels" || options.unit != "all")
       throw Error({.code = ErrorCode::usage,
-                   .what = options.space == "pixels" ? "language models have no pixels" : "`unit` is for image models",
+                   .what = options.space == "pixels" ? "language models have no pixels"
+                                                     : "`unit` is for image models",
                    .where = options.space == "pixels" ? "space" : "unit",
                    .expected = options.space == "pixels" ? "`tokens` or `input`" : "`token`"});
     if (options.refine)
@@ -48,7 +50,8 @@ class LanguageComparer : public Comparer {
   }
   PairVectors random(const std::string& a, const std::string& b, uint64_t draw) override {
     const auto of = [&](const LanguageEntry& e, uint64_t seed) {
-      return random_vectors(tokens_.size(), e.run->reading().layer(e.model.layer).width(), options_.top, seed);
+      return random_vectors(tokens_.size(), e.run->reading().layer(e.model.layer).width(), options_.top,
+                            seed);
     };
     return seen({of(entry(a), 2 * draw), of(entry(b), 2 * draw + 1)}, a, b);
   }
@@ -109,7 +112,8 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
   const TokenModel& reading = run.token_model();
   const Tokenizer& tokenizer = run.tokenizer();
   for (size_t t = 0; t < std::min(tokenizer.size(), reading.vocab()); t++)
-    if (const auto id = static_cast<TokenId>(t); is_text(tokenizer, id)) e.pieces.emplace(tokenizer.piece(id), id);
+    if (const auto id = static_cast<TokenId>(t); is_text(tokenizer, id))
+      e.pieces.emplace(tokenizer.piece(id), id);
   const size_t layer = asked_layer(reading, options_.layer);
   e.model = {.directory = path,
              .gate = std::string(gate_info(run.gate()).text.name),
@@ -175,13 +179,15 @@ const LanguageComparer::Pairs& LanguageComparer::common(const std::string& a, co
     if (const auto found = y.pieces.find(piece); found != y.pieces.end())
       it->second.emplace_back(token, found->second);
   if (it->second.size() < 2 * options_.top)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
-                 .where = a + " and " + b,
-                 .expected = "at least " + std::to_string(2 * options_.top) + " pieces that are in both"});
+    throw Error(
+        {.code = ErrorCode::usage,
+         .what = "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
+         .where = a + " and " + b,
+         .expected = "at least " + std::to_string(2 * options_.top) + " pieces that are in both"});
   if (it->second.size() < std::max(x.pieces.size(), y.pieces.size()))
-    notes_.insert("the vocabularies differ: " + std::to_string(it->second.size()) + " pieces are in both, of " +
-                  std::to_string(x.pieces.size()) + " and " + std::to_string(y.pieces.size()));
+    notes_.insert("the vocabularies differ: " + std::to_string(it->second.size()) +
+                  " pieces are in both, of " + std::to_string(x.pieces.size()) + " and " +
+                  std::to_string(y.pieces.size()));
   return it->second;
 }
 
@@ -211,7 +217,8 @@ ModelVectors LanguageComparer::through(const LanguageEntry& e, const ModelVector
 }
 
 // As functions of how much of every token's embedding the layer reads.
-FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e, const std::vector<TokenId>& tokens) const {
+FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e,
+                                             const std::vector<TokenId>& tokens) const {
   const size_t d = e.model.width;
   Matrix<float> map(d, tokens.size()), row(1, d);
   for (size_t t = 0; t < tokens.size(); t++) {
@@ -223,7 +230,9 @@ FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e, const std::
 
 std::optional<FunctionalSimilarity> LanguageComparer::functional(const std::string& a, const std::string& b) {
   const LanguageEntry &x = entry(a), &y = entry(b);
-  const auto whole = [](const LanguageEntry& e) { return e.forms[0].spectrum.count() == e.forms[0].spectrum.width(); };
+  const auto whole = [](const LanguageEntry& e) {
+    return e.forms[0].spectrum.count() == e.forms[0].spectrum.width();
+  };
   const uint64_t tokens = at_input() ? 0 : common(a, b).size();
   if (!whole(x) || !whole(y) || 8 * tokens * std::max(x.model.width, y.model.width) > kFunctionalBytes) {
     notes_.insert("not compared as functions: the layers are too wide for it");

@@ -62,7 +62,10 @@ std::vector<FigureFile> draw_figures(const Comparison& c, const std::string& fol
   const Chart chart =
       similarity_figure(models + ", " + c.a[0].data + ", form " + c.form +
                             (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
-                        lines, several ? "pairs" : c.language ? "tokens and signs" : "classes and signs");
+                        lines,
+                        several      ? "pairs"
+                        : c.language ? "tokens and signs"
+                                     : "classes and signs");
   PanelGrid grid{.title = "|cos| between eigenvectors, " + models,
                  .notes = {"Rows: " + c.a[0].directory + ", columns: " + c.b[0].directory,
                            "In each: the top " + std::to_string(c.positive_rows) +
@@ -108,9 +111,9 @@ Comparison compare(const Engine& engine, const CompareRequest& request) {
   for (const std::string& note : c.notes) engine.note(note);
   if (!request.figures) return c;
   const std::string& first = request.runs[0];
-  c.figures = figures_directory(!request.out.empty()  ? request.out
-                                : is_foreign(first) ? result_folder(reading_folder(first), "")
-                                                    : first);
+  c.figures = figures_directory(!request.out.empty() ? request.out
+                                : is_foreign(first)  ? result_folder(reading_folder(first), "")
+                                                     : first);
   write_figures(engine, draw_figures(c, c.figures));
   return c;
 }
@@ -123,8 +126,9 @@ OrderedJson to_json(const Comparison& c) {
   j["top"] = c.top;
   j["pairs"] = OrderedJson::array();
   for (size_t i = 0; i < c.results.size(); i++)
-    j["pairs"].push_back(
-        {{"a", model_json(c.a[i], c.language)}, {"b", model_json(c.b[i], c.language)}, {"by_rank", curves_json({c.results[i]})}});
+    j["pairs"].push_back({{"a", model_json(c.a[i], c.language)},
+                          {"b", model_json(c.b[i], c.language)},
+                          {"by_rank", curves_json({c.results[i]})}});
   j["by_rank"] = curves_json(c.results);
   j["control"] = {{"kind", c.random_control ? "random" : "runs"},
                   {"text", c.control_text},
@@ -150,10 +154,7 @@ OrderedJson to_json(const Comparison& c) {
                        : c.space == "tokens" ? "embeddings of the common tokens, with weights ~ N(0, I)"
                        : c.language          ? "input of the layer ~ N(0, I)"
                                              : "input of the last layer ~ N(0, I)";
-  j["functional"] = {
-      {"inputs", inputs},
-      {"pairs", OrderedJson::array()},
-      {"control", OrderedJson::array()}};
+  j["functional"] = {{"inputs", inputs}, {"pairs", OrderedJson::array()}, {"control", OrderedJson::array()}};
   const auto add_functional = [&](const char* key, const std::vector<FunctionalSimilarity>& pairs) {
     for (const FunctionalSimilarity& f : pairs)
       j["functional"][key].push_back({{"all", f.all}, {units, f.unit}});

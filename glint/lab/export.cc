@@ -111,7 +111,8 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
 OrderedJson to_json(const ExportResult& r) {
   OrderedJson exports = OrderedJson::array();
   if (!r.npy.empty()) exports.push_back({{"out", r.npy}, {"kind", "npy"}, {"arrays", to_json(r.arrays)}});
-  if (!r.hf.empty()) exports.push_back({{"out", r.hf}, {"kind", "hf"}, {"files", r.hf_files}, {"loader", r.loader}});
+  if (!r.hf.empty())
+    exports.push_back({{"out", r.hf}, {"kind", "hf"}, {"files", r.hf_files}, {"loader", r.loader}});
   return {{"schema", "glint-export/1"}, {"run", r.run}, {"linalg", r.linalg}, {"exports", exports}};
 }
 

@@ -33,10 +33,11 @@ struct ExportResult {
   std::string loader = {};            // Python that opens `hf`, in that folder
 };
 
-// A folder appears whole or not at all; Error (usage) for one that holds anything, but with `force` an earlier
-// export is replaced. Without the data of the run the gains of the gates and the fidelity are left out, and a note
-// says so. Of a model of another program `npy` has the tensors as f32, and `hf` is the same model in the layout of
-// Hugging Face: numbers of f32, f16 and bf16 as they are stored, quantised ones as f32.
+// A folder appears whole or not at all; Error (usage) for one that holds anything, but with `force` an
+// earlier export is replaced. Without the data of the run the gains of the gates and the fidelity are left
+// out, and a note says so. Of a model of another program `npy` has the tensors as f32, and `hf` is the same
+// model in the layout of Hugging Face: numbers of f32, f16 and bf16 as they are stored, quantised ones as
+// f32.
 ExportResult export_run(const Engine& engine, const ExportRequest& request);
 OrderedJson to_json(const ExportResult& result);
 OrderedJson to_json(const ExportedArray& array);

@@ -140,7 +140,8 @@ OrderedJson ExportArrays::add_spectra_file(const std::string& file_path) {
 
 OrderedJson ExportArrays::add_spectra(const std::string& directory) {
   OrderedJson list = OrderedJson::array();
-  for (const std::filesystem::path& path : spectra_files(directory)) list.push_back(add_spectra_file(path.string()));
+  for (const std::filesystem::path& path : spectra_files(directory))
+    list.push_back(add_spectra_file(path.string()));
   return list;
 }
 

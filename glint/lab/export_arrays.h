@@ -22,8 +22,8 @@ class ExportArrays {
   // All weights of a table; `about` says of each by its name what it adds.
   void add_weights(const ParamTable& table, std::span<const float> weights,
                    const std::function<OrderedJson(const std::string&)>& about = {});
-  // The gains and shifts of the calibrated gates of every layer and, where there are any, the gains and slopes of
-  // the scaled ones. Gives what the manifest says of the calibration.
+  // The gains and shifts of the calibrated gates of every layer and, where there are any, the gains and
+  // slopes of the scaled ones. Gives what the manifest says of the calibration.
   OrderedJson add_calibration(const StoredCalibration& calibration);
   // The spectra that lie in a folder, each with what its rows are, those of all classes first. Gives what the
   // manifest says of them.

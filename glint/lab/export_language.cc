@@ -1,5 +1,5 @@
-// Language models for other programs: glint's own with a loader for transformers, those of other programs in the
-// layout of Hugging Face.
+// Language models for other programs: glint's own with a loader for transformers, those of other programs in
+// the layout of Hugging Face.
 #include <filesystem>
 
 #include "glint/base/error.h"
@@ -56,7 +56,8 @@ void write_tokens(const Engine& engine, const ExportFolder& folder, const Tokeni
                pieces.dump(0, ' ', true, OrderedJson::error_handler_t::replace) + "\n");
 }
 
-std::vector<ExportedArray> language_npy(const Engine& engine, const ExportRequest& q, Run& run, bool stories) {
+std::vector<ExportedArray> language_npy(const Engine& engine, const ExportRequest& q, Run& run,
+                                        bool stories) {
   const LanguageRun& own = run.language();
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
@@ -100,7 +101,8 @@ std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& 
   ExportFolder folder(engine.files(), q.hf, "modeling_glint.py", q.force);
   save_weights(engine.files(), folder.file("model.safetensors"), transformer_params(own.model.config).table,
                own.model.weights.span());
-  write_atomic(engine.files(), folder.file("config.json"), hf_config(own.model, own.tokenizer.end()).dump(2) + "\n");
+  write_atomic(engine.files(), folder.file("config.json"),
+               hf_config(own.model, own.tokenizer.end()).dump(2) + "\n");
   write_atomic(engine.files(), folder.file("tokenizer.model"), own.tokenizer.model());
   write_atomic(engine.files(), folder.file("README.md"),
                hf_readme(own.model, language_card(engine, run, stories)));
@@ -110,7 +112,8 @@ std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& 
 }
 
 // What the tensors of a file of another program are as arrays: all as f32, blocks widened.
-std::vector<ExportedArray> foreign_npy(const Engine& engine, const ExportRequest& q, const ForeignModel& foreign) {
+std::vector<ExportedArray> foreign_npy(const Engine& engine, const ExportRequest& q,
+                                       const ForeignModel& foreign) {
   const FamilyModel& model = foreign.model;
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
@@ -160,10 +163,12 @@ std::vector<std::string> write_shards(const Engine& engine, const ExportFolder& 
   OrderedJson map = OrderedJson::object();
   for (size_t i = 0; i < shards.size(); i++) {
     engine.check_stop();
-    const auto number = [](size_t n) { return std::string(5 - std::to_string(n).size(), '0') + std::to_string(n); };
-    const std::string file =
-        shards.size() == 1 ? "model.safetensors"
-                           : "model-" + number(i + 1) + "-of-" + number(shards.size()) + ".safetensors";
+    const auto number = [](size_t n) {
+      return std::string(5 - std::to_string(n).size(), '0') + std::to_string(n);
+    };
+    const std::string file = shards.size() == 1
+                                 ? "model.safetensors"
+                                 : "model-" + number(i + 1) + "-of-" + number(shards.size()) + ".safetensors";
     std::vector<std::vector<float>> wide;
     std::vector<TensorToWrite> out;
     for (const HfTensor* t : shards[i]) {
@@ -202,7 +207,8 @@ std::string tokenizer_file(const Tokenizer& tokenizer) {
   return "";
 }
 
-std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q, const ForeignModel& foreign) {
+std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q,
+                                    const ForeignModel& foreign) {
   const FamilyModel& model = foreign.model;
   if (model.file().format() == WeightFormat::safetensors)
     throw Error({.code = ErrorCode::usage,
@@ -241,8 +247,9 @@ ExportResult export_language(const Engine& engine, const ExportRequest& q) {
   if (!q.npy.empty()) r.arrays = language_npy(engine, q, run, stories);
   if (!q.hf.empty()) {
     r.hf_files = language_hf(engine, q, run, stories);
-    r.loader = "from transformers import AutoModelForCausalLM; "
-               "AutoModelForCausalLM.from_pretrained(\".\", trust_remote_code=True)";
+    r.loader =
+        "from transformers import AutoModelForCausalLM; "
+        "AutoModelForCausalLM.from_pretrained(\".\", trust_remote_code=True)";
   }
   return r;
 }

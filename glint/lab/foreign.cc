@@ -49,8 +49,8 @@ void check_marks(const ForeignModel& m, const std::string& where) {
 // Of the tokens that both have. Pieces of marks have many spellings, and added tokens come and go.
 constexpr double kOtherPieces = 0.05;
 
-// A tokenizer of the same size can still be another: where the model has one of its own, their pieces must be the
-// same.
+// A tokenizer of the same size can still be another: where the model has one of its own, their pieces must be
+// the same.
 void check_pieces(const Tokenizer& own, const Tokenizer& given, const std::string& where) {
   const size_t both = std::min(own.size(), given.size());
   size_t other = 0;

@@ -15,8 +15,8 @@ namespace glint {
 // family. False for what glint wrote, and for what is no model at all.
 bool is_foreign(const std::string& path);
 
-// Where the results of a model of another program go unless it is said: "stories15M-reading", in the folder where
-// the program is.
+// Where the results of a model of another program go unless it is said: "stories15M-reading", in the folder
+// where the program is.
 std::string reading_folder(const std::string& path);
 
 // Error (bad_file) when it is one: `what` cannot take such a model yet.

@@ -41,7 +41,7 @@ struct GenerateResult {
   size_t threads = 0;
   uint64_t tokens = 0;  // that were chosen, ends included
   double seconds = 0;
-  double prompt_seconds = 0;  // of these; models of other programs, which read the prompt at once
+  double prompt_seconds = 0;            // of these; models of other programs, which read the prompt at once
   size_t count = 0, cut = 0;            // stories; those that did not end by themselves
   size_t limit = 0;                     // tokens that were added to the prompt at most
   bool limit_is_context = true;         // because the context was full; else the request said so

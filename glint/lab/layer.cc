@@ -91,8 +91,7 @@ class ArrayModel : public GluModel {
         for (const float v : m.row(i))
           if (!std::isfinite(v))
             throw Error({.code = ErrorCode::numeric, .what = "a weight is not finite", .where = "layer"});
-    for (const auto& v :
-         {arrays_.bias_left, arrays_.bias_right, arrays_.norm_weights, arrays_.norm_bias})
+    for (const auto& v : {arrays_.bias_left, arrays_.bias_right, arrays_.norm_weights, arrays_.norm_bias})
       for (const float x : v)
         if (!std::isfinite(x))
           throw Error({.code = ErrorCode::numeric, .what = "a weight is not finite", .where = "layer"});
@@ -105,7 +104,8 @@ class ArrayModel : public GluModel {
     Matrix<float> out(m.rows(), m.cols());
     std::vector<double> row(m.cols());
     for (size_t i = 0; i < m.rows(); i++) {
-      for (size_t j = 0; j < m.cols(); j++) row[j] = g.empty() ? m(i, j) : static_cast<double>(m(i, j)) * g[j];
+      for (size_t j = 0; j < m.cols(); j++)
+        row[j] = g.empty() ? m(i, j) : static_cast<double>(m(i, j)) * g[j];
       const double mean = arrays_.norm_centred
                               ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size())
                               : 0;

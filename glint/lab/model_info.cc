@@ -55,8 +55,8 @@ std::string attention_words(const FamilyConfig& c) {
 
 std::string expert_words(const FamilyConfig& c) {
   if (c.experts == 0) return "";
-  return std::to_string(c.experts) + " per layer, " + std::to_string(c.experts_per_token) + " of them per token, " +
-         std::to_string(c.d_expert) + " hidden units each" +
+  return std::to_string(c.experts) + " per layer, " + std::to_string(c.experts_per_token) +
+         " of them per token, " + std::to_string(c.d_expert) + " hidden units each" +
          (c.family->names.shared_gate.hf.empty() ? "" : "; one more for all tokens (shared)");
 }
 
@@ -123,8 +123,8 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     add(transformer_params(c).table);
     r.tokenizer = std::string(name(language.tokenizer.format())) + ", " +
                   std::to_string(language.tokenizer.size()) + " tokens";
-    for (const char* verb : {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability", "compare",
-                             "page", "export"})
+    for (const char* verb : {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability",
+                             "compare", "page", "export"})
       r.verbs.push_back({verb, ""});
   }
   std::error_code ignored;

@@ -22,7 +22,7 @@ struct ModelInfo {
   std::string gate;
   size_t layers = 0, d_model = 0, d_hidden = 0;
   size_t heads = 0, kv_heads = 0, head_dim = 0, vocab = 0, context = 0;  // 0: the model has no such thing
-  std::string rotary, norms, attention, experts;  // in words; models of other programs
+  std::string rotary, norms, attention, experts;                         // in words; models of other programs
   bool tied = false;
   uint64_t parameters = 0;
   std::string precision;

@@ -1,5 +1,5 @@
-// The explorer of a model, or of two of one kind beside each other: one HTML file in which a person sees why a
-// model decides as it does.
+// The explorer of a model, or of two of one kind beside each other: one HTML file in which a person sees why
+// a model decides as it does.
 #pragma once
 
 #include <string>
@@ -18,8 +18,9 @@ struct PageRequest {
   size_t images = 1000;    // test images that the page of an image run holds
   size_t vectors = 8;      // eigenvectors of either sign that it holds for every class
   size_t limit = 5000000;  // largest size in bytes
-  // Language models that are not packed in whole: those of other programs, two beside each other, and a run when
-  // one of these is given. Layers from 1 on with commas between, "": six of them; tokens, "": twelve frequent words.
+  // Language models that are not packed in whole: those of other programs, two beside each other, and a run
+  // when one of these is given. Layers from 1 on with commas between, "": six of them; tokens, "": twelve
+  // frequent words.
   std::string layers = {}, token = {};
 };
 

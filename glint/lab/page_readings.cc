@@ -1,5 +1,5 @@
-// The explorer of language models that are too large to be packed in, or of two of them: chosen layers read along
-// chosen tokens, with the words and the passages of every eigenvector.
+// The explorer of language models that are too large to be packed in, or of two of them: chosen layers read
+// along chosen tokens, with the words and the passages of every eigenvector.
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
@@ -96,7 +96,8 @@ OrderedJson unit_json(const ReadDirection& d, std::span<const Responses> respons
                             {"passages", passages_json(r)}});
   }
   if (d.has_linear())
-    j["linear"] = {{"along", words_json(d.linear_near.along)}, {"against", words_json(d.linear_near.against)}};
+    j["linear"] = {{"along", words_json(d.linear_near.along)},
+                   {"against", words_json(d.linear_near.against)}};
   return j;
 }
 
@@ -107,12 +108,12 @@ struct PageReading {
 
 // One model: every layer read and looked for in its text.
 PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source,
-                       const std::string& token) {
+                          const std::string& token) {
   Run run(engine, source);
   const std::vector<size_t> layers = page_layers(q.layers, run.reading().layers());
   PageReading out;
-  out.result.name = run.foreign() ? std::filesystem::path(source.run).filename().string()
-                                  : short_run_name(run.directory());
+  out.result.name =
+      run.foreign() ? std::filesystem::path(source.run).filename().string() : short_run_name(run.directory());
   OrderedJson readings = OrderedJson::array();
   std::string looked_in;
   const size_t vectors = std::min(q.vectors, kPageVectors);
@@ -130,18 +131,16 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     look.vectors = Matrix<double>(rows, r.directions[0].form.spectrum.width());
     for (const ReadDirection& d : r.directions)
       for (const Shown& s : shown_vectors(d)) {
-        std::ranges::copy(d.form.spectrum.vectors.view().row(s.rank), look.vectors.view().row_ptr(look.values.size()));
+        std::ranges::copy(d.form.spectrum.vectors.view().row(s.rank),
+                          look.vectors.view().row_ptr(look.values.size()));
         look.values.push_back(s.vector->value);
       }
     const PassagesResult found = passages(engine, run, look);
     looked_in = searched_text(found.text);
     const Fidelity& f = r.chosen().fidelity;
-    OrderedJson reading = {{"layer", layers[i]},
-                           {"form", r.form},
-                           {"fidelity", {{"r2", f.r2}}},
-                           {"linear", r.controls.linear.r2},
-                           {"warnings", r.warnings},
-                           {"units", OrderedJson::array()}};
+    OrderedJson reading = {{"layer", layers[i]},         {"form", r.form},
+                           {"fidelity", {{"r2", f.r2}}}, {"linear", r.controls.linear.r2},
+                           {"warnings", r.warnings},     {"units", OrderedJson::array()}};
     if (f.r2_interval) reading["fidelity"]["interval"] = interval_json(f.r2_interval);
     if (const auto twin = r.controls.untrained.find(r.form); twin != r.controls.untrained.end())
       reading["untrained"] = twin->second.r2;
@@ -155,7 +154,8 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     out.result.forms.resize(1);
     out.result.forms[0].name = r.form;
     double linear_share = 0;
-    for (const ReadDirection& d : r.directions) linear_share += d.linear_share / static_cast<double>(r.directions.size());
+    for (const ReadDirection& d : r.directions)
+      linear_share += d.linear_share / static_cast<double>(r.directions.size());
     out.result.forms[0].layers.push_back({.layer = layers[i],
                                           .r2 = f.r2,
                                           .correlation = f.correlation,
@@ -170,17 +170,19 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
       "Packed in: " + std::to_string(layers.size()) + " of " + std::to_string(all) + " layers, " +
       std::to_string(units) + " of " + std::to_string(run.token_model().vocab()) + " tokens, the " +
       std::to_string(vectors) + " strongest eigenvectors of each sign, and " + std::to_string(kPagePassages) +
-      " passages of each. Left out: the other layers and tokens, all other eigenvectors, and the weights, so that no "
+      " passages of each. Left out: the other layers and tokens, all other eigenvectors, and the weights, so "
+      "that no "
       "text can be typed in. A page can be made of any other layers and tokens.";
-  out.json = {{"name", out.result.name},  {"text", run.text()},      {"layers", all},
-              {"samples", run.samples()}, {"passages", looked_in},   {"readings", readings},
+  out.json = {{"name", out.result.name},  {"text", run.text()},    {"layers", all},
+              {"samples", run.samples()}, {"passages", looked_in}, {"readings", readings},
               {"leftOut", left_out}};
   return out;
 }
 
-// The tokens of the page: those that are asked for, or the most frequent of the first model's text that the second
-// has too.
-std::string page_tokens(const Engine& engine, const PageRequest& q, const RunSource& first, const RunSource* second) {
+// The tokens of the page: those that are asked for, or the most frequent of the first model's text that the
+// second has too.
+std::string page_tokens(const Engine& engine, const PageRequest& q, const RunSource& first,
+                        const RunSource* second) {
   if (!q.token.empty()) return q.token;
   Run run(engine, first);
   std::unique_ptr<Run> other;
@@ -231,7 +233,9 @@ PageResult write_readings_page(const Engine& engine, const PageRequest& q) {
                  .what = "the two models have different layers",
                  .where = q.second,
                  .expected = "layers that both have, in `layers`"});
-  OrderedJson data = {{"kind", "readings"}, {"version", kVersion}, {"linalg", engine.linalg().description()},
+  OrderedJson data = {{"kind", "readings"},
+                      {"version", kVersion},
+                      {"linalg", engine.linalg().description()},
                       {"runs", OrderedJson::array()}};
   PageResult result{.page = {}, .linalg = engine.linalg().description(), .language = true, .runs = {}};
   for (PageReading& r : read) {

@@ -46,7 +46,8 @@ std::string piece_text(const Tokenizer& tokenizer, TokenId token);
 TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where);
 // The tokens among the words of `token`; sums of tokens are left out.
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text);
-// The tokens that come most often in the stories that readings are measured on, at most so many; not bytes and marks.
+// The tokens that come most often in the stories that readings are measured on, at most so many; not bytes
+// and marks.
 std::vector<TokenId> frequent_tokens(Run& run, size_t most);
 // What `token`, `direction`, `hidden` and `latent` ask for, in this order. Error (usage) when that is
 // nothing, or a direction is 0.

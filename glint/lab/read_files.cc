@@ -61,8 +61,7 @@ std::vector<SignedPicture> pictures_of(const std::vector<ShownVector>& side) {
 std::string what_text(const ReadResult& r) {
   return r.gate + (r.trained_on.empty() ? "" : " on " + r.trained_on) +
          (r.layers > 1 ? ", layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers) : "") +
-         (r.expert.empty() ? "" : ", expert " + r.expert) +
-         ", " + r.form + " form";
+         (r.expert.empty() ? "" : ", expert " + r.expert) + ", " + r.form + " form";
 }
 
 std::string trust_text(const ReadResult& r) {
@@ -87,11 +86,12 @@ Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
   return spectrum_figure(
       {.title = printable(d.name) + ": " + what_text(r),
-       .note = !std::isfinite(d.r2) ? std::string("from the weights alone") :
-               "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
-               (d.has_linear()
-                    ? ", of the eigenvectors alone " + r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
-                    : ""),
+       .note = !std::isfinite(d.r2)
+                   ? std::string("from the weights alone")
+                   : "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
+                         (d.has_linear() ? ", of the eigenvectors alone " +
+                                               r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
+                                         : ""),
        .values = d.form.spectrum.values,
        .groups = d.form.spectrum.groups,
        .size = r.size,

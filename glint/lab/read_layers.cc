@@ -19,13 +19,33 @@ constexpr const char* kLinearMap = "linear map";
 // What the pieces depend on beside the layer.
 std::string layers_key(const Engine& engine, const Run& run, const ReadRequest& q) {
   std::string key;
-  for (const std::string& part :
-       {std::string(kVersion), std::string(name(engine.isa())), engine.linalg().description(),
-        run.reading().weights_hash(), q.run, q.data, q.data_dir, q.tokenizer, std::to_string(q.tokens), q.form,
-        q.unit, q.via, q.token, q.direction, q.hidden, q.sae, q.latent, q.side, q.sae_reads, q.inputs,
-        std::to_string(q.pairs), std::to_string(q.from_layer), q.eigenvector, std::to_string(q.top),
-        std::to_string(q.show),
-        std::to_string(q.near), std::to_string(q.refine)})
+  for (const std::string& part : {std::string(kVersion),
+                                  std::string(name(engine.isa())),
+                                  engine.linalg().description(),
+                                  run.reading().weights_hash(),
+                                  q.run,
+                                  q.data,
+                                  q.data_dir,
+                                  q.tokenizer,
+                                  std::to_string(q.tokens),
+                                  q.form,
+                                  q.unit,
+                                  q.via,
+                                  q.token,
+                                  q.direction,
+                                  q.hidden,
+                                  q.sae,
+                                  q.latent,
+                                  q.side,
+                                  q.sae_reads,
+                                  q.inputs,
+                                  std::to_string(q.pairs),
+                                  std::to_string(q.from_layer),
+                                  q.eigenvector,
+                                  std::to_string(q.top),
+                                  std::to_string(q.show),
+                                  std::to_string(q.near),
+                                  std::to_string(q.refine)})
     key += part + "\n";
   return key;
 }
@@ -62,7 +82,9 @@ ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& requ
   size_t layers = 0;
   std::string folder, key;
   {
-    const Run run(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images, .tokenizer = q.tokenizer});
+    const Run run(
+        engine,
+        {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images, .tokenizer = q.tokenizer});
     r.run = run.directory(), layers = run.reading().layers();
     folder = result_folder(q.out, run.results());
     key = layers_key(engine, run, q);
@@ -103,7 +125,8 @@ ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& requ
 
 Chart layers_chart(const ReadLayersResult& r) {
   Chart chart;
-  chart.title = r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
+  chart.title =
+      r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
   const bool cut = std::ranges::any_of(r.fidelity, [](const LayerFidelity& f) { return f.r2 < 0; });
   chart.x.label = "layer", chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
   chart.y.max = 1, chart.y.min = 0;

@@ -112,9 +112,7 @@ const RunInfo& Run::info() const {
   return foreign_ ? static_cast<const RunInfo&>(*foreign_) : *language_;
 }
 
-std::string Run::results() const {
-  return foreign_ ? reading_folder(directory()) : directory();
-}
+std::string Run::results() const { return foreign_ ? reading_folder(directory()) : directory(); }
 
 std::string Run::text() const {
   if (foreign_) return foreign_->model.model.text();

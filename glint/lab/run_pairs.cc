@@ -24,7 +24,8 @@ bool there(const fs::path& path) {
 }
 
 bool is_run(const std::string& directory) {
-  return there(fs::path(directory) / "config.json") || there(fs::path(directory) / "run.json") || is_foreign(directory);
+  return there(fs::path(directory) / "config.json") || there(fs::path(directory) / "run.json") ||
+         is_foreign(directory);
 }
 
 bool read_whole(std::string_view text, uint64_t& value) {

@@ -20,8 +20,7 @@ constexpr std::string_view kHarmless[] = {
     "is_llama_config", "rope_interleaved", "gradient_checkpointing", "transformers.js_config",
     "max_sequence_length", "unsloth_fixed", "unsloth_version",
     // of GGUF, after the architecture
-    "rope.scaling.finetuned", "attention.causal",
-    "tensor_data_layout"};
+    "rope.scaling.finetuned", "attention.causal", "tensor_data_layout"};
 
 }  // namespace
 

@@ -1,5 +1,6 @@
 // The keys of one JSON object of a configuration: what was asked for is remembered, so that the rest can be
-// refused. A key with null is as good as absent. Every Error (bad_file) names the family, the key and the value.
+// refused. A key with null is as good as absent. Every Error (bad_file) names the family, the key and the
+// value.
 #pragma once
 
 #include <cstdint>

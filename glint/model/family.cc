@@ -42,7 +42,11 @@ std::vector<Family> make_families() {
                  .biases = true,
                  .keys = {"mlp_bias"}});
   // In GGUF files Mistral is a llama.
-  all.push_back({.name = "mistral", .title = "Mistral", .hf = {"mistral"}, .hf_class = "Mistral", .windows = WindowPattern::every});
+  all.push_back({.name = "mistral",
+                 .title = "Mistral",
+                 .hf = {"mistral"},
+                 .hf_class = "Mistral",
+                 .windows = WindowPattern::every});
   all.push_back({.name = "qwen2",
                  .title = "Qwen2",
                  .hf = {"qwen2"},
@@ -179,17 +183,17 @@ std::vector<Family> make_families() {
                  .windows = WindowPattern::config,
                  .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers",
                           "qkv_bias"}});
-  all.push_back({.name = "qwen3_moe",
-                 .title = "Qwen3-MoE",
-                 .hf = {"qwen3_moe"},
-                 .hf_class = "Qwen3Moe",
-                 .gguf = "qwen3moe",
-                 .names = names_with([](FamilyNames& n) { head_norms(n), expert_names(n); }),
-                 .head_norm = HeadNorm::each,
-                 .biases = true,
-                 .windows = WindowPattern::config,
-                 .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step",
-                          "mlp_only_layers"}});
+  all.push_back(
+      {.name = "qwen3_moe",
+       .title = "Qwen3-MoE",
+       .hf = {"qwen3_moe"},
+       .hf_class = "Qwen3Moe",
+       .gguf = "qwen3moe",
+       .names = names_with([](FamilyNames& n) { head_norms(n), expert_names(n); }),
+       .head_norm = HeadNorm::each,
+       .biases = true,
+       .windows = WindowPattern::config,
+       .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"}});
   return all;
 }
 

@@ -51,8 +51,9 @@ struct FamilyNames {
   TensorName gate = {"mlp.gate_proj", "ffn_gate"}, up = {"mlp.up_proj", "ffn_up"},
              down = {"mlp.down_proj", "ffn_down"};
   TensorName gate_up = {};  // fused: the rows of the gate first
-  // Of a mixture of experts: one expert each in files of Hugging Face, with its number for "#"; all of a layer
-  // in one tensor [experts, rows, cols] in GGUF files. `shared`: the expert that every token goes through.
+  // Of a mixture of experts: one expert each in files of Hugging Face, with its number for "#"; all of a
+  // layer in one tensor [experts, rows, cols] in GGUF files. `shared`: the expert that every token goes
+  // through.
   TensorName expert_gate = {}, expert_up = {}, expert_down = {};
   TensorName shared_gate = {}, shared_up = {}, shared_down = {};
   TensorName router = {}, shared_router = {};

@@ -1,6 +1,6 @@
-// A model of a family in the layout of Hugging Face, whatever file it comes from: the names of its tensors, what
-// is done to them, and config.json. The other direction of family_config.h and family_model.h, for files of GGUF
-// and llama2.c.
+// A model of a family in the layout of Hugging Face, whatever file it comes from: the names of its tensors,
+// what is done to them, and config.json. The other direction of family_config.h and family_model.h, for files
+// of GGUF and llama2.c.
 #pragma once
 
 #include <span>
@@ -27,8 +27,8 @@ std::vector<HfTensor> hf_tensors(const FamilyModel& model);
 // The values of one, as float.
 void widen(const HfTensor& tensor, std::span<float> out);
 
-// config.json, such that family_config reads the same model from it. Error (bad_file) for what Hugging Face has no
-// words for.
+// config.json, such that family_config reads the same model from it. Error (bad_file) for what Hugging Face
+// has no words for.
 Json hf_family_config(const FamilyModel& model);
 
 }  // namespace glint

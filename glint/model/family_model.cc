@@ -226,7 +226,8 @@ std::vector<FamilyModel::Part> FamilyModel::parts() const {
     for (const StoredMatrix* m : {&l.gate, &l.up, &l.down}) part_of[m->tensor] = "GLU";
     for (const StoredGlu& e : l.experts)
       for (const StoredMatrix* m : {&e.gate, &e.up, &e.down}) part_of[m->tensor] = "experts";
-    for (const StoredMatrix* m : {&l.shared.gate, &l.shared.up, &l.shared.down}) part_of[m->tensor] = "shared experts";
+    for (const StoredMatrix* m : {&l.shared.gate, &l.shared.up, &l.shared.down})
+      part_of[m->tensor] = "shared experts";
     part_of[l.router.tensor] = "routers";
   }
   part_of[embedding_.tensor] = tied_ ? "embedding and head" : "embedding";
@@ -270,8 +271,7 @@ std::string FamilyModel::text() const {
          std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
          (mixture() ? " of " + std::to_string(c.experts) + " experts" : "") + ", width " +
          std::to_string(c.d_model) + " and " + std::to_string(mixture() ? c.d_expert : c.d_hidden) + ", " +
-         std::to_string(vocab()) +
-         " tokens, " + std::to_string(parameters()) + " parameters";
+         std::to_string(vocab()) + " tokens, " + std::to_string(parameters()) + " parameters";
 }
 
 }  // namespace glint

@@ -104,7 +104,8 @@ double yarn_frequency(const RotaryScaling& s, double theta, size_t dims, size_t 
 
 }  // namespace
 
-void read_rotary_hf(const ConfigKeys& keys, const std::string& title, const std::string& where, FamilyConfig& c) {
+void read_rotary_hf(const ConfigKeys& keys, const std::string& title, const std::string& where,
+                    FamilyConfig& c) {
   double partial = keys.real_or("partial_rotary_factor", 1);
   c.theta = keys.real_or("rope_theta", 10000);
   c.local_theta = keys.real_or("rope_local_base_freq", c.family->local_theta);

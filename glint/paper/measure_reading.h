@@ -21,8 +21,8 @@ struct MeasuredForm {
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
   std::map<std::string, MeasuredForm> forms;  // by name; always "weights"
-  std::vector<std::vector<double>> energy;   // [class][k - 1], weights form
-  ClassLikeness likeness;                    // of its strongest eigenvectors, weights form
+  std::vector<std::vector<double>> energy;    // [class][k - 1], weights form
+  ClassLikeness likeness;                     // of its strongest eigenvectors, weights form
 };
 
 // The forms that a model is read by. That of a bilinear model is the model itself: nothing is fitted.

@@ -67,9 +67,7 @@ TrainRequest PlannedRun::request(const std::string& out) const {
   return {.recipe = recipe, .changes = changes, .out = directory(out)};
 }
 
-std::string PlannedRun::command(const std::string& out) const {
-  return train_command(request(out));
-}
+std::string PlannedRun::command(const std::string& out) const { return train_command(request(out)); }
 
 std::string group_42(const std::string& data, const std::string& norm) {
   return prefix(data) + "-4.2" + (norm == "none" ? "" : "-" + norm);

@@ -114,10 +114,10 @@ Figure explain_figure(const Explanation& e) {
                left = kExplainEdge + column + 34;
   const double right_side = left + static_cast<double>(forward) * step + kExplainMiddle;
   const double linear_at = right_side + static_cast<double>(against) * step + kExplainMiddle;
-  const double width = std::max(
-      {linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
-       left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge,
-       svg::text_width(e.note, 11) + 2 * kExplainEdge + 172});
+  const double width =
+      std::max({linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
+                left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge,
+                svg::text_width(e.note, 11) + 2 * kExplainEdge + 172});
   const double logits_end =
       kExplainTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
   const double body = std::max(logits_end, kExplainTop + row_h * static_cast<double>(e.classes.size()));

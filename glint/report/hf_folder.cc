@@ -24,7 +24,8 @@ std::string options_markdown(const Json& options) {
   if (!options.is_object()) return "";
   Table table({{.header = "option"}, {.header = "value"}});
   for (const auto& [key, value] : options.items()) table.add({key, plain_text(value)});
-  return "\n## Training\n\nThe options of `glint train`; the same options and data give the same weights.\n\n" +
+  return "\n## Training\n\nThe options of `glint train`; the same options and data give the same "
+         "weights.\n\n" +
          table.markdown();
 }
 

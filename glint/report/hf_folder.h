@@ -33,8 +33,8 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card);
 // modeling_glint.py: needs torch alone.
 std::string hf_modeling();
 
-// For the cards and loaders of all kinds of models: the section of training options ("" without any), and the eps
-// of norms as the shortest text that is the same float.
+// For the cards and loaders of all kinds of models: the section of training options ("" without any), and the
+// eps of norms as the shortest text that is the same float.
 std::string options_markdown(const Json& options);
 std::string norm_eps_text();
 

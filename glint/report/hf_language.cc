@@ -29,10 +29,12 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
       "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- glint\n- glu\n- " + gate +
       "\n- interpretability\n";
   if (!model.data.empty()) out += "datasets:\n- " + Json(model.data).dump() + "\n";
-  out += "---\n\n# " + card.name + "\n\nA small transformer with gated layers, trained and exported with glint " +
-         card.version + ".\n\n    " + std::to_string(c.vocab) + " tokens -> " + std::to_string(c.layers) +
-         " x [attention (" + std::to_string(c.heads) + " heads), GLU (width " + std::to_string(c.d_model) + " and " +
-         std::to_string(c.hidden()) + ")] -> norm -> head\n\nGate: " + gate + ", " + std::string(text.value);
+  out += "---\n\n# " + card.name +
+         "\n\nA small transformer with gated layers, trained and exported with glint " + card.version +
+         ".\n\n    " + std::to_string(c.vocab) + " tokens -> " + std::to_string(c.layers) +
+         " x [attention (" + std::to_string(c.heads) + " heads), GLU (width " + std::to_string(c.d_model) +
+         " and " + std::to_string(c.hidden()) + ")] -> norm -> head\n\nGate: " + gate + ", " +
+         std::string(text.value);
   if (text.has_params)
     out += " with c = " + number_text(c.gate.params.c) + ", lambda = " + number_text(c.gate.params.lambda) +
            ", p = " + number_text(c.gate.params.p);
@@ -43,7 +45,8 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
          "model = AutoModelForCausalLM.from_pretrained(\".\", trust_remote_code=True)\n"
          "logits = model(ids).logits  # ids [n, tokens], each row begins with the end of a story\n"
          "```\n\n"
-         "`tokenizer.model` is a SentencePiece model: `sentencepiece.SentencePieceProcessor(\"tokenizer.model\")`. "
+         "`tokenizer.model` is a SentencePiece model: "
+         "`sentencepiece.SentencePieceProcessor(\"tokenizer.model\")`. "
          "`transformer.h.{i}.mlp.w.weight` holds the gated half L first, then the linear half R.\n";
   if (card.result.is_object()) {
     Table table({{.header = "measured"}, {.header = "value", .align = Align::right}});
@@ -62,8 +65,10 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
       table.add({std::to_string(l.layer), l.form, fixed_text(l.r2, 4), fixed_text(l.eigenvectors_r2, 4),
                  fixed_text(l.linear_r2, 4)});
     out +=
-        "\n## How far the weights explain it\n\nEach layer's GLU read as quadratic forms of its input, over all "
-        "that it adds to the residual stream, on validation stories. The control is the best linear map of the "
+        "\n## How far the weights explain it\n\nEach layer's GLU read as quadratic forms of its input, over "
+        "all "
+        "that it adds to the residual stream, on validation stories. The control is the best linear map of "
+        "the "
         "layer's input in the place of the layer.\n\n" +
         table.markdown();
   }

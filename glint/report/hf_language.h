@@ -1,5 +1,5 @@
-// A language model of glint as a folder that transformers opens: config.json, a model card, and a modeling file
-// that computes the same logits. The weights and the tokenizer go beside them.
+// A language model of glint as a folder that transformers opens: config.json, a model card, and a modeling
+// file that computes the same logits. The weights and the tokenizer go beside them.
 #pragma once
 
 #include <string>
@@ -17,13 +17,14 @@ struct LanguageCard {
   struct Layer {         // how far a form is the layer, over all that it adds to the residual stream
     std::string form;
     size_t layer = 0;  // from 1 on
-    double r2 = 0, eigenvectors_r2 = 0, linear_r2 = 0;  // linear_r2: of the best linear map of its input, a control
+    double r2 = 0, eigenvectors_r2 = 0,
+           linear_r2 = 0;  // linear_r2: of the best linear map of its input, a control
   };
   std::vector<Layer> layers;
 };
 
-// The fields of the model's own config.json and those that transformers looks for. `end`: the token that ends a
-// story and begins one.
+// The fields of the model's own config.json and those that transformers looks for. `end`: the token that ends
+// a story and begins one.
 Json hf_config(const LanguageModel& model, TokenId end);
 std::string hf_readme(const LanguageModel& model, const LanguageCard& card);
 // modeling_glint.py: AutoModelForCausalLM.from_pretrained(folder, trust_remote_code=True).

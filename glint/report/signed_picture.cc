@@ -5,9 +5,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "glint/base/text.h"
 #include "glint/io/png.h"
 #include "glint/report/svg.h"
-#include "glint/base/text.h"
 
 namespace glint {
 namespace {

@@ -4,8 +4,8 @@
 #include <cassert>
 #include <cmath>
 
-#include "glint/report/page_pack.h"
 #include "glint/base/text.h"
+#include "glint/report/page_pack.h"
 
 namespace glint::svg {
 namespace {

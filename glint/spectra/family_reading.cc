@@ -37,7 +37,8 @@ FamilyReading::FamilyReading(const FamilyModel& model, const Compute& compute, c
   if (expert.empty()) return;
   const FamilyConfig& c = model.config();
   const bool shared = !c.family->names.shared_gate.hf.empty();
-  if (!model.mixture()) bad_argument("expert", "the model has no experts: " + model.text(), "a mixture of experts");
+  if (!model.mixture())
+    bad_argument("expert", "the model has no experts: " + model.text(), "a mixture of experts");
   part_ = expert == "shared" ? Part::shared : Part::expert;
   if (part_ == Part::shared && shared) return;
   if (part_ == Part::expert && expert.size() <= 4 && expert.find_first_not_of("0123456789") == expert.npos)
@@ -51,8 +52,9 @@ const StoredGlu& FamilyReading::glu(size_t i) const {
   const FamilyLayer& l = layer_at(i);
   const size_t number = i + 1, experts = l.experts.size();
   if (part_ == Part::own && l.empty())
-    bad_argument("expert", "layer " + std::to_string(number) + " has " + std::to_string(experts) + " experts",
-                 "one of them, from 1 to " + std::to_string(experts) + (l.shared.empty() ? "" : ", or shared"));
+    bad_argument(
+        "expert", "layer " + std::to_string(number) + " has " + std::to_string(experts) + " experts",
+        "one of them, from 1 to " + std::to_string(experts) + (l.shared.empty() ? "" : ", or shared"));
   if (part_ == Part::own) return l;
   if (l.experts.empty())
     bad_argument("expert", "layer " + std::to_string(number) + " has no experts", "none for this layer");

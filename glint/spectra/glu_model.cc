@@ -216,10 +216,8 @@ LocalError local_error(const GluModel& model, const Directions& units, const Act
         return out;
       };
       const double add = first > 0 ? 1.0 : 0.0;
-      model.linalg().gemm(Op::plain, Op::plain, 1.0, by_right,
-                          wide(view.left, {first, rows}), add, to_left);
-      model.linalg().gemm(Op::plain, Op::plain, 1.0, by_left,
-                          wide(view.right, {first, rows}), add, to_right);
+      model.linalg().gemm(Op::plain, Op::plain, 1.0, by_right, wide(view.left, {first, rows}), add, to_left);
+      model.linalg().gemm(Op::plain, Op::plain, 1.0, by_left, wide(view.right, {first, rows}), add, to_right);
     }
     for (size_t u = 0; u < units.count(); u++) {
       double& value = values[u];

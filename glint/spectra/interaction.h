@@ -64,8 +64,8 @@ class InteractionBuilder {
 
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q);
 
-// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)), in double. The weights are read as they
-// lie, once for a few vectors. The order of the sums depends on h alone.
+// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)), in double. The weights are read as
+// they lie, once for a few vectors. The order of the sums depends on h alone.
 class InteractionOperator {
  public:
   // Keeps references.

@@ -18,8 +18,8 @@ class LanguageReading : public TokenModel {
   size_t layers() const override { return model_.config.layers; }
   GluLayerView layer(size_t i) const override;
   WeightRows projection(size_t i) const override;  // P [d, h]
-  ConstMatrixView<float> unembedding() const;                  // [vocab, d]
-  InputMap input_map() const override;                         // the token embedding, one row per token
+  ConstMatrixView<float> unembedding() const;      // [vocab, d]
+  InputMap input_map() const override;             // the token embedding, one row per token
   std::string weights_hash() const override;
 
   size_t vocab() const override { return model_.config.vocab; }

@@ -1,7 +1,7 @@
 // Dense linear algebra in float and double for the analysis of weights: products and symmetric eigenpairs,
 // through OpenBLAS opened at run time, or through Eigen where there is none; products of a few vectors with
-// many rows through glint's own kernels. One object, made by the caller and passed around; every call computes
-// on the calling thread only, and any number of threads may call at once.
+// many rows through glint's own kernels. One object, made by the caller and passed around; every call
+// computes on the calling thread only, and any number of threads may call at once.
 #pragma once
 
 #include <memory>

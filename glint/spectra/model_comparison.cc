@@ -62,9 +62,10 @@ const std::vector<double>& values_of(const SideComparison& side, Measure measure
 ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
                            std::span<const GateLine> lines, CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
-  ModelVectors model = strongest_vectors(unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
-                                                    lines[units.layer], units.weights),
-                                         k);
+  ModelVectors model =
+      strongest_vectors(unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
+                                   lines[units.layer], units.weights),
+                        k);
   if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
   return model;
 }

@@ -44,8 +44,7 @@ NeuronClass neuron_class(const Neuron& neuron, double threshold = kNeuronThresho
 
 // Of every hidden unit of a layer. `projection` is P [d, h]; biases take no part. Error (numeric) for weights
 // that are no numbers.
-std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer,
-                                  const WeightRows& projection);
+std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer, const WeightRows& projection);
 
 using NeuronCounts = std::array<size_t, kNeuronClasses>;
 NeuronCounts count_classes(std::span<const Neuron> neurons, double threshold = kNeuronThreshold);

@@ -11,7 +11,8 @@
 namespace glint::python {
 
 Call::Call(nb::handle talk, const std::string& precision)
-    : Call(talk, [precision] { return precision; }, nb::none()) {}
+    : Call(
+          talk, [precision] { return precision; }, nb::none()) {}
 
 Call::Call(nb::handle talk, std::function<std::string()> precision, nb::handle ranks)
     : precision_(std::move(precision)),

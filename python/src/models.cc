@@ -120,13 +120,14 @@ void bind_models(nb::module_& m) {
   m.def("model", &model_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none());
   m.def("neurons", &neurons_json, nb::arg("fields"), nb::arg("talk").none());
-  nb::class_<WeightFile>(m, "Weights")
-      .def("tensors", &tensors_of)
-      .def("read", &tensor_of, nb::arg("name"));
-  m.def("open_weights", [](const std::string& path) {
-    nb::gil_scoped_release release;
-    return open_weights(path);
-  }, nb::arg("path"));
+  nb::class_<WeightFile>(m, "Weights").def("tensors", &tensors_of).def("read", &tensor_of, nb::arg("name"));
+  m.def(
+      "open_weights",
+      [](const std::string& path) {
+        nb::gil_scoped_release release;
+        return open_weights(path);
+      },
+      nb::arg("path"));
 }
 
 }  // namespace glint::python

@@ -33,8 +33,9 @@ nb::tuple explain_next(nb::dict values, nb::handle talk) {
   nb::list trust;
   for (const ExplainedLayer& layer : result.layers) trust.append(trust_text(result, layer));
   Figure figure = logit_figure(explanation_figure(result));
-  return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result), path_text(result),
-                        trust, nb::make_tuple("explain", std::move(figure.svg), std::move(figure.csv)));
+  return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result),
+                        path_text(result), trust,
+                        nb::make_tuple("explain", std::move(figure.svg), std::move(figure.csv)));
 }
 
 nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle talk) {

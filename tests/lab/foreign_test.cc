@@ -290,7 +290,8 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
     open_foreign(kTiny, other);
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos) << e.what();
+    EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos)
+        << e.what();
   }
 }
 
@@ -345,8 +346,8 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
   }
 }
 
-// Every expert of the golden mixtures against what transformers computes for it, in both formats. The golden x is
-// what the GLU reads after the weights of the norm, which the reading has folded into L and R.
+// Every expert of the golden mixtures against what transformers computes for it, in both formats. The golden
+// x is what the GLU reads after the weights of the norm, which the reading has folded into L and R.
 TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
   const Engine engine({.threads = 1});
   for (const std::string name : {"mixtral", "qwen2_moe", "qwen3_moe", "qwen3_moe_mixed"})
@@ -366,7 +367,8 @@ TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
         const FamilyReading reading(model, engine.compute(), engine.linalg(), expert);
         const GluLayerView l = reading.layer(layer);
         const WeightRows rows = reading.projection(layer);
-        Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()), p(rows.rows(), l.hidden());
+        Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()),
+            p(rows.rows(), l.hidden());
         Matrix<float> buffer;
         l.left.widen(0, lefts, buffer), l.right.widen(0, rights, buffer), rows.widen(0, p, buffer);
         const std::vector<float>& norm = model.layers()[layer].before_glu.weight;
@@ -406,7 +408,8 @@ TEST(FamilyReading, ExpertsAreAskedForByNumber) {
   };
   has(error("llama", "1", 0), "the model has no experts");
   has(error("mixtral", "", 0), "layer 1 has 3 experts");
-  for (const char* wrong : {"0", "4", "-1", "one", "12345", "shared"}) has(error("mixtral", wrong, 0), "from 1 to 3");
+  for (const char* wrong : {"0", "4", "-1", "one", "12345", "shared"})
+    has(error("mixtral", wrong, 0), "from 1 to 3");
   has(error("qwen2_moe", "7", 0), "from 1 to 3, or shared");
   has(error("qwen3_moe_mixed", "1", 1), "layer 2 has no experts");
   EXPECT_EQ(error("qwen2_moe", "shared", 0), "");

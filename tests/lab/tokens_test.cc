@@ -1,5 +1,5 @@
-// Why a token is expected, and passages, through the library: models of other programs, a run of glint where there
-// is a small one, and stories260K where it is at hand.
+// Why a token is expected, and passages, through the library: models of other programs, a run of glint where
+// there is a small one, and stories260K where it is at hand.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -35,9 +35,11 @@ class TinyRun : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TempFolder;
     engine_ = new Engine({.threads = 2});
-    train(*engine_, {.recipe = "tales",
-                     .changes = {{"epochs", "1"}, {"layers", "2"}, {"d-model", "16"}, {"heads", "2"}, {"context", "48"}},
-                     .out = folder_->path("run")});
+    train(
+        *engine_,
+        {.recipe = "tales",
+         .changes = {{"epochs", "1"}, {"layers", "2"}, {"d-model", "16"}, {"heads", "2"}, {"context", "48"}},
+         .out = folder_->path("run")});
   }
   static void TearDownTestSuite() {
     delete engine_;
@@ -51,8 +53,8 @@ class TinyRun : public ::testing::Test {
 TempFolder* TinyRun::folder_ = nullptr;
 Engine* TinyRun::engine_ = nullptr;
 
-// The sum is the logit, and the numbers of a layer add up to its share. 1e-4: what the issue promises; f32 leaves
-// about 1e-6 of parts of size 10.
+// The sum is the logit, and the numbers of a layer add up to its share. 1e-4: what the issue promises; f32
+// leaves about 1e-6 of parts of size 10.
 void expect_sums(const ExplainTokenResult& r) {
   EXPECT_NEAR(r.parts.sum(), r.parts.logit, 1e-4);
   const double logit = r.token.logit - (r.against ? r.against->logit : 0);
@@ -88,8 +90,12 @@ TEST_F(TinyRun, ATokenExplained) {
     EXPECT_EQ(r.token.id, r.expected[0].id);
     EXPECT_EQ(r.position + r.marks, r.tokens.size());
     for (const ExplainedLayer& e : r.layers) {
-      if (q.form == "local") { EXPECT_NEAR(e.share.rest, 0, 1e-4); }
-      if (q.form == "weights" || q.form == "scaled") { EXPECT_EQ(e.share.linear, 0); }
+      if (q.form == "local") {
+        EXPECT_NEAR(e.share.rest, 0, 1e-4);
+      }
+      if (q.form == "weights" || q.form == "scaled") {
+        EXPECT_EQ(e.share.linear, 0);
+      }
     }
   }
   q.form = "auto", q.layers = "", q.token = "happy", q.against = "sad", q.position = 3;
@@ -116,7 +122,8 @@ TEST_F(TinyRun, TheSameAtAnyNumberOfThreads) {
   nlohmann::ordered_json a = to_json(explain_token(one, q)), b = to_json(explain_token(engine(), q));
   EXPECT_EQ(a.dump(), b.dump());
   ReadRequest read_request{.run = run(), .data = {}, .data_dir = {}};
-  read_request.token = "happy", read_request.passages = 2, read_request.spectra = read_request.figures = false;
+  read_request.token = "happy", read_request.passages = 2,
+  read_request.spectra = read_request.figures = false;
   EXPECT_EQ(to_json(read(one, read_request)).dump(), to_json(read(engine(), read_request)).dump());
 }
 
@@ -136,15 +143,16 @@ TEST_F(TinyRun, WhatCannotBeExplainedIsSaid) {
   EXPECT_EQ(with([](auto& c) { c.layers = "x"; }), "layer");
   EXPECT_EQ(with([](auto& c) { c.form = "exact"; }), "form");
   EXPECT_EQ(with([](auto& c) {
-    for (int i = 0; i < 60; i++) c.text += " happy";
-  }), "text");
+              for (int i = 0; i < 60; i++) c.text += " happy";
+            }),
+            "text");
   // At the very beginning the model has read its mark alone.
   q.text = "", q.position = 0;
   expect_sums(explain_token(engine(), q));
 }
 
-// The passages of a reading are those of its eigenvectors by themselves, and at each of their words the layer shows
-// what is said.
+// The passages of a reading are those of its eigenvectors by themselves, and at each of their words the layer
+// shows what is said.
 TEST_F(TinyRun, PassagesOfAReading) {
   ReadRequest request{.run = run(), .data = {}, .data_dir = {}};
   request.token = "happy", request.show = 2, request.passages = 3, request.out = folder_->path("reading");
@@ -201,12 +209,14 @@ TEST_F(TinyRun, PassagesOfHiddenUnitsAndTexts) {
 TEST(ForeignToken, ExplainedWithPassages) {
   const Engine engine({.threads = 2});
   ExplainTokenRequest q;
-  q.source.run = kTinyModel, q.text = "the cat", q.token = "cat", q.against = "dog", q.layers = "all", q.figure = false;
+  q.source.run = kTinyModel, q.text = "the cat", q.token = "cat", q.against = "dog", q.layers = "all",
+  q.figure = false;
   const ExplainTokenResult r = explain_token(engine, q);
   expect_sums(r);
   EXPECT_EQ(r.samples, "the built-in tales");
   const TempFolder folder;
-  std::ofstream(folder.path("a.txt")) << "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>the cat sat the cat";
+  std::ofstream(folder.path("a.txt"))
+      << "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>the cat sat the cat";
   PassagesRequest p{.source = {.run = kTinyModel, .data = folder.path("a.txt")}};
   p.vectors = Matrix<double>(1, 8), p.vectors(0, 0) = 1, p.values = {-2.0}, p.layer = 1;
   const PassagesResult found = passages(engine, p);
@@ -224,7 +234,8 @@ TEST(ForeignToken, Stories260KAddsUp) {
   const Engine engine({.threads = 2});
   ExplainTokenRequest q;
   q.source = {.run = bin, .tokenizer = fixtures::real_model("tok512.bin")};
-  q.text = "Once upon a time, there was a little girl named", q.layers = "all", q.form = "local", q.figure = false;
+  q.text = "Once upon a time, there was a little girl named", q.layers = "all", q.form = "local",
+  q.figure = false;
   const ExplainTokenResult r = explain_token(engine, q);
   expect_sums(r);
   for (const ExplainedLayer& e : r.layers) EXPECT_NEAR(e.share.rest, 0, 1e-4);

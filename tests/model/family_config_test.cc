@@ -56,7 +56,11 @@ TEST(FamilyConfig, RefusesByFamilyKeyAndValue) {
   expect_refused(
       "qwen2_yarn", [](Json& j) { j["rope_parameters"]["yarn_twist"] = 2; }, "Qwen2 with `yarn_twist` 2");
   expect_refused(
-      "phi3_long", [](Json& j) { j["rope_parameters"]["short_factor"] = {1, 2, 3}; }, "`short_factor` [1,2,3]");
+      "phi3_long",
+      [](Json& j) {
+        j["rope_parameters"]["short_factor"] = {1, 2, 3};
+      },
+      "`short_factor` [1,2,3]");
   expect_refused(
       "phi3_long", [](Json& j) { j["rope_parameters"].erase("long_factor"); }, "`long_factor` absent");
   expect_refused(

@@ -163,12 +163,13 @@ TEST(WeightGradient, BandsOfABatchInPartsHaveTheBytesOfItsTiles) {
       Matrix<float> tiles(n, k), bands(n, k);
       for (size_t i = 0; i < weight_gradient_tiles(products, n); i++) {
         weight_gradient_tile(products, dy, x, tiles, i, scratch[0]);
-        weight_gradient_band(products, dy.view().row_range(0, first), x.view().row_range(0, first), bands, i, false,
-                             scratch[0]);
-        weight_gradient_band(products, dy.view().row_range(first, m - first), x.view().row_range(first, m - first),
-                             bands, i, true, scratch[0]);
+        weight_gradient_band(products, dy.view().row_range(0, first), x.view().row_range(0, first), bands, i,
+                             false, scratch[0]);
+        weight_gradient_band(products, dy.view().row_range(first, m - first),
+                             x.view().row_range(first, m - first), bands, i, true, scratch[0]);
       }
-      EXPECT_TRUE(std::equal(tiles.span().begin(), tiles.span().end(), bands.span().begin())) << name << " " << n;
+      EXPECT_TRUE(std::equal(tiles.span().begin(), tiles.span().end(), bands.span().begin()))
+          << name << " " << n;
     }
   }
 }
