@@ -41,7 +41,11 @@ class Figure:
         return columns
 
     def save(self, path: str | os.PathLike[str], scale: float = 1.5) -> Path:
-        """Writes a .svg, .png or .csv file, by the ending of its name."""
+        """Writes a .svg, .png or .csv file, by the ending of its name.
+
+        >>> glint.gates.figure().save(tmp / "gates.svg").name
+        'gates.svg'
+        """
         target = Path(path)
         kind = target.suffix.lower()
         if kind == ".svg":
@@ -62,6 +66,8 @@ class Figure:
         """Draws the figure on axes of matplotlib, new ones when there are none; gives the axes.
 
         Lines, bars and images are artists of their own, which can be changed; what has no such numbers is a picture.
+
+        >>> ax = glint.gates.figure().plot()  # doctest: +SKIP
         """
         try:
             pyplot = importlib.import_module("matplotlib.pyplot")

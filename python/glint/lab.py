@@ -15,13 +15,14 @@ import numpy as np
 from . import _core
 from ._frames import Table
 from ._ranks import Ranks
+from ._requests import StrPath, changes_of, data_word, option_name, option_text
 from ._talk import Row, Talk, log
 from .data import Data
 from .errors import UsageError
 from .figures import Figure, number
 from .gates import Gate
 from .results import Comparison, Evaluation, Model, Reproduction, Sweep, python_name
-from .run import Run, Runs, StrPath, _data_word, changes_of, option_name, option_text
+from .run import Run, Runs
 
 
 def _seed_list(seeds: Any) -> list[int] | None:
@@ -58,7 +59,7 @@ def train_fields(
     if seed is not None:
         options = {**options, "seed": seed}
     if data is not None and not isinstance(data, Data):
-        options = {**options, "data": _data_word(data)}
+        options = {**options, "data": data_word(data)}
     return {
         "recipe": os.fspath(recipe),
         "changes": changes_of(options),
@@ -82,7 +83,7 @@ def sweep_fields(
 ) -> dict[str, Any]:
     """The request of `sweep`."""
     if data is not None:
-        lists = {**lists, "data": _data_word(data)}
+        lists = {**lists, "data": data_word(data)}
     pairs = []
     for name, values in lists.items():
         many = values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
@@ -210,7 +211,7 @@ def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, 
     """
     images = data._core if isinstance(data, Data) else None
     if data is not None and images is None:
-        changes = {**changes, "data": _data_word(data)}
+        changes = {**changes, "data": data_word(data)}
     try:
         about = json.loads(_core.options({"recipe": recipe, "changes": changes_of(changes)}, images))
     except UsageError as e:
@@ -301,7 +302,7 @@ def compare(
         "layer": layer,
         "token": token,
         "tokenizer": os.fspath(tokenizer),
-        "data": None if data is None or images is not None else _data_word(data),
+        "data": None if data is None or images is not None else data_word(data),
         "data_dir": os.fspath(data_dir),
     }
     with Talk(progress) as talk:

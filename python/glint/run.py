@@ -5,10 +5,8 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import struct
 import tempfile
-import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -17,12 +15,12 @@ import numpy as np
 from . import _core
 from ._arrays import Array, array_of
 from ._frames import Table
+from ._requests import StrPath, data_word, direction, path_or_none, png, text_file, token_array, whole_numbers
 from ._talk import Talk
-from .data import Data, Tokens
+from .data import Data
 from .errors import UsageError
 from .figures import Figure
 from .forms import Form, Forms
-from .gates import Gate
 from .layer import GLU
 from .results import (
     Ablation,
@@ -38,95 +36,7 @@ from .results import (
     TokenExplanation,
     python_name,
 )
-
-StrPath = str | os.PathLike[str]
-
-
-def option_name(name: str) -> str:
-    """The name of an option in the library: lam is lambda, d_model is d-model."""
-    return "lambda" if name == "lam" else name.replace("_", "-")
-
-
-def option_text(name: str, value: Any) -> str:
-    """The value of an option as text."""
-    if isinstance(value, (bool, np.bool_)):
-        return "true" if value else "false"
-    if isinstance(value, (int, np.integer)):
-        return str(int(value))
-    if isinstance(value, (float, np.floating)):
-        return repr(float(value))
-    if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
-    raise UsageError(f"a value that is {type(value).__name__}", f"{name}=", "a number, a text, True or False")
-
-
-def changes_of(options: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """Options of Python as those of the library."""
-    changes: list[tuple[str, str]] = []
-    for name, value in options.items():
-        if value is None:
-            continue
-        if isinstance(value, Gate):
-            changes.append((option_name(name), value.name))
-            if value.has_options:
-                changes += [("c", repr(value.c)), ("lambda", repr(value.lam)), ("p", repr(value.p))]
-        else:
-            changes.append((option_name(name), option_text(name, value)))
-    return changes
-
-
-class StoredWeights(Mapping[str, Array]):
-    """The weights of a model of another program by the names of its file, each widened to float32 when it is asked for."""
-
-    def __init__(self, path: StrPath) -> None:
-        self._file = _core.open_weights(os.fspath(path))
-        self._about = {name: (tuple(shape), kind) for name, shape, kind in self._file.tensors()}
-
-    def __getitem__(self, name: str) -> Array:
-        if name not in self._about:
-            raise KeyError(name)
-        return np.asarray(self._file.read(name))
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._about)
-
-    def __len__(self) -> int:
-        return len(self._about)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}  {shape}  {kind}" for name, (shape, kind) in self._about.items())
-
-
-class Weights(Mapping[str, Array]):
-    """The weights of a run by name, as PyTorch code calls them; read-only, straight from the file."""
-
-    def __init__(self, path: Path) -> None:
-        self._arrays: dict[str, Array] = {}
-        raw = np.memmap(path, dtype=np.uint8, mode="r")
-        if len(raw) < 8:
-            raise UsageError("not a safetensors file", os.fspath(path))
-        size = int(struct.unpack("<Q", raw[:8].tobytes())[0])
-        if size > len(raw) - 8:
-            raise UsageError("not a safetensors file", os.fspath(path))
-        kinds = {"F32": np.float32, "F64": np.float64, "F16": np.float16, "U8": np.uint8, "U16": np.uint16, "U32": np.uint32}
-        for name, about in json.loads(raw[8 : 8 + size].tobytes()).items():
-            if name == "__metadata__" or about["dtype"] not in kinds:
-                continue
-            first, end = about["data_offsets"]
-            part = raw[8 + size + first : 8 + size + end]
-            self._arrays[name] = np.frombuffer(part, dtype=kinds[about["dtype"]]).reshape(about["shape"])
-
-    def __getitem__(self, name: str) -> Array:
-        return self._arrays[name]
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._arrays)
-
-    def __len__(self) -> int:
-        return len(self._arrays)
-
-    def __repr__(self) -> str:
-        return "\n".join(f"{name}  {array.shape}  {array.dtype}" for name, array in self._arrays.items())
+from .weights import StoredWeights, Weights
 
 
 class Run:
@@ -140,7 +50,7 @@ class Run:
         self._keep = keep
         self._data_dir = os.fspath(data_dir)
         self._set = data._core if isinstance(data, Data) else None
-        self._data_name = "" if data is None or isinstance(data, Data) else _data_word(data)
+        self._data_name = "" if data is None or isinstance(data, Data) else data_word(data)
         self._keep_data = data
         with Talk(False) as talk:
             self.about: dict[str, Any] = json.loads(_core.open_run(self.path, self._tokenizer, talk))
@@ -194,6 +104,10 @@ class Run:
         """A GLU layer as arrays, with the weights of a norm before it folded in.
 
         Its outputs are hidden units of an image model, the residual stream of a language model.
+
+        >>> layer = run.layer()
+        >>> layer.L.shape == layer.R.shape
+        True
         """
         count = int(self.about["layers"])
         if not -count <= index < count:
@@ -204,7 +118,11 @@ class Run:
         return GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
 
     def save(self, path: StrPath) -> Run:
-        """Copies the run into a new folder, and opens it there."""
+        """Copies the run into a new folder, and opens it there.
+
+        >>> run.save(tmp / "copy").kind
+        'image'
+        """
         if self.foreign:
             raise UsageError("a model of another program stays where it is", "save()", "a run of glint")
         target = Path(path)
@@ -216,11 +134,18 @@ class Run:
     # What it says.
 
     def logits(self, X: Any) -> Array:
-        """Logits of images or vectors [n, ...]; of a language model for tokens [n] or a text, [n, vocab]."""
+        """Logits of images or vectors [n, ...]; of a language model for tokens [n] or a text, [n, vocab].
+
+        >>> glyphs = glint.data.load("glyphs")
+        >>> run.logits(glyphs.X[:5]).shape
+        (5, 10)
+        >>> tales.logits("once upon a time").shape[1]  # tokens of its vocabulary
+        512
+        """
         if self.kind == "language":
             if isinstance(X, str):
                 X = self.tokens(X)
-            array = _token_array(X, "X")
+            array = token_array(X, "X")
         else:
             array = array_of(X, "X")
             if array.ndim < 2 or array.dtype.kind not in "biuf":
@@ -232,13 +157,22 @@ class Run:
             return np.asarray(_core.logits(self.path, array, talk))
 
     def tokens(self, text: str) -> list[int]:
-        """A text as the tokens that a language model is given."""
+        """A text as the tokens that a language model is given.
+
+        >>> ids = tales.tokens("once upon a time")
+        >>> tales.text(ids[1:])  # the first token begins every text
+        'once upon a time'
+        """
         with Talk(False) as talk:
             return list(_core.tokens(self.path, text, self._tokenizer, talk))
 
     def text(self, tokens: Any) -> str:
-        """Tokens as text: the way back from `tokens`."""
-        array = _token_array(tokens, "tokens")
+        """Tokens as text: the way back from `tokens`.
+
+        >>> tales.text(tales.tokens("happy")[1:])
+        'happy'
+        """
+        array = token_array(tokens, "tokens")
         with Talk(False) as talk:
             return str(_core.decode(self.path, array, self._tokenizer, talk))
 
@@ -254,7 +188,12 @@ class Run:
         seed: int = 0,
         progress: bool | None = None,
     ) -> Stories:
-        """Stories from a language model, each beginning with the prompt."""
+        """Stories from a language model, each beginning with the prompt.
+
+        >>> stories = tales.generate("once upon a time", tokens=5, seed=0, progress=False)
+        >>> stories.texts[0].startswith("once upon a time")
+        True
+        """
         fields = {
             "run": self.path,
             "tokenizer": self._tokenizer,
@@ -270,12 +209,18 @@ class Run:
             return Stories(json.loads(_core.generate(fields, talk)))
 
     def evaluate(self, data: Any = None, *, split: str = "test", worst: int = 10, text: StrPath | None = None) -> Evaluation:
-        """Loss and accuracy on the run's data or on others. `text`, for a language model, is a file or the text itself."""
+        """Loss and accuracy on the run's data or on others. `text`, for a language model, is a file or the text itself.
+
+        >>> run.evaluate()["accuracy"] > 0.2
+        True
+        >>> tales.evaluate(text="once upon a time there was a cat.")["tokens"] > 5
+        True
+        """
         fields, images = self._source(data)
         fields |= {"split": split, "precision": self.about["precision"]}
         with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             if self.kind == "language":
-                fields["text"] = None if text is None else _text_file(text, scratch)
+                fields["text"] = None if text is None else text_file(text, scratch)
                 return Evaluation(json.loads(_core.evaluate_text(fields, talk)))
             about, logits, confusion = _core.evaluate_images(fields | {"worst": worst}, images, talk)
             return Evaluation(json.loads(about), logits, confusion)
@@ -317,18 +262,26 @@ class Run:
         decoder (or encoder: `side`) is the direction. `inputs` is one of what the layer reads: the strongest `pairs` of its
         latents are then `form.pairs`. With `from_layer` the direction is one of that later layer, and this layer is read
         along the `eigenvector` of its form there: "+1" the strongest for, "-1" against.
+
+        >>> form = run.read("3", progress=False)
+        >>> len(form.values), form.fidelity["r2"] > 0.5
+        (32, True)
+        >>> run.read("3-5", form="weights", progress=False).form
+        'weights'
+        >>> len(run.read(progress=False))  # all classes
+        10
         """
         given = dict(
             form=form, layer=layer, via=via, k=k, show=show, refine=refine, hidden=hidden, sae=sae, latent=latent, side=side,
             inputs=inputs, pairs=pairs, from_layer=from_layer, eigenvector=eigenvector, tokens=tokens, data=data,
         )
         fields, images = self._source(data)
-        fields |= {"sae": _path_or_none(sae), "inputs": _path_or_none(inputs), "side": side, "pairs": pairs}
+        fields |= {"sae": path_or_none(sae), "inputs": path_or_none(inputs), "side": side, "pairs": pairs}
         fields |= {"latent": None if latent is None else str(latent), "from_layer": from_layer, "eigenvector": eigenvector}
         fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
         fields |= {"out": None if files is None else os.fspath(files), "measured_tokens": tokens}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            one = _direction(fields, out, self.kind, scratch, hidden)
+            one = direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk:
                 text, units, figures = _core.read(fields, images, talk)
         whole = json.loads(text)
@@ -352,27 +305,39 @@ class Run:
         progress: bool | None = None,
     ) -> Table:
         """Every token of a language model as a direction, the most concentrated spectra first. With the folder of a sparse
-        autoencoder as `sae`, every latent of it."""
+        autoencoder as `sae`, every latent of it.
+
+        >>> tales.scan(tokens=500, progress=False).columns["token"][0] != ""
+        True
+        """
         fields, _ = self._source(data)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            fields |= {"layer": layer, "form": form, "sae": _path_or_none(sae), "measured_tokens": tokens, "out": scratch}
+            fields |= {"layer": layer, "form": form, "sae": path_or_none(sae), "measured_tokens": tokens, "out": scratch}
             about = json.loads(_core.scan(fields, talk))
         return Table(about["latents" if sae else "tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
 
     def layers(
         self, out: Any = None, *, form: str = "auto", hidden: int | None = None, tokens: int | None = None, data: Any = None, progress: bool | None = None
     ) -> Layers:
-        """The same direction at every layer: how far each can be read."""
+        """The same direction at every layer: how far each can be read.
+
+        >>> tales.layers("happy", tokens=500, progress=False)["layers"][0]["layer"]
+        1
+        """
         fields, images = self._source(data)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             fields |= {"form": form, "measured_tokens": tokens, "out": scratch}
-            _direction(fields, out, self.kind, scratch, hidden)
+            direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk:
                 text, svg, csv = _core.read_layers(fields, images, talk)
         return Layers(json.loads(text), Figure("layers", svg, csv))
 
     def neurons(self, *, layer: int | None = None, progress: bool | None = None) -> Neurons:
-        """What the hidden units of a language model do to the stream that they read, by the cosines of their weights."""
+        """What the hidden units of a language model do to the stream that they read, by the cosines of their weights.
+
+        >>> tales.neurons(progress=False).table().columns["layer"]
+        [1]
+        """
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
             about = json.loads(_core.neurons({"run": self.path, "layer": layer, "out": scratch}, talk))
             figures = [Figure(Path(f).stem, Path(f).read_text(encoding="utf-8"), Path(f).with_suffix(".csv").read_text(encoding="utf-8")) for f in about["figures"]]
@@ -416,7 +381,7 @@ class Run:
             if text is None:
                 raise UsageError("nothing to explain", "text=", "what the language model reads")
             fields, _ = self._source(data)
-            layers = layer if layer is None or isinstance(layer, str) else ",".join(str(int(i)) for i in np.atleast_1d(np.asarray(layer)))
+            layers = layer if layer is None or isinstance(layer, str) else whole_numbers(layer, "layer")
             fields |= {"text": text, "position": position, "token": token, "against": against, "layers": layers}
             fields |= {"form": form, "show": top, "near": near}
             with Talk(progress) as talk:
@@ -431,7 +396,7 @@ class Run:
                 if isinstance(image, (str, os.PathLike)):
                     fields |= {"image": os.fspath(image), "as_is": as_is}
                 else:
-                    fields |= {"image": _png(image, Path(scratch, "image.png")), "as_is": True}
+                    fields |= {"image": png(image, Path(scratch, "image.png")), "as_is": True}
             with Talk(progress) as talk:
                 text, verdict, trust, shown, figure, pixels = _core.explain(fields, images, talk)
         drawn = None if figure is None else Figure(*figure)
@@ -464,14 +429,19 @@ class Run:
         data: Any = None,
         progress: bool | None = None,
     ) -> Ablation:
-        """The model without some eigenvectors of a direction: `vectors=[0, 1]` are the two strongest."""
+        """The model without some eigenvectors of a direction: `vectors=[0, 1]` are the two strongest.
+
+        >>> changed = run.ablate("3", vectors=[0, 1], progress=False)
+        >>> -1 <= changed["all"]["r"] <= 1  # correlation of the true change of the output with the predicted one
+        True
+        """
         fields, images = self._source(data)
         fields |= {"form": form, "layer": layer, "via": via, "top": top, "scale": scale}
         fields["save"] = None if save is None else os.fspath(save)
         if vectors is not None:
             fields["remove"] = ",".join(str(int(v) + 1) for v in vectors)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            _direction(fields, out, self.kind, scratch)
+            direction(fields, out, self.kind, scratch)
             with Talk(progress) as talk:
                 return Ablation(json.loads(_core.ablate(fields, images, talk)))
 
@@ -487,7 +457,11 @@ class Run:
         data: Any = None,
         progress: bool | None = None,
     ) -> Attack:
-        """Masks made from eigenvectors that change what an image model decides, with their controls."""
+        """Masks made from eigenvectors that change what an image model decides, with their controls.
+
+        >>> run.attack("3", images=100, strengths=[0, 2], progress=False).masks.shape[-2:]
+        (28, 28)
+        """
         fields, held = self._source(data)
         fields |= {"unit": str(unit), "form": form, "terms": terms, "images": images, "seed": seed}
         fields["strengths"] = None if strengths is None else [float(s) for s in strengths]
@@ -515,6 +489,9 @@ class Run:
         """The explorer of the run, or of two beside each other: one HTML file, which a notebook shows in a frame.
 
         Two language models, or one with `layers` ("1,3") or `token` ("happy,sad"): a page of readings, with passages.
+
+        >>> run.page(images=50, progress=False).save(tmp / "explorer.html").name
+        'explorer.html'
         """
         fields, held = self._source(data)
         keep = None
@@ -530,7 +507,12 @@ class Run:
         return Page(about, os.fspath(out), keep)
 
     def export(self, *, npy: StrPath | None = None, hf: StrPath | None = None, force: bool = False) -> Result:
-        """Arrays for other programs (`npy`), or a folder that PyTorch users expect (`hf`)."""
+        """Arrays for other programs (`npy`), or a folder that PyTorch users expect (`hf`).
+
+        >>> _ = run.export(npy=tmp / "arrays")
+        >>> any((tmp / "arrays").iterdir())
+        True
+        """
         fields, held = self._source(None)
         fields |= {"force": force}
         fields |= {k: os.fspath(v) for k, v in (("npy", npy), ("hf", hf)) if v is not None}
@@ -538,7 +520,11 @@ class Run:
             return Result(json.loads(_core.export(fields, held, talk)), "export")
 
     def readability(self, *, form: str = "auto", token: str = "", progress: bool | None = None) -> Result:
-        """How readable the weights are, in a few numbers."""
+        """How readable the weights are, in a few numbers.
+
+        >>> "distinct_pictures" in run.readability(progress=False)
+        True
+        """
         with Talk(progress) as talk:
             about = json.loads(
                 _core.readability(
@@ -554,7 +540,7 @@ class Run:
         if isinstance(data, Data):
             return fields, data._core
         if data is not None:
-            return fields | {"data": _data_word(data)}, None
+            return fields | {"data": data_word(data)}, None
         return fields | {"data": self._data_name}, self._set
 
     def _place(self) -> str:
@@ -603,87 +589,3 @@ def _named(forms: Any, name: str) -> Form:
         return forms
     found: Form = forms[name]
     return found
-
-
-def _data_word(data: Any) -> str:
-    if isinstance(data, Tokens):
-        return data.folder
-    if isinstance(data, (str, os.PathLike)):
-        return os.fspath(data)
-    raise UsageError(
-        f"data that are {type(data).__name__}", "data=", "a name, a folder, glint.Images, glint.Vectors or glint.Tokens"
-    )
-
-
-def _path_or_none(path: StrPath | None) -> str | None:
-    return None if path is None else os.fspath(path)
-
-
-def _token_array(tokens: Any, name: str) -> Array:
-    array = array_of(tokens, name, "a text or whole numbers")
-    if array.size == 0 and array.ndim == 1:
-        array = array.astype(np.uint32)
-    if array.ndim != 1 or array.dtype.kind not in "iu" or (array.size and (array.min() < 0 or array.max() >= 2**32)):
-        raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", f"{name}=", "a list of tokens")
-    return np.ascontiguousarray(array, dtype=np.uint32)
-
-
-def _text_file(text: StrPath, scratch: str) -> str:
-    """A file with the text: `text` itself where it names one."""
-    if not isinstance(text, str) or os.path.exists(text) or not any(c.isspace() for c in text):
-        return os.fspath(text)
-    path = Path(scratch, "text.txt")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except UnicodeEncodeError as e:
-        raise UsageError("a text that is no Unicode", "text=", "text") from e
-    return os.fspath(path)
-
-
-def _direction(fields: dict[str, Any], out: Any, kind: str, scratch: str, hidden: Any = None) -> bool:
-    """Puts a direction into a request; True when it is a single one."""
-    if hidden is not None:
-        if out is not None or isinstance(hidden, bool) or not isinstance(hidden, (int, np.integer)):
-            raise UsageError("a hidden unit beside a direction, or one that is no number", "hidden=", "a whole number from 1 on, without `out`")
-        fields["hidden"] = str(int(hidden))
-        return True
-    if out is None:
-        return False
-    if isinstance(out, (int, np.integer)) and not isinstance(out, bool):
-        out = str(int(out)) if kind == "image" else f"#{int(out)}"
-    if isinstance(out, str):
-        if kind == "image":
-            fields["unit"] = out
-            return "," not in out and ".." not in out and out != "all"
-        signs = " - " in out or " + " in out
-        fields["direction" if signs else "token"] = out
-        return "," not in out
-    vector = array_of(out, "out", "a class, a token or a vector", lambda x: np.asarray(x, dtype=np.float64))
-    if vector.ndim != 1:
-        raise UsageError(f"a direction with {vector.ndim} axes", "out=", "a vector of the layer's output")
-    path = os.path.join(scratch, "direction.npy")
-    np.save(path, vector.astype(np.float32))
-    fields["hidden"] = path
-    return True
-
-
-def _png(image: Any, path: Path) -> str:
-    """Writes an array as a grey PNG file."""
-    array = array_of(image, "image", "a PNG file or an array [height, width]")
-    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biuf" or array.size > 10**7:
-        raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", "[height, width] of numbers")
-    if array.dtype.kind == "f":
-        array = np.round(np.clip(np.nan_to_num(array), 0, 1) * 255)
-    grey = np.clip(array, 0, 255).astype(np.uint8)
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = b"".join(b"\0" + row.tobytes() for row in grey)
-    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    )
-    return os.fspath(path)
-
-

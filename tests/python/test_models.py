@@ -50,8 +50,8 @@ def test_weights_are_widened_when_they_are_asked_for(tiny):
     with pytest.raises(KeyError):
         tiny.weights["nothing"]
     # As they are in the folder that transformers wrote, and to the last bit what a quantised file stands for.
-    folder = glint.run.StoredWeights(FAMILIES / "llama")
-    gguf = glint.run.StoredWeights(FAMILIES / "llama.gguf")
+    folder = glint.weights.StoredWeights(FAMILIES / "llama")
+    gguf = glint.weights.StoredWeights(FAMILIES / "llama.gguf")
     np.testing.assert_array_equal(folder["model.layers.0.mlp.gate_proj.weight"], gguf["blk.0.ffn_gate.weight"])
     np.testing.assert_array_equal(
         folder["model.layers.0.mlp.gate_proj.weight"].ravel(), stored(FAMILIES / "llama" / "model.safetensors", "model.layers.0.mlp.gate_proj.weight").ravel()
