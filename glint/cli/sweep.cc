@@ -61,10 +61,11 @@ void print(Context& context, const SweepResult& r) {
   words << "Mean" << (r.plan.seeds.size() > 1 ? " ± standard deviation" : "") << " over "
         << counted(r.plan.seeds.size(), "seed")
         << (r.plan.text
-                ? "; R2: of what the layers add to the residual stream, mean over the layers"
+                ? "; R2 and correlation: with what the layers add to the residual stream, mean over the "
+                  "layers; linear R2 and untrained: the controls"
                 : "; weights, scaled, calibrated %: test images on which that form decides as the "
                   "model, linear and untrained %: the controls; seeds |cos|: how alike leading eigenvectors "
-                  "are between seeds")
+                  "are between seeds, halves |cos|: between halves of the data")
         << "; front: no other setting has a lower loss and more fidelity of the weights form.\n\n"
         << r.answer << "\n\n"
         << "files: ";
@@ -104,7 +105,8 @@ void add_sweep(Program& program) {
                   "then read as glint spectrum does it.\n\n"
                   "DIR gets sweep.html (a page in which every point opens its eigenvectors), sweep.csv, "
                   "sweep.json, figures/ "
-                  "(loss against the agreement of the weights form, heat maps), and runs/ with a run "
+                  "(loss against the agreement, or the correlation, of the weights form, heat maps), and "
+                  "runs/ with a run "
                   "directory per setting "
                   "and seed. Ctrl-C saves, and the same command goes on; longer lists use the finished runs "
                   "again. The last "

@@ -266,7 +266,8 @@ void judge_sweep(SweepResult& r) {
   const SweptSetting &chosen = r.settings[r.chosen], &lowest = r.settings[r.lowest],
                      &most = r.settings[readable];
   const auto reads = [&](const SweptSetting& s) {
-    return r.plan.text ? "R2 " + fixed_text(fidelity(s), 3) : fixed_text(100 * fidelity(s), 1) + " %";
+    return r.plan.text ? "correlation " + fixed_text(fidelity(s), 3)
+                       : fixed_text(100 * fidelity(s), 1) + " %";
   };
   const std::string kind = r.plan.text ? "validation loss " : "test loss ";
   const auto named = [&](const SweptSetting& s) {
@@ -274,7 +275,7 @@ void judge_sweep(SweepResult& r) {
   };
   r.answer = "Choose " + chosen.setting.text() + ": ";
   r.answer += r.plan.text
-                  ? "the form of its weights alone explains its layers with " + reads(chosen)
+                  ? "the form of its weights alone goes with what its layers add, " + reads(chosen)
                   : "its weights alone decide as the model does on " + reads(chosen) + " of the test images";
   r.answer += ", at a " + kind + "of " + fixed_text(loss(chosen), 4) + ", ";
   if (r.chosen == r.lowest)
@@ -292,7 +293,8 @@ SweepResult sweep(const Engine& engine, const SweepRequest& request, const Sweep
   r.plan = plan_sweep(request.plan), r.out = request.out, r.tolerance = request.tolerance;
   while (r.out.size() > 1 && r.out.ends_with('/')) r.out.pop_back();
   r.measures = sweep_measures(r.plan.text);
-  r.fidelity = r.plan.text ? "r2_weights" : "agreement_weights";
+  // From the weights alone a form has no scale of its own: of a language model the correlation speaks.
+  r.fidelity = r.plan.text ? "correlation_weights" : "agreement_weights";
   TrainingData data(request.plan.data_dir);
   train_runs(engine, data, r, request.sharing, hooks);
   r.shared = !request.sharing.whole();

@@ -61,7 +61,7 @@ struct SweepResult {
   double tolerance = 0;
   std::vector<SweepMeasure> measures;
   std::string
-      fidelity;  // the key of the measure that stands for readability: agreement or R2 of the weights form
+      fidelity;  // the key of the measure that stands for readability: agreement or correlation of the weights form
   std::vector<SweptSetting> settings;
   bool shared = false;             // only a share was trained: what follows is empty
   size_t left = 0;                 // runs that other workers still train

@@ -4,6 +4,7 @@
 #include "glint/base/error.h"
 #include "glint/base/text.h"
 #include "glint/io/seal.h"
+#include "glint/lab/controls.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/readability.h"
 #include "glint/lab/sweep_parts.h"
@@ -13,7 +14,7 @@ namespace glint {
 namespace {
 
 // Grows when runs are read in another way or for more.
-constexpr const char* kSchema = "glint-sweep-reading/3";
+constexpr const char* kSchema = "glint-sweep-reading/4";
 constexpr const char* kSeedsSchema = "glint-sweep-seeds/1";
 constexpr size_t kShown = 2;          // eigenvectors of each sign and class
 constexpr double kPixelScale = 1000;  // pixels are kept as whole numbers from -1000 to 1000
@@ -79,7 +80,12 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
       const Fidelity f = run.token_model().layer_fidelity(i, run.lines(form)[i], x).all;
       out.values["r2_" + form] += f.r2 / static_cast<double>(layers);
       out.values["correlation_" + form] += f.correlation / static_cast<double>(layers);
+      if (form == run.forms().front()) out.values["even_share"] += f.even_share / static_cast<double>(layers);
     }
+    const Controls controls = layer_controls(run, i, {"weights"});
+    out.values["linear_r2"] += controls.linear.r2 / static_cast<double>(layers);
+    out.values["untrained_correlation"] +=
+        controls.untrained.at("weights").correlation / static_cast<double>(layers);
   }
   return out;
 }
@@ -219,6 +225,8 @@ SweepReading read_swept_run(const Engine& engine, TrainingData& data, const Swee
         plan.text ? read_language_of(engine, plan, directory) : read_images_of(engine, data, plan, directory);
     add_readability(engine, plan, directory, out);
     write_atomic(engine.files(), file, sealed_text(to_json(out, weights, pictures)) + "\n");
+    SweepReading again;  // as a later call will find it: numbers of pictures are rounded there
+    if (stored(file, weights, pictures, again)) out = std::move(again);
   }
   const RunSummary summary = summarize_run(directory, true);
   out.values["test_loss"] = summary.test_loss;
@@ -274,18 +282,21 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
     add("linear_agreement", "control: agreement of the best linear map %", "linear %", 100, 1, true);
     add("untrained_agreement", "control: agreement of the weights form of an untrained model %",
         "untrained %", 100, 1, true);
-    add("linear_r2", "control: R\u00b2 of the best linear map", "linear R2", 1, 3, false);
-    add("even_share", "even share", "even share", 1, 3, false);
+  } else {
+    add("untrained_correlation", "control: correlation of the weights form of an untrained model",
+        "untrained correlation", 1, 3, true);
   }
+  add("linear_r2", "control: R\u00b2 of the best linear map", "linear R2", 1, 3, text);
+  add("even_share", "even share", "even share", 1, 3, false);
   add("distinct_pictures", "distinct pictures", "pictures", 1, 1, true);
   add("auc", "AUC of the leading eigenvectors", "AUC", 1, 3, true);
   add("ablation_r", "ablation: correlation of true and predicted change", "ablation r", 1, 2, true);
-  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, false);
+  add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, true);
   add("stability_seeds", "leading eigenvectors of the weights form, |cos| between seeds", "seeds |cos|", 1, 3,
       true);
   all.back().spread_from = 3;  // of two seeds there is one pair
   add("stability_halves", "leading eigenvectors of the fitted form, |cos| between halves of the data",
-      "halves |cos|", 1, 3, false);
+      "halves |cos|", 1, 3, true);
   all.push_back({.key = "seconds",
                  .title = "training time in seconds",
                  .head = "time s",

@@ -5,6 +5,7 @@
 
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
+#include "glint/lab/controls.h"
 #include "glint/paper/language_intervals.h"
 #include "glint/paper/measure_reading.h"
 
@@ -53,7 +54,10 @@ void measure_language(Measuring& m) {
       const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
       directions = drawn.size();
       const Matrix<double> along = reading.token_directions(drawn);
-      forms = forms_of(run);
+      const std::vector<std::string> read = forms_of(run);
+      forms = read;
+      forms.push_back(kLinearMap);
+      for (const std::string& form : read) forms.push_back(kUntrained + form);
       values.resize(forms.size());
       for (std::vector<Values>& layers : values) layers.resize(reading.layers());
       for (size_t layer = 0; layer < reading.layers(); layer++) {
@@ -62,17 +66,26 @@ void measure_language(Measuring& m) {
         const Matrix<double> weights = reading.hidden(layer, along);
         const GluLayerView view = reading.layer(layer);
         const Matrix<double> own = layer_outputs(reading.linalg(), reading.pool(), view, weights, x);
-        for (size_t f = 0; f < forms.size(); f++) {
-          const GateLine line = eigenvectors_alone(run.lines(forms[f])[layer]);
-          const Fidelity fit =
-              fidelity(own, form_outputs(reading.linalg(), reading.pool(), view, line, weights, x));
-          Values& v = values[f][layer];
+        size_t f = 0;
+        const auto add = [&](const Fidelity& fit) {
+          Values& v = values[f++][layer];
           v.r2.resize(drawn.size()), v.correlation.resize(drawn.size());
           for (size_t t = 0; t < drawn.size(); t++) {
             v.r2[t].push_back(fit.unit_r2[t]);
             v.correlation[t].push_back(fit.unit_correlation[t]);
           }
+        };
+        for (const std::string& form : read) {
+          const GateLine line = eigenvectors_alone(run.lines(form)[layer]);
+          add(fidelity(own, form_outputs(reading.linalg(), reading.pool(), view, line, weights, x)));
         }
+        const auto tokens_of = [&](Run& of) {
+          return of.reading().directions(layer, of.token_model().token_directions(drawn),
+                                         std::vector<std::string>(drawn.size()));
+        };
+        const Controls controls = controls_of(run, tokens_of, read, run.measured(layer));
+        add(controls.linear);
+        for (const std::string& form : read) add(controls.untrained.at(form));
       }
     }
     for (size_t f = 0; f < values.size(); f++)

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "glint/base/statistics.h"
+#include "glint/lab/controls.h"
 
 namespace glint {
 namespace {
@@ -34,6 +35,8 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
     result->likeness =
         class_likeness(top_pictures(reading, r.units, lines), class_deviations(run->images().train));
   }
+  result->controls = controls_of(
+      *run, [](Run& of) { return of.image_reading().classes(); }, forms_of(*run), pass, labels);
   return *m.readings.emplace(directory, std::move(result)).first->second;
 }
 
@@ -52,22 +55,43 @@ std::vector<double> mean_curve(const Models& models, const std::string& form) {
   return mean;
 }
 
+void add_seed(FormTrust& t, const Fidelity& f) {
+  t.agreement.push_back(f.agreement);
+  t.r2.push_back(f.r2);
+  t.correlation.push_back(f.correlation);
+  t.r2_centred.push_back(f.r2_centred);
+  t.r2_scaled.push_back(f.r2_scaled);
+  t.accuracy_model_by_seed.push_back(f.accuracy_model);
+  t.accuracy_form_by_seed.push_back(f.accuracy_form);
+}
+
+void set_means(FormTrust& t) {
+  t.accuracy_model = mean_and_sd(t.accuracy_model_by_seed).mean;
+  t.accuracy_form = mean_and_sd(t.accuracy_form_by_seed).mean;
+}
+
 FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate,
                    const std::string& form) {
   FormTrust t{.data = data, .gate = std::string(gate), .form = form};
   for (const ModelReading* model : models) {
     const auto& [f, alone, cut] = model->forms.at(form);
-    t.agreement.push_back(f.agreement);
-    t.r2.push_back(f.r2);
-    t.correlation.push_back(f.correlation);
-    t.accuracy_model_by_seed.push_back(f.accuracy_model);
-    t.accuracy_form_by_seed.push_back(f.accuracy_form);
+    add_seed(t, f);
+    t.even_share.push_back(f.even_share);
     t.eigenvectors_agreement.push_back(alone.agreement);
     t.eigenvectors_r2.push_back(alone.r2);
+    const Fidelity& untrained = model->controls.untrained.at(form);
+    t.untrained_agreement.push_back(untrained.agreement);
+    t.untrained_r2.push_back(untrained.r2);
   }
-  t.accuracy_model = mean_and_sd(t.accuracy_model_by_seed).mean;
-  t.accuracy_form = mean_and_sd(t.accuracy_form_by_seed).mean;
+  set_means(t);
   t.truncation = mean_curve(models, form);
+  return t;
+}
+
+FormTrust linear_trust(const Models& models, const std::string& data, std::string_view gate) {
+  FormTrust t{.data = data, .gate = std::string(gate), .form = kLinearMap};
+  for (const ModelReading* model : models) add_seed(t, model->controls.linear);
+  set_means(t);
   return t;
 }
 
@@ -100,6 +124,7 @@ void measure_trust(Measuring& m) {
       for (const char* form : {"weights", "scaled", "calibrated"})
         if (models.front()->forms.contains(form))
           m.measured.trust.push_back(trust_of(models, data, gate, form));
+      m.measured.trust.push_back(linear_trust(models, data, gate));
     }
 }
 

@@ -23,6 +23,7 @@ struct ModelReading {
   std::map<std::string, MeasuredForm> forms;  // by name; always "weights"
   std::vector<std::vector<double>> energy;    // [class][k - 1], weights form
   ClassLikeness likeness;                     // of its strongest eigenvectors, weights form
+  Controls controls;
 };
 
 // The forms that a model is read by. That of a bilinear model is the model itself: nothing is fitted.

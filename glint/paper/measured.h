@@ -127,6 +127,9 @@ struct ExplainedImage {
 };
 
 // How far a quadratic form stands for the model.
+// Beside the forms stands a control, kLinearMap: the best linear map of the layer's input, which has no
+// eigenvectors.
+inline constexpr const char* kLinearMap = "linear map";
 struct FormTrust {
   std::string data, gate, form;
   std::vector<double> agreement = {}, r2 = {}, correlation = {};  // [seed]
@@ -134,6 +137,10 @@ struct FormTrust {
   std::vector<double> accuracy_model_by_seed = {}, accuracy_form_by_seed = {};
   std::vector<double> truncation = {};  // [k]: accuracy with k eigenvectors per class, mean over seeds
   std::vector<double> eigenvectors_agreement = {}, eigenvectors_r2 = {};  // [seed]: without the linear part
+  std::vector<double> r2_centred = {}, r2_scaled = {};                    // [seed]
+  std::vector<double> even_share = {};                                    // [seed]
+  std::vector<double> untrained_agreement = {},
+                      untrained_r2 = {};  // [seed]: the same form of untrained models
 };
 
 // Figure 2A: whether the strongest eigenvector for a class looks like that class. The picture is compared
@@ -155,7 +162,9 @@ struct GateChoice {
 };
 
 // How far one form of one layer of a language model stands for that layer, along the directions of tokens
-// drawn by their frequency: what the eigenvectors alone explain, without any linear part.
+// drawn by their frequency: what the eigenvectors alone explain, without any linear part. Two controls stand
+// beside the forms: kLinearMap, and kUntrained before the name of a form.
+inline constexpr const char* kUntrained = "untrained, ";
 struct LanguageLayer {
   std::string data, gate, form;
   size_t layer = 0;  // from 1

@@ -70,10 +70,12 @@ void check(const Checker& c, const SpectrumShare& s) {
 
 void check(const Checker& c, const FormTrust& t) {
   c.gate(t.gate, "trust");
-  for (const std::vector<double>* list :
-       {&t.r2, &t.correlation, &t.accuracy_model_by_seed, &t.accuracy_form_by_seed, &t.eigenvectors_agreement,
-        &t.eigenvectors_r2})
+  for (const std::vector<double>* list : {&t.r2, &t.correlation, &t.accuracy_model_by_seed,
+                                          &t.accuracy_form_by_seed, &t.r2_centred, &t.r2_scaled})
     c.length(*list, t.agreement.size(), "trust");
+  for (const std::vector<double>* list : {&t.eigenvectors_agreement, &t.eigenvectors_r2, &t.even_share,
+                                          &t.untrained_agreement, &t.untrained_r2})
+    c.length(*list, t.form == kLinearMap ? 0 : t.agreement.size(), "trust");
 }
 
 void check(const Checker& c, const ClassMatch& m) {

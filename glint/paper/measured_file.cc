@@ -17,7 +17,7 @@ namespace glint {
 namespace {
 
 constexpr const char* kSchemaKey = "schema";
-constexpr const char* kSchema = "glint-measured/2";
+constexpr const char* kSchema = "glint-measured/3";
 
 // Every struct is described once, by `fields(archive, value)`; a Writer makes JSON of it, a Reader the
 // reverse.
@@ -201,7 +201,9 @@ void describe(A& a, FormTrust& v) {
   a("correlation", v.correlation), a("accuracy_model", v.accuracy_model), a("accuracy_form", v.accuracy_form);
   a("accuracy_model_by_seed", v.accuracy_model_by_seed), a("accuracy_form_by_seed", v.accuracy_form_by_seed);
   a("truncation", v.truncation), a("eigenvectors_agreement", v.eigenvectors_agreement);
-  a("eigenvectors_r2", v.eigenvectors_r2);
+  a("eigenvectors_r2", v.eigenvectors_r2), a("r2_centred", v.r2_centred), a("r2_scaled", v.r2_scaled);
+  a("even_share", v.even_share), a("untrained_agreement", v.untrained_agreement);
+  a("untrained_r2", v.untrained_r2);
 }
 
 template <class A>

@@ -10,6 +10,7 @@ namespace glint {
 namespace {
 
 std::string spread(const std::vector<double>& v, double scale, int decimals) {
+  if (v.empty()) return "";
   const MeanAndSd m = mean_and_sd(v);
   return fixed_text(scale * m.mean, decimals) +
          (v.size() > 1 ? " \xc2\xb1 " + fixed_text(scale * m.sd, decimals) : "");
@@ -25,18 +26,30 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
       .name = "fidelity",
       .caption =
           "How far the quadratic form of the weights stands for the model, on the whole test set: "
-          "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. calibrated: "
-          "one gain and shift per hidden unit, measured on training images. Agreement: share of "
-          "images on which form and model decide alike. Eigenvectors alone: the same without the linear "
-          "part that the shifts leave, which belongs to no eigenvector.",
+          "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per "
+          "hidden "
+          "unit that shrinks with the size of the input. calibrated: one gain and shift per hidden unit, "
+          "measured "
+          "on training images. linear map: a control, the best linear map of the layer's input instead of a "
+          "form. "
+          "Agreement: share of images on which form and model decide alike. Centred: of each image's logits "
+          "less "
+          "their mean, which is all that decides. One factor: after one factor for all logits. Eigenvectors "
+          "alone: agreement without the linear part that the shifts leave, which belongs to no eigenvector. "
+          "Untrained: a control, the agreement of the same form of models before the first step. Even share: "
+          "how "
+          "much of the layer is even in its input, all that eigenvectors can explain.",
       .heads = {{.text = "data", .align = Align::left},
                 {.text = "gate", .align = Align::left},
                 {.text = "form", .align = Align::left},
                 {.text = "n"},
                 {.text = "agreement %"},
                 {.text = "R\xc2\xb2"},
+                {.text = "centred"},
+                {.text = "one factor"},
                 {.text = "eigenvectors alone %"},
-                {.text = "correlation"},
+                {.text = "untrained %"},
+                {.text = "even share"},
                 {.text = "accuracy of form %"},
                 {.text = "of model %"}},
       .keys = 3,
@@ -57,7 +70,17 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
                      {.header = "accuracy_form"},
                      {.header = "accuracy_form_sd"},
                      {.header = "accuracy_model"},
-                     {.header = "accuracy_model_sd"}})};
+                     {.header = "accuracy_model_sd"},
+                     {.header = "r2_centred"},
+                     {.header = "r2_centred_sd"},
+                     {.header = "r2_scaled"},
+                     {.header = "r2_scaled_sd"},
+                     {.header = "even_share"},
+                     {.header = "even_share_sd"},
+                     {.header = "untrained_agreement"},
+                     {.header = "untrained_agreement_sd"},
+                     {.header = "untrained_r2"},
+                     {.header = "untrained_r2_sd"}})};
   std::string data, gate;
   for (const FormTrust& f : trust) {
     const bool new_data = f.data != data, new_gate = new_data || f.gate != gate;
@@ -68,16 +91,20 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
                        {std::to_string(n)},
                        {spread(f.agreement, 100, 2)},
                        {spread(f.r2, 1, 3)},
+                       {spread(f.r2_centred, 1, 3)},
+                       {spread(f.r2_scaled, 1, 3)},
                        {spread(f.eigenvectors_agreement, 100, 2)},
-                       {spread(f.correlation, 1, 3)},
+                       {spread(f.untrained_agreement, 100, 2)},
+                       {spread(f.even_share, 1, 3)},
                        {spread(f.accuracy_form_by_seed, 100, 2)},
                        {spread(f.accuracy_model_by_seed, 100, 2)}},
                       new_gate});
     std::vector<std::string> line = {f.data, f.gate, f.form, std::to_string(n)};
     for (const std::vector<double>* v :
          {&f.agreement, &f.r2, &f.eigenvectors_agreement, &f.eigenvectors_r2, &f.correlation,
-          &f.accuracy_form_by_seed, &f.accuracy_model_by_seed}) {
-      line.push_back(number_text(mean_and_sd(*v).mean));
+          &f.accuracy_form_by_seed, &f.accuracy_model_by_seed, &f.r2_centred, &f.r2_scaled, &f.even_share,
+          &f.untrained_agreement, &f.untrained_r2}) {
+      line.push_back(v->empty() ? "" : number_text(mean_and_sd(*v).mean));
       line.push_back(sd_text(*v));
     }
     t.data.add(std::move(line));

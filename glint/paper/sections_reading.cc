@@ -138,8 +138,12 @@ void write_fidelity(const Measured& m, ReportSection& section) {
   if (m.trust.empty()) return;
   section.blocks.push_back(Paragraph{
       "A quadratic form is the model itself only where the gate is the identity. For the others it is an "
-      "approximation, and the paper does not say how good one. The calibrated form replaces each gate by the "
-      "line that serves best on training images."});
+      "approximation, and the paper does not say how good one. Every form stands beside its controls: "
+      "R\xc2\xb2 alone "
+      "impresses nobody where a linear map of the input has nearly as much, and an untrained model is often "
+      "as easy "
+      "to read: agreement shows that a layer is nearly a quadratic form, not that it has learned "
+      "something."});
   section.blocks.push_back(trust_table(m.trust));
   for (const std::string& data : m.images)
     for (const std::string form : {"weights", "scaled", "calibrated"}) {

@@ -38,7 +38,7 @@ expect_no_out
 run sweep "${grid[@]}" --out "$work/sweep"
 expect_code 0
 grep -q "^1/15  " "$work/err" && fail "finished runs were trained again"
-for part in "setting" "weights %" "calibrated %" "sqs, lambda 0.1, norm rms" "silu, norm none" " ± " "Choose " "sweep.html"; do
+for part in "setting" "weights %" "calibrated %" "sqs, lambda 0.1" "norm rms" "silu, norm none" "slope" "halves |cos|" " ± " "Choose " "sweep.html"; do
   expect_out "$part"
 done
 [ "$(grep -c "^Choose " "$work/out")" -eq 1 ] || fail "not one answer"

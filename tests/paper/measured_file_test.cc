@@ -96,7 +96,24 @@ Measured everything() {
               .accuracy_form_by_seed = {0.5},
               .truncation = {0.1, 0.4, 0.5},
               .eigenvectors_agreement = {0.4},
-              .eigenvectors_r2 = {0.2}}};
+              .eigenvectors_r2 = {0.2},
+              .r2_centred = {0.25},
+              .r2_scaled = {0.3},
+              .even_share = {0.8},
+              .untrained_agreement = {0.6},
+              .untrained_r2 = {0.7}},
+             {.data = "mnist",
+              .gate = "sqs",
+              .form = kLinearMap,
+              .agreement = {0.85},
+              .r2 = {0.9},
+              .correlation = {0.95},
+              .accuracy_model = 0.9,
+              .accuracy_form = 0.8,
+              .accuracy_model_by_seed = {0.9},
+              .accuracy_form_by_seed = {0.8},
+              .r2_centred = {0.9},
+              .r2_scaled = {0.9}}};
   for (const char* gate : {"products", "sqs", "identity", "relu", "silu", "gelu"})
     m.times.push_back({256, 256, gate, 1.0, 0.9, 1.1, 5});
   m.timing = timing_numbers(m.times);
@@ -197,7 +214,7 @@ TEST(MeasuredFile, TheReportFromTheFileIsTheSameToTheByte) {
   const std::string first = read_file(folder.file());
   write_measured(real_files(), folder.file(), back);
   EXPECT_EQ(read_file(folder.file()), first);
-  EXPECT_NE(first.find("\"schema\":\"glint-measured/2\""), std::string::npos);
+  EXPECT_NE(first.find("\"schema\":\"glint-measured/3\""), std::string::npos);
 }
 
 TEST(MeasuredFile, NothingMeasuredHasAReportToo) {
@@ -218,7 +235,7 @@ TEST(MeasuredFile, OneChangedByteIsNoticed) {
 }
 
 TEST(MeasuredFile, WhatDoesNotFitIsRefused) {
-  expect_refused([](Json& j) { j["schema"] = "glint-measured/9"; }, "glint-measured/2");
+  expect_refused([](Json& j) { j["schema"] = "glint-measured/9"; }, "glint-measured/3");
   expect_refused([](Json& j) { j.erase("trust"); }, "trust");
   expect_refused([](Json& j) { j["more"] = 1; }, "more");
   expect_refused([](Json& j) { j["what"] = "nothing"; }, "one experiment");
@@ -227,6 +244,8 @@ TEST(MeasuredFile, WhatDoesNotFitIsRefused) {
   expect_refused([](Json& j) { j["tasks"][0]["gates"] = Json::array(); }, "tasks");
   expect_refused([](Json& j) { j["trust"][0]["r2"] = {1, 2}; }, "trust");
   expect_refused([](Json& j) { j["trust"][0]["r2"] = {1e250}; }, "trust[0].r2[0]");
+  expect_refused([](Json& j) { j["trust"][0]["even_share"] = Json::array(); }, "trust");
+  expect_refused([](Json& j) { j["trust"][1]["eigenvectors_r2"] = {0.5}; }, "trust");  // a linear map has none
   expect_refused([](Json& j) { j["spectra"][0]["energy_by_seed"] = {{0.5}}; }, "spectra");
   expect_refused([](Json& j) { j["pictures"][0]["size"]["height"] = 3; }, "pictures");
   expect_refused([](Json& j) { j["explained"]["explanation"]["probabilities"] = {1}; }, "explained");

@@ -189,12 +189,20 @@ TEST(ReadingTables, EveryMeanHasItsSpreadOverSeeds) {
                         .accuracy_model_by_seed = {0.94, 0.96},
                         .accuracy_form_by_seed = {0.8, 0.9},
                         .eigenvectors_agreement = {0.5, 0.6},
-                        .eigenvectors_r2 = {0.1, 0.2}};
+                        .eigenvectors_r2 = {0.1, 0.2},
+                        .r2_centred = {0.6, 0.8},
+                        .r2_scaled = {0.7, 0.9},
+                        .even_share = {0.9, 0.9},
+                        .untrained_agreement = {0.8, 0.9},
+                        .untrained_r2 = {0.3, 0.4}};
   const ReportTable fidelity = trust_table({&trust, 1});
-  EXPECT_EQ(fidelity.rows[0].cells[6].text, "55.00" + pm + "7.07");
+  EXPECT_EQ(fidelity.rows[0].cells[6].text, "0.700" + pm + "0.141");
   EXPECT_EQ(fidelity.rows[0].cells[7].text, "0.800" + pm + "0.141");
-  EXPECT_EQ(fidelity.rows[0].cells[8].text, "85.00" + pm + "7.07");
-  EXPECT_EQ(fidelity.rows[0].cells[9].text, "95.00" + pm + "1.41");
+  EXPECT_EQ(fidelity.rows[0].cells[8].text, "55.00" + pm + "7.07");
+  EXPECT_EQ(fidelity.rows[0].cells[9].text, "85.00" + pm + "7.07");
+  EXPECT_EQ(fidelity.rows[0].cells[10].text, "0.900" + pm + "0.000");
+  EXPECT_EQ(fidelity.rows[0].cells[11].text, "85.00" + pm + "7.07");
+  EXPECT_EQ(fidelity.rows[0].cells[12].text, "95.00" + pm + "1.41");
   const Json row = Json::parse(fidelity.data.json())[0];
   EXPECT_NEAR(row["correlation_sd"].get<double>(), 0.2 / std::sqrt(2), 1e-12);
   EXPECT_NEAR(row["accuracy_form"].get<double>(), 0.85, 1e-12);
