@@ -76,7 +76,7 @@ std::string mirrored_text(const ReadResult& r) {
 }
 
 std::string units_text(const ReadResult& r) {
-  const bool linear = r.chosen().linear_part;
+  const bool linear = r.chosen().linear_part || r.residual;
   std::vector<Column> columns = {{.header = "unit"}, {.header = "R2", .align = Align::right}};
   if (linear) {
     columns.push_back({.header = "quadratic %", .align = Align::right});
@@ -156,7 +156,11 @@ std::string truncation_text(const ReadResult& r) {
   }
   return table.terminal(result_columns()) +
          (linear ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n"
-                 : "");
+                 : "") +
+         (r.residual
+              ? "k = 0 has what goes past the layer, the residual path, which belongs to no eigenvector; "
+                "every k has it\n"
+              : "");
 }
 
 std::string shared_text(const ReadResult& r) {

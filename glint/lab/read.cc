@@ -269,6 +269,7 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
     read_model(run, words, a, wanted, r);
   else
     read_layer(run, directions, a, wanted, r);
+  r.residual = r.whole_model && a.residual_logits.size() > 0;
   engine.check_stop();
   add_size(run, directions, a, wanted, r);
   r.controls = r.whole_model ? controls_of(

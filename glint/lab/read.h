@@ -120,6 +120,7 @@ struct ReadResult {
   std::string form;
   std::string samples = "validation stories";  // of a language model: what the tokens are of
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
+  bool residual = false;  // a residual path goes past the layer to the logits and belongs to no eigenvector
   double accuracy_model = 0;
   std::vector<ReadForm> forms;                   // weights, scaled where the model has it, calibrated
   Controls controls;                             // of all forms, over the same units

@@ -40,6 +40,7 @@ ordered_json truncation_json(const ReadResult& r) {
   for (const ReadForm& form : r.forms) j["linear_part"][form.name] = form.linear_part;
   for (const ReadForm& form : r.forms)
     if (form.linear_part) j["linear_part_alone"][form.name] = form.truncation.front();
+  j["residual"] = r.residual;
   return j;
 }
 

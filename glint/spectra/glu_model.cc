@@ -155,18 +155,21 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
               .eigenvectors = {},
               .linear_share = std::vector<double>(d.count()),
               .quadratic_share = std::vector<double>(d.count(), 1.0)};
-  if (!has_shift(line)) {
-    out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, form);
+  const bool shifted = has_shift(line), passed = mirror.past.size() > 0;
+  const Matrix<double> squared = shifted ? outputs_of(model, d, without_shift(line), a) : Matrix<double>();
+  out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, shifted ? squared : form);
+  if (!shifted && !passed) {
     out.eigenvectors = out.fidelity;
-    if (mirror.past.size()) out.quadratic_share = shares(minus(form, mirror.past), form, 1);
     return out;
   }
-  const Matrix<double> squared = outputs_of(model, d, without_shift(line), a);
-  out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, squared);
-  out.eigenvectors =
-      with_mirror(with_interval(fidelity(own, squared, labels), own, squared, a), mirror, squared, squared);
-  out.linear_share = shares(minus(form, squared), form, 0);
-  out.quadratic_share = shares(minus(squared, mirror.past), form, 1);
+  // Neither the linear part nor what goes past the layer belongs to an eigenvector; what is left is even.
+  const Matrix<double> alone = minus(shifted ? squared : form, mirror.past);
+  out.eigenvectors = with_interval(fidelity(own, alone, labels), own, alone, a);
+  const Fidelity there = fidelity(mirror.own, alone);
+  out.eigenvectors.mirrored = {.r2 = there.r2, .agreement = there.agreement};
+  out.eigenvectors.even_share = mirror.even.all, out.eigenvectors.unit_even_share = mirror.even.unit;
+  if (shifted) out.linear_share = shares(minus(form, squared), form, 0);
+  out.quadratic_share = shares(alone, form, 1);
   return out;
 }
 

@@ -77,7 +77,7 @@ std::vector<GateLine> weights_lines(const GluModel& model);
 struct Reading {
   std::vector<UnitForm> units;
   Fidelity fidelity;      // of the whole form: against the logits for decisions, else the layer's own outputs
-  Fidelity eigenvectors;  // of the form without its linear part
+  Fidelity eigenvectors;  // of the form without its linear part and without what goes past the layer
   std::vector<double> linear_share, quadratic_share;  // [directions]
 };
 

@@ -162,6 +162,9 @@ expect_code 0
 run spectrum "$work/deep" --json --no-figures
 expect_code 0
 expect_json "j['form'] == 'calibrated' and j['fidelity']['scaled']['r2'] > j['fidelity']['weights']['r2']"
+# What goes past the layer is no eigenvector's: neither in their R2 nor in their share.
+expect_json "j['truncation']['residual'] and j['fidelity']['scaled']['eigenvectors_r2'] < j['fidelity']['scaled']['r2'] - 0.05"
+expect_json "all(0 < u['quadratic_share'] < 0.99 for u in j['units'])"
 expect_json "j['layer'] == 2 and j['fidelity']['local']['largest_error'] < 1e-5 * j['fidelity']['local']['largest_value']"
 run spectrum "$work/deep" --layer 1 --via 2 --unit 0,1 --json
 expect_code 0
