@@ -94,7 +94,7 @@ function make(context) {
     return list;
   };
   const keep = figure({ title: "Keep only the strongest terms", file: "glint-truncation",
-    note: "Every class keeps its k eigenvectors of largest |λ|; all others are cut away. What is not squared always stays: the constant and, in the calibrated form, the linear part. So k = 0 shows what they do without any eigenvector.",
+    note: "Every class keeps its k eigenvectors of largest |λ|; all others are cut away. What is not squared always stays: the constant, in the calibrated form the linear part, and in models with a residual what goes past the layer. So k = 0 shows what they do without any eigenvector.",
     csv: () => {
       const { accuracy, agreement } = formOf(context);
       return [["k", "accuracy", "agreement"], ...Array.from({ length: w + 1 }, (_, k) => [k, accuracy?.values[k] ?? "", agreement?.values[k] ?? ""])];
