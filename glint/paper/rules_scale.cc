@@ -7,13 +7,16 @@ namespace {
 
 constexpr std::string_view kImages[] = {"mnist", "fashion-mnist"};
 
+std::string few_seeds(size_t n) {
+  return n < kEnoughSeeds ? std::to_string(n) + (n == 1 ? " seed" : " seeds") : "";
+}
+
 std::string small_task(const Measured& m, std::string_view data) {
   if (!complete(m, data)) return text(data_title(data)) + " was not run with all five gates";
   const TaskRuns& task = *m.task(data);
-  if (!task.smaller.empty()) return text(data_title(data)) + ": " + task.smaller;
-  if (seeds(task) < kEnoughSeeds)
-    return text(data_title(data)) + ": " + std::to_string(seeds(task)) + " seeds";
-  return "";
+  std::string all = task.smaller;
+  if (const std::string few = few_seeds(seeds(task)); !few.empty()) join(all, few, ", ");
+  return all.empty() ? "" : text(data_title(data)) + ": " + all;
 }
 
 // Claims about both sets need both.
@@ -28,7 +31,15 @@ std::string missing_set(const Rows& rows) {
 
 std::string first_of(const std::string& a, const std::string& b) { return a.empty() ? b : a; }
 
-std::string few_seeds(size_t n) { return n < kEnoughSeeds ? std::to_string(n) + " seeds" : ""; }
+// The models of section 4.1.
+std::string small_models(const Measured& m) {
+  size_t least = SIZE_MAX;
+  for (const SpectrumShare& s : m.spectra)
+    if (s.trained && s.seeds > 0) least = std::min(least, s.seeds);
+  std::string all = m.small_spectra;
+  if (const std::string few = few_seeds(least); !few.empty()) join(all, few, ", ");
+  return all;
+}
 
 }  // namespace
 
@@ -98,17 +109,17 @@ std::string small_stories(const Measured& m) {
   if (!m.task("stories") && m.task("tales")) return "trained on the built-in tales, not on TinyStories";
   return small_task(m, "stories");
 }
-std::string small_spectra(const Measured& m) { return m.small_spectra; }
+std::string small_spectra(const Measured& m) { return small_models(m); }
 std::string small_similarity(const Measured& m) {
-  return first_of(m.small_spectra, missing_set(m.similarity));
+  return first_of(small_models(m), missing_set(m.similarity));
 }
-std::string small_matches(const Measured& m) { return first_of(m.small_spectra, missing_set(m.matches)); }
-std::string small_trust(const Measured& m) { return first_of(m.small_spectra, missing_set(m.trust)); }
+std::string small_matches(const Measured& m) { return first_of(small_models(m), missing_set(m.matches)); }
+std::string small_trust(const Measured& m) { return first_of(small_models(m), missing_set(m.trust)); }
 
 std::string small_choices(const Measured& m) {
   size_t least = SIZE_MAX;
   for (const GateChoice& c : m.choices) least = std::min(least, c.loss.size());
-  return first_of(first_of(m.small_spectra, missing_set(m.choices)), few_seeds(least));
+  return first_of(first_of(small_models(m), missing_set(m.choices)), few_seeds(least));
 }
 
 std::string small_depth(const Measured& m) {

@@ -77,7 +77,9 @@ TEST(Verdicts, OneSeedSpeaksByItsSign) {
   const Finding f = find(m, "loss-below");
   EXPECT_EQ(f.verdict, Verdict::not_tested);
   EXPECT_EQ(f.small, "on MNIST and Fashion-MNIST: holds");
-  EXPECT_EQ(f.why, "MNIST: 1 seeds; Fashion-MNIST: 1 seeds");
+  EXPECT_EQ(f.why, "MNIST: 1 seed; Fashion-MNIST: 1 seed");
+  m.tasks[0].smaller = "fewer epochs";  // all that was missing is said
+  EXPECT_EQ(find(m, "loss-below").why, "MNIST: fewer epochs, 1 seed; Fashion-MNIST: 1 seed");
   EXPECT_EQ(f.measured.find("clearly"), std::string::npos) << f.measured;
 }
 
