@@ -136,6 +136,8 @@ TEST(SpectrumFigure, WithoutPicturesHasNoScaleOfColoursAndNoTextIsCutOff) {
 TEST(TruncationFigure, StartsWithoutEigenvectorsAndHasTheModelAsALine) {
   const Chart chart =
       truncation_figure("t", {{"weights", {0.1, 0.5, 0.75}}, {"calibrated", {0.4, 0.6, 0.8}, true}}, 0.9);
+  const Chart median = truncation_figure("t", {{"scaled", {0.1, 0.5}, false, true}}, 0.9);
+  EXPECT_EQ(median.series[0].name, "scaled (all images at the median size |x|)");
   ASSERT_EQ(chart.series.size(), 3u);
   ASSERT_EQ(chart.series[0].points.size(), 3u);
   EXPECT_EQ(chart.series[0].points[0].x, 0);
