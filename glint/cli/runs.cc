@@ -50,7 +50,7 @@ void run(Context& context, const RunsFlags& o) {
   for (const std::string& note : r.notes) context.say("note: " + note);
   if (context.shared.json) return context.print_json(to_json(r));
   if (o.csv) {
-    context.out << runs_table(r).csv();
+    context.out << runs_table(r, TableFor::programs).csv();
     return;
   }
   if (r.runs.empty()) {
