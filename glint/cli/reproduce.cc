@@ -5,6 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
@@ -42,7 +43,7 @@ void print(Context& context, const ReproduceResult& result) {
   if (context.shared.json) return context.print_json(to_json(result));
   const std::string files = "report: " + result.folder + "/report.html, report.md, tables/, figures/\n";
   if (result.findings.empty()) {
-    context.out << files;
+    context.out << prose(files, result_columns());
     return;
   }
   Table table({{.header = "claim", .max_width = 44},
@@ -53,7 +54,7 @@ void print(Context& context, const ReproduceResult& result) {
     table.add({f.quote, f.small.empty() ? std::string(name(f.verdict)) : f.small, f.paper, f.why});
   std::string words = result.summary;
   std::erase_if(words, [](char c) { return c == '*' || c == '`'; });
-  context.out << table.terminal(result_columns()) << "\n" << words << "\n" << files;
+  context.out << table.terminal(result_columns()) << prose("\n" + words + "\n" + files, result_columns());
 }
 
 void run(Context& context, const ReproduceFlags& o) {
