@@ -11,6 +11,8 @@
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/paper/experiments.h"
+#include "glint/paper/formulas.h"
+#include "glint/paper/measured_file.h"
 #include "glint/paper/reproduce.h"
 #include "glint/report/table.h"
 
@@ -39,11 +41,21 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
+// What the paper writes about its formulas: statements that were computed, not claims with a rule.
+std::string formulas_text(const std::string& folder) {
+  Table table({{.header = "the paper says", .max_width = 50},
+               {.header = "place", .max_width = 18},
+               {.header = "so", .max_width = 18}});
+  for (const FormulaFinding& f : judge_formulas(read_measured(folder + "/" + kMeasuredFile).formulas))
+    if (f.verdict != Verdict::not_tested) table.add({f.statement, f.place, std::string(name(f.verdict))});
+  return table.rows() ? table.terminal(result_columns()) + "\n" : "";
+}
+
 void print(Context& context, const ReproduceResult& result) {
   if (context.shared.json) return context.print_json(to_json(result));
   const std::string files = "report: " + result.folder + "/report.html, report.md, tables/, figures/\n";
   if (result.findings.empty()) {
-    context.out << prose(files, result_columns());
+    context.out << formulas_text(result.folder) << prose(files, result_columns());
     return;
   }
   Table table({{.header = "claim", .max_width = 44},

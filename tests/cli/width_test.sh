@@ -46,6 +46,7 @@ fits runs a many
 fits runs a
 fits sweep quick --epochs 1 --gate sqs --lambda 0.125 --c 0.125,0.25 --d-model 24 --seeds 0..0 --out sweep
 fits compare a many/seed-0 --form weights
+fits reproduce formulas --out paper
 fits reproduce choice --quick --data glyphs --seeds 1 --out paper
 fits train tales --epochs 1 --d-model 32 --layers 1 --heads 2 --out t
 fits eval t
