@@ -4,8 +4,8 @@
  * @typedef {{dtype: "f32" | "f16" | "u8", shape: number[], deflate?: boolean, data: string}} PackedArray
  * @typedef {{values: Float32Array, shape: number[]}} Tensor
  * @typedef {{correlation: number, r2: number, agreement: number, accuracyModel: number, accuracyForm: number,
- *   unitR2: number[], inputs: number, r2Scaled?: number, evenShare?: number, mirroredAgreement?: number}} Fidelity
- * @typedef {{r2: number, r2Scaled?: number, agreement: number}} Control
+ *   unitR2: number[], inputs: number, r2Scaled?: number, centredR2?: number, evenShare?: number, mirroredAgreement?: number}} Fidelity
+ * @typedef {{r2: number, r2Scaled?: number, centredR2?: number, agreement: number}} Control
  * @typedef {{name: string, gain: Tensor, shift?: Tensor, slope?: Tensor, power?: number, size?: number, below: Tensor[],
  *   values: Tensor, vectors: Tensor, pictures?: {values: Uint8Array, shape: number[]}, accuracy?: Tensor,
  *   agreement?: Tensor, fidelity: Fidelity, linearShare?: number[], linearPictures?: {values: Uint8Array, shape: number[]}}} Form

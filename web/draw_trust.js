@@ -95,7 +95,7 @@ export function fidelityCard(drawing) {
       body.replaceChildren(...fidelityRows(drawing));
       const { evenShare: share, mirroredAgreement: mirrored, inputs } = drawing.form.fidelity;
       even.textContent = `Measured on ${whole(inputs)} images. ` +
-        (drawing.run.controls ? `A reading says something only where it beats its controls: the best linear map, which has no eigenvectors, and the ${drawing.form.name} reading of an untrained model. ` : "") +
+        (drawing.run.controls ? "A reading says something when it is better than the best linear map of the layer's input, which has no eigenvectors. An untrained model is often easy to read: a high number alone is no sign that something was learned. " : "") +
         (share === undefined ? "" : `Even share ${percent(share)}: so much of what the last layer says is the same for x and −x, as every sum of squares is.`) +
         (mirrored === undefined ? "" : ` On the mirror images, −x, the ${drawing.form.name} reading agrees with the model on ${percent(mirrored)}.`);
     },

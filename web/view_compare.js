@@ -1,6 +1,6 @@
 // Compare: the strongest eigenvectors of two runs side by side, how alike they are, and the angles between what
 // they span.
-import { append, fixed, h, number, s, segmented } from "glint/dom";
+import { append, fixed, h, number, percent, s, segmented } from "glint/dom";
 import { legend, paintSigned, theme } from "glint/color";
 import { figure, frame } from "glint/chart";
 import { dot, principalAngles } from "glint/linalg";
@@ -13,6 +13,16 @@ const MOST_IMAGES = 200;
 function likenessTone(t) {
   const [paper, ink] = theme() === "dark" ? [[23, 26, 32], [215, 218, 225]] : [[255, 255, 255], [44, 51, 64]];
   return `rgb(${paper.map((p, k) => Math.round(p + 0.92 * t * (ink[k] - p))).join(", ")})`;
+}
+
+/** How far a reading is its model over the test images, beside its controls. @param {import("./data.js").Run} run
+ * @param {import("./data.js").Form} form */
+function fidelityWords({ controls }, form) {
+  const one = (/** @type {import("./data.js").Control} */ f) =>
+    percent(f.agreement) + (f.centredR2 === undefined ? "" : `, R² centred ${fixed(f.centredR2, 3)}`);
+  const untrained = controls?.untrained[form.name];
+  return `Agrees with its model on ${one(form.fidelity)}.` +
+    (controls ? ` Controls: linear map ${one(controls.linear)}${untrained ? `; untrained ${one(untrained)}` : ""}.` : "");
 }
 
 /** The one-to-one pairing with the largest sum, over all subsets of columns: [row] -> column. Rows must not
@@ -111,10 +121,11 @@ function make(context) {
   });
   const rows = [makeRow(), makeRow()];
   const titles = rows.map(() => h("h4", {}));
+  const fidelities = rows.map(() => h("p", { class: "muted note fidelity" }));
   const gallery = figure({ title: "Side by side", file: "glint-compare", svg: () => gallerySvg(),
     csv: () => [["run", "rank", "eigenvalue"], ...lists.flatMap((list, m) => list.map((t, i) => [models[m].run.name, i + 1, t.lambda]))] });
   append(gallery.body, [...rows.map((row, m) => h("div", { class: "side" },
-    titles[m], h("div", { class: "terms" }, row.map((c) => c.element)), linears[m].element)), legend()]);
+    titles[m], fidelities[m], h("div", { class: "terms" }, row.map((c) => c.element)), linears[m].element)), legend()]);
 
   /** @type {ReturnType<typeof strongest>[]} */
   let lists = [[], []];
@@ -196,6 +207,7 @@ function make(context) {
       titles.forEach((t, m) => {
         const read = formOf(models[m]).name;
         t.textContent = `${"AB"[m]}: ${models[m].run.name}, ${read}${read === asked() ? "" : ", which is exact here"}`;
+        fidelities[m].textContent = fidelityWords(models[m].run, formOf(models[m]));
       });
       lists = models.slice(0, 2).map(strongest);
       lists.forEach((list, m) => rows[m].forEach((card, i) => {

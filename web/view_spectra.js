@@ -127,7 +127,7 @@ function make(context) {
       slider.value = String(kept());
       const { size } = formOf(context);
       sizeNote.hidden = size === undefined;
-      sizeNote.textContent = size === undefined ? "" : `In the scaled reading eigenvalues depend on ‖x‖, the size of the layer's input. These are the ones at the median over training images, ‖x‖ = ${number(size)}.`;
+      sizeNote.textContent = size === undefined ? "" : `In the scaled reading eigenvalues depend on ‖x‖, the size of the layer's input. These are the ones at the median over training images, ‖x‖ = ${number(size)}, and the slider keeps these for every image; the reading itself has those of each image's own size.`;
       plot.refresh();
       keep.refresh();
       showVector();
@@ -136,7 +136,8 @@ function make(context) {
       said.replaceChildren(h("strong", {}, `k = ${kept()}`), accuracy
         ? `: ${percent(accuracy.values[kept()])} of the test images right. ` +
           (linear() ? `The linear part alone, k = 0: ${percent(accuracy.values[0])}. ` : "") +
-          `All ${w} terms: ${percent(accuracy.values[w])}; the model itself: ${percent(fidelity.accuracyModel)}.`
+          `All ${w} terms: ${percent(accuracy.values[w])}; ` +
+          (size === undefined ? "" : `the reading, at each image's own size: ${percent(fidelity.accuracyForm)}; `) + `the model itself: ${percent(fidelity.accuracyModel)}.`
         : ".");
     },
   };

@@ -1,10 +1,12 @@
 // glint ablate: takes eigenvectors out of what a layer reads, and shows what the model does then.
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <sstream>
 
 #include "glint/cli/engine_of.h"
 #include "glint/cli/given.h"
 #include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/ablate.h"
@@ -87,7 +89,7 @@ std::string removed_text(const Ablation& r) {
 }
 
 void report_text(Context& context, const Ablation& r) {
-  std::ostream& out = context.out;
+  std::ostringstream out;
   const bool image = r.kind == ModelKind::image;
   out << "run:      " << r.run << " (" << r.model_text << ")\n"
       << "data:     " << r.data << ", " << r.before.inputs << (image ? " test images" : " tokens") << "\n"
@@ -106,9 +108,10 @@ void report_text(Context& context, const Ablation& r) {
         << (image ? "Before → after, over the images of each class.\n"
                   : "Before → after, where the token comes next.\n")
         << class_table(r);
-  out << "\nr, slope: the true change of an output against the one that the reading\n"
+  out << "\nr, slope: the true change of an output against the one that the reading "
          "predicts. 1 and 1: the eigenvectors do what the reading says.\n";
   if (!r.saved.empty()) out << "\nsaved:    " << r.saved << "\n";
+  context.out << prose(out.str(), result_columns());
 }
 
 void run_ablate(Context& context, AblateFlags o) {

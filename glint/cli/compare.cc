@@ -297,7 +297,9 @@ void add_compare(Program& program) {
             {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
   verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
-              "How gates are read: as the identity (the paper), or by lines measured on data");
+              "How gates are read. weights: odd gates as the identity (the paper), ReLU, GELU and SiLU as "
+              "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
+              "calibrated for others");
   verb.flag("--refine", o->refine, kRefineHelp);
   verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last of each");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: 12 frequent ones",

@@ -16,6 +16,7 @@
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/explain.h"
+#include "glint/lab/file_words.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -154,9 +155,10 @@ void run_explain_token(Context& context, const ExplainFlags& o) {
   refuse_given(o.for_images, "is for image models", o.reading.run, "--text with a text");
   if (!o.text_given->given())
     throw Error({.code = ErrorCode::usage,
-                 .what = "nothing to explain",
+                 .what = "nothing to explain: a language model needs --text",
                  .where = o.reading.run,
-                 .expected = "--text \"...\", what the language model reads"});
+                 .expected = "what the model reads; it predicts what follows",
+                 .hint = "glint explain " + shell_word(o.reading.run) + " --text \"once upon a\""});
   ExplainTokenRequest request = o.token;
   request.source = o.reading;
   request.form = o.request.form;
@@ -176,7 +178,7 @@ void run_explain(Context& context, const ExplainFlags& o) {
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
   request.refine = o.reading.refine;
   request.out = context.shared.out, request.figure = !o.no_figures;
-  if (o.index_given->given()) request.index = o.index;
+  if (o.index_given->given() || request.image.empty()) request.index = o.index;
   const Engine engine = engine_of(context);
   const ExplainResult result = explain(engine, request);
   context.next = {"glint page " + result.run, kHelpReading};
@@ -205,6 +207,7 @@ void add_explain(Program& program) {
            "the text is. The sum of the parts is checked against the logit. A token is a word, a piece as "
            "glint prints it, or #ID.",
        .examples = {
+           {"glint explain runs/first", "the first test image"},
            {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
            {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},
            {"glint explain runs/sqs --index 8 --class trouser,coat --json", "two classes, for a program"},

@@ -2,8 +2,9 @@
 
 #include <charconv>
 #include <cstdlib>
+#include <limits>
+#include <optional>
 
-#include "glint/cli/terminal.h"
 #include "glint/report/signed_picture.h"
 
 namespace glint::cli {
@@ -31,17 +32,27 @@ size_t character_bytes(std::string_view text) {
   return n;
 }
 
+// What the environment asks for.
+std::optional<size_t> asked_columns() {
+  const char* set = std::getenv("COLUMNS");
+  const std::string_view word = set ? set : "";
+  size_t columns = 0;
+  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), columns);
+  if (code == std::errc() && end == word.data() + word.size() && columns > 0) return columns;
+  return {};
+}
+
 }  // namespace
 
 size_t result_columns() {
-  if (const char* set = std::getenv("COLUMNS")) {
-    const std::string_view word = set;
-    size_t columns = 0;
-    const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), columns);
-    if (code == std::errc() && end == word.data() + word.size() && columns > 0) return columns;
-  }
+  if (const std::optional<size_t> asked = asked_columns()) return *asked;
   const Terminal terminal = detect_terminal(1);
   return terminal.interactive ? terminal.width() : 80;
+}
+
+size_t message_columns(const Terminal& terminal) {
+  if (const std::optional<size_t> asked = asked_columns()) return *asked;
+  return terminal.interactive ? terminal.width() : std::numeric_limits<size_t>::max();
 }
 
 std::string typed_number(double value) {

@@ -5,10 +5,16 @@
 #include <string>
 #include <string_view>
 
+#include "glint/cli/terminal.h"
+
 namespace glint::cli {
 
 // Columns for results on stdout: COLUMNS when it is set, else the terminal's; 80 where there is none.
 size_t result_columns();
+
+// Columns for messages on stderr: COLUMNS when it is set, else the terminal's. There is no limit in a log,
+// where each message stays one line.
+size_t message_columns(const Terminal& terminal);
 
 // A number with its sign, as other programs read it: signed_text with the minus of ASCII. Figures have the
 // longer one.

@@ -52,6 +52,7 @@ void report_text(Context& context, const PageResult& r) {
 
 struct PageFlags : PageRequest {
   std::vector<GivenOption> for_language;
+  Option *images_given = nullptr, *vectors_given = nullptr;
   std::string text;
 };
 
@@ -60,6 +61,8 @@ void make(Context& context, const PageFlags& flags) {
   take_text(request.first.data, request.text);
   if (run_kind(request.first.run) == ModelKind::image)
     refuse_given(request.for_language, "is for language models", request.first.run, "a language model");
+  request.fewer_images = !flags.images_given->given();
+  request.fewer_vectors = !flags.vectors_given->given();
   if (!request.out.empty()) check_target(request.out, ".html", "--out", "the page");
   const PageResult r = write_page(engine_of(context), request);
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
@@ -93,9 +96,13 @@ void add_page(Program& program) {
   verb.positional("RUN_B", o->second, "a second model to compare with",
                   {.placeholder = "DIR", .kind = Value::Kind::directory});
   verb.file("--out", o->out, "Where to write the page; when not given, explorer.html in the run");
-  verb.size("--images", o->images, 1, 60000, "How many test images the page of an image run holds");
-  verb.size("--vectors", o->vectors, 1, 64,
-            "How many eigenvectors of either sign that page holds for every class");
+  o->images_given = verb.size(
+      "--images", o->images, 1, 60000,
+      "How many test images the page of an image run holds; when not given, fewer where it would be "
+      "over the limit");
+  o->vectors_given = verb.size(
+      "--vectors", o->vectors, 1, 64,
+      "How many eigenvectors of either sign that page holds for every class; the same holds for them");
   o->for_language.push_back(
       {"--layers",
        verb.text("--layers", o->layers, "Language models: layers of a page of readings; default: six of them",

@@ -6,6 +6,8 @@
 #include <utility>
 
 #include "glint/base/text.h"
+#include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 
 namespace glint::cli {
 namespace {
@@ -88,13 +90,17 @@ void Progress::update(uint64_t done, std::string_view note) {
 }
 
 void Progress::line(std::string_view text) {
-  if (!quiet_ && !terminal_.interactive) err_ << std::string(text) + "\n" << std::flush;
+  if (!quiet_ && !terminal_.interactive) err_ << fitted(text) + "\n" << std::flush;
+}
+
+std::string Progress::fitted(std::string_view text) const {
+  return prose(std::string(text), message_columns(terminal_));
 }
 
 void Progress::message(std::string_view text) {
   if (quiet_) return;
   const bool bar = visible_;
-  err_ << (bar ? kClear : "") + std::string(text) + "\n" << std::flush;
+  err_ << (bar ? kClear : "") + fitted(text) + "\n" << std::flush;
   if (bar) draw(setup_.now());
 }
 

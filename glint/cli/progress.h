@@ -46,6 +46,7 @@ class Progress {
  private:
   std::string render(double now) const;
   void draw(double now);
+  std::string fitted(std::string_view text) const;  // a message, wrapped where it would not fit
 
   std::ostream& err_;
   Terminal terminal_;

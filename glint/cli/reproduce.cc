@@ -5,11 +5,14 @@
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/paper/experiments.h"
+#include "glint/paper/formulas.h"
+#include "glint/paper/measured_file.h"
 #include "glint/paper/reproduce.h"
 #include "glint/report/table.h"
 
@@ -38,11 +41,21 @@ std::vector<std::string> split(const std::string& text) {
   return words;
 }
 
+// What the paper writes about its formulas: statements that were computed, not claims with a rule.
+std::string formulas_text(const std::string& folder) {
+  Table table({{.header = "the paper says", .max_width = 50},
+               {.header = "place", .max_width = 18},
+               {.header = "so", .max_width = 18}});
+  for (const FormulaFinding& f : judge_formulas(read_measured(folder + "/" + kMeasuredFile).formulas))
+    if (f.verdict != Verdict::not_tested) table.add({f.statement, f.place, std::string(name(f.verdict))});
+  return table.rows() ? table.terminal(result_columns()) + "\n" : "";
+}
+
 void print(Context& context, const ReproduceResult& result) {
   if (context.shared.json) return context.print_json(to_json(result));
   const std::string files = "report: " + result.folder + "/report.html, report.md, tables/, figures/\n";
   if (result.findings.empty()) {
-    context.out << files;
+    context.out << formulas_text(result.folder) << prose(files, result_columns());
     return;
   }
   Table table({{.header = "claim", .max_width = 44},
@@ -53,7 +66,7 @@ void print(Context& context, const ReproduceResult& result) {
     table.add({f.quote, f.small.empty() ? std::string(name(f.verdict)) : f.small, f.paper, f.why});
   std::string words = result.summary;
   std::erase_if(words, [](char c) { return c == '*' || c == '`'; });
-  context.out << table.terminal(result_columns()) << "\n" << words << "\n" << files;
+  context.out << table.terminal(result_columns()) << prose("\n" + words + "\n" + files, result_columns());
 }
 
 void run(Context& context, const ReproduceFlags& o) {

@@ -6,6 +6,7 @@
 #include "glint/base/error.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
@@ -50,7 +51,7 @@ void run(Context& context, const RunsFlags& o) {
   for (const std::string& note : r.notes) context.say("note: " + note);
   if (context.shared.json) return context.print_json(to_json(r));
   if (o.csv) {
-    context.out << runs_table(r).csv();
+    context.out << runs_table(r, TableFor::programs).csv();
     return;
   }
   if (r.runs.empty()) {
@@ -60,7 +61,8 @@ void run(Context& context, const RunsFlags& o) {
   context.out << runs_table(r).terminal(result_columns());
   const std::string common = common_text(r);
   if (!common.empty())
-    context.out << (r.runs.size() == 1 ? "options: " : "the same in all: ") << common << "\n";
+    context.out << prose((r.runs.size() == 1 ? "options: " : "the same in all: ") + common + "\n",
+                         result_columns());
   if (r.runs.size() < r.found) context.out << r.runs.size() << " of " << r.found << " runs\n";
   if (!r.figure.empty()) context.out << "figure: " << r.figure << "\n";
 }

@@ -3,6 +3,8 @@
 #include <cstdlib>
 
 #include "glint/base/error.h"
+#include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 
 namespace glint::cli {
 namespace {
@@ -83,17 +85,19 @@ Sharing parse_sharing(const Context& context, const SharingFlags& flags) {
 }
 
 std::string share_trained(const Sharing& sharing, size_t left, const std::string& runs) {
+  const auto shown = [](const std::string& text) { return prose(text, result_columns()); };
   if (sharing.join)
-    return left == 0 ? "All runs are trained. The same command without --join makes the results.\n"
+    return shown(left == 0
+                     ? "All runs are trained. The same command without --join makes the results.\n"
                      : "Nothing is left to take; other workers still train " + std::to_string(left) +
                            (left == 1 ? " run" : " runs") +
                            ". When they have ended the same command without --join makes the results; with "
-                           "--wait it waits for them.\n";
-  return "Share " + std::to_string(sharing.shard.index + 1) + " of " + std::to_string(sharing.shard.of) +
-         " is trained. Copy " + runs +
-         " of every machine into one folder (they do not overlap), then the same command without --shard "
-         "makes "
-         "the results.\n";
+                           "--wait it waits for them.\n");
+  return shown(
+      "Share " + std::to_string(sharing.shard.index + 1) + " of " + std::to_string(sharing.shard.of) +
+      " is trained. Copy " + runs +
+      " of every machine into one folder (they do not overlap), then the same command without --shard "
+      "makes the results.\n");
 }
 
 }  // namespace glint::cli

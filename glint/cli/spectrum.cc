@@ -31,9 +31,11 @@ struct SpectrumFlags {
 
 // What a worker says that found nothing more to take.
 std::string left_to_others(size_t left, const std::string& what) {
-  return "Nothing is left to take; other workers still have " + std::to_string(left) + " " + what +
-         ". When they have ended the same command without --join makes the result; with --wait it waits for "
-         "them.\n";
+  return prose(
+      "Nothing is left to take; other workers still have " + std::to_string(left) + " " + what +
+          ". When they have ended the same command without --join makes the result; with --wait it waits for "
+          "them.\n",
+      result_columns());
 }
 
 void all_layers(Context& context, const Engine& engine, const SpectrumFlags& o, const ReadRequest& reading) {

@@ -148,11 +148,17 @@ std::string truncation_text(const ReadResult& r) {
     columns.push_back({.header = (k == 0 ? "k = " : "") + std::to_string(k), .align = Align::right});
   Table table(columns);
   bool linear = false;
+  std::string sizes;
   for (const ReadForm& form : r.forms) {
     std::vector<std::string> cells = {form.name};
     for (const size_t k : ks) cells.push_back(percent_text(form.truncation[k], 2));
     table.add(cells);
     linear = linear || form.linear_part;
+    if (form.by_size)
+      sizes += form.name +
+               ": with the eigenvectors of the median size |x| for every image; the form itself, whose "
+               "eigenvectors are those of each image's own size, has " +
+               percent_text(form.fidelity.accuracy_form, 2) + "\n";
   }
   return table.terminal(result_columns()) +
          (linear ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n"
@@ -160,7 +166,8 @@ std::string truncation_text(const ReadResult& r) {
          (r.residual
               ? "k = 0 has what goes past the layer, the residual path, which belongs to no eigenvector; "
                 "every k has it\n"
-              : "");
+              : "") +
+         sizes;
 }
 
 std::string shared_text(const ReadResult& r) {

@@ -10,6 +10,8 @@
 #include "glint/base/error.h"
 #include "glint/base/range.h"
 #include "glint/base/text.h"
+#include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 
 namespace glint::cli {
 namespace {
@@ -88,7 +90,7 @@ void check_numbers(const nlohmann::ordered_json& value, const std::string& place
 }  // namespace
 
 void Context::say(std::string_view message) const {
-  if (!shared.quiet) err << std::string(message) + "\n" << std::flush;
+  if (!shared.quiet) err << prose(std::string(message), message_columns(terminal)) + "\n" << std::flush;
 }
 
 void Context::print_json(const nlohmann::ordered_json& value) const {

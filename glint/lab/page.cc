@@ -6,11 +6,13 @@
 
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
+#include "glint/base/text.h"
 #include "glint/base/version.h"
 #include "glint/io/half.h"
 #include "glint/lab/controls.h"
 #include "glint/lab/fidelity_json.h"
 #include "glint/lab/foreign.h"
+#include "glint/lab/page_fit.h"
 #include "glint/lab/page_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/report/page.h"
@@ -168,8 +170,8 @@ PageImages page_images(const Dataset& data, size_t most) {
   const size_t count = std::min(most, test.count());
   PageImages images;
   images.total = test.count();
-  images.what = (count == test.count() ? "All " : "The first ") + std::to_string(count) + " test images of " +
-                data.name;
+  images.data = data.name;
+  images.what = images_text(count, images.total, data.name);
   images.pixels = Matrix<uint8_t>(count, test.pixels.cols());
   std::copy_n(test.pixels.data(), images.pixels.size(), images.pixels.data());
   images.labels.assign(test.labels.begin(), test.labels.begin() + static_cast<std::ptrdiff_t>(count));
@@ -196,12 +198,25 @@ PageResult write_image_page(const Engine& engine, const PageRequest& q) {
   engine.check_stop();
   if (second) data.runs.push_back(read_run(*second, q, engine, test, shown));
 
-  const Page page = make_page(data, q.limit);
+  bool shrunk = false;
+  const Page page = make_page(data, q.limit, [&] {
+    const bool smaller = shrink_page(data, q.fewer_images, q.fewer_vectors);
+    shrunk = shrunk || smaller;
+    return smaller;
+  });
+  size_t vectors = 0;
+  for (const PageRun& run : data.runs) vectors = std::max(vectors, run.strongest);
+  if (shrunk)
+    engine.note("so that the page has at most " + fixed_text(static_cast<double>(q.limit) / 1e6, 1) +
+                " MB, it holds " + std::to_string(data.images.labels.size()) + " of " +
+                std::to_string(data.images.total) + " test images and " + std::to_string(vectors) +
+                " eigenvectors of either sign for every class");
   PageResult result{.page = q.out.empty() ? first.directory() + "/explorer.html" : q.out,
                     .bytes = page.html.size(),
                     .linalg = data.linalg,
                     .half = page.half,
-                    .images = shown.rows(),
+                    .images = data.images.labels.size(),
+                    .vectors = vectors,
                     .runs = {}};
   write_atomic(engine.files(), result.page, page.html);
   for (const PageRun& run : data.runs) {
@@ -250,7 +265,7 @@ OrderedJson to_json(const PageResult& r) {
                    {"linalg", r.linalg},
                    {"weights", r.half ? "f16" : "f32"}};
   if (r.half) j["logit_deviation"] = r.logit_deviation;
-  if (!r.language) j["images"] = r.images;
+  if (!r.language) j["images"] = r.images, j["vectors"] = r.vectors;
   j["runs"] = OrderedJson::array();
   for (const PageRunResult& run : r.runs) {
     OrderedJson forms = OrderedJson::object();

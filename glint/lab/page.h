@@ -18,6 +18,8 @@ struct PageRequest {
   size_t images = 1000;    // test images that the page of an image run holds
   size_t vectors = 8;      // eigenvectors of either sign that it holds for every class
   size_t limit = 5000000;  // largest size in bytes
+  // Rather fewer of them than a page over the limit.
+  bool fewer_images = false, fewer_vectors = false;
   // Language models that are not packed in whole: those of other programs, two beside each other, and a run
   // when one of these is given. Layers from 1 on with commas between, "": six of them; tokens, "": twelve
   // frequent words.
@@ -50,11 +52,12 @@ struct PageResult {
   bool half = false;           // the weights are f16, because f32 would be over the limit
   double logit_deviation = 0;  // how much a logit changes at most when the weights are f16
   bool language = false;
-  size_t images = 0;  // of image runs
+  size_t images = 0, vectors = 0;  // of image runs
   std::vector<PageRunResult> runs;
 };
 
-// Error (usage) for a second run that does not fit the first, and for a page over the limit even with f16.
+// Error (usage) for a second run that does not fit the first, and for a page over the limit even with f16 and
+// as few images and eigenvectors as may be. A note says when they are fewer than asked for.
 PageResult write_page(const Engine& engine, const PageRequest& request);
 OrderedJson to_json(const PageResult& result);
 

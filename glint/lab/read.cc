@@ -122,6 +122,7 @@ void read_model(Run& run, const std::vector<UnitWord>& words, const Activations&
   r.accuracy_model = forms[0].reading->fidelity.accuracy_model;
   for (size_t f = 0; f < forms.size(); f++) {
     r.forms.push_back(form_result(forms[f].name, *forms[f].reading));
+    r.forms.back().by_size = !forms[f].line.slope.empty();
     r.forms.back().truncation = f > 0 && forms[f].reading == forms[f - 1].reading
                                     ? r.forms[f - 1].truncation
                                     : reading.truncation(*forms[f].reading, a, labels).accuracy;

@@ -94,6 +94,9 @@ struct ReadForm {
   Fidelity fidelity, eigenvectors;
   std::vector<double> truncation = {};  // accuracy with k eigenvectors, from k = 0; only for the whole model
   bool linear_part = false;
+  // Its gains depend on the size of the input. Then `truncation` has the eigenvectors of the median size for
+  // every image, and `fidelity` those of each image's own size: its end need not be the form's accuracy.
+  bool by_size = false;
 };
 
 // Of a form whose gains depend on the size of the layer's input: the size at which its eigenvectors are

@@ -118,7 +118,8 @@ Figure grid_of(const ReadResult& r) {
 
 Figure truncation_of(const ReadResult& r) {
   std::vector<TruncationSeries> series;
-  for (const ReadForm& f : r.forms) series.push_back({f.name + " form", f.truncation, f.linear_part});
+  for (const ReadForm& f : r.forms)
+    series.push_back({f.name + " form", f.truncation, f.linear_part, f.by_size});
   const Chart chart = truncation_figure(
       "Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series, r.accuracy_model);
   return {to_svg(chart), to_csv(chart)};

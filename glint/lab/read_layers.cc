@@ -128,7 +128,8 @@ Chart layers_chart(const ReadLayersResult& r) {
   chart.title =
       r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
   const bool cut = std::ranges::any_of(r.fidelity, [](const LayerFidelity& f) { return f.r2 < 0; });
-  chart.x.label = "layer", chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
+  chart.x.label = "layer", chart.x.whole = true,
+  chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
   chart.y.max = 1, chart.y.min = 0;
   for (const LayerFidelity& f : r.fidelity) {
     auto series = std::ranges::find(chart.series, f.form, &Series::name);

@@ -302,7 +302,9 @@ RunsResult list_runs(const Engine& engine, const RunsRequest& request) {
   return result;
 }
 
-Table runs_table(const RunsResult& result) {
+Table runs_table(const RunsResult& result, TableFor reader) {
+  const bool person = reader == TableFor::people;
+  const std::string none = person ? "-" : "";
   const bool text = std::ranges::any_of(result.runs, &RunSummary::text),
              images = std::ranges::any_of(result.runs, [](const RunSummary&r) { return !r.text; });
   std::vector<Column> columns = {{.header = "run", .text = true}};
@@ -316,19 +318,20 @@ Table runs_table(const RunsResult& result) {
                      .key = "test_loss"});
   if (images)
     columns.push_back({.header = "accuracy %", .align = Align::right, .key = "test_accuracy_percent"});
-  columns.push_back({.header = "time", .align = Align::right, .key = "time"});
+  columns.push_back({.header = "time", .align = Align::right, .key = "seconds"});
   Table table(columns);
   for (const RunSummary& run : result.runs) {
     std::vector<std::string> cells = {printable(run.directory)};
     for (const std::string& key : result.differing) {
       const std::string* value = run.option(key);
-      cells.push_back(value ? *value : "-");
+      cells.push_back(value ? *value : none);
     }
     cells.push_back(run.state_text());
-    const auto shown = [](double v, int digits) { return std::isfinite(v) ? fixed_text(v, digits) : "-"; };
+    const auto shown = [&](double v, int digits) { return std::isfinite(v) ? fixed_text(v, digits) : none; };
     cells.push_back(shown(run.test_loss, 4));
-    if (images) cells.push_back(run.text ? "-" : shown(100 * run.test_accuracy, 2));
-    cells.push_back(std::isfinite(run.seconds) ? duration_text(run.seconds) : "-");
+    if (images) cells.push_back(run.text ? none : shown(100 * run.test_accuracy, 2));
+    cells.push_back(person && std::isfinite(run.seconds) ? duration_text(run.seconds)
+                                                         : shown(run.seconds, 3));
     table.add(cells);
   }
   return table;

@@ -59,8 +59,10 @@ struct RunsResult {
 // cannot be read, with the nearest name.
 RunsResult list_runs(const Engine& engine, const RunsRequest& request);
 
-// One row per run: directory, the options that differ, state and results.
-Table runs_table(const RunsResult& result);
+// One row per run: directory, the options that differ, state and results. People see the time as 1:05 and "-"
+// where nothing is known; programs get seconds and an empty cell.
+enum class TableFor { people, programs };
+Table runs_table(const RunsResult& result, TableFor reader = TableFor::people);
 // The loss on the test or validation set over the steps. Runs that differ in their seed alone are one curve,
 // the mean, with a band of one standard deviation. Error (usage) for more than kMostCurves.
 inline constexpr size_t kMostCurves = 24;

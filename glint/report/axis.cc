@@ -38,8 +38,8 @@ double nice_step(double raw) {
   return 10 * unit;
 }
 
-std::vector<Tick> linear_ticks(const Limits& limits, int most) {
-  const double step = nice_step((limits.max - limits.min) / most);
+std::vector<Tick> linear_ticks(const Limits& limits, int most, double least = 0) {
+  const double step = std::max(least, nice_step((limits.max - limits.min) / most));
   const double largest = std::max(std::fabs(limits.min), std::fabs(limits.max));
   const int step_exponent = exponent_of(step), exponent = exponent_of(largest);
   const bool scientific = exponent >= 6 || step_exponent < -5;
@@ -189,8 +189,8 @@ Limits axis_limits(const Axis& axis, const std::vector<double>& values, double m
   return limits;
 }
 
-std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart) {
-  if (scale == Scale::linear) return linear_ticks(limits, most);
+std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart, bool whole) {
+  if (scale == Scale::linear) return linear_ticks(limits, most, whole ? 1 : 0);
   if (scale == Scale::early) return early_ticks(limits, apart > 0 ? apart : 1.0 / most);
   return log_ticks(limits, most, apart > 0 ? apart : 1.0 / most);
 }

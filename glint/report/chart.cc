@@ -181,7 +181,7 @@ class Drawing {
     frame_.x = 14 + widest + (chart_.y.label.empty() ? 6 : 28);
     double right = 18 + (legend_outside ? legend_.w + 4 : 0);
     frame_.w = std::max(20.0, chart_.width - frame_.x - right);
-    x_ticks_ = axis_ticks(chart_.x.scale, x_limits_, x_tick_count());
+    x_ticks_ = x_ticks(x_tick_count());
     // The last label may stick out of the frame by half its width.
     for (const Tick& t : x_ticks_) {
       const double end = place(t.value, y_limits_.min).x + tick_width(t) / 2 + 4;
@@ -189,11 +189,15 @@ class Drawing {
     }
   }
 
+  std::vector<Tick> x_ticks(int most) const {
+    return axis_ticks(chart_.x.scale, x_limits_, most, 0, chart_.x.whole);
+  }
+
   // As many as fit with room between the labels.
   int x_tick_count() const {
     for (int n = std::max(2, static_cast<int>(frame_.w / 60)); n > 2; n--) {
       double widest = 0;
-      for (const Tick& t : axis_ticks(chart_.x.scale, x_limits_, n)) widest = std::max(widest, tick_width(t));
+      for (const Tick& t : x_ticks(n)) widest = std::max(widest, tick_width(t));
       if ((widest + 16) * n <= frame_.w) return n;
     }
     return 2;

@@ -8,7 +8,7 @@ Chart similarity_figure(const std::string& title, const std::vector<SimilarityLi
                         const std::string& over) {
   const std::string palette[] = {colors::kVermilion, colors::kBlue, colors::kGreen};
   Chart chart{.title = title,
-              .x = {.label = "rank k of the eigenvector, or dimension of the subspace"},
+              .x = {.label = "rank k of the eigenvector, or dimension of the subspace", .whole = true},
               .y = {.label = over.empty() ? "similarity, mean |cos|" : "mean |cos| \u00b1 1 sd over " + over,
                     .min = 0.0,
                     .max = 1.0},

@@ -11,6 +11,8 @@ namespace {
 
 constexpr double kExplainEdge = 18, kExplainTop = 46, kInput = 168, kExplainTile = 84, kExplainGap = 8,
                  kExplainMiddle = 20;
+constexpr double kTrustFont = 11, kTrustLine = 15, kTrustLeft = 172;  // of the note, beside the colour bar
+constexpr size_t kTrustColumns = 80;                                  // at least
 constexpr double kLogitRow = 19, kBar = 9, kLogitBars = 76, kColumnGap = 9, kNumberFont = 11;
 
 constexpr const char* kBeside = "bias and residual";
@@ -46,6 +48,14 @@ std::string to_csv(const Explanation& e) {
 }
 
 std::string faint() { return std::string(" fill=\"") + svg::kFaint + "\""; }
+
+// The note in lines that make a figure of this width no wider.
+std::vector<std::string> note_lines(const std::string& note, double width) {
+  if (note.empty()) return {};
+  const double letter = svg::text_width(note, kTrustFont) / static_cast<double>(display_width(note)),
+               room = width - 2 * kExplainEdge - kTrustLeft;
+  return wrap(note, std::max(kTrustColumns, static_cast<size_t>(std::max(0.0, room / letter))));
+}
 
 std::string percent(double share) { return fixed_text(100 * share, 0) + " %"; }
 
@@ -114,14 +124,16 @@ Figure explain_figure(const Explanation& e) {
                left = kExplainEdge + column + 34;
   const double right_side = left + static_cast<double>(forward) * step + kExplainMiddle;
   const double linear_at = right_side + static_cast<double>(against) * step + kExplainMiddle;
-  const double width =
-      std::max({linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
-                left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge,
-                svg::text_width(e.note, 11) + 2 * kExplainEdge + 172});
+  double width = std::max(
+      {linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
+       left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge});
+  const std::vector<std::string> notes = note_lines(e.note, width);
+  for (const std::string& line : notes)
+    width = std::max(width, svg::text_width(line, kTrustFont) + 2 * kExplainEdge + kTrustLeft);
   const double logits_end =
       kExplainTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
   const double body = std::max(logits_end, kExplainTop + row_h * static_cast<double>(e.classes.size()));
-  const double height = body + kBarHeight + 18;
+  const double height = body + std::max(kBarHeight, kTrustLine * static_cast<double>(notes.size())) + 18;
 
   std::string out = svg::open(width, height, e.title);
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
@@ -158,7 +170,9 @@ Figure explain_figure(const Explanation& e) {
     y += row_h;
   }
   out += color_bar(kExplainEdge + 20, body + 8, 110);
-  if (!e.note.empty()) out += svg::text(kExplainEdge + 172, body + 18, 11, "start", e.note, faint());
+  for (size_t i = 0; i < notes.size(); i++)
+    out += svg::text(kExplainEdge + kTrustLeft, body + 18 + kTrustLine * static_cast<double>(i), kTrustFont,
+                     "start", notes[i], faint());
   return {out + svg::kClose, to_csv(e)};
 }
 

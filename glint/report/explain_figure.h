@@ -26,7 +26,7 @@ struct ExplainedClass {
 
 struct Explanation {
   std::string title;
-  std::string note = {};  // a line below: how far to trust it
+  std::string note = {};  // below, wrapped: how far to trust it
   PictureSize size;
   std::vector<double> input;             // 0 to 1
   std::vector<std::string> class_names;  // of all classes

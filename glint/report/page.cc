@@ -210,14 +210,16 @@ std::string page_html(const std::string& title, const std::string& data) {
 }
 
 Page page_within(size_t max_bytes, const std::string& name, const std::string& hint,
-                 const std::function<std::string(bool half)>& data_json) {
+                 const std::function<std::string(bool half)>& data_json,
+                 const std::function<bool()>& shrink) {
   const std::string title = name + " | glint explorer";
   Page page;
-  page.html = page_html(title, data_json(false));
-  if (page.html.size() <= max_bytes) return page;
-  page.half = true;
-  page.html = page_html(title, data_json(true));
-  if (page.html.size() <= max_bytes) return page;
+  do
+    for (const bool half : {false, true}) {
+      page = {.html = page_html(title, data_json(half)), .half = half};
+      if (page.html.size() <= max_bytes) return page;
+    }
+  while (shrink && shrink());
   throw Error(
       {.code = ErrorCode::usage,
        .what = "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
@@ -226,7 +228,7 @@ Page page_within(size_t max_bytes, const std::string& name, const std::string& h
        .hint = hint});
 }
 
-Page make_page(const PageData& data, size_t max_bytes) {
+Page make_page(const PageData& data, size_t max_bytes, const std::function<bool()>& shrink) {
   for (const PageRun& run : data.runs)
     if (run.height == 0 || run.width == 0)
       throw Error({.code = ErrorCode::usage,
@@ -235,8 +237,9 @@ Page make_page(const PageData& data, size_t max_bytes) {
                    .expected = "a model of images"});
   std::string name = data.runs.front().name;
   if (data.runs.size() > 1) name += " and " + data.runs[1].name;
-  return page_within(max_bytes, name, "fewer `images` or `vectors`, or a larger `limit`",
-                     [&](bool half) { return data_json(data, half); });
+  return page_within(
+      max_bytes, name, "fewer `images` or `vectors`, or a larger `limit`",
+      [&](bool half) { return data_json(data, half); }, shrink);
 }
 
 }  // namespace glint

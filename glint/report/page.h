@@ -65,6 +65,7 @@ struct PageRun {
 
 struct PageImages {
   std::string what;              // "the first 1000 test images of mnist"
+  std::string data = {};         // "mnist"
   size_t total = 0;              // images of the set they come from
   Matrix<uint8_t> pixels;        // [images, height * width]
   std::vector<uint32_t> labels;  // below 256
@@ -82,9 +83,10 @@ struct Page {
   bool half = false;  // the weights are f16, because f32 would be over the limit
 };
 
-// Error (usage) when the page is over `max_bytes` even with f16 weights, for labels that do not fit a byte,
-// and for models that do not read pictures.
-Page make_page(const PageData& data, size_t max_bytes);
+// While the page is over `max_bytes` even with f16 weights, `shrink` takes something out of the data. Error
+// (usage) when it gives false or there is none, for labels that do not fit a byte, and for models that do not
+// read pictures.
+Page make_page(const PageData& data, size_t max_bytes, const std::function<bool()>& shrink = {});
 
 // Controls as a page holds them; agreement and accuracy only of decisions.
 nlohmann::ordered_json page_controls(const Controls& controls, bool decisions);
@@ -101,8 +103,9 @@ std::pair<const WebFile*, size_t> web_files();
 std::string page_html(const std::string& title, const std::string& data_json);
 
 // The page of a text of data that can be had with f32 or (true) with f16 weights: f32 where that is within
-// the limit. Error (usage) with the hint when neither is.
+// the limit. When neither is, again after `shrink`; Error (usage) with the hint when that gives false.
 Page page_within(size_t max_bytes, const std::string& name, const std::string& hint,
-                 const std::function<std::string(bool half)>& data_json);
+                 const std::function<std::string(bool half)>& data_json,
+                 const std::function<bool()>& shrink = {});
 
 }  // namespace glint

@@ -124,7 +124,9 @@ Chart truncation_figure(const std::string& title, const std::vector<TruncationSe
               .series = {}};
   size_t most = 1;
   for (const TruncationSeries& f : forms) {
-    Series s{.name = f.name + (f.linear ? " (k = 0: its linear part alone)" : ""), .points = {}};
+    Series s{.name = f.name + (f.linear ? " (k = 0: its linear part alone)" : "") +
+                     (f.median ? " (all images at the median size |x|)" : ""),
+             .points = {}};
     for (size_t k = 0; k < f.accuracy.size(); k++)
       s.points.push_back({static_cast<double>(k), 100 * f.accuracy[k]});
     most = std::max(most, f.accuracy.size() - 1);

@@ -21,11 +21,12 @@ struct SpectrumPlot {
 Figure spectrum_figure(const SpectrumPlot& plot);
 
 // accuracy[k]: with k eigenvectors, from k = 0, which is what the form has without any: its constant, and
-// with `linear` the linear part of a calibrated form.
+// with `linear` the linear part of a calibrated form. `median`: the eigenvectors are those of the median size
+// of the input, though the form has others for other sizes.
 struct TruncationSeries {
   std::string name;
   std::vector<double> accuracy;
-  bool linear = false;
+  bool linear = false, median = false;
 };
 Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
                         double model_accuracy);

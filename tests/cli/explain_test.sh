@@ -72,7 +72,13 @@ echo "no picture" >"$work/bad.png"
 run explain "$work/run" --image "$work/bad.png"
 expect_code 3
 
-refused "nothing to explain" explain "$work/run"
+# Without --index the first one, as the help says.
+run explain "$work/run" --index 0 --json --no-figures
+expect_code 0
+cp "$work/out" "$work/first.json"
+run explain "$work/run" --json --no-figures
+expect_code 0
+cmp -s "$work/out" "$work/first.json" || fail "without --index it is not image 0 that is explained"
 refused "both an index and an image" explain "$work/run" --index 1 --image "$work/one.png"
 refused "no test image 2000" explain "$work/run" --index 2000
 refused "no class 'eleven'" explain "$work/run" --index 1 --class eleven

@@ -39,7 +39,7 @@ expect_code 0
 for words in "after: token" "model: expects" "attention" "the same but for rounding" "Direct path" "rest: what the form leaves out" "R2" "linear map"; do expect_out "$words"; done
 [ "$(ls run/figures/explain-*.svg | wc -l)" -eq 1 ] || fail "no figure of the explanation"
 
-refused "nothing to explain" explain run
+refused "nothing to explain: a language model needs --text" explain run
 refused "is for image models" explain run --index 3
 refused "is not one piece" explain run --text "once" --token zyzzyva
 refused "no token 99" explain run --text "once" --position 99

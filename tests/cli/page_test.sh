@@ -67,6 +67,14 @@ run page "$work/a" --out "$work/half.html" --limit $((size - 1))
 expect_code 0
 expect_out "f16"
 [ "$(stat -c %s "$work/half.html")" -lt "$size" ] || fail "f16 weights make no smaller page"
+# Too large for f16: fewer images, where nobody asked for so many, and it says so.
+limit=$(($(stat -c %s "$work/half.html") - 1))
+run page "$work/a" --out "$work/fewer.html" --limit $limit --json
+expect_code 0
+expect_err "so that the page has at most"
+expect_json "j['bytes'] <= $limit and 100 <= j['images'] < 1000 and 2 <= j['vectors'] <= 8"
+[ "$(stat -c %s "$work/fewer.html")" -le $limit ] || fail "the page is over its limit"
+refused "--images" page "$work/a" --images 1000 --vectors 8 --out "$work/none.html" --limit $limit
 refused "--images" page "$work/a" --out "$work/none.html" --limit 100000
 [ ! -e "$work/none.html" ] || fail "a refused page was written"
 

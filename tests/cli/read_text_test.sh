@@ -209,7 +209,7 @@ run eval "$work/run" --data "$work/moved"
 expect_code 0
 
 # An explanation needs a text, and has no use for an image.
-refused "nothing to explain" explain "$work/run"
+refused "nothing to explain: a language model needs --text" explain "$work/run"
 expect_err "--text"
 refused "is for image models" explain "$work/run" --index 3
 finish

@@ -133,6 +133,12 @@ for part in fig1 fig2 fig3 fidelity depth formulas choice norm language; do
   [ -s first/$part/report.html ] || fail "no report of $part"
   grep '"verdict"' "$work/out" | grep -qv "not tested at this scale" && fail "a quick $part gives a verdict"
 done
+# The formulas are statements, no claims: the terminal has them all, each with what came out.
+run reproduce formulas --quick --data glyphs --seeds 1 --out first
+expect_code 0
+said=$(grep -cE ' section [0-9.]+,? +(holds|holds in part|does not hold)$' "$work/out")
+[ "$said" -gt 0 ] && [ "$said" -eq "$(grep -o '"id": *"[^"]*"' first/formulas/tables/formulas.json | sort -u | wc -l)" ] ||
+  fail "not every statement has its verdict: $(cat "$work/out")"
 [ "$whole" = "$(files)" ] || fail "a part overwrote files of the whole report"
 
 # Metrics that were cut are an error, not a result.

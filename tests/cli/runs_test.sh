@@ -41,7 +41,22 @@ expect_json "len(j['runs']) == 4 and all(a['test_loss'] >= b['test_loss'] for a,
 run runs "$work/runs" --where state=damaged --csv
 expect_code 0
 [ "$(wc -l <"$work/out")" -eq 2 ] || fail "CSV: $(cat "$work/out")"
-grep -q '^run,state,test_loss,test_accuracy_percent,time$' "$work/out" || fail "CSV header: $(head -1 "$work/out")"
+grep -q '^run,state,test_loss,test_accuracy_percent,seconds$' "$work/out" || fail "CSV header: $(head -1 "$work/out")"
+# Other programs read numbers, and nothing where nothing is known.
+cp -r "$work/runs/silu" "$work/unmeasured"
+echo "no JSON" >"$work/unmeasured/run.json"
+run runs "$work/runs" "$work/unmeasured" --csv
+expect_code 0
+python3 - "$work/out" <<'PY' || fail "CSV: $(cat "$work/out")"
+import csv, sys
+rows = list(csv.DictReader(open(sys.argv[1])))
+assert any(float(r["seconds"]) > 0 for r in rows if r["seconds"]), rows
+for r in rows:
+    assert "-" not in r.values(), r
+    for key in ("test_loss", "test_accuracy_percent", "seconds"):
+        assert r[key] == "" or float(r[key]) >= 0, r
+assert any(r["seconds"] == "" for r in rows), "no run without a time"
+PY
 run runs "$work/runs" --where gate=relu
 expect_code 0
 expect_out "None of the 4 runs passes"

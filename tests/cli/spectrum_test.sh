@@ -9,7 +9,7 @@ expect_code 0
 # All classes: tables, spectra, figures with their numbers.
 run spectrum "$work/run"
 expect_code 0
-for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "linear map" "untrained, weights" "controls, to compare with" "even share of the layer: 100.0 %"; do expect_out "$words"; done
+for words in "weights" "scaled" "calibrated" "local: exact" "the model" "k = 0" "the linear part alone" "Directions shared" "linear map" "untrained, weights" "controls, to compare with" "scaled: with the eigenvectors of the median size" "even share of the layer: 100.0 %"; do expect_out "$words"; done
 [ -s "$work/run/calibration.safetensors" ] || fail "the calibration is not stored"
 for name in features-scaled shared-scaled truncation spectrum-0-scaled spectrum-9-scaled; do
   for ending in svg csv; do [ -s "$work/run/figures/$name.$ending" ] || fail "no $name.$ending"; done
@@ -51,6 +51,7 @@ expect_json "all(j['fidelity'][f]['mirrored']['agreement'] == j['fidelity'][f]['
 expect_json "all(abs(j['fidelity'][f]['mirrored']['r2'] - j['fidelity'][f]['r2']) < 1e-5 * max(1, abs(j['fidelity'][f]['r2'])) for f in ('weights', 'scaled'))"
 expect_json "j['fidelity']['calibrated']['mirrored']['agreement'] < j['fidelity']['calibrated']['agreement'] - 0.1"
 expect_json "j['truncation']['linear_part_alone']['calibrated'] == j['truncation']['calibrated'][0]"
+grep -q "scaled form (all images at the median size" "$work/run/figures/truncation.svg" || fail "the figure does not say at which size"
 grep -q "linear part alone" "$work/run/figures/truncation.svg" || fail "the figure does not name the linear part"
 sed -n 2p "$work/run/figures/truncation.csv" | grep -q ',0,' || fail "the figure does not begin at k = 0: $(sed -n 2p "$work/run/figures/truncation.csv")"
 expect_json "j['fidelity']['calibrated']['agreement'] > 0.9"

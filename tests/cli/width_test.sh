@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# No line of a result is wider than a terminal of 80 columns, whatever the verb.
+# No line of a result or of a message is wider than a terminal of 80 columns, whatever the verb.
 set -uo pipefail
 glint=$1
 source "$2/tests/cli/check.sh"
@@ -8,12 +8,12 @@ export COLUMNS=80
 # Lines of a file with more than 80 characters; awk may count bytes.
 wide() { LC_ALL=C.UTF-8 grep -E '.{81}' "$1"; }
 
-# fits ARGUMENTS...: the verb succeeds, and its results are no wider. Messages are for logs too, and stay whole.
+# fits ARGUMENTS...: the verb succeeds, and neither its results nor its messages are wider.
 fits() {
   run "$@"
   expect_code 0
   local line
-  line=$(wide "$work/out" | head -1)
+  line=$(cat "$work/out" "$work/err" | wide - | head -1)
   [ -z "$line" ] || fail "$command_line: $(printf %s "$line" | LC_ALL=C.UTF-8 wc -m) columns: $line"
 }
 
@@ -40,6 +40,14 @@ fits data glyphs
 fits page a
 fits export a --npy npy
 fits attack a --unit 0,1 --images 100
+fits explain a
+fits ablate a
+fits runs a many
+fits runs a
+fits sweep quick --epochs 1 --gate sqs --lambda 0.125 --c 0.125,0.25 --d-model 24 --seeds 0..0 --out sweep
+fits compare a many/seed-0 --form weights
+fits reproduce formulas --out paper
+fits reproduce choice --quick --data glyphs --seeds 1 --out paper
 fits train tales --epochs 1 --d-model 32 --layers 1 --heads 2 --out t
 fits eval t
 fits spectrum t --token happy
@@ -47,4 +55,7 @@ fits spectrum t --scan
 fits spectrum t --token happy --passages 2
 fits explain t --text "once upon a time" --layer all
 fits explain t --text "once upon a time" --token happy --against sad --form local
+# A log keeps each message on one line, unless it is asked otherwise.
+env -u COLUMNS "$glint" compare a many/seed-0 2>log >/dev/null
+[ -n "$(wide log)" ] || fail "a message in a log is broken: $(cat log)"
 finish

@@ -78,6 +78,22 @@ TEST(Axis, LinearTicksAreOneTwoFiveAndInside) {
   }
 }
 
+// Layers and ranks: there is nothing at 1.5.
+TEST(Axis, WholeNumbersHaveNoTicksBetweenThem) {
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0.85, 4.15}, 9, 0, true)),
+            (std::vector<std::string>{"1", "2", "3", "4"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0.85, 4.15}, 9, 0, false))[1], "1.5") << "as other axes have";
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0.9, 1.1}, 9, 0, true)), (std::vector<std::string>{"1"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {-1, 49}, 9, 0, true)),
+            labels(axis_ticks(Scale::linear, {-1, 49}, 9)));
+  Chart chart{
+      .x = {.label = "layer"}, .y = {}, .series = {{.name = "a", .points = {{1, 0}, {2, 1}, {3, 0}}}}};
+  EXPECT_NE(to_svg(chart).find(">1.5<"), std::string::npos);
+  chart.x.whole = true;
+  EXPECT_EQ(to_svg(chart).find(">1.5<"), std::string::npos);
+  EXPECT_NE(to_svg(chart).find(">2<"), std::string::npos);
+}
+
 TEST(Axis, LabelsThatAreTooLongBecomePowers) {
   EXPECT_EQ(labels(axis_ticks(Scale::linear, {0, 2e7}, 2)), (std::vector<std::string>{"0",
                                                                                       "1\xc3\x97"

@@ -136,6 +136,8 @@ TEST(SpectrumFigure, WithoutPicturesHasNoScaleOfColoursAndNoTextIsCutOff) {
 TEST(TruncationFigure, StartsWithoutEigenvectorsAndHasTheModelAsALine) {
   const Chart chart =
       truncation_figure("t", {{"weights", {0.1, 0.5, 0.75}}, {"calibrated", {0.4, 0.6, 0.8}, true}}, 0.9);
+  const Chart median = truncation_figure("t", {{"scaled", {0.1, 0.5}, false, true}}, 0.9);
+  EXPECT_EQ(median.series[0].name, "scaled (all images at the median size |x|)");
   ASSERT_EQ(chart.series.size(), 3u);
   ASSERT_EQ(chart.series[0].points.size(), 3u);
   EXPECT_EQ(chart.series[0].points[0].x, 0);
@@ -233,6 +235,35 @@ TEST(ExplainFigure, NamesWhatIsNoEigenvector) {
   EXPECT_EQ(count_in_figure(f.svg, "<image"), 3u) << "the input, the linear part and the scale of colours";
   for (const char* line : {"cat,linear part,,,,2\n", "cat,bias and residual,,,,0\n", "cat,rest,,,,-1\n"})
     EXPECT_NE(f.csv.find(line), std::string::npos) << line;
+}
+
+// One line of it would make the figure several times as wide as its pictures are.
+TEST(ExplainFigure, ALongNoteIsWrappedAndNotCutOff) {
+  Explanation e{.title = "image",
+                .size = kSize,
+                .input = {0, 0.5, 1, 0, 0, 1},
+                .class_names = {"cat", "dog"},
+                .logits = {4, -1},
+                .probabilities = {0.99, 0.01},
+                .classes = {}};
+  const auto height_of = [](const std::string& svg) {
+    return std::stod(svg.substr(svg.find("height=\"") + 8));
+  };
+  e.note = "short";
+  const std::string brief = explain_figure(e).svg;
+  for (int i = 0; i < 100; i++) e.note += " word" + std::to_string(i);
+  const std::string svg = explain_figure(e).svg;
+  expect_document(svg);
+  EXPECT_LT(width_of(svg), svg::text_width(e.note, 11) / 2);
+  EXPECT_GT(height_of(svg), height_of(brief));
+  EXPECT_NE(svg.find("word99</text>"), std::string::npos);
+  const std::regex line("<text x=\"([0-9.]+)\" y=\"([0-9.]+)\"[^>]*>([^<]*word[^<]*)</text>");
+  size_t lines = 0;
+  for (std::sregex_iterator m(svg.begin(), svg.end(), line), end; m != end; ++m, lines++) {
+    EXPECT_LT(std::stod((*m)[1]) + svg::text_width((*m)[3].str(), 11), width_of(svg));
+    EXPECT_LT(std::stod((*m)[2]), height_of(svg));
+  }
+  EXPECT_GT(lines, 1u);
 }
 
 TEST(ExplainFigure, LogitsAndProbabilitiesKeepOffEachOther) {

@@ -348,6 +348,21 @@ await check("names of removed eigenvectors that make no sense are passed over", 
   await close();
 });
 
+await check("compare says how far each side is its model", async () => {
+  const { page, trouble, close } = await open(browser, `${folder}/both.html`, "#view=compare");
+  const lines = () => page.locator(".side .fidelity").allTextContents();
+  const [sqs, bilinear] = await lines();
+  const share = (/** @type {string} */ line) => Number(/^Agrees with its model on ([0-9.]+) %, R² centred −?[0-9.]+\./.exec(line)?.[1]);
+  expect(share(sqs) > 0 && share(sqs) < 100, `the weights of SQS are not the model: ${sqs}`);
+  expect(/^Agrees with its model on 100\.0 %, R² centred 1\.000\./.test(bilinear), `a bilinear model is its weights: ${bilinear}`);
+  for (const line of [sqs, bilinear]) expect(/Controls: linear map [0-9.]+ %.*; untrained [0-9.]+ %/.test(line), line);
+  await page.getByLabel("calibrated").check();
+  const [calibrated] = await lines();
+  expect(calibrated !== sqs && share(calibrated) > 0, `another reading has a number of its own: ${calibrated}`);
+  expectQuiet(trouble);
+  await close();
+});
+
 await check("compare opens with the same reading on both sides", async () => {
   const { page, trouble, close } = await open(browser, `${folder}/both.html`, "#view=compare&form=calibrated");
   const titles = await page.locator(".side h4").allTextContents();

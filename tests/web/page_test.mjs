@@ -293,6 +293,15 @@ await check("the linear part is named where eigenvectors are counted", async () 
   await close();
 });
 
+await check("the scaled reading says that its terms are those of one size", async () => {
+  const { page, trouble, close } = await open(browser, main, "#view=spectra&form=scaled");
+  expect(/the reading, at each image's own size: [0-9.]+ %/.test((await text(page, ".keep .said")) ?? ""), (await text(page, ".keep .said")) ?? "");
+  await page.evaluate(() => { location.hash = "#view=spectra&form=weights"; });
+  await page.waitForFunction(() => !/own size/.test(document.querySelector(".keep .said")?.textContent ?? ""));
+  expectQuiet(trouble);
+  await close();
+});
+
 await check("comparing: a run with itself has likeness 1 and angles 0", async () => {
   const { page, trouble, close } = await open(browser, `${folder}/same.html`, "#view=compare&class=4");
   const numbers = async () => page.evaluate(() => ({
