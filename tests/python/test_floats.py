@@ -1,0 +1,28 @@
+"""Runs on floats, as pictures and as vectors: everything that a run can be asked works, or says why not."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import glint
+
+
+@pytest.fixture(scope="module")
+def pictures() -> glint.Images:
+    X = np.random.default_rng(0).random((60, 8, 8))
+    return glint.Images(X, np.arange(60) % 2, names=["even", "odd"])
+
+
+def test_eigenvectors_are_removed_from_models_of_floats(float_run, vector_run, run):
+    for one in (float_run, vector_run):
+        assert one.ablate("0", progress=False)["before"]["accuracy"] == one.evaluate()["accuracy"]
+    # A model of bytes measured on floats.
+    glyphs = glint.data.load("glyphs")
+    floats = glint.Images(glyphs.X[:200] / 255, glyphs.y[:200], test=(glyphs.test[0][:50] / 255, glyphs.test[1][:50]))
+    bytes_ = glint.Images(glyphs.X[:200], glyphs.y[:200], test=(glyphs.test[0][:50], glyphs.test[1][:50]))
+    a, b = (run.ablate("1", form="weights", data=d, progress=False)["all"]["after"] for d in (floats, bytes_))
+    # Bytes are read as value / 255: the same to the rounding of that division.
+    assert a["accuracy"] == b["accuracy"] and abs(a["loss"] - b["loss"]) < 1e-4 * b["loss"]
