@@ -82,11 +82,21 @@ def sweep_fields(
     lists: dict[str, Any],
 ) -> dict[str, Any]:
     """The request of `sweep`."""
+    if isinstance(data, Data):
+        raise UsageError("a sweep takes no arrays", "data=", "a name, a folder or glint.Tokens", "glint.train for each setting")
     if data is not None:
         lists = {**lists, "data": data_word(data)}
     pairs = []
     for name, values in lists.items():
+        if isinstance(values, Gate):  # one gate: its options are those of every setting
+            both = [n for n in ("c", "lam", "p") if values.has_options and n in lists]
+            if both:
+                raise UsageError(f"{values!r} says what {both[0]} is", f"{both[0]}=", f'gate="{values.name}" beside {both[0]}=')
+            pairs += changes_of({name: values})
+            continue
         many = values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
+        if any(isinstance(v, Gate) and v.has_options for v in many):
+            raise UsageError("gates with options in a list", f"{name}=", 'names of gates, and their options as lists: gate=["sqs"], lam=[0.1, 0.9]')
         texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
         pairs.append((option_name(name), ",".join(texts)))
     return {
