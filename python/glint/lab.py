@@ -13,12 +13,13 @@ from typing import Any
 import numpy as np
 
 from . import _core
+from ._arrays import path_of
 from ._frames import Table
 from ._ranks import Ranks
-from ._requests import StrPath, changes_of, data_word, option_name, option_text
+from ._requests import MEMORY, StrPath, changes_of, data_word, option_name, option_text
 from ._talk import Row, Talk, log
-from .data import Data
-from .errors import UsageError
+from .data import Data, Tokens
+from .errors import UsageError, called
 from .figures import Figure, number
 from .gates import Gate
 from .results import Comparison, Evaluation, Model, Reproduction, Sweep, python_name
@@ -61,13 +62,13 @@ def train_fields(
     if data is not None and not isinstance(data, Data):
         options = {**options, "data": data_word(data)}
     return {
-        "recipe": os.fspath(recipe),
+        "recipe": path_of(recipe, "recipe"),
         "changes": changes_of(options),
         "seeds": _seed_list(seeds),
-        "out": os.fspath(out),
+        "out": path_of(out, "out"),
         "force": force,
         "checkpoint_every": checkpoint_every,
-        "data_dir": os.fspath(data_dir),
+        "data_dir": path_of(data_dir, "data_dir"),
     }
 
 
@@ -100,13 +101,13 @@ def sweep_fields(
         texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
         pairs.append((option_name(name), ",".join(texts)))
     return {
-        "recipe": os.fspath(recipe),
+        "recipe": path_of(recipe, "recipe"),
         "lists": pairs,
         "seeds": _seed_list(seeds),
         "one_at_a_time": one_at_a_time,
         "tolerance": tolerance,
-        "data_dir": os.fspath(data_dir),
-        "out": os.fspath(out),
+        "data_dir": path_of(data_dir, "data_dir"),
+        "out": path_of(out, "out"),
     }
 
 
@@ -126,9 +127,9 @@ def reproduce_fields(
         "quick": quick,
         "seeds": seeds,
         "data": list(data),
-        "stories": os.fspath(stories),
-        "data_dir": os.fspath(data_dir),
-        "out": os.fspath(out),
+        "stories": path_of(stories, "stories"),
+        "data_dir": path_of(data_dir, "data_dir"),
+        "out": path_of(out, "out"),
         "judge_only": judge_only,
     }
 
@@ -210,7 +211,7 @@ def model(path: StrPath, *, tokenizer: StrPath = "") -> Model:
     ('glint classifier', 13216)
     """
     with Talk(False) as talk:
-        return Model(json.loads(_core.model({"path": os.fspath(path), "tokenizer": os.fspath(tokenizer)}, talk)))
+        return Model(json.loads(_core.model({"path": path_of(path, "path"), "tokenizer": path_of(tokenizer, "tokenizer")}, talk)))
 
 
 def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, Any]:
@@ -223,7 +224,7 @@ def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, 
     if data is not None and images is None:
         changes = {**changes, "data": data_word(data)}
     try:
-        about = json.loads(_core.options({"recipe": recipe, "changes": changes_of(changes)}, images))
+        about = json.loads(_core.options({"recipe": path_of(recipe, "recipe"), "changes": changes_of(changes)}, images))
     except UsageError as e:
         raise named_in_python(e) from None
     return {python_name(k): v for k, v in about["options"].items()}
@@ -273,7 +274,15 @@ def sweep(
 
 
 def _path(run: Any) -> str:
-    return run.path if isinstance(run, Run) else os.fspath(run)
+    return run.path if isinstance(run, Run) else path_of(run, "runs")
+
+
+def _own_arrays(runs: Iterable[Any]) -> Any:
+    """The arrays that runs were trained on; None where they have none."""
+    sets = {r._set.checksum: r._set for r in runs if isinstance(r, Run) and r._set is not None}
+    if len(sets) > 1:
+        raise UsageError("runs on different arrays", "runs=", "runs on the same data")
+    return next(iter(sets.values()), None)
 
 
 def compare(
@@ -311,9 +320,9 @@ def compare(
         "top": top,
         "layer": layer,
         "token": token,
-        "tokenizer": os.fspath(tokenizer),
+        "tokenizer": path_of(tokenizer, "tokenizer"),
         "data": None if data is None or images is not None else data_word(data),
-        "data_dir": os.fspath(data_dir),
+        "data_dir": path_of(data_dir, "data_dir"),
     }
     with Talk(progress) as talk:
         text, matrices, names = _core.compare(fields, images, talk)
@@ -346,7 +355,7 @@ def runs(*folders: StrPath, where: Sequence[str] | str = (), sort: str = "") -> 
     ['finished']
     """
     filters = [where] if isinstance(where, str) else list(where)
-    fields = {"folders": [os.fspath(f) for f in folders or ("runs",)], "where": filters, "sort": sort}
+    fields = {"folders": [path_of(f, "folders") for f in folders or ("runs",)], "where": filters, "sort": sort}
     with Talk(False) as talk:
         text, svg, csv = _core.runs(fields, talk)
     about = json.loads(text)
