@@ -67,6 +67,15 @@ def test_types_are_errors_of_use(run):
         refused("threads=", setattr, glint, "threads", value)
 
 
+def test_layers_that_do_not_fit_are_refused_when_made():
+    P = np.ones((3, 12))
+    refused("R=", glint.GLU, ROWS, ROWS[:5], P)
+    refused("P=", glint.GLU, ROWS, ROWS, P[:, :5])
+    refused("bias=", glint.GLU, ROWS, ROWS, P, bias=np.ones(5))
+    refused("bias=", glint.GLU, ROWS, ROWS, P, bias=np.ones(0))
+    refused("norm=", glint.GLU, ROWS, ROWS, P, norm=np.ones(5))
+
+
 def test_hints_are_python():
     make = glint.errors._make
     assert make(2, "", "", "", "`gates()` lists them").hint == "`glint.gates.names()` lists them"
