@@ -224,7 +224,10 @@ class Run:
         with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch, called(MEMORY | {scratch: "text"}):
             if self.kind == "language":
                 fields["text"] = None if text is None else text_file(text, scratch)
-                return Evaluation(json.loads(_core.evaluate_text(fields, talk)))
+                values = json.loads(_core.evaluate_text(fields, talk))
+                return Evaluation(values | {"text": values["text"].replace(os.path.join(scratch, "text.txt"), "a text")})
+            if text is not None:
+                raise UsageError("an image model reads no text", "text=", "data=, images to measure it on")
             about, logits, confusion = _core.evaluate_images(fields | {"worst": worst}, images, talk)
             return Evaluation(json.loads(about), logits, confusion)
 
@@ -442,7 +445,7 @@ class Run:
         fields |= {"form": form, "layer": layer, "via": via, "top": top, "scale": scale}
         fields["save"] = path_or_none(save, "save")
         if vectors is not None:
-            fields["remove"] = ",".join(str(int(v) + 1) for v in vectors)
+            fields["remove"] = ",".join(str(v + 1) for v in indices(vectors, "vectors"))
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             direction(fields, out, self.kind, scratch)
             with Talk(progress) as talk, called(ABLATE | {scratch: "out"}):

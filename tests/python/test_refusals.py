@@ -28,6 +28,23 @@ def test_gates_with_options_in_a_sweep(tmp_path):
     assert "Vectors" not in error.expected and "Images" not in error.expected
 
 
+def test_nothing_is_ignored(run, tales):
+    refused("split=", run.evaluate, split="foo")
+    refused("split=", tales.evaluate, split="foo")
+    refused("text=", run.evaluate, text="once upon a time")
+    refused("sae=", run.read, "3", sae="nosuch", latent=1)
+    refused("from_layer=", run.read, "3", from_layer=2)
+    for vectors in ([], "01", 1, [0.5], [-1], [10**30]):
+        refused("vectors=", run.ablate, "3", vectors=vectors)
+    layer = glint.GLU(ROWS, ROWS)
+    refused("inputs=", layer.read, inputs=ROWS[:0])
+    assert layer(ROWS[:0]).shape == (0, 12)
+    form = tales.read("happy", form="weights", progress=False)
+    refused("n=", form.near, -1)
+    refused("k=", form.top, -1)
+    refused("count=", tales.generate, count=10**18)
+
+
 def test_parameters_have_their_names_of_python(run, tales, vector_run):
     refused("out=", run.read, "nosuch")
     refused("out=", tales.read, "zzzzqqq", progress=False)
