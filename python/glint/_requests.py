@@ -146,14 +146,17 @@ def direction(fields: dict[str, Any], out: Any, kind: str, scratch: str, hidden:
     return True
 
 
-def png(image: Any, path: Path) -> str:
-    """Writes an array as a grey PNG file."""
+def png(image: Any, size: tuple[int, int], path: Path) -> str:
+    """Writes an array of this size as a grey PNG file."""
     array = array_of(image, "image", "a PNG file or an array [height, width]")
-    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biuf" or array.size > 10**7:
-        raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", "[height, width] of numbers")
-    if array.dtype.kind == "f":
-        array = np.round(np.clip(np.nan_to_num(array), 0, 1) * 255)
-    grey = np.clip(array, 0, 255).astype(np.uint8)
+    if size == (0, 0):
+        raise UsageError("the samples of this model are no pictures", "image=", "index=, the number of a sample")
+    if array.shape != size or array.dtype.kind not in "biuf":
+        raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", f"numbers of shape {size}, as the model reads them")
+    most = 1 if array.dtype.kind in "bf" else 255
+    if not np.all((array >= 0) & (array <= most)):  # also false for what is no number
+        raise UsageError("an image with numbers out of range", "image=", "whole numbers from 0 to 255, or floats from 0 to 1")
+    grey = np.round(array * (255 / most)).astype(np.uint8)
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -400,10 +400,11 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             if image is not None:
                 if isinstance(image, (str, os.PathLike)):
-                    fields |= {"image": os.fspath(image), "as_is": as_is}
+                    fields |= {"image": path_of(image, "image"), "as_is": as_is}
                 else:
-                    fields |= {"image": png(image, Path(scratch, "image.png")), "as_is": True}
-            with Talk(progress) as talk:
+                    height, width = self.about["picture"]
+                    fields |= {"image": png(image, (height, width), Path(scratch, "image.png")), "as_is": True}
+            with Talk(progress) as talk, called(EXPLAIN):
                 text, verdict, trust, shown, figure, pixels = _core.explain(fields, images, talk)
         drawn = None if figure is None else Figure(*figure)
         return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))

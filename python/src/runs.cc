@@ -43,7 +43,10 @@ std::string open_json(const std::string& directory, const std::string& tokenizer
     j["trained_on"] = run.trained_on();
     j["layers"] = run.reading().layers();
     j["forms"] = run.forms();
-    if (!language) j["class_names"] = run.class_names();
+    if (!language) {
+      j["class_names"] = run.class_names();
+      j["picture"] = {run.image().model.height, run.image().model.width};
+    }
     return j;
   }));
 }

@@ -28,6 +28,13 @@ def test_gates_with_options_in_a_sweep(tmp_path):
     assert "Vectors" not in error.expected and "Images" not in error.expected
 
 
+def test_images_to_explain(run, vector_run):
+    for image in (np.zeros((8, 8)), np.full((28, 28), np.nan), np.full((28, 28), 2.0), np.full((28, 28), 256)):
+        refused("image=", run.explain, image=image)
+    assert run.explain(image=np.zeros((28, 28), bool)).verdict
+    refused("image=", vector_run.explain, image=np.zeros((1, 5)))
+
+
 def test_nothing_is_ignored(run, tales):
     refused("split=", run.evaluate, split="foo")
     refused("split=", tales.evaluate, split="foo")
