@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import nullcontext
@@ -308,9 +307,7 @@ def compare(
     (4, 4)
     """
     pair = control if isinstance(control, (list, tuple)) else None
-    images = data._core if isinstance(data, Data) else None
-    if data is None and runs and isinstance(runs[0], Run):
-        images = runs[0]._set
+    images = data._core if isinstance(data, Data) else None if data is not None else _own_arrays(runs)
     fields = {
         "runs": [_path(r) for r in runs],
         "control": ",".join(_path(r) for r in pair) if pair else None if control is None else _path(control),
@@ -383,9 +380,9 @@ def readability(*runs: Any, form: str = "auto", token: str = "", data_dir: StrPa
     >>> "ablation_r" in glint.readability(run).columns
     True
     """
-    fields = {"runs": [_path(r) for r in runs], "form": form, "token": token, "data_dir": os.fspath(data_dir)}
-    with Talk(progress) as talk:
-        about = json.loads(_core.readability(fields, talk))
+    fields = {"runs": [_path(r) for r in runs], "form": form, "token": token, "data_dir": path_of(data_dir, "data_dir")}
+    with Talk(progress) as talk, called(MEMORY):
+        about = json.loads(_core.readability(fields, _own_arrays(runs), talk))
     plain = (str, int, float, bool, type(None))
     return Table([{k: v for k, v in row.items() if isinstance(v, plain)} for row in about["runs"]], "readability")
 

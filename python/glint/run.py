@@ -532,14 +532,11 @@ class Run:
         >>> "distinct_pictures" in run.readability(progress=False)
         True
         """
-        with Talk(progress) as talk:
-            about = json.loads(
-                _core.readability(
-                    {"runs": [self.path], "form": form, "token": token, "data": self._data_name, "data_dir": self._data_dir, "tokenizer": self._tokenizer},
-                    talk,
-                )
-            )
-        return Result(about["runs"][0], f"readability of {self._place()}")
+        fields, images = self._source(None)
+        fields |= {"runs": [self.path], "form": form, "token": token}
+        with Talk(progress) as talk, called(MEMORY):
+            about = json.loads(_core.readability(fields, images, talk))
+        return Result(about["runs"][0], f"readability of the run {self._place()}")
 
     def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
         """The run and its data as requests have them."""

@@ -26,3 +26,10 @@ def test_eigenvectors_are_removed_from_models_of_floats(float_run, vector_run, r
     a, b = (run.ablate("1", form="weights", data=d, progress=False)["all"]["after"] for d in (floats, bytes_))
     # Bytes are read as value / 255: the same to the rounding of that division.
     assert a["accuracy"] == b["accuracy"] and abs(a["loss"] - b["loss"]) < 1e-4 * b["loss"]
+
+
+def test_readability_is_measured_on_the_arrays_of_the_run(float_run, vector_run):
+    assert 0 <= float_run.readability(progress=False)["auc"] <= 1
+    assert glint.readability(vector_run, progress=False).columns["data"] == ["arrays"]
+    with pytest.raises(glint.UsageError, match="different arrays"):
+        glint.readability(float_run, vector_run)
