@@ -33,3 +33,10 @@ def test_readability_is_measured_on_the_arrays_of_the_run(float_run, vector_run)
     assert glint.readability(vector_run, progress=False).columns["data"] == ["arrays"]
     with pytest.raises(glint.UsageError, match="different arrays"):
         glint.readability(float_run, vector_run)
+
+
+def test_pictures_of_floats_keep_their_shape(pictures):
+    assert pictures.X.shape == (54, 8, 8) and pictures.test[0].shape == (6, 8, 8)
+    again = pickle.loads(pickle.dumps(pictures))
+    np.testing.assert_array_equal(again.X, pictures.X)
+    assert again.class_names == pictures.class_names
