@@ -44,6 +44,17 @@ def named_in_python(error: UsageError) -> UsageError:
     return UsageError(error.what.replace("-", "_"), "an option", error.expected.replace("-", "_"), error.hint)
 
 
+def _fitting_batch(recipe: str, data: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """`given`, with a batch that fits where nobody chose one and the data have fewer samples than the usual one."""
+    if recipe or "batch" in given or not isinstance(data, (Data, Tokens)):
+        return given
+    samples = len(data.y) if isinstance(data, Data) else int(data.about["train"]["stories"])
+    if options(data=data, **given)["batch"] <= samples:
+        return given
+    log.info("a batch of %d, all samples that there are; batch= chooses another", samples)
+    return {**given, "batch": samples}
+
+
 def train_fields(
     recipe: str,
     data: Any,
@@ -56,6 +67,7 @@ def train_fields(
     options: dict[str, Any],
 ) -> dict[str, Any]:
     """The request of `train`."""
+    options = _fitting_batch(recipe, data, options)
     if seed is not None:
         options = {**options, "seed": seed}
     if data is not None and not isinstance(data, Data):

@@ -40,3 +40,16 @@ def test_pictures_of_floats_keep_their_shape(pictures):
     again = pickle.loads(pickle.dumps(pictures))
     np.testing.assert_array_equal(again.X, pictures.X)
     assert again.class_names == pictures.class_names
+
+
+def test_a_batch_that_fits_is_chosen_for_small_data(pictures, caplog):
+    with caplog.at_level("INFO", logger="glint"):
+        run = glint.train(data=pictures, layers=1, d_model=16, epochs=1, progress=False)
+    assert run.config["batch"] == 54 and "batch of 54" in caplog.text
+    # What somebody asks for is not changed.
+    with pytest.raises(glint.UsageError):
+        glint.train(data=pictures, layers=1, d_model=16, epochs=1, batch=100, progress=False)
+    texts = ["the cat sat on the mat and it was happy there"] * 60
+    stories = glint.Tokens(texts, tokenizer=300)
+    tales = glint.train(data=stories, layers=1, d_model=16, heads=2, context=16, epochs=1, progress=False)
+    assert tales.config["batch"] == 59
