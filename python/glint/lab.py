@@ -333,9 +333,9 @@ def compare(
         "data": None if data is None or images is not None else data_word(data),
         "data_dir": path_of(data_dir, "data_dir"),
     }
-    with Talk(progress) as talk:
-        text, matrices, names = _core.compare(fields, images, talk)
-    return Comparison(json.loads(text), list(matrices), list(names))
+    with Talk(progress) as talk, called(MEMORY):
+        text, matrices, names, figures = _core.compare(fields, images, talk)
+    return Comparison(json.loads(text), list(matrices), list(names), [Figure(*f) for f in figures])
 
 
 class RunList(Table):

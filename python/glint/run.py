@@ -472,12 +472,12 @@ class Run:
         fields, held = self._source(data)
         fields |= {"unit": str(unit), "form": form, "terms": terms, "images": images, "seed": seed}
         fields["strengths"] = None if strengths is None else [float(s) for s in strengths]
-        with Talk(progress) as talk:
-            text, masks, height, width = _core.attack(fields, held, talk)
+        with Talk(progress) as talk, called(MEMORY):
+            text, masks, height, width, figures = _core.attack(fields, held, talk)
         masks = np.asarray(masks)
         if height * width == masks.shape[-1] and height:
             masks = masks.reshape(*masks.shape[:-1], height, width)
-        return Attack(json.loads(text), masks)
+        return Attack(json.loads(text), masks, [Figure(*f) for f in figures])
 
     def page(
         self,

@@ -65,7 +65,7 @@ def test_parameters_have_their_names_of_python(run, tales, vector_run):
     for vector in (np.ones(3), np.full(32, np.nan), np.zeros(32)):
         refused("out=", run.read, vector, progress=False)
         refused("out=", run.ablate, vector, progress=False)
-    for call in (vector_run.page,):
+    for call in (vector_run.attack, vector_run.page):
         refused("data=", call, progress=False)
     refused("names=", glint.Vectors, ROWS, np.zeros(12, int), names=["one"])
     refused("y=", glint.Vectors, ROWS, np.zeros(12, int))
