@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -145,6 +145,23 @@ def reproduce_fields(
     }
 
 
+@contextmanager
+def _folder(call: str, out: StrPath | None) -> Iterator[tuple[StrPath, Any]]:
+    """`out`, or a temporary folder and what keeps it. What is in that when the work is stopped is not thrown away."""
+    if out is not None:
+        yield out, None
+        return
+    keep = tempfile.TemporaryDirectory(prefix=f"glint-{call}-")
+    path = Path(keep.name, call)
+    try:
+        yield path, keep
+    except KeyboardInterrupt:
+        if path.exists():
+            keep._finalizer.detach()  # type: ignore[attr-defined]
+            log.warning("stopped; what was reached is saved in %s, and %s(..., out=that folder) goes on", path, call)
+        raise
+
+
 def train(
     recipe: str = "",
     *,
@@ -177,23 +194,15 @@ def train(
     >>> run.config["epochs"], run.metrics[-1]["test_accuracy"] > 0.2
     (1, True)
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="glint-run-")
-        out = Path(keep.name, "run" if seeds is None else "runs")
-    fields = train_fields(recipe, data, seed, seeds, out, force, checkpoint_every, data_dir, options)
-    fields["every_step"] = on_step is not None
     images = data._core if isinstance(data, Data) else None
-    try:
-        with nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
-            text = _core.train(fields, images, talk, ranks)
-    except UsageError as e:
-        raise named_in_python(e) from None
-    except KeyboardInterrupt:
-        if keep is not None and Path(out).exists():  # what was saved is not thrown away
-            keep._finalizer.detach()  # type: ignore[attr-defined]
-            log.warning("stopped; the run is saved in %s, and train(..., out=that folder) goes on", out)
-        raise
+    with _folder("train", out) as (folder, keep):
+        fields = train_fields(recipe, data, seed, seeds, folder, force, checkpoint_every, data_dir, options)
+        fields["every_step"] = on_step is not None
+        try:
+            with nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
+                text = _core.train(fields, images, talk, ranks)
+        except UsageError as e:
+            raise named_in_python(e) from None
     if text is None:
         return None
     about = json.loads(str(text))
@@ -272,16 +281,13 @@ def sweep(
     >>> result.table().columns["gate"]
     ['sqs', 'identity']
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="glint-sweep-")
-        out = Path(keep.name, "sweep")
-    fields = sweep_fields(recipe, seeds, out, one_at_a_time, tolerance, data, data_dir, lists)
-    try:
-        with Talk(progress, None, on_eval) as talk:
-            return Sweep(json.loads(_core.sweep(fields, talk)), keep)
-    except UsageError as e:
-        raise named_in_python(e) from None
+    with _folder("sweep", out) as (folder, keep):
+        fields = sweep_fields(recipe, seeds, folder, one_at_a_time, tolerance, data, data_dir, lists)
+        try:
+            with Talk(progress, None, on_eval) as talk:
+                return Sweep(json.loads(_core.sweep(fields, talk)), keep)
+        except UsageError as e:
+            raise named_in_python(e) from None
 
 
 def _path(run: Any) -> str:
@@ -415,10 +421,7 @@ def reproduce(
 
     `glint.reproduce("table1", quick=True)` takes a few minutes.
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="glint-paper-")
-        out = Path(keep.name, "reproduction")
-    fields = reproduce_fields(what, quick, seeds, data, stories, data_dir, out, judge_only)
-    with Talk(progress) as talk:
-        return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)
+    with _folder("reproduce", out) as (folder, keep):
+        fields = reproduce_fields(what, quick, seeds, data, stories, data_dir, folder, judge_only)
+        with Talk(progress) as talk:
+            return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)
