@@ -6,8 +6,6 @@
 0.995
 """
 
-from __future__ import annotations
-
 import os as _os
 import sys as _sys
 import types as _types

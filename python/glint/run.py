@@ -89,7 +89,7 @@ class Run:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         order = ("step", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds")
         rows = [json.loads(line) for line in lines if line.strip()]
-        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of {self._place()}")
+        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of the run {self._place()}")
 
     @property
     def foreign(self) -> bool:

@@ -34,3 +34,14 @@ def test_attacks_and_sweeps_have_figures(run, tmp_path):
     sweep = glint.sweep("quick", gate=["sqs", "identity"], epochs=1, d_model=16, out=tmp_path, progress=False)
     assert sweep.figure().svg.startswith("<svg") and sweep.figure().data
     assert sweep.figure().svg in sweep._repr_html_()
+
+
+def test_captions_read_well(float_run, run, tales):
+    assert float_run.metrics.caption == "evaluations of the run in a temporary folder"
+    assert run.path in run.metrics.caption
+    assert run.read(np.ones(32), progress=False).name == "vector"
+    assert tales.evaluate(text="once upon a time there was a cat.")["text"].startswith("a text, 1 story")
+
+
+def test_only_names_of_glint_are_public():
+    assert not hasattr(glint, "annotations")
