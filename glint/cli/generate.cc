@@ -100,7 +100,7 @@ void add_generate(Program& program) {
   verb.size("--top-k", o->request.sampling.top_k, 0, kMaxVocab, "Only the K likeliest tokens; 0: all");
   verb.real("--top-p", o->request.sampling.top_p, "Only the likeliest tokens that make up this share", 1e-6,
             1);
-  verb.size("--count", o->request.count, 1, 10'000'000, "Number of stories");
+  verb.size("--count", o->request.count, 1, kMostStories, "Number of stories");
   verb.size("--tokens", o->request.tokens, 0, 1'000'000,
             "The most tokens to add to the prompt; 0: until the context of the model is full");
   verb.share_seed();

@@ -55,8 +55,7 @@ class ImageSubject : public Subject {
   Outcome with(ConstMatrixView<double> basis, double keep) override {
     model_.weights = ablated_weights(run_, layer_, basis, keep);
     const ImageReading reading(model_, engine_.compute(), engine_.linalg());
-    const Activations a =
-        reading.activations(reading.last(), ConstMatrixView<uint8_t>(run_.images().test.pixels));
+    const Activations a = reading.run(run_.images().test, reading.last());
     Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
     out.outputs.resize(classes.size());
     for (size_t i = 0; i < label.size(); i++) {

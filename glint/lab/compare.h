@@ -8,6 +8,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
+#include "glint/lab/figures.h"
 #include "glint/spectra/functional.h"
 #include "glint/spectra/model_comparison.h"
 
@@ -89,6 +90,8 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& request);
 // The notes told, and the figures written when the request has a folder for them.
 Comparison compare(const Engine& engine, const CompareRequest& request);
 OrderedJson to_json(const Comparison& result);
+// compare and compare-matrix; the stems are in the folder.
+std::vector<FigureFile> draw_comparison(const Comparison& result, const std::string& folder);
 
 std::string_view title(Measure measure);  // "rank-matched"
 

@@ -46,7 +46,9 @@ OrderedJson model_json(const ComparedModel& m, bool language) {
   return j;
 }
 
-std::vector<FigureFile> draw_figures(const Comparison& c, const std::string& folder) {
+}  // namespace
+
+std::vector<FigureFile> draw_comparison(const Comparison& c, const std::string& folder) {
   std::vector<SimilarityLine> lines;
   const bool several = c.results.size() > 1;
   for (const Measure m : kMeasures) {
@@ -80,8 +82,6 @@ std::vector<FigureFile> draw_figures(const Comparison& c, const std::string& fol
           {folder + "/compare-matrix", to_svg(grid), to_csv(grid)}};
 }
 
-}  // namespace
-
 std::string_view title(Measure m) {
   return m == Measure::rank_matched   ? "rank-matched"
          : m == Measure::best_matched ? "best-matched"
@@ -114,7 +114,7 @@ Comparison compare(const Engine& engine, const CompareRequest& request) {
   c.figures = figures_directory(!request.out.empty() ? request.out
                                 : is_foreign(first)  ? result_folder(reading_folder(first), "")
                                                      : first);
-  write_figures(engine, draw_figures(c, c.figures));
+  write_figures(engine, draw_comparison(c, c.figures));
   return c;
 }
 

@@ -103,6 +103,7 @@ ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationReque
                  .what = "the sheet has nothing to show",
                  .where = "worst",
                  .expected = "1 or more"});
+  check_split(q.split);
   check_image_run(open_run(q.run));
   Run opened(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images});
   const LoadedRun& run = opened.image();

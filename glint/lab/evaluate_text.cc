@@ -10,6 +10,7 @@
 #include "glint/lab/foreign.h"
 #include "glint/lab/loss_positions.h"
 #include "glint/lab/run.h"
+#include "glint/lab/run_checks.h"
 #include "glint/nn/softmax.h"
 #include "glint/train/text_task.h"
 
@@ -154,6 +155,7 @@ std::vector<std::string> TextEvaluation::notes() const {
 }
 
 TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& q) {
+  check_split(q.split);
   if (is_foreign(q.run)) return evaluate_foreign_text(engine, q);
   const LanguageRun run = load_language_run(engine, q.run);
   TransformerEngine transformer(run.model.config, engine.compute(), kRows, false);

@@ -62,7 +62,16 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
   return ids;
 }
 
+void check_count(const GenerateRequest& q) {
+  if (q.count == 0 || q.count > kMostStories)
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(q.count) + " is no number of stories",
+                 .where = "count",
+                 .expected = "from 1 to " + std::to_string(kMostStories)});
+}
+
 GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& q) {
+  check_count(q);
   const Tokenizer& tokenizer = run.tokenizer;
   const TransformerConfig& config = run.model.config;
   const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt);

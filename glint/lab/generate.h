@@ -24,7 +24,7 @@ struct GeneratedStory {
 struct GenerateRequest {
   std::string prompt = {};  // how every story begins
   SamplingOptions sampling = {};
-  size_t count = 1;
+  size_t count = 1;   // from 1 to kMostStories
   size_t tokens = 0;  // the most to add to the prompt; 0: until the context of the model is full
   bool keep = true;   // the stories in the result; without it they go to the callbacks alone
   // The text of the first story as it grows, in whole characters, the prompt first. Only for a count of 1.
@@ -56,6 +56,9 @@ struct GenerateResult {
 std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text);
 
 // A story depends on the seed and on its number alone: the first of ten is the one that a count of 1 gives.
+// Error (usage) for a count out of range.
+inline constexpr size_t kMostStories = 10'000'000;
+void check_count(const GenerateRequest& request);
 GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& request);
 // The same for a model of another program, which reads the beginning that its tokenizer puts before a text
 // and stops at EOS or BOS. Without `tokens` at most kUsualTokens are added.

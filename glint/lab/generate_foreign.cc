@@ -33,6 +33,7 @@ std::vector<TokenId> foreign_prompt(const Engine& engine, const ForeignModel& m,
 }  // namespace
 
 GenerateResult generate_stories(const Engine& engine, const ForeignModel& m, const GenerateRequest& q) {
+  check_count(q);
   const std::vector<TokenId> prompt = foreign_prompt(engine, m, q.prompt);
   const std::vector<TokenId> ends = m.ends();
   const size_t left = m.window() - prompt.size(), most = std::min(q.tokens ? q.tokens : kUsualTokens, left);

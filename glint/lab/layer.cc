@@ -18,7 +18,8 @@ namespace {
 class ArrayModel : public GluModel {
  public:
   ArrayModel(const Engine& engine, const LayerArrays& arrays) : engine_(engine), arrays_(arrays) {
-    check_shapes();
+    check_shapes(arrays);
+    check_numbers();
     fold_bias(arrays_.left, arrays_.bias_left, bias_left_);
     fold_bias(arrays_.right, arrays_.bias_right, bias_right_);
     if (!arrays.norm_weights.empty() || arrays.norm_centred) {
@@ -71,21 +72,7 @@ class ArrayModel : public GluModel {
   }
 
  private:
-  void check_shapes() const {
-    const size_t h = arrays_.left.rows(), d = arrays_.left.cols();
-    const auto size = [](size_t n) { return std::to_string(n); };
-    if (h == 0 || d == 0) bad_argument("L", "an empty layer", "[hidden units, inputs]");
-    if (arrays_.right.rows() != h || arrays_.right.cols() != d)
-      bad_argument("R", "shape (" + size(arrays_.right.rows()) + ", " + size(arrays_.right.cols()) + ")",
-                   "(" + size(h) + ", " + size(d) + "), as L");
-    if (!arrays_.projection.empty() && arrays_.projection.cols() != h)
-      bad_argument("P", size(arrays_.projection.cols()) + " columns", size(h) + ", the hidden units");
-    for (const auto& bias : {arrays_.bias_left, arrays_.bias_right})
-      if (!bias.empty() && bias.size() != h)
-        bad_argument("bias", size(bias.size()) + " numbers", size(h) + ", the hidden units");
-    for (const auto& values : {arrays_.norm_weights, arrays_.norm_bias})
-      if (!values.empty() && values.size() != d)
-        bad_argument("norm", size(values.size()) + " numbers", size(d) + ", the inputs");
+  void check_numbers() const {
     for (const auto& m : {arrays_.left, arrays_.right, arrays_.projection})
       for (size_t i = 0; i < m.rows(); i++)
         for (const float v : m.row(i))
@@ -169,6 +156,23 @@ std::string layer_form(const LayerReadRequest& request, const GluLayerView& laye
 }
 
 }  // namespace
+
+void check_shapes(const LayerArrays& layer) {
+  const size_t h = layer.left.rows(), d = layer.left.cols();
+  const auto size = [](size_t n) { return std::to_string(n); };
+  if (h == 0 || d == 0) bad_argument("L", "an empty layer", "[hidden units, inputs]");
+  if (layer.right.rows() != h || layer.right.cols() != d)
+    bad_argument("R", "shape (" + size(layer.right.rows()) + ", " + size(layer.right.cols()) + ")",
+                 "(" + size(h) + ", " + size(d) + "), as L");
+  if (!layer.projection.empty() && layer.projection.cols() != h)
+    bad_argument("P", size(layer.projection.cols()) + " columns", size(h) + ", the hidden units");
+  for (const auto& bias : {layer.bias_left, layer.bias_right})
+    if (!bias.empty() && bias.size() != h)
+      bad_argument("bias", size(bias.size()) + " numbers", size(h) + ", the hidden units");
+  for (const auto& values : {layer.norm_weights, layer.norm_bias})
+    if (!values.empty() && values.size() != d)
+      bad_argument("norm", size(values.size()) + " numbers", size(d) + ", the inputs");
+}
 
 LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const LayerReadRequest& request) {
   const ArrayModel model(engine, arrays);

@@ -30,6 +30,9 @@ struct LayerArrays {
   double norm_eps = 1e-6;
 };
 
+// Error (usage) for shapes that do not fit together.
+void check_shapes(const LayerArrays& layer);
+
 struct LayerReadRequest {
   ConstMatrixView<double> directions;   // [n, o]
   std::vector<std::string> names = {};  // [n], or empty: 0, 1, 2 ...

@@ -238,7 +238,26 @@ void describe(Run& run, ReadResult& r) {
   r.default_form = run.form("auto");
 }
 
+namespace {
+
+// What only language models have is refused, not left out.
+void check_no_latents(const ReadRequest& q) {
+  const std::pair<const char*, bool> given[] = {{"sae", !q.sae.empty()},
+                                                {"latent", !q.latent.empty()},
+                                                {"inputs", !q.inputs.empty()},
+                                                {"from_layer", q.from_layer > 0}};
+  for (const auto& [name, is_given] : given)
+    if (is_given)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "`" + std::string(name) + "` is for language models",
+                   .where = name,
+                   .expected = "a class of an image model, or a language model"});
+}
+
+}  // namespace
+
 ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
+  check_no_latents(q);
   const ImageReading& reading = run.image_reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();

@@ -251,6 +251,7 @@ void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::func
             {.run = directory,
              .data = q.data,
              .data_dir = q.data_dir,
+             .images = q.images,
              .tokenizer = q.tokenizer,
              .tokens = q.tokens},
             shared);

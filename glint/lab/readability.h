@@ -16,6 +16,7 @@ namespace glint {
 struct ReadabilityRequest {
   std::vector<std::string> runs;  // runs, or folders with one run per seed
   std::string data = {}, data_dir = {};
+  std::shared_ptr<const Dataset> images = {};  // as in RunSource
   std::string form = "auto";
   size_t layer = 0;  // language models: from 1 on, 0 the last; image models are read at their last layer
   std::string token = {};      // language models: which tokens; "": the most frequent

@@ -17,6 +17,9 @@ void check_image_run(const RunInfo& run);
 // pixels or moves them within their range.
 void check_pictures(const Dataset& data, const std::string& needs);
 
+// Error (usage) unless it is "test" or "train".
+void check_split(const std::string& split);
+
 // A folder for results, with those above it. Error (failure) when it cannot be made, or a file has its name.
 void make_directory(const std::string& path);
 

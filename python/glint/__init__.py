@@ -6,13 +6,12 @@
 0.995
 """
 
-from __future__ import annotations
-
 import os as _os
 import sys as _sys
 import types as _types
 
 from . import _core, data, gates
+from ._arrays import count_of as _count_of
 from ._frames import Table
 from .data import Data, Images, Tokens, Vectors, tokenize
 from .errors import BadFileError, Error, Interrupted, MachineError, NumericError, UsageError
@@ -39,7 +38,7 @@ class _Module(_types.ModuleType):
 
     @threads.setter
     def threads(self, count: int) -> None:
-        _core.set_thread_count(count)
+        _core.set_thread_count(_count_of(count, "threads", 1024))
 
 
 _sys.modules[__name__].__class__ = _Module

@@ -11,12 +11,21 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array, array_of
+from ._arrays import Array, array_of, path_of
 from .data import Tokens
 from .errors import UsageError
 from .gates import Gate
 
 StrPath = str | os.PathLike[str]
+
+# What the library calls a parameter, and what it is called here: for errors.called.
+MEMORY = {"memory": "data", "measured_tokens": "tokens"}
+SAMPLES = {"samples": "X", "rows": "X", "inputs": "X"}
+OUT = MEMORY | {"unit": "out", "token": "out", "direction": "out"}
+READ = OUT | {"top": "k"}
+ABLATE = OUT | {"remove": "vectors"}
+EXPLAIN = MEMORY | {"class": "classes", "show": "top", "layers": "layer"}
+PASSAGES = MEMORY | {"count": "n", "passage_tokens": "tokens"}
 
 
 def option_name(name: str) -> str:
@@ -33,7 +42,7 @@ def option_text(name: str, value: Any) -> str:
     if isinstance(value, (float, np.floating)):
         return repr(float(value))
     if isinstance(value, (str, os.PathLike)):
-        return os.fspath(value)
+        return path_of(value, name)
     raise UsageError(f"a value that is {type(value).__name__}", f"{name}=", "a number, a text, True or False")
 
 
@@ -63,9 +72,9 @@ def data_word(data: Any) -> str:
     )
 
 
-def path_or_none(path: StrPath | None) -> str | None:
+def path_or_none(path: StrPath | None, name: str) -> str | None:
     """A path as text."""
-    return None if path is None else os.fspath(path)
+    return None if path is None else path_of(path, name)
 
 
 def token_array(tokens: Any, name: str) -> Array:
@@ -86,10 +95,21 @@ def whole_numbers(values: Any, name: str) -> str:
     return ",".join(str(int(v)) for v in array)
 
 
+def indices(values: Any, name: str) -> list[int]:
+    """One or more whole numbers from 0 on."""
+    try:
+        array = np.asarray(list(values))
+    except (TypeError, ValueError):
+        array = np.asarray(None)
+    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu" or array.min() < 0:
+        raise UsageError(f"{values!r} names no eigenvectors", f"{name}=", "a list of whole numbers from 0 on, as [0, 1]")
+    return [int(v) for v in array]
+
+
 def text_file(text: StrPath, scratch: str) -> str:
     """A file with the text: `text` itself where it names one."""
     if not isinstance(text, str) or os.path.exists(text) or not any(c.isspace() for c in text):
-        return os.fspath(text)
+        return path_of(text, "text")
     path = Path(scratch, "text.txt")
     try:
         path.write_text(text, encoding="utf-8")
@@ -119,20 +139,24 @@ def direction(fields: dict[str, Any], out: Any, kind: str, scratch: str, hidden:
     vector = array_of(out, "out", "a class, a token or a vector", lambda x: np.asarray(x, dtype=np.float64))
     if vector.ndim != 1:
         raise UsageError(f"a direction with {vector.ndim} axes", "out=", "a vector of the layer's output")
-    path = os.path.join(scratch, "direction.npy")
-    np.save(path, vector.astype(np.float32))
-    fields["hidden"] = path
+    path = Path(scratch, "vector")  # the name that the form will have
+    with path.open("wb") as file:
+        np.save(file, vector.astype(np.float32))
+    fields["hidden"] = os.fspath(path)
     return True
 
 
-def png(image: Any, path: Path) -> str:
-    """Writes an array as a grey PNG file."""
+def png(image: Any, size: tuple[int, int], path: Path) -> str:
+    """Writes an array of this size as a grey PNG file."""
     array = array_of(image, "image", "a PNG file or an array [height, width]")
-    if array.ndim != 2 or array.size == 0 or array.dtype.kind not in "biuf" or array.size > 10**7:
-        raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", "[height, width] of numbers")
-    if array.dtype.kind == "f":
-        array = np.round(np.clip(np.nan_to_num(array), 0, 1) * 255)
-    grey = np.clip(array, 0, 255).astype(np.uint8)
+    if size == (0, 0):
+        raise UsageError("the samples of this model are no pictures", "image=", "index=, the number of a sample")
+    if array.shape != size or array.dtype.kind not in "biuf":
+        raise UsageError(f"an array of {array.dtype} with shape {array.shape}", "image=", f"numbers of shape {size}, as the model reads them")
+    most = 1 if array.dtype.kind in "bf" else 255
+    if not np.all((array >= 0) & (array <= most)):  # also false for what is no number
+        raise UsageError("an image with numbers out of range", "image=", "whole numbers from 0 to 255, or floats from 0 to 1")
+    grey = np.round(array * (255 / most)).astype(np.uint8)
 
     def chunk(kind: bytes, body: bytes) -> bytes:
         return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))

@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Array, array_of
+from ._arrays import Array, array_of, path_of
 from ._frames import Table
 from ._talk import Talk
-from .errors import UsageError
+from .errors import UsageError, called
 
 def _samples(x: Any, name: str) -> Array:
     array = array_of(x, name)
@@ -171,7 +171,9 @@ def _make(
         "class_names": None if names is None else [str(n) for n in names],
         "classes": len(names) if names is not None else None,
     }
-    return _core.make_data(flat[0], train_y, flat[1], _labels(test_y, len(test_x), "test"), options)
+    part = "y" if names is None else "names"  # that says how many classes there are
+    with called({"train": "X", "train.labels": "y", "test.labels": "test", "classes": part, "class_names": "names"}):
+        return _core.make_data(flat[0], train_y, flat[1], _labels(test_y, len(test_x), "test"), options)
 
 
 class Tokens:
@@ -200,7 +202,7 @@ class Tokens:
             raise UsageError("one text instead of several", "texts=", "a list of texts, one per story")
         self._temporary = tempfile.TemporaryDirectory(prefix="glint-")
         folder = Path(self._temporary.name)
-        self.folder = os.fspath(out) if out is not None else os.fspath(folder / "corpus")
+        self.folder = path_of(out, "out") if out is not None else os.fspath(folder / "corpus")
         fields: dict[str, Any] = {"texts": [_write(texts, folder / "train.txt", "texts")], "out": self.folder}
         if valid is not None:
             fields["valid_texts"] = [_write(valid, folder / "valid.txt", "valid")]
@@ -208,8 +210,8 @@ class Tokens:
         if isinstance(tokenizer, int):
             fields["vocab"] = tokenizer
         else:
-            fields["tokenizer"] = os.fspath(tokenizer)
-        with Talk(progress) as talk:
+            fields["tokenizer"] = path_of(tokenizer, "tokenizer")
+        with Talk(progress) as talk, called({"vocab": "tokenizer", "valid_texts": "valid", os.fspath(folder): "texts"}):
             self.about: dict[str, Any] = json.loads(_core.tokenize(fields, talk))
 
     def __repr__(self) -> str:
@@ -240,7 +242,7 @@ def load(name: str, data_dir: str | os.PathLike[str] = "") -> Data:
     """
     with Talk(False) as talk:
         data = Images.__new__(Images)
-        Data.__init__(data, _core.load_data(str(name), os.fspath(data_dir), talk))
+        Data.__init__(data, _core.load_data(str(name), path_of(data_dir, "data_dir"), talk))
         return data
 
 
@@ -251,7 +253,7 @@ def known(data_dir: str | os.PathLike[str] = "") -> Table:
     True
     """
     with Talk(False) as talk:
-        about = json.loads(_core.describe_data({"data_dir": os.fspath(data_dir)}, talk))
+        about = json.loads(_core.describe_data({"data_dir": path_of(data_dir, "data_dir")}, talk))
     rows = [row for row in about.get("datasets", []) if isinstance(row, dict)]
     keys = ("name", "state", "summary", "origin", "train", "test")
     return Table([{k: row.get(k) for k in keys} for row in rows], "data sets")
@@ -279,12 +281,12 @@ def tokenize(
     """
     files = [texts] if isinstance(texts, (str, os.PathLike)) else list(texts)
     fields: dict[str, Any] = {
-        "texts": [os.fspath(f) for f in files],
-        "valid_texts": [os.fspath(f) for f in valid],
+        "texts": [path_of(f, "texts") for f in files],
+        "valid_texts": [path_of(f, "valid") for f in valid],
         "valid_share": valid_share,
-        "out": os.fspath(out),
+        "out": path_of(out, "out"),
         "vocab": vocab,
-        "tokenizer": None if tokenizer is None else os.fspath(tokenizer),
+        "tokenizer": None if tokenizer is None else path_of(tokenizer, "tokenizer"),
         "seed": seed,
         "force": force,
     }

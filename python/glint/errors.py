@@ -10,7 +10,10 @@ unknown gate 'relo' | gate= | did you mean relu?
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
 
 class Error(Exception):
@@ -70,23 +73,36 @@ _KINDS: dict[int, type[Error]] = {
     4: NumericError,
     130: Interrupted,
 }
-# Functions of the library as they are called here; everything else keeps its name.
-_CALLS = {"spectrum": "run.read", "read": "run.read", "eval": "run.evaluate", "explain": "run.explain", "page": "run.page"}
+# Functions of the library as they are called here; everything else keeps its name. Of the second the first argument is a run.
+_CALLS = {"gates": "gates.names", "data": "data.load"}
+_METHODS = {"spectrum": "read", "read": "read", "eval": "evaluate", "explain": "explain", "page": "page", "ablate": "ablate"}
 _NAMES = {"lambda": "lam"}
+
+
+def _value(text: str) -> str:
+    """A value as it is written in Python. Words in capitals stand for one."""
+    if re.fullmatch(r"[\d.,e+-]+", text):
+        return f"[{text}]" if "," in text else text
+    word = {"true": "True", "false": "False"}.get(text)
+    return word or (text if re.fullmatch(r"[A-Z_]+", text) else f'"{text}"')
+
+
+def _argument(text: str) -> str:
+    named = re.fullmatch(r"([a-z]\w*)=(.*)", text, re.S)
+    return f"{_NAMES.get(named[1], named[1])}={_value(named[2])}" if named else _value(text)
 
 
 def _code(text: str) -> str:
     """A piece of code of the library, as it is written in Python."""
     call = re.fullmatch(r"(\w+)\((.*)\)", text, re.S)
-    if call:
-        name = _CALLS.get(call[1], "glint." + call[1])
-        inside = ", ".join(_code(part) for part in call[2].split(", ")) if call[2] else ""
-        return f"{name}({inside})"
-    named = re.fullmatch(r"([a-z]\w*)=(.*)", text, re.S)
-    if named:
-        value = {"true": "True", "false": "False"}.get(named[2], named[2])
-        return f"{_NAMES.get(named[1], named[1])}={value}"
-    return _NAMES.get(text, text)
+    if not call:
+        return _argument(text) if "=" in text else _NAMES.get(text, text)
+    arguments = [_argument(part) for part in call[2].split(", ")] if call[2] else []
+    if call[1] not in _METHODS:
+        return f"glint.{_CALLS.get(call[1], call[1])}({', '.join(arguments)})"
+    run = "run" if not arguments or arguments[0] == "RUN" else f"glint.load({arguments[0]})"
+    rest = [re.sub("^(token|unit)=", "out=", a) for a in arguments[1:]]
+    return f"{run}.{_METHODS[call[1]]}({', '.join(rest)})"
 
 
 def _python(text: str) -> str:
@@ -94,6 +110,28 @@ def _python(text: str) -> str:
 
 
 def _make(code: int, what: str, where: str, expected: str, hint: str) -> Error:
-    if re.fullmatch(r"[a-z][a-z0-9_-]*", where):
+    kind = _KINDS.get(code, Error)
+    if kind in (UsageError, NumericError) and re.fullmatch(r"[a-z][a-z0-9_-]*|[A-Z]", where):  # other kinds name files
         where = _NAMES.get(where, where.replace("-", "_")) + "="
-    return _KINDS.get(code, Error)(_python(what), _python(where), _python(expected), _python(hint))
+    return kind(_python(what), _python(where), _python(expected), _python(hint))
+
+
+@contextmanager
+def called(names: Mapping[str, str]) -> Iterator[None]:
+    """Errors of the library with the names that parameters have here: {"unit": "out"}.
+
+    A folder among the names holds files that were made from that parameter: an error in one is an error of the caller.
+    """
+    try:
+        yield
+    except Error as e:
+        plain = e.where.removesuffix("=")
+        folders = (n for n in names if os.path.isabs(n) and isinstance(e, (UsageError, BadFileError)))
+        made = next((names[n] for n in folders if e.where.startswith(n)), None)
+        where = names.get(plain, made)
+
+        def text(words: str) -> str:
+            return re.sub(r"`(\w+)(=[^`]*)?`", lambda m: f"`{names.get(m[1], m[1])}{m[2] or ''}`", words)
+
+        kind = UsageError if made else type(e)
+        raise kind(text(e.what), f"{where}=" if where else e.where, text(e.expected), text(e.hint)) from None

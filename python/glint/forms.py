@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ._arrays import Array
+from ._arrays import Array, count_of
 from ._frames import Table, cell
 from .errors import UsageError
 from .figures import Figure
@@ -88,7 +88,7 @@ class Form:
         >>> values.shape, vectors.shape
         ((4,), (4, 32))
         """
-        order = np.argsort(-np.abs(self.values), kind="stable")[:k]
+        order = np.argsort(-np.abs(self.values), kind="stable")[: count_of(k, "k")]
         return self.values[order], self.vectors[order]
 
     def near(self, n: int = 8) -> Table:
@@ -101,7 +101,7 @@ class Form:
         if shown is None:
             raise UsageError("only language models have tokens", "near()", "a form of a language model")
         most = max((len(v["along"]) for v in shown), default=0)
-        if n > most and self._again is not None:
+        if count_of(n, "n") > most and self._again is not None:
             return self._again(n).near(n)
         rows = []
         for vector in shown:

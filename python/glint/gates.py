@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import numbers
+
 from . import _core
 from ._core import Gate, gate_names
+from .errors import UsageError
 from .figures import Figure
 
 
@@ -20,6 +23,11 @@ def gate(name: str = "sqs", *, c: float = 0.01, lam: float = 0.5, p: float = 1.0
     >>> sqs.grad(0.0)
     1.005
     """
+    if not isinstance(name, str):
+        raise UsageError(f"a gate that is {type(name).__name__}", "gate=", "the name of a gate")
+    for option, value in (("c", c), ("lam", lam), ("p", p)):
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise UsageError(f"{value!r} is no number", f"{option}=", "a number")
     return Gate(name, c=c, lam=lam, p=p)
 
 

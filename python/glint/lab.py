@@ -3,22 +3,22 @@
 from __future__ import annotations
 
 import json
-import os
 import tempfile
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from . import _core
+from ._arrays import path_of
 from ._frames import Table
 from ._ranks import Ranks
-from ._requests import StrPath, changes_of, data_word, option_name, option_text
+from ._requests import MEMORY, StrPath, changes_of, data_word, option_name, option_text
 from ._talk import Row, Talk, log
-from .data import Data
-from .errors import UsageError
+from .data import Data, Tokens
+from .errors import UsageError, called
 from .figures import Figure, number
 from .gates import Gate
 from .results import Comparison, Evaluation, Model, Reproduction, Sweep, python_name
@@ -44,6 +44,17 @@ def named_in_python(error: UsageError) -> UsageError:
     return UsageError(error.what.replace("-", "_"), "an option", error.expected.replace("-", "_"), error.hint)
 
 
+def _fitting_batch(recipe: str, data: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """`given`, with a batch that fits where nobody chose one and the data have fewer samples than the usual one."""
+    if recipe or "batch" in given or not isinstance(data, (Data, Tokens)):
+        return given
+    samples = len(data.y) if isinstance(data, Data) else int(data.about["train"]["stories"])
+    if options(data=data, **given)["batch"] <= samples:
+        return given
+    log.info("a batch of %d, all samples that there are; batch= chooses another", samples)
+    return {**given, "batch": samples}
+
+
 def train_fields(
     recipe: str,
     data: Any,
@@ -56,18 +67,19 @@ def train_fields(
     options: dict[str, Any],
 ) -> dict[str, Any]:
     """The request of `train`."""
+    options = _fitting_batch(recipe, data, options)
     if seed is not None:
         options = {**options, "seed": seed}
     if data is not None and not isinstance(data, Data):
         options = {**options, "data": data_word(data)}
     return {
-        "recipe": os.fspath(recipe),
+        "recipe": path_of(recipe, "recipe"),
         "changes": changes_of(options),
         "seeds": _seed_list(seeds),
-        "out": os.fspath(out),
+        "out": path_of(out, "out"),
         "force": force,
         "checkpoint_every": checkpoint_every,
-        "data_dir": os.fspath(data_dir),
+        "data_dir": path_of(data_dir, "data_dir"),
     }
 
 
@@ -82,21 +94,31 @@ def sweep_fields(
     lists: dict[str, Any],
 ) -> dict[str, Any]:
     """The request of `sweep`."""
+    if isinstance(data, Data):
+        raise UsageError("a sweep takes no arrays", "data=", "a name, a folder or glint.Tokens", "glint.train for each setting")
     if data is not None:
         lists = {**lists, "data": data_word(data)}
     pairs = []
     for name, values in lists.items():
+        if isinstance(values, Gate):  # one gate: its options are those of every setting
+            both = [n for n in ("c", "lam", "p") if values.has_options and n in lists]
+            if both:
+                raise UsageError(f"{values!r} says what {both[0]} is", f"{both[0]}=", f'gate="{values.name}" beside {both[0]}=')
+            pairs += changes_of({name: values})
+            continue
         many = values if isinstance(values, (list, tuple, range, np.ndarray)) else [values]
+        if any(isinstance(v, Gate) and v.has_options for v in many):
+            raise UsageError("gates with options in a list", f"{name}=", 'names of gates, and their options as lists: gate=["sqs"], lam=[0.1, 0.9]')
         texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
         pairs.append((option_name(name), ",".join(texts)))
     return {
-        "recipe": os.fspath(recipe),
+        "recipe": path_of(recipe, "recipe"),
         "lists": pairs,
         "seeds": _seed_list(seeds),
         "one_at_a_time": one_at_a_time,
         "tolerance": tolerance,
-        "data_dir": os.fspath(data_dir),
-        "out": os.fspath(out),
+        "data_dir": path_of(data_dir, "data_dir"),
+        "out": path_of(out, "out"),
     }
 
 
@@ -116,11 +138,28 @@ def reproduce_fields(
         "quick": quick,
         "seeds": seeds,
         "data": list(data),
-        "stories": os.fspath(stories),
-        "data_dir": os.fspath(data_dir),
-        "out": os.fspath(out),
+        "stories": path_of(stories, "stories"),
+        "data_dir": path_of(data_dir, "data_dir"),
+        "out": path_of(out, "out"),
         "judge_only": judge_only,
     }
+
+
+@contextmanager
+def _folder(call: str, out: StrPath | None) -> Iterator[tuple[StrPath, Any]]:
+    """`out`, or a temporary folder and what keeps it. What is in that when the work is stopped is not thrown away."""
+    if out is not None:
+        yield out, None
+        return
+    keep = tempfile.TemporaryDirectory(prefix=f"glint-{call}-")
+    path = Path(keep.name, call)
+    try:
+        yield path, keep
+    except KeyboardInterrupt:
+        if path.exists():
+            keep._finalizer.detach()  # type: ignore[attr-defined]
+            log.warning("stopped; what was reached is saved in %s, and %s(..., out=that folder) goes on", path, call)
+        raise
 
 
 def train(
@@ -155,23 +194,15 @@ def train(
     >>> run.config["epochs"], run.metrics[-1]["test_accuracy"] > 0.2
     (1, True)
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="glint-run-")
-        out = Path(keep.name, "run" if seeds is None else "runs")
-    fields = train_fields(recipe, data, seed, seeds, out, force, checkpoint_every, data_dir, options)
-    fields["every_step"] = on_step is not None
     images = data._core if isinstance(data, Data) else None
-    try:
-        with nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
-            text = _core.train(fields, images, talk, ranks)
-    except UsageError as e:
-        raise named_in_python(e) from None
-    except KeyboardInterrupt:
-        if keep is not None and Path(out).exists():  # what was saved is not thrown away
-            keep._finalizer.detach()  # type: ignore[attr-defined]
-            log.warning("stopped; the run is saved in %s, and train(..., out=that folder) goes on", out)
-        raise
+    with _folder("train", out) as (folder, keep):
+        fields = train_fields(recipe, data, seed, seeds, folder, force, checkpoint_every, data_dir, options)
+        fields["every_step"] = on_step is not None
+        try:
+            with nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
+                text = _core.train(fields, images, talk, ranks)
+        except UsageError as e:
+            raise named_in_python(e) from None
     if text is None:
         return None
     about = json.loads(str(text))
@@ -200,7 +231,7 @@ def model(path: StrPath, *, tokenizer: StrPath = "") -> Model:
     ('glint classifier', 13216)
     """
     with Talk(False) as talk:
-        return Model(json.loads(_core.model({"path": os.fspath(path), "tokenizer": os.fspath(tokenizer)}, talk)))
+        return Model(json.loads(_core.model({"path": path_of(path, "path"), "tokenizer": path_of(tokenizer, "tokenizer")}, talk)))
 
 
 def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, Any]:
@@ -213,7 +244,7 @@ def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, 
     if data is not None and images is None:
         changes = {**changes, "data": data_word(data)}
     try:
-        about = json.loads(_core.options({"recipe": recipe, "changes": changes_of(changes)}, images))
+        about = json.loads(_core.options({"recipe": path_of(recipe, "recipe"), "changes": changes_of(changes)}, images))
     except UsageError as e:
         raise named_in_python(e) from None
     return {python_name(k): v for k, v in about["options"].items()}
@@ -250,20 +281,25 @@ def sweep(
     >>> result.table().columns["gate"]
     ['sqs', 'identity']
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="glint-sweep-")
-        out = Path(keep.name, "sweep")
-    fields = sweep_fields(recipe, seeds, out, one_at_a_time, tolerance, data, data_dir, lists)
-    try:
-        with Talk(progress, None, on_eval) as talk:
-            return Sweep(json.loads(_core.sweep(fields, talk)), keep)
-    except UsageError as e:
-        raise named_in_python(e) from None
+    with _folder("sweep", out) as (folder, keep):
+        fields = sweep_fields(recipe, seeds, folder, one_at_a_time, tolerance, data, data_dir, lists)
+        try:
+            with Talk(progress, None, on_eval) as talk:
+                return Sweep(json.loads(_core.sweep(fields, talk)), keep)
+        except UsageError as e:
+            raise named_in_python(e) from None
 
 
 def _path(run: Any) -> str:
-    return run.path if isinstance(run, Run) else os.fspath(run)
+    return run.path if isinstance(run, Run) else path_of(run, "runs")
+
+
+def _own_arrays(runs: Iterable[Any]) -> Any:
+    """The arrays that runs were trained on; None where they have none."""
+    sets = {r._set.checksum: r._set for r in runs if isinstance(r, Run) and r._set is not None}
+    if len(sets) > 1:
+        raise UsageError("runs on different arrays", "runs=", "runs on the same data")
+    return next(iter(sets.values()), None)
 
 
 def compare(
@@ -289,9 +325,7 @@ def compare(
     (4, 4)
     """
     pair = control if isinstance(control, (list, tuple)) else None
-    images = data._core if isinstance(data, Data) else None
-    if data is None and runs and isinstance(runs[0], Run):
-        images = runs[0]._set
+    images = data._core if isinstance(data, Data) else None if data is not None else _own_arrays(runs)
     fields = {
         "runs": [_path(r) for r in runs],
         "control": ",".join(_path(r) for r in pair) if pair else None if control is None else _path(control),
@@ -301,13 +335,13 @@ def compare(
         "top": top,
         "layer": layer,
         "token": token,
-        "tokenizer": os.fspath(tokenizer),
+        "tokenizer": path_of(tokenizer, "tokenizer"),
         "data": None if data is None or images is not None else data_word(data),
-        "data_dir": os.fspath(data_dir),
+        "data_dir": path_of(data_dir, "data_dir"),
     }
-    with Talk(progress) as talk:
-        text, matrices, names = _core.compare(fields, images, talk)
-    return Comparison(json.loads(text), list(matrices), list(names))
+    with Talk(progress) as talk, called(MEMORY):
+        text, matrices, names, figures = _core.compare(fields, images, talk)
+    return Comparison(json.loads(text), list(matrices), list(names), [Figure(*f) for f in figures])
 
 
 class RunList(Table):
@@ -336,7 +370,7 @@ def runs(*folders: StrPath, where: Sequence[str] | str = (), sort: str = "") -> 
     ['finished']
     """
     filters = [where] if isinstance(where, str) else list(where)
-    fields = {"folders": [os.fspath(f) for f in folders or ("runs",)], "where": filters, "sort": sort}
+    fields = {"folders": [path_of(f, "folders") for f in folders or ("runs",)], "where": filters, "sort": sort}
     with Talk(False) as talk:
         text, svg, csv = _core.runs(fields, talk)
     about = json.loads(text)
@@ -364,9 +398,9 @@ def readability(*runs: Any, form: str = "auto", token: str = "", data_dir: StrPa
     >>> "ablation_r" in glint.readability(run).columns
     True
     """
-    fields = {"runs": [_path(r) for r in runs], "form": form, "token": token, "data_dir": os.fspath(data_dir)}
-    with Talk(progress) as talk:
-        about = json.loads(_core.readability(fields, talk))
+    fields = {"runs": [_path(r) for r in runs], "form": form, "token": token, "data_dir": path_of(data_dir, "data_dir")}
+    with Talk(progress) as talk, called(MEMORY):
+        about = json.loads(_core.readability(fields, _own_arrays(runs), talk))
     plain = (str, int, float, bool, type(None))
     return Table([{k: v for k, v in row.items() if isinstance(v, plain)} for row in about["runs"]], "readability")
 
@@ -387,10 +421,7 @@ def reproduce(
 
     `glint.reproduce("table1", quick=True)` takes a few minutes.
     """
-    keep = None
-    if out is None:
-        keep = tempfile.TemporaryDirectory(prefix="glint-paper-")
-        out = Path(keep.name, "reproduction")
-    fields = reproduce_fields(what, quick, seeds, data, stories, data_dir, out, judge_only)
-    with Talk(progress) as talk:
-        return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)
+    with _folder("reproduce", out) as (folder, keep):
+        fields = reproduce_fields(what, quick, seeds, data, stories, data_dir, folder, judge_only)
+        with Talk(progress) as talk:
+            return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)

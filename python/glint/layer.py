@@ -11,10 +11,13 @@ import numpy as np
 from . import _core
 from ._arrays import Array, array_of
 from ._talk import Talk
-from .errors import UsageError
+from .errors import UsageError, called
 from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate as _gate
+
+_NAMES = {"bias_left": "bias", "bias_right": "bias", "norm_weights": "norm", "norm_bias": "norm"}
+
 
 def _array(x: Any, name: str, axes: int, kind: Any = np.float32) -> Any:
     """`x` as it is where C++ can read it in place, otherwise a copy."""
@@ -97,6 +100,8 @@ class GLU:
         for name in ("L", "R"):
             if self._fields[name] is None:
                 raise UsageError(f"no {name}", f"{name}=", "[hidden, inputs]")
+        with called(_NAMES):
+            _core.check_layer(self._fields)
 
     @property
     def L(self) -> Array:

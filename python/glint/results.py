@@ -232,31 +232,49 @@ class Evaluation(Result):
 
 
 class Ablation(Result):
-    """The model without some eigenvectors: did it change as the reading says?"""
+    """The model without some eigenvectors: did it change as the reading says?
+
+    `r` and `slope` compare the true change of the output with the one that the form predicts: 1 is what it says.
+    """
 
     def __init__(self, values: dict[str, Any]) -> None:
         super().__init__(values, "ablation")
 
     def table(self) -> Table:
-        """Before and after, over all inputs and per class."""
-        after = self["all"]["after"]
-        rows = [{"what": "all", **_before_after(self["before"], after)}]
-        for c in self["all"].get("classes", []):
-            rows.append({"what": c["name"], **_before_after(c["before"], c["after"])})
-        removed = ", ".join(f"{r['direction']} #{r['rank']}" for r in self["all"]["removed"])
-        return Table(rows, f"removed: {removed}; {self['form']} form")
+        """Before and after, over all inputs and per class, with the fit of the predicted change."""
+        every = self["all"]
+        rows = [{"what": "all", **_before_after(self["before"], every)}]
+        rows += [{"what": c["name"], **_before_after(c["before"], c)} for c in every.get("classes", [])]
+        removed = ", ".join(f"{r['direction']} #{r['rank']}" for r in every["removed"])
+        return Table(rows, f"removed: {removed}; {self['form']} form; r and slope: true change of the output over the predicted one")
 
 
-def _before_after(before: dict[str, Any], after: dict[str, Any]) -> dict[str, Any]:
+def _before_after(before: dict[str, Any], effect: dict[str, Any]) -> dict[str, Any]:
     keys = [k for k in ("loss", "accuracy") if before.get(k) is not None]
-    return {f"{k} {when}": row[k] for k in keys for when, row in (("before", before), ("after", after))}
+    cells = {f"{k} {when}": row[k] for k in keys for when, row in (("before", before), ("after", effect["after"]))}
+    return cells | {"r": effect["r"], "slope": effect["slope"]}
 
 
-class Attack(Result):
+class Drawn(Result):
+    """A result with figures: `.figure()` is the first, `.figures` has all by name."""
+
+    def __init__(self, values: dict[str, Any], title: str, figures: list[Figure]) -> None:
+        super().__init__(values, title)
+        self.figures = {f.name: f for f in figures}
+
+    def figure(self) -> Figure:
+        """The first of the figures."""
+        return next(iter(self.figures.values()))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.table()._repr_html_()}{self.figure().svg if self.figures else ''}</div>"
+
+
+class Attack(Drawn):
     """Masks from eigenvectors: `.masks` [classes, away or towards, eigen or shuffled or random, height, width]."""
 
-    def __init__(self, values: dict[str, Any], masks: Array) -> None:
-        super().__init__(values, "attack with masks from eigenvectors")
+    def __init__(self, values: dict[str, Any], masks: Array, figures: list[Figure]) -> None:
+        super().__init__(values, "attack with masks from eigenvectors", figures)
         self.masks = masks
 
     def table(self) -> Table:
@@ -271,19 +289,25 @@ class Attack(Result):
         return Table(rows, f"share of images that a mask leads away from or towards the class, {self['form']} form")
 
 
-class Comparison(Result):
+class Comparison(Drawn):
     """How alike the eigenvectors of two models are; `.matrices` has |cos| per class."""
 
-    def __init__(self, values: dict[str, Any], matrices: list[Array], names: list[str]) -> None:
-        super().__init__(values, "comparison")
+    def __init__(self, values: dict[str, Any], matrices: list[Array], names: list[str], figures: list[Figure]) -> None:
+        super().__init__(values, "comparison", figures)
         self.matrices = dict(zip(names, matrices))
 
     def table(self) -> Table:
-        rows = [
-            {"class": name, "best match of the first": float(m[0].max()) if m.size else float("nan"), "mean of the best": float(m.max(axis=1).mean()) if m.size else float("nan")}
-            for name, m in self.matrices.items()
-        ]
-        return Table(rows, "how alike the eigenvectors are: |cos|, 1 is the same direction")
+        """A row per class or token: |cos| of the best matches beside the control, and how far to trust the forms."""
+        one, several = ("class", "classes") if "classes" in self else ("token", "tokens")
+        rows = []
+        for unit in self[several]:
+            row = {one: unit["name"]}
+            for beside, curves in (("", unit["by_rank"]), ("control: ", unit["control"])):
+                best = [rank["mean"] for rank in curves["both"]["best_matched"]]
+                row |= {f"{beside}first": best[0], f"{beside}mean": sum(best) / len(best)} if best else {}
+            rows.append(row)
+        trust = ", ".join(f"{m['form']} form R² {cell(m['r2'])}" for pair in self["pairs"] for m in (pair["a"], pair["b"]))
+        return Table(rows, f"|cos| of the best matches, 1 is the same direction; {trust}; control: {self['control']['text']}")
 
 
 class Stories(Result):
@@ -346,12 +370,11 @@ class Layers(Result):
         return f"<div>{self.table()._repr_html_()}{self._figure.svg}</div>"
 
 
-class Neurons(Result):
+class Neurons(Drawn):
     """Classes of the hidden units of a language model. `.cosines(layer)` has the numbers behind them."""
 
     def __init__(self, values: dict[str, Any], figures: list[Figure]) -> None:
-        super().__init__(values, "classes of hidden units")
-        self.figures = {f.name: f for f in figures}
+        super().__init__(values, "classes of hidden units", figures)
 
     def table(self) -> Table:
         """A row per layer: how many hidden units are of each class, and the median of cos(up, down)."""
@@ -364,13 +387,6 @@ class Neurons(Result):
             if one["layer"] == layer:
                 return {name: np.array(one["cos_" + name]) for name in ("gate_up", "gate_down", "up_down")}
         raise KeyError(layer)
-
-    def figure(self) -> Figure:
-        """How many are of each class, layer by layer."""
-        return next(iter(self.figures.values()))
-
-    def _repr_html_(self) -> str:
-        return f"<div>{self.table()._repr_html_()}{self.figure().svg if self.figures else ''}</div>"
 
 
 class Page(Result):
@@ -429,6 +445,14 @@ class Sweep(Result):
             for run in setting["runs"]:
                 rows.append(options | {"seed": run["seed"], "state": run["state"], "run": run["run"]} | run["values"])
         return Table(rows, "runs of the sweep")
+
+    def figure(self) -> Figure:
+        """Loss beside readability."""
+        stem = Path(self["out"], "figures", "pareto")
+        return Figure(stem.name, *(stem.with_suffix(end).read_text(encoding="utf-8") for end in (".svg", ".csv")))
+
+    def _repr_html_(self) -> str:
+        return f"<div>{self.table()._repr_html_()}{self.figure().svg}</div>"
 
     def page(self) -> Page:
         """The page of the sweep, in which every point opens its eigenvectors."""

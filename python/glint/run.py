@@ -13,12 +13,15 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Array, array_of
+from ._arrays import Array, array_of, path_of
 from ._frames import Table
-from ._requests import StrPath, data_word, direction, path_or_none, png, text_file, token_array, whole_numbers
+from ._requests import (
+    ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, indices, path_or_none, png, text_file,
+    token_array, whole_numbers,
+)
 from ._talk import Talk
 from .data import Data
-from .errors import UsageError
+from .errors import UsageError, called
 from .figures import Figure
 from .forms import Form, Forms
 from .layer import GLU
@@ -45,10 +48,10 @@ class Run:
     def __init__(
         self, path: StrPath, data: Any = None, keep: object = None, data_dir: StrPath = "", tokenizer: StrPath = ""
     ) -> None:
-        self.path = os.fspath(path)
-        self._tokenizer = os.fspath(tokenizer)
+        self.path = path_of(path, "path")
+        self._tokenizer = path_of(tokenizer, "tokenizer")
         self._keep = keep
-        self._data_dir = os.fspath(data_dir)
+        self._data_dir = path_of(data_dir, "data_dir")
         self._set = data._core if isinstance(data, Data) else None
         self._data_name = "" if data is None or isinstance(data, Data) else data_word(data)
         self._keep_data = data
@@ -86,7 +89,7 @@ class Run:
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         order = ("step", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds")
         rows = [json.loads(line) for line in lines if line.strip()]
-        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of {self._place()}")
+        return Table([{k: row[k] for k in order if k in row} for row in rows], f"evaluations of the run {self._place()}")
 
     @property
     def foreign(self) -> bool:
@@ -125,7 +128,7 @@ class Run:
         """
         if self.foreign:
             raise UsageError("a model of another program stays where it is", "save()", "a run of glint")
-        target = Path(path)
+        target = Path(path_of(path, "path"))
         if target.exists() and any(target.iterdir()):
             raise UsageError("the folder holds something", "path=", "a new folder")
         shutil.copytree(self.path, target, dirs_exist_ok=True)
@@ -153,7 +156,7 @@ class Run:
             kind: Any = np.uint8 if array.dtype == np.uint8 else np.float32
             width = int(np.prod(array.shape[1:]))
             array = np.ascontiguousarray(array.reshape(len(array), width), dtype=kind)
-        with Talk(False) as talk:
+        with Talk(False) as talk, called(SAMPLES):
             return np.asarray(_core.logits(self.path, array, talk))
 
     def tokens(self, text: str) -> list[int]:
@@ -218,10 +221,13 @@ class Run:
         """
         fields, images = self._source(data)
         fields |= {"split": split, "precision": self.about["precision"]}
-        with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+        with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch, called(MEMORY | {scratch: "text"}):
             if self.kind == "language":
                 fields["text"] = None if text is None else text_file(text, scratch)
-                return Evaluation(json.loads(_core.evaluate_text(fields, talk)))
+                values = json.loads(_core.evaluate_text(fields, talk))
+                return Evaluation(values | {"text": values["text"].replace(os.path.join(scratch, "text.txt"), "a text")})
+            if text is not None:
+                raise UsageError("an image model reads no text", "text=", "data=, images to measure it on")
             about, logits, confusion = _core.evaluate_images(fields | {"worst": worst}, images, talk)
             return Evaluation(json.loads(about), logits, confusion)
 
@@ -276,13 +282,13 @@ class Run:
             inputs=inputs, pairs=pairs, from_layer=from_layer, eigenvector=eigenvector, tokens=tokens, data=data,
         )
         fields, images = self._source(data)
-        fields |= {"sae": path_or_none(sae), "inputs": path_or_none(inputs), "side": side, "pairs": pairs}
+        fields |= {"sae": path_or_none(sae, "sae"), "inputs": path_or_none(inputs, "inputs"), "side": side, "pairs": pairs}
         fields |= {"latent": None if latent is None else str(latent), "from_layer": from_layer, "eigenvector": eigenvector}
         fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
-        fields |= {"out": None if files is None else os.fspath(files), "measured_tokens": tokens}
+        fields |= {"out": path_or_none(files, "files"), "measured_tokens": tokens}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             one = direction(fields, out, self.kind, scratch, hidden)
-            with Talk(progress) as talk:
+            with Talk(progress) as talk, called(READ | {scratch: "out"}):
                 text, units, figures = _core.read(fields, images, talk)
         whole = json.loads(text)
         drawn = [Figure(*f) for f in figures]
@@ -311,8 +317,8 @@ class Run:
         True
         """
         fields, _ = self._source(data)
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            fields |= {"layer": layer, "form": form, "sae": path_or_none(sae), "measured_tokens": tokens, "out": scratch}
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk, called(MEMORY):
+            fields |= {"layer": layer, "form": form, "sae": path_or_none(sae, "sae"), "measured_tokens": tokens, "out": scratch}
             about = json.loads(_core.scan(fields, talk))
         return Table(about["latents" if sae else "tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
 
@@ -328,7 +334,7 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             fields |= {"form": form, "measured_tokens": tokens, "out": scratch}
             direction(fields, out, self.kind, scratch, hidden)
-            with Talk(progress) as talk:
+            with Talk(progress) as talk, called(OUT | {scratch: "out"}):
                 text, svg, csv = _core.read_layers(fields, images, talk)
         return Layers(json.loads(text), Figure("layers", svg, csv))
 
@@ -384,7 +390,7 @@ class Run:
             layers = layer if layer is None or isinstance(layer, str) else whole_numbers(layer, "layer")
             fields |= {"text": text, "position": position, "token": token, "against": against, "layers": layers}
             fields |= {"form": form, "show": top, "near": near}
-            with Talk(progress) as talk:
+            with Talk(progress) as talk, called(EXPLAIN):
                 about, verdict, check, path, trust, figure = _core.explain_token(fields, talk)
             return TokenExplanation(json.loads(about), verdict, check, path, list(trust), Figure(*figure))
         if any(v is not None for v in (text, position, token, against, layer)):
@@ -394,10 +400,11 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             if image is not None:
                 if isinstance(image, (str, os.PathLike)):
-                    fields |= {"image": os.fspath(image), "as_is": as_is}
+                    fields |= {"image": path_of(image, "image"), "as_is": as_is}
                 else:
-                    fields |= {"image": png(image, Path(scratch, "image.png")), "as_is": True}
-            with Talk(progress) as talk:
+                    height, width = self.about["picture"]
+                    fields |= {"image": png(image, (height, width), Path(scratch, "image.png")), "as_is": True}
+            with Talk(progress) as talk, called(EXPLAIN):
                 text, verdict, trust, shown, figure, pixels = _core.explain(fields, images, talk)
         drawn = None if figure is None else Figure(*figure)
         return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))
@@ -411,7 +418,7 @@ class Run:
         elif text is not None:
             fields["texts"] = [text] if isinstance(text, str) else list(text)
         fields |= {"layer": layer, "values": [float(v) for v in values], "count": n, "near": near, "passage_tokens": tokens}
-        with Talk(progress) as talk:
+        with Talk(progress) as talk, called(PASSAGES):
             about, page = _core.passages(fields, np.ascontiguousarray(vectors, dtype=np.float64), talk)
         return Passages(json.loads(about), page)
 
@@ -437,12 +444,12 @@ class Run:
         """
         fields, images = self._source(data)
         fields |= {"form": form, "layer": layer, "via": via, "top": top, "scale": scale}
-        fields["save"] = None if save is None else os.fspath(save)
+        fields["save"] = path_or_none(save, "save")
         if vectors is not None:
-            fields["remove"] = ",".join(str(int(v) + 1) for v in vectors)
+            fields["remove"] = ",".join(str(v + 1) for v in indices(vectors, "vectors"))
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             direction(fields, out, self.kind, scratch)
-            with Talk(progress) as talk:
+            with Talk(progress) as talk, called(ABLATE | {scratch: "out"}):
                 return Ablation(json.loads(_core.ablate(fields, images, talk)))
 
     def attack(
@@ -465,12 +472,12 @@ class Run:
         fields, held = self._source(data)
         fields |= {"unit": str(unit), "form": form, "terms": terms, "images": images, "seed": seed}
         fields["strengths"] = None if strengths is None else [float(s) for s in strengths]
-        with Talk(progress) as talk:
-            text, masks, height, width = _core.attack(fields, held, talk)
+        with Talk(progress) as talk, called(MEMORY):
+            text, masks, height, width, figures = _core.attack(fields, held, talk)
         masks = np.asarray(masks)
         if height * width == masks.shape[-1] and height:
             masks = masks.reshape(*masks.shape[:-1], height, width)
-        return Attack(json.loads(text), masks)
+        return Attack(json.loads(text), masks, [Figure(*f) for f in figures])
 
     def page(
         self,
@@ -498,11 +505,11 @@ class Run:
         if out is None:
             keep = tempfile.TemporaryDirectory(prefix="glint-")
             out = Path(keep.name, "explorer.html")
-        fields |= {"out": os.fspath(out), "images": images, "vectors": vectors, "limit": limit, "refine": refine}
+        fields |= {"out": path_of(out, "out"), "images": images, "vectors": vectors, "limit": limit, "refine": refine}
         fields |= {"layers": layers, "token": token}
         if other is not None:
-            fields["other"] = other.path if isinstance(other, Run) else os.fspath(other)
-        with Talk(progress) as talk:
+            fields["other"] = other.path if isinstance(other, Run) else path_of(other, "other")
+        with Talk(progress) as talk, called(MEMORY):
             about = json.loads(_core.page(fields, held, talk))
         return Page(about, os.fspath(out), keep)
 
@@ -515,8 +522,8 @@ class Run:
         """
         fields, held = self._source(None)
         fields |= {"force": force}
-        fields |= {k: os.fspath(v) for k, v in (("npy", npy), ("hf", hf)) if v is not None}
-        with Talk(False) as talk:
+        fields |= {"npy": path_or_none(npy, "npy"), "hf": path_or_none(hf, "hf")}
+        with Talk(False) as talk, called(MEMORY):
             return Result(json.loads(_core.export(fields, held, talk)), "export")
 
     def readability(self, *, form: str = "auto", token: str = "", progress: bool | None = None) -> Result:
@@ -525,14 +532,11 @@ class Run:
         >>> "distinct_pictures" in run.readability(progress=False)
         True
         """
-        with Talk(progress) as talk:
-            about = json.loads(
-                _core.readability(
-                    {"runs": [self.path], "form": form, "token": token, "data": self._data_name, "data_dir": self._data_dir, "tokenizer": self._tokenizer},
-                    talk,
-                )
-            )
-        return Result(about["runs"][0], f"readability of {self._place()}")
+        fields, images = self._source(None)
+        fields |= {"runs": [self.path], "form": form, "token": token}
+        with Talk(progress) as talk, called(MEMORY):
+            about = json.loads(_core.readability(fields, images, talk))
+        return Result(about["runs"][0], f"readability of the run {self._place()}")
 
     def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
         """The run and its data as requests have them."""

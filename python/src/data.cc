@@ -55,17 +55,15 @@ DataBox make_data(const AnyArray& train, const AnyArray& train_labels, const Any
 }
 
 // The samples of a set as an array over its own memory.
+template <class T>
+nb::object array_over(nb::handle self, const ImageSet& set, const Matrix<T>& values) {
+  std::vector<size_t> shape = {values.rows(), values.cols()};
+  if (set.pictures()) shape = {values.rows(), set.height, set.width};
+  return nb::cast(nb::ndarray<nb::numpy, const T>(values.data(), shape.size(), shape.data(), self));
+}
+
 nb::object samples(nb::handle self, const ImageSet& set) {
-  if (set.floats()) {
-    const size_t shape[2] = {set.values.rows(), set.values.cols()};
-    return nb::cast(nb::ndarray<nb::numpy, const float>(set.values.data(), 2, shape, self));
-  }
-  if (set.pictures()) {
-    const size_t shape[3] = {set.pixels.rows(), set.height, set.width};
-    return nb::cast(nb::ndarray<nb::numpy, const uint8_t>(set.pixels.data(), 3, shape, self));
-  }
-  const size_t shape[2] = {set.pixels.rows(), set.pixels.cols()};
-  return nb::cast(nb::ndarray<nb::numpy, const uint8_t>(set.pixels.data(), 2, shape, self));
+  return set.floats() ? array_over(self, set, set.values) : array_over(self, set, set.pixels);
 }
 
 nb::object labels(nb::handle self, const ImageSet& set) {

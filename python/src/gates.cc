@@ -266,6 +266,11 @@ void bind_places(nb::class_<Gate>& gates) {
   });
 }
 
+// What a gate is made from again.
+nb::tuple parts_of(const Gate& g) {
+  return nb::make_tuple(gate_info(g.kind).text.name, g.params.c, g.params.lambda, g.params.p);
+}
+
 }  // namespace
 
 void bind_gates(nb::module_& m) {
@@ -314,6 +319,13 @@ void bind_gates(nb::module_& m) {
            nb::sig("def glu_backward(self, l: typing.Any, r: typing.Any, dy: typing.Any, dl: typing.Any = "
                    "None, dr: typing.Any = None, threads: int = 0) -> tuple[typing.Any, typing.Any]"),
            "The gradients of l and r: dy * r * grad(l), and dy * gate(l).")
+      .def(
+          "__eq__", [](const Gate& a, const Gate& b) { return parts_of(a).equal(parts_of(b)); },
+          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+      .def("__hash__", [](const Gate& g) { return nb::hash(parts_of(g)); })
+      .def(
+          "__reduce__", [](const Gate& g) { return nb::make_tuple(nb::type<Gate>(), parts_of(g)); },
+          nb::sig("def __reduce__(self) -> tuple[typing.Any, ...]"))
       .def_prop_ro("name", [](const Gate& g) { return gate_info(g.kind).text.name; })
       .def_prop_ro("title", [](const Gate& g) { return gate_info(g.kind).text.title; })
       .def_prop_ro("formula", [](const Gate& g) { return gate_info(g.kind).text.value; })

@@ -32,6 +32,8 @@ class LayerHolder {
   }
   const LayerArrays& layer() const { return layer_; }
   ConstMatrixView<float> floats(const char* name, size_t axes) { return matrix<float>(name, axes); }
+  // Samples for the layer itself, of which there may be none.
+  ConstMatrixView<float> samples(const char* name) { return matrix<float>(name, 2, true); }
   ConstMatrixView<double> doubles(const char* name) { return matrix<double>(name, 2); }
   const Fields& fields() const { return fields_; }
   std::vector<double> reals(const char* name) {
@@ -41,7 +43,7 @@ class LayerHolder {
 
  private:
   template <class T>
-  ConstMatrixView<T> matrix(const char* name, size_t axes) {
+  ConstMatrixView<T> matrix(const char* name, size_t axes, bool may_be_empty = false) {
     const nb::object value = fields_.object(name);
     if (value.is_none()) return {};
     AnyArray array;
@@ -50,6 +52,7 @@ class LayerHolder {
              sizeof(T) == 4 ? "float32" : "float64");
     const Rows rows = rows_of(array);
     if (!rows.good) refuse(name, "its elements do not lie side by side", "rows of neighbours");
+    if (array.size() == 0 && !may_be_empty) refuse(name, "an array without numbers", "numbers, or None");
     kept_.push_back(array);
     return view_of<T>(array, rows);
   }
@@ -108,14 +111,14 @@ nb::tuple read_arrays(nb::dict values, nb::handle talk) {
 
 nb::object layer_outputs_of(nb::dict values, nb::handle talk) {
   LayerHolder held(values);
-  const ConstMatrixView<float> inputs = held.floats("inputs", 2);
+  const ConstMatrixView<float> inputs = held.samples("inputs");
   Call call(talk);
   return to_numpy(call.run([&] { return layer_values(call.engine(), held.layer(), inputs); }));
 }
 
 nb::object form_outputs_of(nb::dict values, nb::handle talk) {
   LayerHolder held(values);
-  const ConstMatrixView<float> inputs = held.floats("inputs", 2);
+  const ConstMatrixView<float> inputs = held.samples("inputs");
   const ConstMatrixView<double> directions = held.doubles("out");
   GateLine line;
   line.gain = held.reals("gain"), line.shift = held.reals("shift"), line.slope = held.reals("slope");
@@ -133,6 +136,8 @@ nb::object form_outputs_of(nb::dict values, nb::handle talk) {
 }  // namespace
 
 void bind_layer(nb::module_& m) {
+  m.def(
+      "check_layer", [](nb::dict values) { check_shapes(LayerHolder(values).layer()); }, nb::arg("fields"));
   m.def("read_layer", &read_arrays, nb::arg("fields"), nb::arg("talk").none());
   m.def("layer_values", &layer_outputs_of, nb::arg("fields"), nb::arg("talk").none());
   m.def("form_values", &form_outputs_of, nb::arg("fields"), nb::arg("talk").none());

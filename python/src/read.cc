@@ -9,6 +9,7 @@
 #include "call.h"
 #include "glint/lab/ablate.h"
 #include "glint/lab/attack.h"
+#include "glint/lab/attack_report.h"
 #include "glint/lab/compare.h"
 #include "glint/lab/explain.h"
 #include "glint/lab/read_layers.h"
@@ -20,6 +21,13 @@ namespace {
 
 nb::tuple figure_tuple(const std::string& name, Figure figure) {
   return nb::make_tuple(name, std::move(figure.svg), std::move(figure.csv));
+}
+
+nb::list figure_list(const std::vector<FigureFile>& files) {
+  nb::list out;
+  for (const FigureFile& f : files)
+    out.append(nb::make_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.svg, f.csv));
+  return out;
 }
 
 // Pictures [n, h, w], or [n, inputs] where the samples are no pictures.
@@ -188,7 +196,8 @@ nb::tuple attack_run(nb::dict values, nb::handle data, nb::handle talk) {
       for (size_t k = 0; k < kinds; k++)
         std::copy_n(result.results[u][g].masks[k].begin(), width,
                     masks.data + ((u * goals + g) * kinds + k) * width);
-  return nb::make_tuple(json_text(to_json(result)), masks.array, result.height, result.width);
+  return nb::make_tuple(json_text(to_json(result)), masks.array, result.height, result.width,
+                        figure_list(draw_attack(result, "")));
 }
 
 nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
@@ -211,9 +220,10 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
   Call call(talk);
   Comparison result = call.run([&] { return compare(call.engine(), request); });
   std::string text = json_text(to_json(result));
+  const nb::list figures = figure_list(draw_comparison(result, ""));
   nb::list matrices;
   for (Matrix<double>& m : result.matrices) matrices.append(to_numpy(std::move(m)));
-  return nb::make_tuple(std::move(text), matrices, result.unit_names);
+  return nb::make_tuple(std::move(text), matrices, result.unit_names, figures);
 }
 
 }  // namespace

@@ -43,7 +43,10 @@ std::string open_json(const std::string& directory, const std::string& tokenizer
     j["trained_on"] = run.trained_on();
     j["layers"] = run.reading().layers();
     j["forms"] = run.forms();
-    if (!language) j["class_names"] = run.class_names();
+    if (!language) {
+      j["class_names"] = run.class_names();
+      j["picture"] = {run.image().model.height, run.image().model.width};
+    }
     return j;
   }));
 }
@@ -166,7 +169,7 @@ std::string export_json(nb::dict values, nb::handle data, nb::handle talk) {
   return json_text(to_json(call.run([&] { return export_run(call.engine(), request); })));
 }
 
-std::string readability_json(nb::dict values, nb::handle talk) {
+std::string readability_json(nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ReadabilityRequest request;
   fields.texts("runs", request.runs);
@@ -176,6 +179,7 @@ std::string readability_json(nb::dict values, nb::handle talk) {
   fields.count("layer", request.layer);
   fields.text("token", request.token);
   fields.text("tokenizer", request.tokenizer);
+  request.images = images_of(data);
   Call call(talk);
   return json_text(to_json(call.run([&] { return readability(call.engine(), request); })));
 }
@@ -236,7 +240,7 @@ void bind_runs(nb::module_& m) {
   m.def("evaluate_text", &evaluate_text_run, nb::arg("fields"), nb::arg("talk").none());
   m.def("page", &page_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("export", &export_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
-  m.def("readability", &readability_json, nb::arg("fields"), nb::arg("talk").none());
+  m.def("readability", &readability_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("runs", &runs_list, nb::arg("fields"), nb::arg("talk").none());
   m.def("gates_figure", &gates_chart, nb::arg("c"), nb::arg("lam"), nb::arg("p"));
   m.def("svg_to_png", &png_of, nb::arg("svg"), nb::arg("scale"));

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import glint
@@ -39,6 +40,20 @@ def run(folder: Path) -> glint.Run:
 def other(folder: Path) -> glint.Run:
     """Its bilinear twin."""
     return glint.train("quick", gate="identity", epochs=2, d_model=32, seed=0, out=folder / "identity", progress=False)
+
+
+@pytest.fixture(scope="session")
+def float_run() -> glint.Run:
+    """A model of pictures that are floats."""
+    X = np.random.default_rng(0).random((60, 8, 8))
+    return glint.train(data=glint.Images(X, np.arange(60) % 2), layers=1, d_model=16, epochs=1, batch=20, progress=False)
+
+
+@pytest.fixture(scope="session")
+def vector_run() -> glint.Run:
+    """A model of vectors."""
+    X = np.random.default_rng(0).normal(size=(60, 5))
+    return glint.train(data=glint.Vectors(X, X[:, 0] > 0), layers=1, d_model=16, epochs=1, batch=20, progress=False)
 
 
 @pytest.fixture(scope="session")

@@ -146,6 +146,27 @@ def test_readings_of_runs(run, out, form, k):
     survives(run.attack, out, terms=k, strengths=form if isinstance(form, list) else [1.0], images=5)
 
 
+METHODS = [name for name, thing in vars(glint.Run).items() if inspect.isfunction(thing) and not name.startswith("_")]
+
+
+@pytest.mark.parametrize("name", METHODS)
+def test_every_method_of_runs_on_floats(name, float_run, vector_run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    @settings(parent=QUICK, max_examples=5)
+    @given(anything)
+    def call(a):
+        for run in (float_run, vector_run):
+            method = getattr(run, name)
+            survives(method)
+            for first in ("0", 0, a):
+                survives(method, first)
+                if "data" in inspect.signature(method).parameters:
+                    survives(method, first, data=float_run._keep_data)
+
+    call()
+
+
 @settings(parent=QUICK, max_examples=25)
 @given(st.dictionaries(st.sampled_from(["gate", "lam", "d_model", "epochs", "batch", "norm", "nonsense"]), anything, min_size=1))
 def test_options(options):

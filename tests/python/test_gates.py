@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import math
+import pickle
 import threading
 
 import numpy as np
@@ -203,3 +205,15 @@ def test_arrays_of_other_libraries_are_read_and_written_where_they_lie():
     assert layer.L.shape == (3, 3)
     weights = np.eye(3, dtype=np.float32)
     assert np.shares_memory(glint.GLU(Foreign(weights), weights).L, weights)
+
+
+def test_gates_and_layers_are_values():
+    gate = glint.gate("sqs", lam=0.25)
+    for again in (pickle.loads(pickle.dumps(gate)), copy.deepcopy(gate), glint.gate("sqs", lam=0.25)):
+        assert again == gate and hash(again) == hash(gate)
+    assert gate != glint.gate("sqs") and gate != glint.gate("relu") and gate != "sqs"
+    rng = np.random.default_rng(0)
+    layer = glint.GLU(rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), gate=gate)
+    x = rng.normal(size=(5, 3))
+    for again in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer)):
+        np.testing.assert_array_equal(again(x), layer(x))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
+import shutil
 import signal
 import subprocess
 import sys
+from pathlib import Path
+
+import pytest
 
 import glint
 
@@ -65,3 +70,21 @@ except KeyboardInterrupt:
     child.send_signal(signal.SIGINT)
     child.communicate(timeout=600)
     assert child.returncode == 5
+
+
+def test_what_a_stopped_call_has_reached_is_kept(caplog):
+    def stop(_):
+        raise KeyboardInterrupt
+
+    calls = {
+        "train": lambda: glint.train("quick", epochs=1, d_model=16, progress=False, on_eval=stop),
+        "sweep": lambda: glint.sweep("quick", gate=["sqs", "relu"], epochs=1, d_model=16, progress=False, on_eval=stop),
+    }
+    for name, call in calls.items():
+        caplog.clear()
+        with pytest.raises(KeyboardInterrupt):
+            call()
+        folder = Path(re.search(r"saved in (\S+), and (\w+)", caplog.text)[1])
+        assert f"{name}(..., out=" in caplog.text and folder.name == name
+        assert len(glint.runs(folder)) >= 1
+        shutil.rmtree(folder.parent)

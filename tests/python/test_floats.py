@@ -1,0 +1,55 @@
+"""Runs on floats, as pictures and as vectors: everything that a run can be asked works, or says why not."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+
+import glint
+
+
+@pytest.fixture(scope="module")
+def pictures() -> glint.Images:
+    X = np.random.default_rng(0).random((60, 8, 8))
+    return glint.Images(X, np.arange(60) % 2, names=["even", "odd"])
+
+
+def test_eigenvectors_are_removed_from_models_of_floats(float_run, vector_run, run):
+    for one in (float_run, vector_run):
+        assert one.ablate("0", progress=False)["before"]["accuracy"] == one.evaluate()["accuracy"]
+    # A model of bytes measured on floats.
+    glyphs = glint.data.load("glyphs")
+    floats = glint.Images(glyphs.X[:200] / 255, glyphs.y[:200], test=(glyphs.test[0][:50] / 255, glyphs.test[1][:50]))
+    bytes_ = glint.Images(glyphs.X[:200], glyphs.y[:200], test=(glyphs.test[0][:50], glyphs.test[1][:50]))
+    a, b = (run.ablate("1", form="weights", data=d, progress=False)["all"]["after"] for d in (floats, bytes_))
+    # Bytes are read as value / 255: the same to the rounding of that division.
+    assert a["accuracy"] == b["accuracy"] and abs(a["loss"] - b["loss"]) < 1e-4 * b["loss"]
+
+
+def test_readability_is_measured_on_the_arrays_of_the_run(float_run, vector_run):
+    assert 0 <= float_run.readability(progress=False)["auc"] <= 1
+    assert glint.readability(vector_run, progress=False).columns["data"] == ["arrays"]
+    with pytest.raises(glint.UsageError, match="different arrays"):
+        glint.readability(float_run, vector_run)
+
+
+def test_pictures_of_floats_keep_their_shape(pictures):
+    assert pictures.X.shape == (54, 8, 8) and pictures.test[0].shape == (6, 8, 8)
+    again = pickle.loads(pickle.dumps(pictures))
+    np.testing.assert_array_equal(again.X, pictures.X)
+    assert again.class_names == pictures.class_names
+
+
+def test_a_batch_that_fits_is_chosen_for_small_data(pictures, caplog):
+    with caplog.at_level("INFO", logger="glint"):
+        run = glint.train(data=pictures, layers=1, d_model=16, epochs=1, progress=False)
+    assert run.config["batch"] == 54 and "batch of 54" in caplog.text
+    # What somebody asks for is not changed.
+    with pytest.raises(glint.UsageError):
+        glint.train(data=pictures, layers=1, d_model=16, epochs=1, batch=100, progress=False)
+    texts = ["the cat sat on the mat and it was happy there"] * 60
+    stories = glint.Tokens(texts, tokenizer=300)
+    tales = glint.train(data=stories, layers=1, d_model=16, heads=2, context=16, epochs=1, progress=False)
+    assert tales.config["batch"] == 59
