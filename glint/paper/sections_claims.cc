@@ -14,7 +14,7 @@ Chart language_chart(const Measured& m, const std::string& form) {
   const bool weights = form == "weights";  // has no scale of its own: its correlation speaks
   Chart chart;
   chart.title = std::string("What eigenvectors explain, ") + form + " form";
-  chart.x = {.label = "layer"};
+  chart.x = {.label = "layer", .whole = true};
   chart.y = {.label = weights ? "correlation, median" : "R\xc2\xb2 of the eigenvectors alone, median"};
   for (const std::string_view gate : kPaperGates) {
     Series series = gate_series(gate);

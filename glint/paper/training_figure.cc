@@ -93,7 +93,7 @@ Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& dat
   }
   chart.title =
       std::string(data_title(data)) + ": accuracy and depth" + (norm == "none" ? "" : ", " + norm + " norm");
-  chart.x = {.label = "GLU layers"};
+  chart.x = {.label = "GLU layers", .whole = true};
   chart.y = {.label = "test accuracy at the end"};
   return chart;
 }

@@ -39,7 +39,7 @@ std::string summary(const Measured& measured, const Findings& findings) {
     return std::to_string(std::ranges::count(findings, v, &Finding::verdict));
   };
   const auto own = std::ranges::count(findings, false, &Finding::in_paper);
-  std::string out = "Of " + std::to_string(findings.size()) + " claims" +
+  std::string out = "Of " + std::to_string(findings.size()) + (findings.size() == 1 ? " claim" : " claims") +
                     (own ? " (" + std::to_string(own) + " of them our own)" : " of the paper") + " **" +
                     count(Verdict::holds) + " hold, " + count(Verdict::in_part) + " hold in part, " +
                     count(Verdict::fails) +
