@@ -6,6 +6,7 @@
 #include "glint/base/file.h"
 #include "glint/io/json.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/weight_contents.h"
 #include "glint/model/family_model.h"
 #include "tests/model/model_testing.h"
 
@@ -82,11 +83,38 @@ TEST(FamilyConfig, RefusesByFamilyKeyAndValue) {
   expect_refused(
       "llama", [](Json& j) { j["model_type"] = "mamba"; }, "'mamba' is not supported");
   expect_refused(
-      "llama", [](Json& j) { j.erase("model_type"); }, "does not say what family");
+      "llama", [](Json& j) { j.erase("model_type"); }, "has no `model_type`");
+  expect_refused(
+      "llama", [](Json& j) { j["rope_interleaved"] = true; }, "Llama with `rope_interleaved` true");
+  EXPECT_EQ(error_with("llama", [](Json& j) { j["rope_interleaved"] = false; }), "");
   expect_refused(
       "llama", [](Json& j) { j["sliding_window"] = 8; }, "`sliding_window` 8");
   expect_refused(
       "gemma", [](Json& j) { j["attn_logit_softcapping_x"] = 1; }, "`attn_logit_softcapping_x`");
+// The Error of a GGUF file with one more key; "" when it opens.
+std::string error_with_key(const std::string& file, const std::string& key, const Json& value) {
+  const std::string bytes = read_file(kConfigs + file);
+  const auto contents = std::make_shared<WeightContents>(parse_gguf(std::as_bytes(std::span(bytes)), file));
+  contents->metadata[key] = value;
+  try {
+    const FamilyModel model{WeightFile(contents)};
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(FamilyConfig, RefusesKeysOfGgufByTheirValue) {
+  EXPECT_EQ(error_with_key("llama.gguf", "llama.attention.causal", true), "");
+  EXPECT_NE(
+      error_with_key("llama.gguf", "llama.attention.causal", false).find("`llama.attention.causal` false"),
+      std::string::npos);
+  const std::string layout = "llama.tensor_data_layout";
+  EXPECT_EQ(error_with_key("llama.gguf", layout, "Meta AI original pth"), "");
+  EXPECT_NE(error_with_key("llama.gguf", layout, "reference").find(layout), std::string::npos);
+  EXPECT_EQ(error_with_key("qwen2.gguf", "qwen2.tensor_data_layout", "reference"), "");
+}
+
 }
 
 TEST(FamilyConfig, RefusesNumbersThatDoNotFit) {
