@@ -105,7 +105,7 @@ FamilyConfig config_from_hf(const WeightFile& file) {
   const Family* family = find_family_hf(type);
   if (!family)
     throw Error({.code = ErrorCode::bad_file,
-                 .what = type.empty() ? "the configuration does not say what family the model is of"
+                 .what = type.empty() ? "the configuration has no `model_type`"
                                       : "a model of the family '" + type + "' is not supported",
                  .where = where,
                  .expected = "a `model_type` out of " + family_list()});

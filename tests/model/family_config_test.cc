@@ -91,6 +91,8 @@ TEST(FamilyConfig, RefusesByFamilyKeyAndValue) {
       "llama", [](Json& j) { j["sliding_window"] = 8; }, "`sliding_window` 8");
   expect_refused(
       "gemma", [](Json& j) { j["attn_logit_softcapping_x"] = 1; }, "`attn_logit_softcapping_x`");
+}
+
 // The Error of a GGUF file with one more key; "" when it opens.
 std::string error_with_key(const std::string& file, const std::string& key, const Json& value) {
   const std::string bytes = read_file(kConfigs + file);
@@ -115,6 +117,24 @@ TEST(FamilyConfig, RefusesKeysOfGgufByTheirValue) {
   EXPECT_EQ(error_with_key("qwen2.gguf", "qwen2.tensor_data_layout", "reference"), "");
 }
 
+// What two places say must be the same, or one of them is not what the model was made with.
+TEST(FamilyConfig, RefusesRotaryKeysThatDisagree) {
+  const Json turns = {{"rope_type", "linear"}, {"factor", 2.0}, {"rope_theta", 10000.0}};
+  const auto with = [&](const Json& changes) {
+    return [=](Json& j) {
+      j["rope_parameters"] = turns;
+      j.update(changes);
+    };
+  };
+  EXPECT_EQ(error_with("llama", with({{"rope_theta", 10000}})), "");
+  EXPECT_EQ(error_with("llama", with({{"rope_scaling", {{"type", "linear"}, {"factor", 2}}}})), "");
+  expect_refused("llama", with({{"rope_theta", 500000}}), "`rope_theta` 500000");
+  expect_refused("llama", with({{"rope_scaling", {{"type", "linear"}, {"factor", 4}}}}), "`rope_scaling`");
+  expect_refused("llama", with({{"rope_scaling", {{"type", "default"}}}}), "`rope_scaling`");
+  expect_refused(
+      "stablelm",
+      [](Json& j) { j["partial_rotary_factor"] = 1.0, j["rope_parameters"]["partial_rotary_factor"] = 0.5; },
+      "`partial_rotary_factor` 1.0");
 }
 
 TEST(FamilyConfig, RefusesNumbersThatDoNotFit) {
@@ -136,6 +156,8 @@ TEST(FamilyConfig, RefusesNumbersThatDoNotFit) {
       "llama", [](Json& j) { j["rms_norm_eps"] = "small"; }, "`rms_norm_eps` \"small\"");
   // The weights may have more rows than the vocabulary: padding.
   EXPECT_EQ(error_with("llama", [](Json& j) { j["vocab_size"] = 39; }), "");
+}
+
 // The Error of a model with one more tensor; "" when it opens.
 std::string error_with_tensor(const std::string& family, const std::string& name, Dtype dtype = Dtype::f32) {
   const Folder folder;
