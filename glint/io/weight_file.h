@@ -78,6 +78,9 @@ class WeightFile {
   std::shared_ptr<const WeightContents> contents_;
 };
 
+// What open_weights takes, in words.
+inline constexpr char kWeightFormats[] =
+    "a Hugging Face folder (safetensors), a .safetensors or .gguf file, or a llama2.c file (.bin)";
 // By what the path is and by its first bytes. Error (bad_file) that names the formats when it is none.
 WeightFile open_weights(const std::string& path);
 // What open_weights would take it for: by the names in a folder, by the first bytes of a file and its size.

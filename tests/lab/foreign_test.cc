@@ -295,6 +295,31 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
   }
 }
 
+TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
+  const TempFolder folder;
+  const auto error = [](const std::string& path) {
+    try {
+      run_kind(path);
+    } catch (const Error& e) {
+      return e.parts();
+    }
+    return ErrorParts{.what = "no error"};
+  };
+  const std::string bytes = read_file(kTiny);
+  const ErrorParts cut = error(written(folder, "cut.bin", bytes.substr(0, bytes.size() - 100)));
+  EXPECT_NE(cut.what.find("llama2.c file of " + std::to_string(bytes.size()) + " bytes"), std::string::npos)
+      << cut.what;
+  EXPECT_NE(cut.expected.find(".gguf"), std::string::npos) << cut.expected;
+  EXPECT_NE(error(written(folder, "a.txt", "a text of more than ten letters")).expected.find(".gguf"),
+            std::string::npos);
+  const ErrorParts missing = error(folder.path("nothing.gguf"));
+  EXPECT_NE(missing.what.find("no such"), std::string::npos);
+  EXPECT_NE(missing.expected.find(".gguf"), std::string::npos);
+  std::filesystem::create_directory(folder.path("inside"));
+  written(folder, "inside/model.bin", bytes);
+  EXPECT_NE(error(folder.path("inside")).hint.find("inside/model.bin"), std::string::npos);
+}
+
 TEST(Foreign, OtherUsesAreRefusedByName) {
   try {
     open_run(kTiny);
