@@ -8,6 +8,8 @@
 #include "glint/cli/given.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
+#include "glint/cli/prose.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
@@ -243,9 +245,7 @@ void add_eval(Program& program) {
   images("--data-dir", verb.directory("--data-dir", o->data_dir, "Look for image data here first"));
   corpus("--split", verb.choice("--split", o->split, {"test", "train"}, "Which images or stories"));
   verb.file("--text", o->text, "A text for a language model; stories are separated by <|endoftext|>");
-  o->for_foreign.push_back(
-      {"--tokenizer",
-       verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own")});
+  o->for_foreign.push_back({"--tokenizer", verb.file("--tokenizer", o->tokenizer, kTokenizerHelp)});
   images("--worst",
          verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show"));
   images("--sheet", verb.file("--sheet", o->sheet,

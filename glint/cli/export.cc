@@ -49,6 +49,7 @@ void add_export(Program& program) {
            {"glint export stories15M.bin --hf hub/stories15M", "a llama2.c file for transformers"}}});
   const auto o = std::make_shared<ExportRequest>();
   add_reading_options(verb, o->reading);
+  verb.file("--tokenizer", o->reading.tokenizer, kTokenizerHelp);
   verb.directory("--npy", o->npy, "Write .npy files into this new folder");
   verb.directory("--hf", o->hf, "Write a folder as model hubs expect it");
   verb.flag("--force", o->force, "Replace an earlier export");

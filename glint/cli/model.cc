@@ -4,6 +4,7 @@
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/model_info.h"
 #include "glint/report/table.h"
@@ -89,7 +90,7 @@ void add_model(Program& program) {
   verb.positional("MODEL", o->path, "A run directory, or a model of another program",
                   {.kind = Value::Kind::file})
       ->required();
-  verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own");
+  verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) {

@@ -60,8 +60,9 @@ std::string expert_words(const FamilyConfig& c) {
          (c.family->names.shared_gate.hf.empty() ? "" : "; one more for all tokens (shared)");
 }
 
-ModelInfo foreign_info(const ModelInfoRequest& q) {
+ModelInfo foreign_info(const Engine& engine, const ModelInfoRequest& q) {
   const ForeignModel m = open_foreign(q.path, q.tokenizer, false);
+  note_tokenizer(engine, m);
   const FamilyConfig& c = m.model.config();
   ModelInfo r;
   r.path = m.path, r.format = name(m.model.file().format()), r.family = c.family->title;
@@ -145,7 +146,7 @@ Json family_json(const FamilyModel& model) {
 }
 
 ModelInfo model_info(const Engine& engine, const ModelInfoRequest& q) {
-  return is_foreign(q.path) ? foreign_info(q) : own_info(engine, q);
+  return is_foreign(q.path) ? foreign_info(engine, q) : own_info(engine, q);
 }
 
 OrderedJson to_json(const ModelInfo& r) {

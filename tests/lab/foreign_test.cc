@@ -15,8 +15,10 @@
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
 #include "glint/lab/evaluate.h"
+#include "glint/lab/export.h"
 #include "glint/lab/generate.h"
 #include "glint/lab/model_info.h"
+#include "glint/lab/neurons.h"
 #include "glint/lab/read.h"
 #include "glint/lab/run.h"
 #include "glint/model/redrawn.h"
@@ -293,6 +295,32 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
     EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos)
         << e.what();
   }
+}
+
+// The error says which file it is, and what needs no tokenizer goes on with a note.
+TEST(Foreign, AWrongTokenizerBesideAModelIsNamed) {
+  const TempFolder folder;
+  std::filesystem::copy(kFamiliesDir + "llama.bin", folder.path("llama.bin"));
+  std::filesystem::copy(kFamiliesDir + "tiny/tokenizer.bin", folder.path("tokenizer.bin"));
+  const std::string model = folder.path("llama.bin");
+  try {
+    open_foreign(model);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.parts().where, folder.path("tokenizer.bin"));
+  }
+  std::vector<std::string> notes;
+  const Engine engine(
+      {.threads = 1},
+      {.note = [&](const std::string& n) { notes.push_back(n); }, .progress = {}, .should_stop = {}});
+  const ModelInfo info = model_info(engine, {.path = model});
+  EXPECT_EQ(info.tokenizer, "");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("tokenizer.bin is not used"), std::string::npos) << notes[0];
+  EXPECT_NO_THROW(neurons(engine, {.run = model, .figures = false, .out = folder.path("out")}));
+  EXPECT_NO_THROW(export_run(engine, {.reading = {.run = model}, .npy = {}, .hf = folder.path("hub")}));
+  EXPECT_EQ(notes.size(), 4u);  // the export also says that its folder has none
+  EXPECT_THROW(glint::Run(engine, {.run = model}).tokenizer(), Error);
 }
 
 TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
