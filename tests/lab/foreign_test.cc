@@ -21,6 +21,7 @@
 #include "glint/lab/neurons.h"
 #include "glint/lab/read.h"
 #include "glint/lab/run.h"
+#include "glint/lab/train.h"
 #include "glint/model/redrawn.h"
 #include "glint/nn/softmax.h"
 #include "glint/spectra/family_reading.h"
@@ -346,6 +347,18 @@ TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
   std::filesystem::create_directory(folder.path("inside"));
   written(folder, "inside/model.bin", bytes);
   EXPECT_NE(error(folder.path("inside")).hint.find("inside/model.bin"), std::string::npos);
+}
+
+TEST(Foreign, AModelIsNoRecipe) {
+  for (const std::string& path : {kTiny, kFamiliesDir + "qwen3"}) {
+    try {
+      training_options(path, {});
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.parts().what, "this is a model, not a recipe");
+      EXPECT_EQ(e.parts().where, path);
+    }
+  }
 }
 
 TEST(Foreign, OtherUsesAreRefusedByName) {
