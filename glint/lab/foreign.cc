@@ -105,6 +105,14 @@ void refuse_foreign(const std::string& path, const std::string& what) {
                .hint = "`model(" + path + ")` tells what can be done with it"});
 }
 
+void refuse_mixture(const std::string& path) {
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "a mixture of experts is not run yet: its experts are read one at a time",
+               .where = path,
+               .expected = "a dense model",
+               .hint = "`spectrum(" + path + ", expert=1, hidden=1)`"});
+}
+
 std::vector<TokenId> ForeignModel::ends() const {
   std::vector<TokenId> out = model.config().ends;
   if (!tokenizer.empty() && tokenizer.has_end()) out.push_back(tokenizer.end());

@@ -23,6 +23,9 @@ std::string reading_folder(const std::string& path);
 // Error (bad_file) when it is one: `what` cannot take such a model yet.
 void refuse_foreign(const std::string& path, const std::string& what);
 
+// Error (bad_file) for a mixture of experts, where all of a model would be run or read.
+[[noreturn]] void refuse_mixture(const std::string& path);
+
 struct ForeignModel {
   std::string path;
   FamilyModel model;

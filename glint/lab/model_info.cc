@@ -84,7 +84,7 @@ ModelInfo foreign_info(const Engine& engine, const ModelInfoRequest& q) {
   const bool runs = has && !m.model.mixture();
   r.verbs = {{"eval", "loss on a text", runs},
              {"generate", "text from a prompt", runs},
-             {"spectrum", "eigenvectors of a layer's GLU", has},
+             {"spectrum", "eigenvectors of a layer's GLU", has || m.model.mixture()},
              {"explain", "why this next token", runs},
              {"ablate", "removing eigenvectors", runs},
              {"readability", "measures of readings", runs},

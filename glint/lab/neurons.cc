@@ -126,6 +126,7 @@ NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
   NeuronsResult r;
   if (is_foreign(q.run)) {
     const ForeignModel model = open_foreign(q.run, q.tokenizer, false);
+    if (model.model.mixture()) refuse_mixture(model.path);
     note_tokenizer(engine, model);
     const FamilyReading reading(model.model, engine.compute(), engine.linalg());
     r.run = model.path, r.model_text = model.model.text();

@@ -162,6 +162,7 @@ const TokenModel& Run::token_model() const {
 
 const Tokenizer& Run::tokenizer() const {
   if (!foreign_) return language().tokenizer;
+  if (mixture() && source_.expert.empty() && !has_tokenizer()) refuse_mixture(directory());
   need_tokenizer(foreign_->model);
   return foreign_->model.tokenizer;
 }

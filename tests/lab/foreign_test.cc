@@ -361,6 +361,37 @@ TEST(Foreign, AModelIsNoRecipe) {
   }
 }
 
+// Hidden units of an expert are read from the weights: no text, and so no tokenizer.
+TEST(Foreign, ExpertsNeedNoTokenizer) {
+  const Engine engine({.threads = 1});
+  ReadRequest request;
+  request.run = kFamiliesDir + "mixtral", request.hidden = "1", request.expert = "1";
+  request.spectra = request.figures = false;
+  const ReadResult r = read(engine, request);
+  ASSERT_EQ(r.directions.size(), 1u);
+  ASSERT_FALSE(r.directions[0].positive.empty());
+  EXPECT_TRUE(r.directions[0].positive[0].near.along.empty());
+}
+
+TEST(Foreign, MixturesSayWhatCanBeDone) {
+  const Engine engine({.threads = 1});
+  const std::string path = kFamiliesDir + "mixtral";
+  const ModelInfo info = model_info(engine, {.path = path});
+  for (const ModelInfo::Verb& v : info.verbs)
+    EXPECT_EQ(v.can, v.verb == "spectrum" || v.verb == "export") << v.verb;
+  const auto hint = [](const auto& use) {
+    try {
+      use();
+    } catch (const Error& e) {
+      return e.parts().hint;
+    }
+    return std::string("no error");
+  };
+  const std::string wanted = "`spectrum(" + path + ", expert=1, hidden=1)`";
+  EXPECT_EQ(hint([&] { neurons(engine, {.run = path}); }), wanted);
+  EXPECT_EQ(hint([&] { glint::Run(engine, {.run = path}).tokenizer(); }), wanted);
+}
+
 TEST(Foreign, OtherUsesAreRefusedByName) {
   try {
     open_run(kTiny);
