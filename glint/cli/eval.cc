@@ -161,12 +161,13 @@ std::string range_text(const LossStretch& s) {
 }
 
 void report_text(Context& context, const TextEvaluation& r) {
-  context.out << "run:        " << r.run << "\ntext:       " << r.text << ", " << r.tokens
-              << " tokens\nloss:       " << fixed_text(r.loss(), 4)
-              << " per token\nperplexity: " << fixed_text(r.perplexity(), 2)
-              << "\naccuracy:   " << fixed_text(100 * r.accuracy(), 2) << " % of the next tokens\n";
-  if (r.bytes) context.out << "bits:       " << fixed_text(r.bits_per_byte(), 3) << " per byte of text\n";
-  for (const std::string& note : r.notes()) context.out << "note:       " << note << "\n";
+  std::string text = "run:        " + r.run + "\ntext:       " + r.text + ", " + std::to_string(r.tokens) +
+                     " tokens\nloss:       " + fixed_text(r.loss(), 4) +
+                     " per token\nperplexity: " + fixed_text(r.perplexity(), 2) +
+                     "\naccuracy:   " + fixed_text(100 * r.accuracy(), 2) + " % of the next tokens\n";
+  if (r.bytes) text += "bits:       " + fixed_text(r.bits_per_byte(), 3) + " per byte of text\n";
+  for (const std::string& note : r.notes()) text += "note:       " + note + "\n";
+  context.out << prose(text, result_columns());
   Table table({{.header = "token of the story", .align = Align::right},
                {.header = "tokens", .align = Align::right},
                {.header = "loss", .align = Align::right},

@@ -47,4 +47,10 @@ fits spectrum t --scan
 fits spectrum t --token happy --passages 2
 fits explain t --text "once upon a time" --layer all
 fits explain t --text "once upon a time" --token happy --against sad --form local
+tiny=$2/tests/golden/families/tiny
+cp "$tiny"/tiny.bin "$tiny"/tokenizer.bin .
+printf 'the cat sat<|endoftext|>a dog sat' >a-text-with-a-name-that-is-long-but-not-as-long-as-a-line.txt
+fits eval tiny.bin --text a-text-with-a-name-that-is-long-but-not-as-long-as-a-line.txt
+fits export tiny.bin --hf hub
+fits model tiny.bin
 finish
