@@ -2,7 +2,7 @@
 //
 //   safetensors  a folder of Hugging Face (one file, or shards with an index), or a single file; names are
 //                the file's own, the metadata are those of config.json beside it ({} where there is none)
-//   GGUF         one file of version 3; names and metadata are the file's own
+//   GGUF         one file of version 3 or 2; names and metadata are the file's own
 //   llama2.c     one file of version 0, 1 or 2; tensors have the names, and metadata the keys, that GGUF has
 //                for a model of the architecture `llama`: `blk.0.attn_q.weight`, `llama.embedding_length`.
 //                Rotary pairs are adjacent, as they are in GGUF files of that architecture
