@@ -195,6 +195,7 @@ def test_experts_of_a_mixture_are_read_one_at_a_time():
     mixture = glint.load(FAMILIES / "mixtral")
     first, second = (mixture.read(hidden=1, expert=e, progress=False) for e in (1, "2"))
     assert not np.array_equal(first.values, second.values)
+    assert set(first.near(2).columns["along"]) == {""}  # without a tokenizer tokens have no text
     layer = mixture.layer(0, expert=1)
     stored_gate = mixture.weights["model.layers.0.block_sparse_moe.experts.0.w1.weight"]
     norm = mixture.weights["model.layers.0.post_attention_layernorm.weight"]
@@ -204,6 +205,11 @@ def test_experts_of_a_mixture_are_read_one_at_a_time():
         with pytest.raises(glint.Error) as e:
             mixture.layer(0, expert=wrong)
         assert "expert" in str(e.value)
+
+
+def test_more_near_tokens_than_there_are(tiny):
+    along = tiny.read("cat", form="weights", tokens=100, progress=False).near(10000).columns["along"]
+    assert len(along[0].split()) < 10000
 
 
 def test_a_classifier_of_another_program_becomes_a_run(run, tmp_path):
