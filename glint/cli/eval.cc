@@ -8,6 +8,8 @@
 #include "glint/cli/given.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
+#include "glint/cli/prose.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
@@ -159,12 +161,13 @@ std::string range_text(const LossStretch& s) {
 }
 
 void report_text(Context& context, const TextEvaluation& r) {
-  context.out << "run:        " << r.run << "\ntext:       " << r.text << ", " << r.tokens
-              << " tokens\nloss:       " << fixed_text(r.loss(), 4)
-              << " per token\nperplexity: " << fixed_text(r.perplexity(), 2)
-              << "\naccuracy:   " << fixed_text(100 * r.accuracy(), 2) << " % of the next tokens\n";
-  if (r.bytes) context.out << "bits:       " << fixed_text(r.bits_per_byte(), 3) << " per byte of text\n";
-  for (const std::string& note : r.notes()) context.out << "note:       " << note << "\n";
+  std::string text = "run:        " + r.run + "\ntext:       " + r.text + ", " + std::to_string(r.tokens) +
+                     " tokens\nloss:       " + fixed_text(r.loss(), 4) +
+                     " per token\nperplexity: " + fixed_text(r.perplexity(), 2) +
+                     "\naccuracy:   " + fixed_text(100 * r.accuracy(), 2) + " % of the next tokens\n";
+  if (r.bytes) text += "bits:       " + fixed_text(r.bits_per_byte(), 3) + " per byte of text\n";
+  for (const std::string& note : r.notes()) text += "note:       " + note + "\n";
+  context.out << prose(text, result_columns());
   Table table({{.header = "token of the story", .align = Align::right},
                {.header = "tokens", .align = Align::right},
                {.header = "loss", .align = Align::right},
@@ -243,9 +246,7 @@ void add_eval(Program& program) {
   images("--data-dir", verb.directory("--data-dir", o->data_dir, "Look for image data here first"));
   corpus("--split", verb.choice("--split", o->split, {"test", "train"}, "Which images or stories"));
   verb.file("--text", o->text, "A text for a language model; stories are separated by <|endoftext|>");
-  o->for_foreign.push_back(
-      {"--tokenizer",
-       verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own")});
+  o->for_foreign.push_back({"--tokenizer", verb.file("--tokenizer", o->tokenizer, kTokenizerHelp)});
   images("--worst",
          verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show"));
   images("--sheet", verb.file("--sheet", o->sheet,

@@ -262,8 +262,7 @@ void add_explain(Program& program) {
                                "Language models: how many tokens stand for an eigenvector"));
   language("--tokens", verb.size("--tokens", o->reading.tokens, 0, 100000000,
                                  "Language models: so many tokens measure the form; 0: as glint spectrum"));
-  language("--tokenizer", verb.file("--tokenizer", o->reading.tokenizer,
-                                    "Tokenizer of a model of another program; default: its own"));
+  language("--tokenizer", verb.file("--tokenizer", o->reading.tokenizer, kTokenizerHelp));
   images("--as-is", verb.flag("--as-is", o->request.as_is,
                               "Images: only resize the picture, neither invert nor centre it"));
   images("--draw", verb.choice("--draw", o->draw, drawing_words(), "Images: how to draw in the terminal"));

@@ -2,6 +2,8 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/cli/engine_of.h"
+#include "glint/cli/output.h"
+#include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/export.h"
@@ -14,9 +16,9 @@ void run(Context& context, const ExportRequest& request) {
   if (context.shared.json) return context.print_json(to_json(r));
   if (!r.npy.empty()) context.out << r.npy << ": " << r.arrays.size() << " arrays and manifest.json\n";
   if (r.hf.empty()) return;
-  context.out << r.hf << ": ";
-  for (size_t i = 0; i < r.hf_files.size(); i++) context.out << (i ? ", " : "") << r.hf_files[i];
-  context.out << "\nIn Python, in that folder: " << r.loader << "\n";
+  std::string text = r.hf + ": ";
+  for (size_t i = 0; i < r.hf_files.size(); i++) text += (i ? ", " : "") + r.hf_files[i];
+  context.out << prose(text + "\nIn Python, in that folder: " + r.loader + "\n", result_columns());
 }
 
 }  // namespace
@@ -49,6 +51,7 @@ void add_export(Program& program) {
            {"glint export stories15M.bin --hf hub/stories15M", "a llama2.c file for transformers"}}});
   const auto o = std::make_shared<ExportRequest>();
   add_reading_options(verb, o->reading);
+  verb.file("--tokenizer", o->reading.tokenizer, kTokenizerHelp);
   verb.directory("--npy", o->npy, "Write .npy files into this new folder");
   verb.directory("--hf", o->hf, "Write a folder as model hubs expect it");
   verb.flag("--force", o->force, "Replace an earlier export");

@@ -5,6 +5,7 @@
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/given.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/story_reader.h"
 #include "glint/lab/generate.h"
@@ -91,9 +92,7 @@ void add_generate(Program& program) {
   verb.positional("RUN", o->run, "A run directory of a language model, or a model of another program",
                   {.kind = Value::Kind::directory})
       ->required();
-  o->for_foreign.push_back(
-      {"--tokenizer",
-       verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own")});
+  o->for_foreign.push_back({"--tokenizer", verb.file("--tokenizer", o->tokenizer, kTokenizerHelp)});
   verb.text("--prompt", o->request.prompt, "How the story begins; - reads it from stdin")->value_optional();
   verb.real("--temperature", o->request.sampling.temperature,
             "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);

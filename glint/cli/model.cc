@@ -4,6 +4,7 @@
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/model_info.h"
 #include "glint/report/table.h"
@@ -80,8 +81,9 @@ void add_model(Program& program) {
            "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
            "OLMo, "
            "OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single experts are "
-           "read. Such a path is taken by glint eval, generate and spectrum wherever they take a "
-           "run. Only the header is read; weights stay in the file, as they are stored.",
+           "read. Such a path is taken wherever a run of a language model is: by glint eval, generate, "
+           "spectrum, explain, neurons, ablate, readability, compare, page and export. Only the header is "
+           "read; weights stay in the file, as they are stored.",
        .examples = {{"glint model stories15m/stories15M.bin", "a model of llama2.c"},
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},
                     {"glint model runs/first --json", "a run, for a program"}}});
@@ -89,7 +91,7 @@ void add_model(Program& program) {
   verb.positional("MODEL", o->path, "A run directory, or a model of another program",
                   {.kind = Value::Kind::file})
       ->required();
-  verb.file("--tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own");
+  verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
   verb.share_json();
   verb.share_quiet();
   verb.run([o](Context& context) {

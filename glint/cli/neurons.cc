@@ -6,6 +6,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
+#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/table.h"
 
@@ -68,6 +69,7 @@ void add_neurons(Program& program) {
                   {.kind = Value::Kind::file})
       ->required();
   verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: all");
+  verb.file("--tokenizer", o->request.tokenizer, kTokenizerHelp);
   verb.flag("--no-figures", o->no_figures, "Write no figures");
   verb.share_out(
       "Folder for neurons.csv and figures; default: the run itself, for a model of another program "

@@ -18,12 +18,14 @@ namespace glint::cli {
 struct CommandWords {
   std::set<std::string> parameters;  // "d_model"
   std::set<std::string> verbs;
+  std::set<std::string> given = {};  // what was typed: a path may have the name of a parameter
 };
 CommandWords command_words(const Program& program);
 
 // Code marks around anything else stay.
 std::string as_typed(const std::string& text, const CommandWords& words);
-// All parts of an error. A `where` that is the name of a parameter alone needs no marks.
+// All parts of an error. The `where` of a usage error that is the name of a parameter alone needs no marks,
+// unless it was given: then it is a path.
 ErrorParts as_typed(ErrorParts parts, const CommandWords& words);
 
 }  // namespace glint::cli

@@ -150,7 +150,9 @@ int Program::run(const std::vector<std::string>& arguments) {
     flush_to_stdout(out);
     return 0;
   } catch (const Error& e) {
-    parts = as_typed(e.parts(), command_words(*this));
+    CommandWords words = command_words(*this);
+    words.given = {arguments.begin(), arguments.end()};
+    parts = as_typed(e.parts(), words);
   } catch (const std::filesystem::filesystem_error& e) {
     parts.what = e.code().message();
     parts.where = e.path1().string();

@@ -23,8 +23,7 @@ std::vector<GivenOption> add_language_options(Verb& verb, RunSource& options, st
   all.push_back({"--tokens", verb.size("--tokens", options.tokens, 0, 100000000,
                                        "Language models: so many tokens measure, and of a text as many "
                                        "calibrate; 0: 20000, for models of other programs 4000 or fewer")});
-  all.push_back({"--tokenizer", verb.file("--tokenizer", options.tokenizer,
-                                          "Tokenizer of a model of another program; default: its own")});
+  all.push_back({"--tokenizer", verb.file("--tokenizer", options.tokenizer, kTokenizerHelp)});
   return all;
 }
 

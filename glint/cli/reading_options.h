@@ -11,6 +11,7 @@ namespace glint::cli {
 
 inline constexpr char kRefineHelp[] =
     "images: improve the scaled form by descent on logits and decisions; once for a run, seconds";
+inline constexpr char kTokenizerHelp[] = "Tokenizer of a model of another program; default: its own";
 
 void add_reading_options(Verb& verb, RunSource& options);
 // Beside them, where language models are read: --text, --tokens, --tokenizer. Gives them, to refuse them for

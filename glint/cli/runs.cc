@@ -76,8 +76,9 @@ void add_runs(Program& program) {
        .summary = "a table of runs: how they differ, how far they are, what came out",
        .details =
            "Lists the runs in folders, at any depth: the options in which they differ, the results, and the "
-           "state: finished, running, stopped (the training command goes on from that step), diverged, or "
-           "damaged. --figure draws their losses over the steps; runs that differ in the seed alone are one "
+           "state: finished, running, stopped (the training command goes on from that step), diverged, "
+           "damaged, or imported (weights without a record of a training). --figure draws their losses over "
+           "the steps; runs that differ in the seed alone are one "
            "curve with a band.\n\n"
            "--where keeps the runs for which all conditions hold, --sort orders them. Both know the options "
            "of "

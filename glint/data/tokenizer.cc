@@ -104,15 +104,21 @@ Tokenizer Tokenizer::read(const std::string& path) {
   return Tokenizer(parse_any(read_file(path, kMaxTokenizerBytes), path, names, config));
 }
 
-Tokenizer Tokenizer::of_model(const WeightFile& file) {
-  if (file.format() == WeightFormat::gguf)
-    if (const std::shared_ptr<TokenizerModel> model = gguf_tokenizer(file)) return Tokenizer(model);
+std::string Tokenizer::file_of_model(const WeightFile& file) {
+  if (file.format() == WeightFormat::gguf && file.metadata().contains("tokenizer.ggml.model"))
+    return file.where();
   const bool is_folder = std::filesystem::is_directory(file.where());
   for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer.bin"}) {
     const std::string path = is_folder ? file.where() + "/" + name : beside(file.where(), name);
-    if (exists(path)) return read(path);
+    if (exists(path)) return path;
   }
   return {};
+}
+
+Tokenizer Tokenizer::of_model(const WeightFile& file) {
+  const std::string path = file_of_model(file);
+  if (path.empty()) return {};
+  return path == file.where() ? Tokenizer(gguf_tokenizer(file)) : read(path);
 }
 
 size_t Tokenizer::size() const { return model_->size(); }

@@ -55,6 +55,8 @@ class Tokenizer {
   // The tokenizer of a model: the one inside the file, else tokenizer.json, tokenizer.model or tokenizer.bin
   // in its folder; empty() when there is none.
   static Tokenizer of_model(const WeightFile& file);
+  // Where that one is: the model itself, or a file in its folder; "" when there is none.
+  static std::string file_of_model(const WeightFile& file);
 
   size_t size() const;  // of the vocabulary, at most kMaxVocab
   // The pieces that stand for the beginning and the end of a text; tokenizer.json alone does not name the

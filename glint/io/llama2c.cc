@@ -232,6 +232,15 @@ bool is_llama2c(std::span<const std::byte> file) {
   return read_shape(file, 0, shape).empty() && version0_bytes(shape) == file.size();
 }
 
+std::string llama2c_size(std::span<const std::byte> file) {
+  Llama2cShape shape;
+  if (file.size() < kVersion0Header || !read_shape(file, 0, shape).empty()) return {};
+  const uint64_t wanted = version0_bytes(shape);
+  if (wanted == file.size()) return {};
+  return "the file begins as a llama2.c file of " + std::to_string(wanted) + " bytes does, and has " +
+         std::to_string(file.size());
+}
+
 WeightContents parse_llama2c(std::span<const std::byte> file, const std::string& where) {
   return Llama2cParser(file, where).parse();
 }

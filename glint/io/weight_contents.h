@@ -35,6 +35,8 @@ WeightContents parse_gguf(std::span<const std::byte> file, const std::string& wh
 WeightContents parse_llama2c(std::span<const std::byte> file, const std::string& where);
 // Whether the first bytes and the size are those of a llama2.c file: version 0 has no mark.
 bool is_llama2c(std::span<const std::byte> file);
+// What is wrong with a file that begins as a llama2.c file of version 0 does: its size; "" for all others.
+std::string llama2c_size(std::span<const std::byte> file);
 
 // The content of model.safetensors.index.json: the file of every tensor, by tensor. The names of files are
 // names in the same folder, never paths.

@@ -12,9 +12,6 @@
 namespace glint {
 namespace {
 
-constexpr const char* kReadFormats =
-    "a Hugging Face folder (safetensors), a .safetensors or .gguf file, or a llama2.c file (.bin)";
-
 struct KnownStart {
   std::string_view bytes;
   const char* what;
@@ -164,10 +161,11 @@ WeightFile open_weights(const std::string& path) {
     for (const KnownStart& start : kForeignStarts)
       if (text_of(map.bytes()).starts_with(start.bytes))
         what = std::string("this is ") + start.what, hint = start.hint;
+    if (const std::string wrong = llama2c_size(map.bytes()); !format && !wrong.empty()) what = wrong;
   }
   if (!format)
     throw Error(
-        {.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kReadFormats, .hint = hint});
+        {.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
   switch (*format) {
     case WeightFormat::gguf:
       return open_gguf(path);

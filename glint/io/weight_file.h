@@ -2,7 +2,7 @@
 //
 //   safetensors  a folder of Hugging Face (one file, or shards with an index), or a single file; names are
 //                the file's own, the metadata are those of config.json beside it ({} where there is none)
-//   GGUF         one file of version 3; names and metadata are the file's own
+//   GGUF         one file of version 3 or 2; names and metadata are the file's own
 //   llama2.c     one file of version 0, 1 or 2; tensors have the names, and metadata the keys, that GGUF has
 //                for a model of the architecture `llama`: `blk.0.attn_q.weight`, `llama.embedding_length`.
 //                Rotary pairs are adjacent, as they are in GGUF files of that architecture
@@ -78,6 +78,9 @@ class WeightFile {
   std::shared_ptr<const WeightContents> contents_;
 };
 
+// What open_weights takes, in words.
+inline constexpr char kWeightFormats[] =
+    "a Hugging Face folder (safetensors), a .safetensors or .gguf file, or a llama2.c file (.bin)";
 // By what the path is and by its first bytes. Error (bad_file) that names the formats when it is none.
 WeightFile open_weights(const std::string& path);
 // What open_weights would take it for: by the names in a folder, by the first bytes of a file and its size.

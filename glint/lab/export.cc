@@ -9,6 +9,7 @@
 #include "glint/lab/export_arrays.h"
 #include "glint/lab/export_parts.h"
 #include "glint/lab/foreign.h"
+#include "glint/lab/run_checks.h"
 #include "glint/report/hf_folder.h"
 
 namespace glint {
@@ -91,6 +92,7 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
                  .where = q.reading.run,
                  .expected = "`npy=DIR`, `hf=DIR`, or both"});
   if (is_foreign(q.reading.run)) return export_foreign(engine, q);
+  refuse_tokenizer(q.reading.tokenizer);
   if (model_kind(open_run(q.reading.run).directory) == ModelKind::language) return export_language(engine, q);
   const std::unique_ptr<Run> opened = open_with_data(engine, q, "the gains of the gates and the fidelity");
   const LoadedRun run = opened ? opened->image() : load_run(engine, q.reading.run);

@@ -255,7 +255,8 @@ ExportResult export_language(const Engine& engine, const ExportRequest& q) {
 }
 
 ExportResult export_foreign(const Engine& engine, const ExportRequest& q) {
-  const ForeignModel model = open_foreign(q.reading.run, "", false);
+  const ForeignModel model = open_foreign(q.reading.run, q.reading.tokenizer, false);
+  note_tokenizer(engine, model);
   ExportResult r{.run = model.path,
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,

@@ -14,9 +14,9 @@ namespace {
 // tokens than the weights have, it is the tokenizer of another model.
 constexpr double kPadding = 0.05;
 
-void check_tokenizer(const ForeignModel& m, const std::string& where) {
-  const size_t have = m.tokenizer.size(), rows = m.model.vocab();
-  const bool exact = m.model.file().format() == WeightFormat::llama2c;
+void check_tokenizer(const FamilyModel& m, const Tokenizer& tokenizer, const std::string& where) {
+  const size_t have = tokenizer.size(), rows = m.vocab();
+  const bool exact = m.file().format() == WeightFormat::llama2c;
   const bool fits = exact ? have == rows
                           : have <= rows && static_cast<double>(rows - have) <=
                                                 std::max(1024.0, kPadding * static_cast<double>(rows));
@@ -30,13 +30,13 @@ void check_tokenizer(const ForeignModel& m, const std::string& where) {
 }
 
 // What the configuration says of the token that begins a text, where it and the tokenizer both say it.
-void check_marks(const ForeignModel& m, const std::string& where) {
-  const Json& metadata = m.model.file().metadata();
-  const bool gguf = m.model.file().format() != WeightFormat::safetensors;
+void check_marks(const FamilyModel& m, const Tokenizer& tokenizer, const std::string& where) {
+  const Json& metadata = m.file().metadata();
+  const bool gguf = m.file().format() != WeightFormat::safetensors;
   const auto said = metadata.find(gguf ? "tokenizer.ggml.bos_token_id" : "bos_token_id");
-  const std::optional<TokenId> begin = m.tokenizer.begin();
+  const std::optional<TokenId> begin = tokenizer.begin();
   // Models whose tokenizer puts nothing before a text often name some token there.
-  if (m.tokenizer.prefix().empty() || !begin || said == metadata.end() || !said->is_number_integer()) return;
+  if (tokenizer.prefix().empty() || !begin || said == metadata.end() || !said->is_number_integer()) return;
   if (said->get<int64_t>() == static_cast<int64_t>(*begin)) return;
   throw Error({.code = ErrorCode::bad_file,
                .what = "the tokenizer is that of another model: its texts begin with token " +
@@ -68,6 +68,18 @@ void check_pieces(const Tokenizer& own, const Tokenizer& given, const std::strin
                .hint = "without `tokenizer` the model's own is used"});
 }
 
+// The tokenizer of the model; empty() when there is none, or one that cannot be its own, which may be why
+// another is given.
+Tokenizer own_tokenizer(const FamilyModel& m) {
+  try {
+    const Tokenizer own = Tokenizer::of_model(m.file());
+    if (!own.empty()) check_tokenizer(m, own, "");
+    return own;
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 }  // namespace
 
 bool is_foreign(const std::string& path) {
@@ -93,6 +105,14 @@ void refuse_foreign(const std::string& path, const std::string& what) {
                .hint = "`model(" + path + ")` tells what can be done with it"});
 }
 
+void refuse_mixture(const std::string& path) {
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "a mixture of experts is not run yet: its experts are read one at a time",
+               .where = path,
+               .expected = "a dense model",
+               .hint = "`spectrum(" + path + ", expert=1, hidden=1)`"});
+}
+
 std::vector<TokenId> ForeignModel::ends() const {
   std::vector<TokenId> out = model.config().ends;
   if (!tokenizer.empty() && tokenizer.has_end()) out.push_back(tokenizer.end());
@@ -111,25 +131,36 @@ ForeignModel open_foreign(const std::string& path, const std::string& tokenizer,
   std::string clean = path;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   ForeignModel m{clean, FamilyModel(open_weights(clean)), {}};
-  m.tokenizer = tokenizer.empty() ? Tokenizer::of_model(m.model.file()) : Tokenizer::read(tokenizer);
+  const bool given = !tokenizer.empty();
+  const std::string where = given ? tokenizer : Tokenizer::file_of_model(m.model.file());
+  try {
+    m.tokenizer = given ? Tokenizer::read(tokenizer) : Tokenizer::of_model(m.model.file());
+    if (!m.tokenizer.empty()) {
+      check_tokenizer(m.model, m.tokenizer, where);
+      check_marks(m.model, m.tokenizer, where);
+    }
+  } catch (const Error& e) {
+    if (needed || given || e.code() != ErrorCode::bad_file) throw;
+    m.tokenizer = {}, m.refused = e.parts();
+  }
   if (needed) need_tokenizer(m);
-  if (m.tokenizer.empty()) return m;
-  const std::string& where = tokenizer.empty() ? clean : tokenizer;
-  check_tokenizer(m, where);
-  check_marks(m, where);
-  if (!tokenizer.empty())
-    if (const Tokenizer own = Tokenizer::of_model(m.model.file()); !own.empty())
-      check_pieces(own, m.tokenizer, tokenizer);
+  if (given)
+    if (const Tokenizer own = own_tokenizer(m.model); !own.empty()) check_pieces(own, m.tokenizer, where);
   return m;
 }
 
 void need_tokenizer(const ForeignModel& m) {
   if (!m.tokenizer.empty()) return;
+  if (m.refused) throw Error(*m.refused);
   throw Error({.code = ErrorCode::bad_file,
                .what = "the model has no tokenizer",
                .where = m.path,
                .expected = "tokenizer.json, tokenizer.model or tokenizer.bin beside it",
                .hint = "`tokenizer=FILE`"});
+}
+
+void note_tokenizer(const Engine& engine, const ForeignModel& m) {
+  if (m.refused) engine.note(m.refused->where + " is not used: " + m.refused->what);
 }
 
 }  // namespace glint

@@ -1,6 +1,7 @@
 #include "glint/lab/import.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <map>
 #include <nlohmann/json.hpp>
@@ -29,6 +30,7 @@ constexpr std::string_view kRightWords[] = {"right", "r",       "w_r", "w_right"
                                             "up",    "up_proj", "w3",  "lin_r",   "linear_r"};
 constexpr std::string_view kEmbedWords[] = {"embed", "embedding", "input",  "in_proj",
                                             "fc_in", "stem",      "encoder"};
+constexpr std::string_view kDownWords[] = {"down", "down_proj", "w2", "proj", "projection", "w_p", "p"};
 constexpr std::string_view kHeadWords[] = {"head",   "unembed",    "output", "out_proj",
                                            "fc_out", "classifier", "decoder"};
 
@@ -44,6 +46,10 @@ std::vector<std::string> words_of(const std::string& name) {
     at = dot + 1;
   }
   return words;
+}
+
+bool is_down(const std::string& name) {
+  return std::ranges::any_of(words_of(name), [](const std::string& w) { return among(kDownWords, w); });
 }
 
 // "model.blocks.0.left.weight": what comes before the first word that says something is passed over.
@@ -77,6 +83,9 @@ class Importer {
   Importer(const ImportRequest& request, const SafetensorsView& file) : q_(request), file_(file) {
     for (const TensorInfo& t : file.tensors()) {
       const std::optional<Found> f = place_of(t.name);
+      if ((!f || (f->place != Place::embed && f->place != Place::head)) && is_down(t.name))
+        refuse_import(file.where() + ", " + t.name, "a layer has a projection back down",
+                      "layers without one: what comes next reads gate(L x) * (R x) itself");
       if (!f)
         refuse_import(file.where() + ", " + t.name, "a tensor has no place in a classifier of GLU layers",
                       "an embedding, layers with a left and a right half, a head");
@@ -86,7 +95,13 @@ class Importer {
       if (f->place != Place::embed && f->place != Place::head) numbers_[f->layer] = 0;
     }
     size_t next = 0;
-    for (auto& [number, layer] : numbers_) layer = next++;
+    for (auto& [number, layer] : numbers_) {
+      layer = next++;
+      if (number != numbers_.begin()->first + layer)
+        refuse_import(file.where(),
+                      "there is layer " + std::to_string(number) + ", but not the one before it",
+                      "layers that are numbered one after the other");
+    }
     sizes();
   }
 
@@ -100,7 +115,7 @@ class Importer {
       const ParamSpec& spec = params.table[to.weight];
       MatrixView<float> w = params.table.view(out.span(), to.weight).row_range(first, rows);
       copy(at(place, number, false), spec.name, w);
-      if (to.bias == kNoParam) return;
+      if (!has(place, number, true)) return;  // where others have one, it is 0
       MatrixView<float> b = params.table.view(out.span(), to.bias).col_range(first, rows);
       copy(at(place, number, true), params.table[to.bias].name, b);
     };
@@ -116,6 +131,10 @@ class Importer {
       }
     }
     put(Place::head, 0, params.head, 0, config_.classes);
+    for (const auto& [key, tensor] : places_)
+      if (std::ranges::find(moved_, tensor->name, &ImportResult::Tensor::from) == moved_.end())
+        refuse_import(file_.where() + ", " + tensor->name, "a tensor has no place beside the others",
+                      "a layer as one tensor, or as two halves, each with its own bias");
     return out;
   }
 
@@ -193,6 +212,7 @@ class Importer {
         refuse_import(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape),
                       std::to_string(out.cols()) + " numbers");
       std::ranges::copy(v.view.row(0), out.row_ptr(0));
+      check_finite(t, out);
       moved_.push_back({t.name, to, false});
       return;
     }
@@ -205,7 +225,14 @@ class Importer {
     const bool turn = turned && (!straight || transposed_);
     for (size_t i = 0; i < out.rows(); i++)
       for (size_t j = 0; j < out.cols(); j++) out(i, j) = turn ? m.view(j, i) : m.view(i, j);
+    check_finite(t, out);
     moved_.push_back({t.name, to, turn});
+  }
+
+  void check_finite(const TensorInfo& t, ConstMatrixView<float> values) const {
+    for (size_t i = 0; i < values.rows(); i++)
+      if (!std::ranges::all_of(values.row(i), [](float v) { return std::isfinite(v); }))
+        refuse_import(file_.where() + ", " + t.name, "a weight is not finite", "finite numbers");
   }
 
   const ImportRequest& q_;
@@ -238,7 +265,7 @@ ImportResult import_classifier(const Engine& engine, const ImportRequest& q) {
     throw Error({.code = ErrorCode::usage,
                  .what = std::to_string(model.class_names.size()) + " names for " +
                          std::to_string(model.config.classes) + " classes",
-                 .where = "class_names",
+                 .where = "classes",
                  .expected = "one for each class"});
   model.weights = importer.weights();
   make_directory(q.out);

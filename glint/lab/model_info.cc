@@ -60,8 +60,9 @@ std::string expert_words(const FamilyConfig& c) {
          (c.family->names.shared_gate.hf.empty() ? "" : "; one more for all tokens (shared)");
 }
 
-ModelInfo foreign_info(const ModelInfoRequest& q) {
+ModelInfo foreign_info(const Engine& engine, const ModelInfoRequest& q) {
   const ForeignModel m = open_foreign(q.path, q.tokenizer, false);
+  note_tokenizer(engine, m);
   const FamilyConfig& c = m.model.config();
   ModelInfo r;
   r.path = m.path, r.format = name(m.model.file().format()), r.family = c.family->title;
@@ -83,7 +84,7 @@ ModelInfo foreign_info(const ModelInfoRequest& q) {
   const bool runs = has && !m.model.mixture();
   r.verbs = {{"eval", "loss on a text", runs},
              {"generate", "text from a prompt", runs},
-             {"spectrum", "eigenvectors of a layer's GLU", has},
+             {"spectrum", "eigenvectors of a layer's GLU", has || m.model.mixture()},
              {"explain", "why this next token", runs},
              {"ablate", "removing eigenvectors", runs},
              {"readability", "measures of readings", runs},
@@ -145,7 +146,7 @@ Json family_json(const FamilyModel& model) {
 }
 
 ModelInfo model_info(const Engine& engine, const ModelInfoRequest& q) {
-  return is_foreign(q.path) ? foreign_info(q) : own_info(engine, q);
+  return is_foreign(q.path) ? foreign_info(engine, q) : own_info(engine, q);
 }
 
 OrderedJson to_json(const ModelInfo& r) {

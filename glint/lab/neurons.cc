@@ -125,7 +125,9 @@ void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest&
 NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
   NeuronsResult r;
   if (is_foreign(q.run)) {
-    const ForeignModel model = open_foreign(q.run, "", false);
+    const ForeignModel model = open_foreign(q.run, q.tokenizer, false);
+    if (model.model.mixture()) refuse_mixture(model.path);
+    note_tokenizer(engine, model);
     const FamilyReading reading(model.model, engine.compute(), engine.linalg());
     r.run = model.path, r.model_text = model.model.text();
     r.gate = gate_info(model.model.config().gate.kind).text.name;
@@ -134,7 +136,7 @@ NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
     read_all(engine, reading, q, result_folder(folder, ""), r);
     return r;
   }
-  const Run run(engine, {.run = q.run});
+  const Run run(engine, {.run = q.run, .tokenizer = q.tokenizer});
   r.run = run.directory(), r.model_text = run.text(), r.gate = gate_info(run.gate()).text.name;
   read_all(engine, run.token_model(), q, result_folder(q.out, r.run), r);
   return r;

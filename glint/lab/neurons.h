@@ -15,6 +15,8 @@ struct NeuronsRequest {
   std::string run;   // a run of a language model, or a model of another program
   size_t layer = 0;  // from 1 on; 0: all
   bool figures = true;
+  std::string tokenizer =
+      {};                // models of other programs: a file instead of their own; nothing is read with it
   std::string out = {};  // folder of the CSV and of figures/; "": the run, or NAME-reading
 };
 

@@ -272,7 +272,11 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
 }
 
 Directions asked_directions(Run& run, size_t layer, const ReadRequest& q, const std::string& form) {
-  const TokenSpace space = token_space(run);
+  // Where no direction is a word, a model without a tokenizer will do.
+  const bool words = !q.token.empty() || !q.direction.empty();
+  const TokenSpace space = words || run.has_tokenizer()
+                               ? token_space(run)
+                               : TokenSpace{run.foreign_run().model.tokenizer, run.token_model()};
   if (q.from_layer == 0) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
   if (q.from_layer > space.model.layers() || q.from_layer <= layer + 1)

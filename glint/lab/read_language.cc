@@ -50,7 +50,9 @@ void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d)
   if (wanted.empty()) return;
   Matrix<double> vectors(wanted.size(), wanted[0].size());
   for (size_t k = 0; k < wanted.size(); k++) std::ranges::copy(wanted[k], vectors.view().row_ptr(k));
-  const std::vector<NearTokens> found = near_tokens(run, vectors, near);
+  // Tokens have no text without a tokenizer; the eigenvalues need none.
+  const std::vector<NearTokens> found =
+      run.has_tokenizer() ? near_tokens(run, vectors, near) : std::vector<NearTokens>(wanted.size());
   size_t at = 0;
   const auto shown = [&](const std::vector<uint32_t>& indices) {
     std::vector<ShownVector> out;

@@ -68,11 +68,7 @@ ModelKind run_kind(const std::string& path) {
 Run::Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data)
     : engine_(engine), source_(source) {
   const bool foreign = is_foreign(source.run);
-  if (!foreign && !source.tokenizer.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a run of glint has its own tokenizer",
-                 .where = "tokenizer",
-                 .expected = "a model of another program"});
+  if (!foreign) refuse_tokenizer(source.tokenizer);
   if (!foreign && !source.expert.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "a run of glint has no experts",
@@ -166,6 +162,7 @@ const TokenModel& Run::token_model() const {
 
 const Tokenizer& Run::tokenizer() const {
   if (!foreign_) return language().tokenizer;
+  if (mixture() && source_.expert.empty() && !has_tokenizer()) refuse_mixture(directory());
   need_tokenizer(foreign_->model);
   return foreign_->model.tokenizer;
 }

@@ -113,6 +113,7 @@ class Run {
   const ImageReading& image_reading() const;
   // Any language model.
   const TokenModel& token_model() const;
+  bool has_tokenizer() const { return !foreign_ || !foreign_->model.tokenizer.empty(); }
   const Tokenizer& tokenizer() const;  // Error (bad_file) where a model of another program has none
   // Whether another program made it; then foreign_run() is the model, otherwise language() is.
   bool foreign() const { return foreign_ != nullptr; }

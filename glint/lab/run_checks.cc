@@ -25,6 +25,14 @@ void refuse_image(const std::string& path) {
                .expected = "a run that was trained on stories"});
 }
 
+void refuse_tokenizer(const std::string& tokenizer) {
+  if (tokenizer.empty()) return;
+  throw Error({.code = ErrorCode::usage,
+               .what = "a run of glint has its own tokenizer",
+               .where = "tokenizer",
+               .expected = "a model of another program"});
+}
+
 void check_pictures(const Dataset& data, const std::string& needs) {
   if (data.train.pictures() && !data.train.floats()) return;
   throw Error({.code = ErrorCode::usage,

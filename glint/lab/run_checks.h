@@ -13,6 +13,9 @@ void check_image_run(const RunInfo& run);
 // The same for an image model where a language model is needed.
 [[noreturn]] void refuse_image(const std::string& path);
 
+// Error (usage) where a tokenizer is given: a run of glint has its own.
+void refuse_tokenizer(const std::string& tokenizer);
+
 // Error (usage) unless the samples are pictures of bytes: what `needs` them, "the explorer page", shows
 // pixels or moves them within their range.
 void check_pictures(const Dataset& data, const std::string& needs);

@@ -45,6 +45,45 @@ std::string run_inside(const std::string& directory) {
   return first;
 }
 
+// A file of weights inside `directory`; "" when there is none.
+std::string model_inside(const std::string& directory) {
+  std::error_code ignored;
+  std::string first;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
+    if (e.is_regular_file(ignored) && (first.empty() || e.path().string() < first) &&
+        weight_format(e.path().string()))
+      first = e.path().string();
+  return first;
+}
+
+// Neither a run nor a model of another program.
+[[noreturn]] void refuse_path(const std::string& path) {
+  const std::string expected =
+      std::string("a directory that `train()` made, or a model of another program: ") + kWeightFormats;
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    try {
+      open_weights(path);
+    } catch (const Error& e) {
+      ErrorParts parts = e.parts();
+      parts.expected = expected;
+      throw Error(parts);
+    }
+  }
+  const std::string inside = run_inside(path), model = model_inside(path);
+  const bool weights = exists(path + "/model.safetensors");
+  throw Error({.code = ErrorCode::bad_file,
+               .what = !exists(path) ? "no such run directory or model"
+                       : weights     ? "there are weights, but no config.json"
+                                     : "not a run directory, and no model",
+               .where = path,
+               .expected = expected,
+               .hint = !inside.empty()  ? "there is a run in " + inside
+                       : weights        ? "copy config.json from where the weights are from"
+                       : !model.empty() ? "there is a model in it: " + model
+                                        : "`train(quick, out=DIR)` makes a run"});
+}
+
 // "28 x 28", or "vectors of 20 numbers".
 std::string size_text(size_t height, size_t width, size_t inputs) {
   return height > 0 ? std::to_string(height) + " x " + std::to_string(width)
@@ -136,15 +175,8 @@ RunInfo open_run(const std::string& directory) {
                     weights = run.directory + "/model.safetensors";
   std::error_code ignored;
   if (!exists(run.directory) || !fs::is_directory(run.directory, ignored) ||
-      (!exists(config) && !exists(info_path))) {
-    const std::string inside = run_inside(run.directory);
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = exists(run.directory) ? "not a run directory" : "no such run directory",
-         .where = run.directory,
-         .expected = "a directory that `train()` made, with config.json and model.safetensors",
-         .hint = inside.empty() ? "`train(quick, out=DIR)` makes one" : "there is a run in " + inside});
-  }
+      (!exists(config) && !exists(info_path)))
+    refuse_path(run.directory);
   if (!exists(info_path)) {  // a model of another program, or an export: there is nothing to check it with
     if (!exists(weights))
       throw Error({.code = ErrorCode::bad_file,

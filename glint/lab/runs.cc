@@ -56,8 +56,34 @@ void set_result(RunSummary& run, const Json& line) {
   run.seconds = line.value("seconds", kUnknown);
 }
 
+// Weights of glint's own models without run.json.
+bool is_imported(const std::string& folder) {
+  if (!exists(folder + "/config.json") || !exists(folder + "/" + kWeightsFile)) return false;
+  try {
+    model_kind(folder);
+    return true;
+  } catch (const Error&) {
+    return false;
+  }
+}
+
+// What config.json says, by the names of options.
+void set_model(RunSummary& run) {
+  run.state = RunState::imported;
+  run.text = model_kind(run.directory) == ModelKind::language;
+  const Json json = read_json(run.directory + "/config.json");
+  TrainOptions options;
+  options.text = run.text;
+  for (const OptionSpec& spec : option_table(options)) {
+    std::string key = spec.name;
+    std::ranges::replace(key, '-', '_');
+    if (json.contains(key) && json[key].is_primitive())
+      run.options.emplace_back(spec.name, text_of(json[key]));
+  }
+}
+
 void add_runs(const std::string& folder, int depth, std::vector<std::string>& found) {
-  if (exists(folder + "/" + kRunFile)) {
+  if (exists(folder + "/" + kRunFile) || is_imported(folder)) {
     found.push_back(folder);
     return;
   }
@@ -209,6 +235,8 @@ std::string_view name(RunState state) {
       return "stopped";
     case RunState::diverged:
       return "diverged";
+    case RunState::imported:
+      return "imported";
     case RunState::damaged:
       break;
   }
@@ -223,7 +251,7 @@ const std::string* RunSummary::option(std::string_view name) const {
 
 std::string RunSummary::state_text() const {
   const std::string word(name(state));
-  if (state == RunState::finished) return word;
+  if (state == RunState::finished || state == RunState::imported) return word;
   if (state == RunState::damaged) return word + ": " + problem;
   return word + (state == RunState::running ? ", step " : " at step ") + std::to_string(step) + " of " +
          std::to_string(steps);
@@ -233,6 +261,10 @@ RunSummary summarize_run(const std::string& directory, bool quick) {
   RunSummary run{.directory = directory};
   run.test_loss = run.test_accuracy = run.train_loss = run.seconds = kUnknown;
   try {
+    if (!exists(directory + "/" + kRunFile)) {
+      set_model(run);
+      return run;
+    }
     const RunFile file = read_run_file(directory);
     set_options(run, file.json["identity"]["options"]);
     run.steps = file.json.value("steps", uint64_t{0});

@@ -13,7 +13,8 @@
 
 namespace glint {
 
-enum class RunState { finished, running, stopped, diverged, damaged };
+// imported: weights without a record of a training, as `import` and `export` write them.
+enum class RunState { finished, running, stopped, diverged, imported, damaged };
 std::string_view name(RunState state);
 
 // What a run says of itself, without its weights.

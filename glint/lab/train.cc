@@ -115,6 +115,16 @@ MeanAndSd over_runs(const std::vector<TrainedRun>& runs, double Evaluation::*mem
   return mean_and_sd(values);
 }
 
+// Error (usage) when what is given as a recipe is a model.
+void refuse_model(const std::string& path) {
+  if (!is_foreign(path) && !exists(path + "/" + kRunFile)) return;
+  throw Error({.code = ErrorCode::usage,
+               .what = "this is a model, not a recipe",
+               .where = path,
+               .expected = "a recipe: one of its names, or a file of options",
+               .hint = "`model(" + path + ")` tells what can be done with it"});
+}
+
 }  // namespace
 
 TrainingOptions training_options(const std::string& recipe, const OptionChanges& changes,
@@ -125,9 +135,14 @@ TrainingOptions training_options(const std::string& recipe, const OptionChanges&
   TrainingOptions out;
   std::vector<RecipeKey> keys;
   if (!recipe.empty()) {
-    const Recipe found = find_recipe(recipe, recipe_folders());
-    keys = apply_recipe(out.options, found);
-    out.label = found.name;
+    try {
+      const Recipe found = find_recipe(recipe, recipe_folders());
+      keys = apply_recipe(out.options, found);
+      out.label = found.name;
+    } catch (const Error&) {
+      refuse_model(recipe);
+      throw;
+    }
   }
   apply_changes(out.options, changes);
   if (images) out.options.data = images->name;

@@ -16,7 +16,12 @@ Json read_config(const std::string& directory) {
   return read_json(path);
 }
 
-ModelKind kind_of(const JsonFields& fields) {
+ModelKind kind_of(const JsonFields& fields, const std::string& where) {
+  if (!fields.has("format"))
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the configuration does not say what model this is",
+                 .where = where,
+                 .expected = "`format`, as glint writes it, or `model_type`, as other programs do"});
   const std::string format = fields.required<std::string>("format");
   for (const ModelKind kind : {ModelKind::image, ModelKind::language})
     if (format == format_name(kind)) return kind;
@@ -32,7 +37,7 @@ const char* format_name(ModelKind kind) {
 
 ModelKind model_kind(const std::string& directory) {
   const Json json = read_config(directory);
-  return kind_of(JsonFields(json, directory + "/config.json"));
+  return kind_of(JsonFields(json, directory + "/config.json"), directory + "/config.json");
 }
 
 Json gate_to_json(const Gate& gate) {
@@ -48,7 +53,7 @@ ConfigFile::ConfigFile(const std::string& directory, ModelKind kind)
       json_(read_config(directory)),
       fields_(json_, path_),
       own_(exists(directory + "/" + kRunFile)) {
-  const ModelKind found = kind_of(fields_);
+  const ModelKind found = kind_of(fields_, path_);
   if (found == kind) return;
   const auto called = [](ModelKind k) {
     return k == ModelKind::image ? "an image model" : "a language model";

@@ -17,10 +17,10 @@ constexpr std::string_view kHarmless[] = {
     "_flash_attn_2_enabled", "pretraining_tp", "output_attentions", "output_hidden_states",
     "output_router_logits", "return_dict", "use_mps", "is_decoder", "id2label", "label2id", "problem_type",
     "task_specific_params", "finetuning_task", "chunk_size_feed_forward", "model_max_length",
-    "is_llama_config", "rope_interleaved", "gradient_checkpointing", "transformers.js_config",
-    "max_sequence_length", "unsloth_fixed", "unsloth_version",
+    "is_llama_config", "gradient_checkpointing", "transformers.js_config", "max_sequence_length",
+    "unsloth_fixed", "unsloth_version",
     // of GGUF, after the architecture
-    "rope.scaling.finetuned", "attention.causal", "tensor_data_layout"};
+    "rope.scaling.finetuned"};
 
 }  // namespace
 

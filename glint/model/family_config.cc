@@ -105,7 +105,7 @@ FamilyConfig config_from_hf(const WeightFile& file) {
   const Family* family = find_family_hf(type);
   if (!family)
     throw Error({.code = ErrorCode::bad_file,
-                 .what = type.empty() ? "the configuration does not say what family the model is of"
+                 .what = type.empty() ? "the configuration has no `model_type`"
                                       : "a model of the family '" + type + "' is not supported",
                  .where = where,
                  .expected = "a `model_type` out of " + family_list()});
@@ -147,6 +147,7 @@ FamilyConfig config_from_hf(const WeightFile& file) {
   for (const std::string key : {"attention_bias", "mlp_bias", "use_qkv_bias", "bias"}) keys.flag(key);
   if (keys.flag("qk_layernorm")) keys.refuse("qk_layernorm", "false");
   if (keys.flag("use_bidirectional_attention")) keys.refuse("use_bidirectional_attention", "false");
+  if (keys.flag("rope_interleaved")) keys.refuse("rope_interleaved", "false");
   if (keys.find("clip_qkv")) keys.refuse("clip_qkv", "null");
   for (const std::string_view key : family->keys) keys.find(std::string(key));
   keys.no_others();
@@ -202,6 +203,11 @@ FamilyConfig config_from_gguf(const WeightFile& file) {
     keys.refuse(own("attention.sliding_window"), "none in this family");
   c.windows = windows_by_pattern(c, window, 6);
   c.parallel = keys.flag(own("use_parallel_residual"));
+  if (!keys.flag(own("attention.causal"), true)) keys.refuse(own("attention.causal"), "true");
+  // The rows of q and k as the pairs that turn need them: adjacent in the first files of Llama.
+  const std::string layout = keys.text_or(own("tensor_data_layout"), "");
+  if (!layout.empty() && layout != "Meta AI original pth" && (c.adjacent || layout != "reference"))
+    keys.refuse(own("tensor_data_layout"), "Meta AI original pth");
   if (keys.real_or(own("attention.clamp_kqv"), 0) > 0) keys.refuse(own("attention.clamp_kqv"), "0");
   c.embedding_scale = family->scaled_embedding ? std::sqrt(static_cast<double>(c.d_model)) : 1;
   // GGUF does not store what Gemma divides its scores by; the largest of a generation has its own.

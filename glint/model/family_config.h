@@ -28,6 +28,8 @@ struct RotaryScaling {
   // One per pair, as the file lists them (GGUF, longrope). Those of longrope are for texts of up to
   // `original` tokens; there are others for longer ones, which glint does not run.
   std::vector<double> divisors = {}, long_divisors = {};
+
+  bool operator==(const RotaryScaling&) const = default;
 };
 
 struct FamilyConfig {

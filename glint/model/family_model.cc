@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "glint/base/error.h"
 #include "glint/io/tensor.h"
@@ -12,7 +13,14 @@ namespace {
 // What may stand before the names of Hugging Face.
 constexpr std::string_view kPrefixes[] = {"model.", "", "language_model.model.", "model.language_model."};
 
-// Finds the tensors of one file by the names of its format.
+// Parts of names of tensors that change nothing in a forward pass: tables that are computed anew (of turns,
+// of masks), factors that read_rotary_gguf takes, and the parts of a model that look at pictures.
+constexpr std::string_view kHarmlessTensors[] = {
+    "rotary_emb.inv_freq", "rotary_emb.cos_cached",  "rotary_emb.sin_cached", "attn_rot_embd",
+    ".masked_bias",        "self_attn.bias",         "attention.bias",        "rope_freqs.weight",
+    "rope_factors_",       "multi_modal_projector.", "vision_tower.",         "vision_model."};
+
+// Finds the tensors of one file by the names of its format, and remembers which it gave.
 class Finder {
  public:
   Finder(const WeightFile& file, const FamilyConfig& config)
@@ -38,8 +46,13 @@ class Finder {
                : "blk." + number + std::string(name.gguf);
   }
   size_t rows(const std::string& name) const {
-    const StoredTensor& t = file_.at(name + ".weight");
+    const StoredTensor& t = take(name + ".weight");
     return t.shape.empty() ? 0 : t.shape[0];
+  }
+  const StoredTensor& take(const std::string& name) const {
+    const StoredTensor& t = file_.at(name);
+    taken_.insert(t.name);
+    return t;
   }
   bool has(const std::string& name) const { return file_.find(name + ".weight") != nullptr; }
 
@@ -47,7 +60,7 @@ class Finder {
   StoredMatrix expert(const TensorName& name, size_t layer, size_t number, size_t rows, size_t cols) const {
     std::string full = in_block(name, layer);
     if (hf_) return matrix(full.replace(full.find('#'), 1, std::to_string(number)), rows, cols);
-    const StoredTensor& t = file_.at(full + ".weight");
+    const StoredTensor& t = take(full + ".weight");
     if (t.shape != std::vector<size_t>{config_.experts, rows, cols})
       refuse_shape(t, show_shape(std::vector<size_t>{config_.experts, rows, cols}));
     return {.tensor = &t, .first = number * rows, .rows = rows, .cols = cols};
@@ -56,7 +69,7 @@ class Finder {
   // Rows [first, first + rows) of a tensor [all, cols]; its bias where the family has any.
   StoredMatrix matrix(const std::string& name, size_t rows, size_t cols, size_t first = 0,
                       size_t all = 0) const {
-    const StoredTensor& t = file_.at(name + ".weight");
+    const StoredTensor& t = take(name + ".weight");
     if (all == 0) all = rows;
     if (t.shape.size() != 2 || t.shape[0] != all || t.shape[1] != cols)
       refuse_shape(t, std::to_string(all) + " x " + std::to_string(cols));
@@ -75,7 +88,7 @@ class Finder {
   }
 
   std::vector<float> vector(const std::string& name, size_t size, float add = 0) const {
-    const StoredTensor& t = file_.at(name);
+    const StoredTensor& t = take(name);
     if (t.values() != size || (t.shape.size() != 1 && t.shape.back() != size))
       refuse_shape(t, std::to_string(size));
     std::vector<float> out(size);
@@ -108,7 +121,24 @@ class Finder {
     return n;
   }
 
+  // Whatever nobody asked for must be harmless: the model would not be run as it was made.
+  void no_others() const {
+    for (const StoredTensor& t : file_.tensors()) check_known(t.name);
+    for (const UnreadableTensor& t : file_.unreadable()) check_known(t.name);
+  }
+
  private:
+  void check_known(const std::string& name) const {
+    if (taken_.contains(name) || std::ranges::any_of(kHarmlessTensors, [&](std::string_view part) {
+          return name.find(part) != std::string::npos;
+        }))
+      return;
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = std::string(config_.family->title) + " with this tensor is not supported",
+                 .where = file_.where() + ", " + name,
+                 .expected = "only tensors that the family has, in as many layers as the configuration says: "
+                             "glint cannot tell what this one changes"});
+  }
   [[noreturn]] void refuse_shape(const StoredTensor& t, const std::string& expected) const {
     throw Error({.code = ErrorCode::bad_file,
                  .what = "a tensor has the shape " + show_shape(t.shape),
@@ -119,6 +149,7 @@ class Finder {
   const FamilyConfig& config_;
   bool hf_;
   std::string prefix_ = "model.";
+  mutable std::set<std::string> taken_;
 };
 
 // Layers without a GLU of their own have experts.
@@ -134,6 +165,7 @@ void find_experts(const Finder& find, const FamilyConfig& c, size_t i, FamilyLay
   l.shared = {find.matrix(find.in_block(n.shared_gate, i), all, d),
               find.matrix(find.in_block(n.shared_up, i), all, d),
               find.matrix(find.in_block(n.shared_down, i), d, all)};
+  if (const std::string gate = find.in_block(n.shared_router, i); find.has(gate)) find.take(gate + ".weight");
 }
 
 FamilyLayer find_layer(const Finder& find, const FamilyConfig& c, size_t i) {
@@ -217,6 +249,7 @@ FamilyModel::FamilyModel(WeightFile file) : file_(std::move(file)), config_(fami
                  .expected = std::to_string(config_.vocab) + ", as the configuration says, or more"});
   final_norm_ = find.norm(n.final_norm, find.global(n.final_norm));
   for (size_t i = 0; i < config_.layers; i++) layers_.push_back(find_layer(find, config_, i));
+  find.no_others();
 }
 
 std::vector<FamilyModel::Part> FamilyModel::parts() const {

@@ -44,12 +44,13 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
     : model_(model), config_(model.config()), compute_(compute), products_(compute), room_(room) {
   if (room == 0) bad_argument("room", "no room for a token", "at least 1");
   if (model.mixture())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) +
-                         ", " + std::to_string(config_.experts) + " experts)",
-                 .where = model.file().where(),
-                 .expected = "a dense model",
-                 .hint = "`expert=N` reads the weights of one expert"});
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) + ", " +
+                 std::to_string(config_.experts) + " experts)",
+         .where = model.file().where(),
+         .expected = "a dense model",
+         .hint = "`spectrum(" + model.file().where() + ", expert=N)` reads the weights of one expert"});
   if (config_.scaling.kind == RotaryScaling::Kind::longrope && room > longest_text(config_))
     bad_argument(
         "room", std::to_string(room) + " tokens at once",

@@ -102,40 +102,63 @@ double yarn_frequency(const RotaryScaling& s, double theta, size_t dims, size_t 
   return f / s.factor * slowed + f * (1 - slowed);
 }
 
+// Numbers of a head that turn.
+size_t turning(const ConfigKeys& keys, double partial, size_t head_dim) {
+  if (!(partial > 0) || partial > 1) keys.refuse("partial_rotary_factor", "more than 0, at most 1");
+  return static_cast<size_t>(partial * static_cast<double>(head_dim));
+}
+
+// A number may stand in two places; then it must be the same.
+void agree(const ConfigKeys& keys, const std::string& key, const ConfigKeys& inner,
+           const std::string& inner_key) {
+  const Json *here = keys.find(key), *there = inner.find(inner_key);
+  if (here && there && *here != *there)
+    keys.refuse(key,
+                there->dump() + ", as `" + inner_key + "` says inside `rope_parameters` or `rope_scaling`");
+}
+
 }  // namespace
 
 void read_rotary_hf(const ConfigKeys& keys, const std::string& title, const std::string& where,
                     FamilyConfig& c) {
-  double partial = keys.real_or("partial_rotary_factor", 1);
+  const double partial = keys.real_or("partial_rotary_factor", 1);
   c.theta = keys.real_or("rope_theta", 10000);
   c.local_theta = keys.real_or("rope_local_base_freq", c.family->local_theta);
   const double original = keys.real_or("original_max_position_embeddings", 0);
-  const auto one = [&](const Json& object, double& theta, RotaryScaling& scaling) {
-    const ConfigKeys inner(object, title, where);
-    theta = inner.real_or("rope_theta", theta);
-    partial = inner.real_or("partial_rotary_factor", partial);
-    if (!(partial > 0) || partial > 1) inner.refuse("partial_rotary_factor", "more than 0, at most 1");
-    c.rotary_dims = static_cast<size_t>(partial * static_cast<double>(c.head_dim));
-    read_scaling(inner, c, original, scaling);
-    inner.no_others();
-  };
-  const Json* newer = keys.find("rope_parameters");
-  const Json* older = keys.find("rope_scaling");
-  if (const Json* object = newer ? newer : older; object) {
-    if (!object->is_object()) keys.refuse(newer ? "rope_parameters" : "rope_scaling", "an object");
+  c.rotary_dims = turning(keys, partial, c.head_dim);
+  for (const std::string key : {"rope_parameters", "rope_scaling"}) {
+    const Json* object = keys.find(key);
+    if (!object) continue;
+    if (!object->is_object()) keys.refuse(key, "an object");
+    const bool second = key == "rope_scaling" && keys.find("rope_parameters");
+    const FamilyConfig before = c;
+    const auto one = [&](const Json& part, const char* theta_key, double& theta, RotaryScaling& scaling) {
+      const ConfigKeys inner(part, title, where);
+      agree(keys, theta_key, inner, "rope_theta");
+      agree(keys, "partial_rotary_factor", inner, "partial_rotary_factor");
+      agree(keys, "original_max_position_embeddings", inner, "original_max_position_embeddings");
+      theta = inner.real_or("rope_theta", theta);
+      if (inner.find("partial_rotary_factor"))
+        c.rotary_dims = turning(inner, inner.real("partial_rotary_factor"), c.head_dim);
+      scaling = {};
+      read_scaling(inner, c, original, scaling);
+      inner.no_others();
+    };
     const auto full = object->find("full_attention"), local = object->find("sliding_attention");
     if (full != object->end() && local != object->end() && full->is_object() && local->is_object()) {
       RotaryScaling none;
-      one(*full, c.theta, c.scaling);
-      one(*local, c.local_theta, none);
-      if (none.kind != RotaryScaling::Kind::none)
-        keys.refuse("rope_parameters", "no scaling in layers with a window");
+      one(*full, "rope_theta", c.theta, c.scaling);
+      const size_t dims = c.rotary_dims;
+      one(*local, "rope_local_base_freq", c.local_theta, none);
+      if (none.kind != RotaryScaling::Kind::none) keys.refuse(key, "no scaling in layers with a window");
+      if (c.rotary_dims != dims) keys.refuse(key, "one `partial_rotary_factor` for all layers");
     } else {
-      one(*object, c.theta, c.scaling);
+      one(*object, "rope_theta", c.theta, c.scaling);
     }
+    if (second && (c.theta != before.theta || c.local_theta != before.local_theta ||
+                   c.rotary_dims != before.rotary_dims || c.scaling != before.scaling))
+      keys.refuse(key, "the same as `rope_parameters` beside it");
   }
-  if (!(partial > 0) || partial > 1) keys.refuse("partial_rotary_factor", "more than 0, at most 1");
-  c.rotary_dims = static_cast<size_t>(partial * static_cast<double>(c.head_dim));
 }
 
 void read_rotary_gguf(const ConfigKeys& keys, const WeightFile& file, const std::string& architecture,

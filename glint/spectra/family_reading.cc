@@ -52,9 +52,11 @@ const StoredGlu& FamilyReading::glu(size_t i) const {
   const FamilyLayer& l = layer_at(i);
   const size_t number = i + 1, experts = l.experts.size();
   if (part_ == Part::own && l.empty())
-    bad_argument(
-        "expert", "layer " + std::to_string(number) + " has " + std::to_string(experts) + " experts",
-        "one of them, from 1 to " + std::to_string(experts) + (l.shared.empty() ? "" : ", or shared"));
+    bad_argument("expert",
+                 "layer " + std::to_string(number) + " has " + std::to_string(experts) +
+                     " experts, which are read one at a time",
+                 "one of them, from 1 to " + std::to_string(experts) +
+                     (l.shared.empty() ? "" : ", or shared") + ": `spectrum(MODEL, expert=1, hidden=1)`");
   if (part_ == Part::own) return l;
   if (l.experts.empty())
     bad_argument("expert", "layer " + std::to_string(number) + " has no experts", "none for this layer");

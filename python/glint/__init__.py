@@ -19,7 +19,7 @@ from .figures import Figure
 from .forms import Form, Forms
 from .gates import Gate, gate
 from .jobs import Job, Plan, plan
-from .lab import compare, evaluate, load, model, options, readability, recipes, reproduce, runs, sweep, train
+from .lab import compare, evaluate, import_model, load, model, options, readability, recipes, reproduce, runs, sweep, train
 from .layer import GLU
 from .run import Run, Runs
 
@@ -69,6 +69,7 @@ __all__ = [
     "evaluate",
     "gate",
     "gates",
+    "import_model",
     "load",
     "model",
     "options",

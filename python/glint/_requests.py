@@ -87,6 +87,15 @@ def token_array(tokens: Any, name: str) -> Array:
     return np.ascontiguousarray(array, dtype=np.uint32)
 
 
+def expert_word(expert: Any) -> str | None:
+    """An expert of a mixture as the library names it: its number from 1 on, or "shared"."""
+    if expert is None or isinstance(expert, str):
+        return expert
+    if isinstance(expert, bool) or not isinstance(expert, (int, np.integer)):
+        raise UsageError(f"an expert that is {type(expert).__name__}", "expert=", 'a whole number from 1 on, or "shared"')
+    return str(int(expert))
+
+
 def whole_numbers(values: Any, name: str) -> str:
     """One number or several as the library takes a list: "1,3"."""
     array = np.atleast_1d(array_of(values, name, "a whole number or several"))

@@ -102,7 +102,9 @@ class Form:
             raise UsageError("only language models have tokens", "near()", "a form of a language model")
         most = max((len(v["along"]) for v in shown), default=0)
         if count_of(n, "n") > most and self._again is not None:
-            return self._again(n).near(n)
+            more = self._again(n)
+            more._again = None  # there are no more tokens than these
+            return more.near(n)
         rows = []
         for vector in shown:
             row = {"value": vector["value"]}

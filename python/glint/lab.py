@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import operator
+import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
@@ -21,6 +23,7 @@ from .data import Data, Tokens
 from .errors import UsageError, called
 from .figures import Figure, number
 from .gates import Gate
+from .gates import gate as named_gate
 from .results import Comparison, Evaluation, Model, Reproduction, Sweep, python_name
 from .run import Run, Runs
 
@@ -221,6 +224,49 @@ def load(path: StrPath, *, data: Any = None, data_dir: StrPath = "", tokenizer: 
     ('image', (10, 32))
     """
     return Run(path, data, data_dir=data_dir, tokenizer=tokenizer)
+
+
+def import_model(
+    weights: StrPath,
+    *,
+    out: StrPath,
+    gate: str | Gate = "identity",
+    image: tuple[int, int] | None = None,
+    residual: bool = False,
+    rms_norm: bool = False,
+    data: str = "",
+    classes: Sequence[str] = (),
+) -> Run:
+    """Makes a run of a classifier that another program trained, in the new folder `out`.
+
+    `weights` is a safetensors file with an embedding, GLU layers and a head; sizes follow from the shapes. What they do not
+    tell is said: the `gate`, height and width of an `image` (without it plain vectors), whether layers add to what they
+    read (`residual`) and read through a norm (`rms_norm`), the `data` set that it was trained on, names of `classes`.
+
+    >>> theirs = glint.train("quick", epochs=1, d_model=16, out=tmp / "theirs", progress=False)
+    >>> run = glint.import_model(tmp / "theirs" / "model.safetensors", gate="sqs", image=(28, 28), data="glyphs", out=tmp / "ours")
+    >>> run.kind, len(run.class_names)
+    ('image', 10)
+    """
+    try:
+        height, width = (0, 0) if image is None else map(operator.index, image)
+    except (TypeError, ValueError) as e:
+        raise UsageError("a size that is no pair of whole numbers", "image=", "height and width, as in (28, 28)") from e
+    if image is not None and min(height, width) < 1:
+        raise UsageError(f"an image of {height} x {width}", "image=", "height and width above 0")
+    fields = {
+        "weights": os.fspath(weights),
+        "gate": named_gate(gate) if isinstance(gate, str) else gate,
+        "height": height,
+        "width": width,
+        "residual": residual,
+        "rms_norm": rms_norm,
+        "data": data_word(data),
+        "classes": list(classes),
+        "out": os.fspath(out),
+    }
+    with Talk(False) as talk:
+        return Run(json.loads(_core.import_model(fields, talk))["run"])
 
 
 def model(path: StrPath, *, tokenizer: StrPath = "") -> Model:

@@ -16,8 +16,8 @@ from . import _core
 from ._arrays import Array, array_of, path_of
 from ._frames import Table
 from ._requests import (
-    ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, indices, path_or_none, png, text_file,
-    token_array, whole_numbers,
+    ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, expert_word, indices, path_or_none, png,
+    text_file, token_array, whole_numbers,
 )
 from ._talk import Talk
 from .data import Data
@@ -103,10 +103,11 @@ class Run:
             return StoredWeights(self.path)
         return Weights(Path(self.path, "model.safetensors"))
 
-    def layer(self, index: int = -1) -> GLU:
+    def layer(self, index: int = -1, *, expert: int | str | None = None) -> GLU:
         """A GLU layer as arrays, with the weights of a norm before it folded in.
 
-        Its outputs are hidden units of an image model, the residual stream of a language model.
+        Its outputs are hidden units of an image model, the residual stream of a language model. Of a mixture of experts
+        one `expert` is taken: its number from 1 on, or "shared".
 
         >>> layer = run.layer()
         >>> layer.L.shape == layer.R.shape
@@ -116,7 +117,7 @@ class Run:
         if not -count <= index < count:
             raise UsageError(f"layer {index}", "index=", f"a number from {-count} to {count - 1}")
         with Talk(False) as talk:
-            parts = _core.layer({"run": self.path, "tokenizer": self._tokenizer, "layer": index % count}, talk)
+            parts = _core.layer({"run": self.path, "tokenizer": self._tokenizer, "layer": index % count, "expert": expert_word(expert)}, talk)
         biases = None if parts["bias_left"] is None and parts["bias_right"] is None else (parts["bias_left"], parts["bias_right"])
         return GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
 
@@ -245,6 +246,7 @@ class Run:
         near: int = 8,
         refine: bool = False,
         hidden: int | None = None,
+        expert: int | str | None = None,
         sae: StrPath | None = None,
         latent: Any = None,
         side: str = "decoder",
@@ -261,7 +263,8 @@ class Run:
 
         `out`: a class ("3", "3-5" for one against another, "all") or a token ("happy", "happy - sad"), a vector of
         the layer's output, or None for all classes. `hidden` is a hidden unit instead, from 1 on. `k` keeps the
-        strongest eigenpairs. `layer` counts from 1, the last when not given. A language model is measured on about
+        strongest eigenpairs. `layer` counts from 1, the last when not given. Of a mixture of experts one `expert` is read, by
+        its number from 1 on or as "shared", from the weights alone. A language model is measured on about
         so many `tokens` of its data. `files` is a folder for the spectra and figures that the program writes.
 
         Sparse autoencoders and transcoders: `sae` is the folder of one, `latent` a number or several ("3,8", "0..9") whose
@@ -278,14 +281,14 @@ class Run:
         10
         """
         given = dict(
-            form=form, layer=layer, via=via, k=k, show=show, refine=refine, hidden=hidden, sae=sae, latent=latent, side=side,
+            form=form, layer=layer, via=via, k=k, show=show, refine=refine, hidden=hidden, expert=expert, sae=sae, latent=latent, side=side,
             inputs=inputs, pairs=pairs, from_layer=from_layer, eigenvector=eigenvector, tokens=tokens, data=data,
         )
         fields, images = self._source(data)
         fields |= {"sae": path_or_none(sae, "sae"), "inputs": path_or_none(inputs, "inputs"), "side": side, "pairs": pairs}
         fields |= {"latent": None if latent is None else str(latent), "from_layer": from_layer, "eigenvector": eigenvector}
         fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
-        fields |= {"out": path_or_none(files, "files"), "measured_tokens": tokens}
+        fields |= {"out": path_or_none(files, "files"), "measured_tokens": tokens, "expert": expert_word(expert)}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             one = direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk, called(READ | {scratch: "out"}):

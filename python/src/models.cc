@@ -8,6 +8,7 @@
 #include "call.h"
 #include "errors.h"
 #include "glint/io/weight_file.h"
+#include "glint/lab/import.h"
 #include "glint/lab/model_info.h"
 #include "glint/lab/neurons.h"
 #include "json_text.h"
@@ -114,10 +115,30 @@ std::string neurons_json(nb::dict values, nb::handle talk) {
   return json_text(to_json(call.run([&] { return neurons(call.engine(), request); })));
 }
 
+std::string import_json(nb::dict values, nb::handle talk) {
+  const Fields fields(values);
+  ImportRequest request;
+  fields.text("weights", request.weights);
+  const nb::object gate = fields.object("gate");
+  if (!nb::isinstance<Gate>(gate)) refuse("gate", "not a gate", "glint.gate(...)");
+  const Gate own = nb::cast<Gate>(gate);
+  request.gate = gate_info(own.kind).text.name, request.gate_params = own.params;
+  fields.count("height", request.height);
+  fields.count("width", request.width);
+  fields.flag("residual", request.residual);
+  fields.flag("rms_norm", request.rms_norm);
+  fields.text("data", request.data);
+  fields.texts("classes", request.class_names);
+  fields.text("out", request.out);
+  Call call(talk);
+  return json_text(to_json(call.run([&] { return import_classifier(call.engine(), request); })));
+}
+
 }  // namespace
 
 void bind_models(nb::module_& m) {
   m.def("model", &model_json, nb::arg("fields"), nb::arg("talk").none());
+  m.def("import_model", &import_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none());
   m.def("neurons", &neurons_json, nb::arg("fields"), nb::arg("talk").none());
   nb::class_<WeightFile>(m, "Weights").def("tensors", &tensors_of).def("read", &tensor_of, nb::arg("name"));

@@ -15,6 +15,7 @@ void set_source(const Fields& fields, nb::handle data, Request& request) {
   if constexpr (requires { request.data_dir; }) fields.text("data_dir", request.data_dir);
   if constexpr (requires { request.refine; }) fields.flag("refine", request.refine);
   if constexpr (requires { request.tokenizer; }) fields.text("tokenizer", request.tokenizer);
+  if constexpr (requires { request.expert; }) fields.text("expert", request.expert);
   if constexpr (requires { request.tokens; }) fields.count("measured_tokens", request.tokens);
   if constexpr (requires { request.images; }) request.images = images_of(data);
 }

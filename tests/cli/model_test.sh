@@ -157,4 +157,52 @@ for verb in "eval --text $work/text.txt" "generate --prompt cat" "spectrum --lay
   expect_code 3
   expect_err "a mixture of experts cannot be run yet"
 done
+# What can be read of a mixture needs no tokenizer; the others say what that is.
+run spectrum "$families/mixtral" --expert 1 --hidden 1 --no-figures
+expect_code 0
+for verb in neurons page ablate readability "compare $families/mixtral"; do
+  # shellcheck disable=SC2086
+  run $verb "$families/mixtral"
+  [ "$code" != 0 ] || fail "$verb takes a mixture"
+  expect_err "glint spectrum"
+  expect_err "--expert 1"
+done
+
+# A path is no option, even when it has the name of one.
+mkdir hf
+run model hf
+expect_code 3
+expect_err "where:    hf"
+expect_err "a llama2.c file (.bin)"
+cp "$tiny" hf/inside.bin
+run eval hf --text "$work/text.txt"
+expect_err "there is a model in it: hf/inside.bin"
+head -c 4000 "$tiny" >cut.bin
+run model cut.bin
+expect_code 3
+expect_err "begins as a llama2.c file of $(wc -c <"$tiny" | tr -d ' ') bytes does, and has 4000"
+for verb in train sweep; do
+  run $verb "$tiny"
+  expect_code 2
+  expect_err "this is a model, not a recipe"
+done
+
+# Verbs that need no tokenizer take one, and one that is wrong does not stop them.
+mkdir wrong
+cp "$families/llama.bin" wrong
+cp "$families/tiny/tokenizer.bin" wrong
+for verb in model "neurons --no-figures" "export --hf hub"; do
+  # shellcheck disable=SC2086
+  run ${verb%% *} wrong/llama.bin ${verb#"${verb%% *}"}
+  expect_code 0
+  expect_err "wrong/tokenizer.bin is not used: the tokenizer has 288 tokens, the model 40"
+done
+run generate wrong/llama.bin --prompt a
+expect_code 3
+expect_err "where:    wrong/tokenizer.bin"
+run neurons "$tiny" --tokenizer "$work/same.bin" --no-figures
+expect_code 0
+run export hf/inside.bin --tokenizer "$work/same.bin" --hf with
+expect_code 0
+cmp -s with/tokenizer.bin "$work/same.bin" || fail "the tokenizer that was given does not go along: $(ls with)"
 finish

@@ -46,5 +46,15 @@ TEST(Parameters, AnErrorNamesTheOptionEverywhere) {
   EXPECT_EQ(as_typed(ErrorParts{.where = "runs/d_model"}, kWords).where, "runs/d_model");
 }
 
+TEST(Parameters, APathMayHaveTheNameOfOne) {
+  ErrorParts e{.code = ErrorCode::bad_file, .where = "data"};
+  EXPECT_EQ(as_typed(e, kWords).where, "data");
+  e.code = ErrorCode::usage;
+  EXPECT_EQ(as_typed(e, kWords).where, "--data");
+  CommandWords words = kWords;
+  words.given = {"model", "data"};
+  EXPECT_EQ(as_typed(e, words).where, "data");
+}
+
 }  // namespace
 }  // namespace glint::cli

@@ -55,6 +55,12 @@ fits spectrum t --scan
 fits spectrum t --token happy --passages 2
 fits explain t --text "once upon a time" --layer all
 fits explain t --text "once upon a time" --token happy --against sad --form local
+tiny=$2/tests/golden/families/tiny
+cp "$tiny"/tiny.bin "$tiny"/tokenizer.bin .
+printf 'the cat sat<|endoftext|>a dog sat' >a-text-with-a-name-that-is-long-but-not-as-long-as-a-line.txt
+fits eval tiny.bin --text a-text-with-a-name-that-is-long-but-not-as-long-as-a-line.txt
+fits export tiny.bin --hf hub
+fits model tiny.bin
 # A log keeps each message on one line, unless it is asked otherwise.
 env -u COLUMNS "$glint" compare a many/seed-0 2>log >/dev/null
 [ -n "$(wide log)" ] || fail "a message in a log is broken: $(cat log)"

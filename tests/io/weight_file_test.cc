@@ -228,6 +228,11 @@ TEST(WeightFile, HostileLlama2c) {
   says(v0 + "x", "the file has");
   says(v0.substr(0, v0.size() - 4), "the file has");
   EXPECT_FALSE(is_llama2c(as_bytes(v0 + "x")));  // no mark: only the exact size will do
+  EXPECT_EQ(llama2c_size(as_bytes(v0)), "");
+  EXPECT_EQ(llama2c_size(as_bytes(v0 + "x")), "the file begins as a llama2.c file of " +
+                                                  std::to_string(v0.size()) + " bytes does, and has " +
+                                                  std::to_string(v0.size() + 1));
+  EXPECT_EQ(llama2c_size(as_bytes(std::string("a text that is longer than a header"))), "");
   for (size_t i = 0; i < 7; i++)
     for (const int32_t n : {0, INT32_MIN, INT32_MAX}) {
       says(with(v0, 4 * i, n), "m, byte 0");

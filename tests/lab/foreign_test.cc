@@ -15,10 +15,13 @@
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
 #include "glint/lab/evaluate.h"
+#include "glint/lab/export.h"
 #include "glint/lab/generate.h"
 #include "glint/lab/model_info.h"
+#include "glint/lab/neurons.h"
 #include "glint/lab/read.h"
 #include "glint/lab/run.h"
+#include "glint/lab/train.h"
 #include "glint/model/redrawn.h"
 #include "glint/nn/softmax.h"
 #include "glint/spectra/family_reading.h"
@@ -293,6 +296,100 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
     EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos)
         << e.what();
   }
+}
+
+// The error says which file it is, and what needs no tokenizer goes on with a note.
+TEST(Foreign, AWrongTokenizerBesideAModelIsNamed) {
+  const TempFolder folder;
+  std::filesystem::copy(kFamiliesDir + "llama.bin", folder.path("llama.bin"));
+  std::filesystem::copy(kFamiliesDir + "tiny/tokenizer.bin", folder.path("tokenizer.bin"));
+  const std::string model = folder.path("llama.bin");
+  try {
+    open_foreign(model);
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_EQ(e.parts().where, folder.path("tokenizer.bin"));
+  }
+  std::vector<std::string> notes;
+  const Engine engine(
+      {.threads = 1},
+      {.note = [&](const std::string& n) { notes.push_back(n); }, .progress = {}, .should_stop = {}});
+  const ModelInfo info = model_info(engine, {.path = model});
+  EXPECT_EQ(info.tokenizer, "");
+  ASSERT_EQ(notes.size(), 1u);
+  EXPECT_NE(notes[0].find("tokenizer.bin is not used"), std::string::npos) << notes[0];
+  EXPECT_NO_THROW(neurons(engine, {.run = model, .figures = false, .out = folder.path("out")}));
+  EXPECT_NO_THROW(export_run(engine, {.reading = {.run = model}, .npy = {}, .hf = folder.path("hub")}));
+  EXPECT_EQ(notes.size(), 4u);  // the export also says that its folder has none
+  EXPECT_THROW(glint::Run(engine, {.run = model}).tokenizer(), Error);
+}
+
+TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
+  const TempFolder folder;
+  const auto error = [](const std::string& path) {
+    try {
+      run_kind(path);
+    } catch (const Error& e) {
+      return e.parts();
+    }
+    return ErrorParts{.what = "no error"};
+  };
+  const std::string bytes = read_file(kTiny);
+  const ErrorParts cut = error(written(folder, "cut.bin", bytes.substr(0, bytes.size() - 100)));
+  EXPECT_NE(cut.what.find("llama2.c file of " + std::to_string(bytes.size()) + " bytes"), std::string::npos)
+      << cut.what;
+  EXPECT_NE(cut.expected.find(".gguf"), std::string::npos) << cut.expected;
+  EXPECT_NE(error(written(folder, "a.txt", "a text of more than ten letters")).expected.find(".gguf"),
+            std::string::npos);
+  const ErrorParts missing = error(folder.path("nothing.gguf"));
+  EXPECT_NE(missing.what.find("no such"), std::string::npos);
+  EXPECT_NE(missing.expected.find(".gguf"), std::string::npos);
+  std::filesystem::create_directory(folder.path("inside"));
+  written(folder, "inside/model.bin", bytes);
+  EXPECT_NE(error(folder.path("inside")).hint.find("inside/model.bin"), std::string::npos);
+}
+
+TEST(Foreign, AModelIsNoRecipe) {
+  for (const std::string& path : {kTiny, kFamiliesDir + "qwen3"}) {
+    try {
+      training_options(path, {});
+      FAIL() << "no error";
+    } catch (const Error& e) {
+      EXPECT_EQ(e.parts().what, "this is a model, not a recipe");
+      EXPECT_EQ(e.parts().where, path);
+    }
+  }
+}
+
+// Hidden units of an expert are read from the weights: no text, and so no tokenizer.
+TEST(Foreign, ExpertsNeedNoTokenizer) {
+  const Engine engine({.threads = 1});
+  ReadRequest request;
+  request.run = kFamiliesDir + "mixtral", request.hidden = "1", request.expert = "1";
+  request.spectra = request.figures = false;
+  const ReadResult r = read(engine, request);
+  ASSERT_EQ(r.directions.size(), 1u);
+  ASSERT_FALSE(r.directions[0].positive.empty());
+  EXPECT_TRUE(r.directions[0].positive[0].near.along.empty());
+}
+
+TEST(Foreign, MixturesSayWhatCanBeDone) {
+  const Engine engine({.threads = 1});
+  const std::string path = kFamiliesDir + "mixtral";
+  const ModelInfo info = model_info(engine, {.path = path});
+  for (const ModelInfo::Verb& v : info.verbs)
+    EXPECT_EQ(v.can, v.verb == "spectrum" || v.verb == "export") << v.verb;
+  const auto hint = [](const auto& use) {
+    try {
+      use();
+    } catch (const Error& e) {
+      return e.parts().hint;
+    }
+    return std::string("no error");
+  };
+  const std::string wanted = "`spectrum(" + path + ", expert=1, hidden=1)`";
+  EXPECT_EQ(hint([&] { neurons(engine, {.run = path}); }), wanted);
+  EXPECT_EQ(hint([&] { glint::Run(engine, {.run = path}).tokenizer(); }), wanted);
 }
 
 TEST(Foreign, OtherUsesAreRefusedByName) {

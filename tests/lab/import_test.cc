@@ -4,6 +4,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
 #include "glint/lab/run.h"
@@ -106,7 +108,57 @@ TEST(Import, RefusesWhatHasNoPlaceIsMissingOrDoesNotFit) {
                 {{"embed.weight", &net.left}, {"blocks.0.weight", &net.left}, {"head.weight", &net.head}}))
           .find("the embedding reads"),
       std::string::npos);
+  EXPECT_NE(error(net.write({{"embed.weight", &net.embed},
+                             {"layers.0.w1.weight", &net.left},
+                             {"layers.0.w3.weight", &net.right},
+                             {"layers.0.w2.weight", &net.right},
+                             {"head.weight", &net.head}}))
+                .find("layers.0.w2.weight"),
+            std::string::npos);
+  EXPECT_NE(error(net.write({{"embed.weight", &net.embed},
+                             {"blocks.0.left.weight", &net.left},
+                             {"blocks.0.right.weight", &net.right},
+                             {"blocks.2.left.weight", &net.left},
+                             {"blocks.2.right.weight", &net.right},
+                             {"head.weight", &net.head}}))
+                .find("there is layer 2, but not the one before it"),
+            std::string::npos);
+  Matrix<float> wrong = numbered(3, 5, 3);
+  wrong(1, 2) = std::numeric_limits<float>::quiet_NaN();
+  const std::string not_finite = error(net.write({{"embed.weight", &net.embed},
+                                                  {"blocks.0.left.weight", &net.left},
+                                                  {"blocks.0.right.weight", &net.right},
+                                                  {"head.weight", &wrong}}));
+  EXPECT_NE(not_finite.find("a weight is not finite"), std::string::npos) << not_finite;
+  EXPECT_NE(not_finite.find("head.weight"), std::string::npos) << not_finite;
   EXPECT_FALSE(exists(net.folder.path("run")));
+}
+
+// Where some layers have a bias, that of the others is 0.
+TEST(Import, TakesABiasOfTheHeadAlone) {
+  const ForeignNet net;
+  const Engine engine({.threads = 1});
+  const Matrix<float> bias = numbered(1, 3, 7), both = numbered(1, 10, 1);
+  std::vector<std::pair<std::string, const Matrix<float>*>> tensors = {{"embed.weight", &net.embed},
+                                                                       {"blocks.0.left.weight", &net.left},
+                                                                       {"blocks.0.right.weight", &net.right},
+                                                                       {"head.weight", &net.head},
+                                                                       {"head.bias", &bias}};
+  const std::string out = net.folder.path("run");
+  import_classifier(engine, {.weights = net.write(tensors), .height = 2, .width = 3, .out = out});
+  const LoadedRun run = load_run(engine, out);
+  EXPECT_TRUE(run.model.config.bias);
+  for (size_t i = 0; i < 3; i++) EXPECT_EQ(find_tensor(run.model, "head.bias")(0, i), bias(0, i));
+  for (size_t i = 0; i < 10; i++) EXPECT_EQ(find_tensor(run.model, "blocks.0.bias")(0, i), 0.0f);
+  // One that no part of the model takes is not passed over.
+  tensors.push_back({"blocks.0.bias", &both});
+  try {
+    import_classifier(
+        engine, {.weights = net.write(tensors), .height = 2, .width = 3, .out = net.folder.path("other")});
+    FAIL() << "no error";
+  } catch (const Error& e) {
+    EXPECT_NE(std::string(e.what()).find("blocks.0.bias"), std::string::npos) << e.what();
+  }
 }
 
 }  // namespace

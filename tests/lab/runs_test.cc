@@ -113,6 +113,23 @@ TEST_F(Runs, DamageIsSaidAndNoReasonToStop) {
   EXPECT_TRUE(r.differing.empty()) << "of the other nothing is known";
 }
 
+// `import` makes a run without run.json.
+TEST_F(Runs, ImportedOnesAreListed) {
+  const TempFolder other;
+  const std::string run = other.path("deep/theirs");
+  std::filesystem::create_directories(run);
+  for (const char* file : {"/config.json", "/model.safetensors"})
+    std::filesystem::copy(folder->path() + "/sqs/seed-0" + file, run + file);
+  const RunsResult r = list_runs(*engine, {.folders = {other.path()}});
+  ASSERT_EQ(r.runs.size(), 1u);
+  EXPECT_EQ(r.runs[0].directory, run);
+  EXPECT_EQ(r.runs[0].state_text(), "imported");
+  ASSERT_TRUE(r.runs[0].option("gate"));
+  EXPECT_EQ(*r.runs[0].option("gate"), "sqs");
+  ASSERT_TRUE(r.runs[0].option("d-model"));
+  EXPECT_EQ(*r.runs[0].option("d-model"), "8");
+}
+
 TEST_F(Runs, NoRunIsAnError) {
   const TempFolder empty;
   EXPECT_THROW(list_runs(*engine, {.folders = {empty.path()}}), Error);

@@ -6,6 +6,7 @@
 #include "glint/base/file.h"
 #include "glint/io/json.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/weight_contents.h"
 #include "glint/model/family_model.h"
 #include "tests/model/model_testing.h"
 
@@ -82,11 +83,58 @@ TEST(FamilyConfig, RefusesByFamilyKeyAndValue) {
   expect_refused(
       "llama", [](Json& j) { j["model_type"] = "mamba"; }, "'mamba' is not supported");
   expect_refused(
-      "llama", [](Json& j) { j.erase("model_type"); }, "does not say what family");
+      "llama", [](Json& j) { j.erase("model_type"); }, "has no `model_type`");
+  expect_refused(
+      "llama", [](Json& j) { j["rope_interleaved"] = true; }, "Llama with `rope_interleaved` true");
+  EXPECT_EQ(error_with("llama", [](Json& j) { j["rope_interleaved"] = false; }), "");
   expect_refused(
       "llama", [](Json& j) { j["sliding_window"] = 8; }, "`sliding_window` 8");
   expect_refused(
       "gemma", [](Json& j) { j["attn_logit_softcapping_x"] = 1; }, "`attn_logit_softcapping_x`");
+}
+
+// The Error of a GGUF file with one more key; "" when it opens.
+std::string error_with_key(const std::string& file, const std::string& key, const Json& value) {
+  const std::string bytes = read_file(kConfigs + file);
+  const auto contents = std::make_shared<WeightContents>(parse_gguf(std::as_bytes(std::span(bytes)), file));
+  contents->metadata[key] = value;
+  try {
+    const FamilyModel model{WeightFile(contents)};
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+TEST(FamilyConfig, RefusesKeysOfGgufByTheirValue) {
+  EXPECT_EQ(error_with_key("llama.gguf", "llama.attention.causal", true), "");
+  EXPECT_NE(
+      error_with_key("llama.gguf", "llama.attention.causal", false).find("`llama.attention.causal` false"),
+      std::string::npos);
+  const std::string layout = "llama.tensor_data_layout";
+  EXPECT_EQ(error_with_key("llama.gguf", layout, "Meta AI original pth"), "");
+  EXPECT_NE(error_with_key("llama.gguf", layout, "reference").find(layout), std::string::npos);
+  EXPECT_EQ(error_with_key("qwen2.gguf", "qwen2.tensor_data_layout", "reference"), "");
+}
+
+// What two places say must be the same, or one of them is not what the model was made with.
+TEST(FamilyConfig, RefusesRotaryKeysThatDisagree) {
+  const Json turns = {{"rope_type", "linear"}, {"factor", 2.0}, {"rope_theta", 10000.0}};
+  const auto with = [&](const Json& changes) {
+    return [=](Json& j) {
+      j["rope_parameters"] = turns;
+      j.update(changes);
+    };
+  };
+  EXPECT_EQ(error_with("llama", with({{"rope_theta", 10000}})), "");
+  EXPECT_EQ(error_with("llama", with({{"rope_scaling", {{"type", "linear"}, {"factor", 2}}}})), "");
+  expect_refused("llama", with({{"rope_theta", 500000}}), "`rope_theta` 500000");
+  expect_refused("llama", with({{"rope_scaling", {{"type", "linear"}, {"factor", 4}}}}), "`rope_scaling`");
+  expect_refused("llama", with({{"rope_scaling", {{"type", "default"}}}}), "`rope_scaling`");
+  expect_refused(
+      "stablelm",
+      [](Json& j) { j["partial_rotary_factor"] = 1.0, j["rope_parameters"]["partial_rotary_factor"] = 0.5; },
+      "`partial_rotary_factor` 1.0");
 }
 
 TEST(FamilyConfig, RefusesNumbersThatDoNotFit) {
@@ -108,6 +156,68 @@ TEST(FamilyConfig, RefusesNumbersThatDoNotFit) {
       "llama", [](Json& j) { j["rms_norm_eps"] = "small"; }, "`rms_norm_eps` \"small\"");
   // The weights may have more rows than the vocabulary: padding.
   EXPECT_EQ(error_with("llama", [](Json& j) { j["vocab_size"] = 39; }), "");
+}
+
+// The Error of a model with one more tensor; "" when it opens.
+std::string error_with_tensor(const std::string& family, const std::string& name, Dtype dtype = Dtype::f32) {
+  const Folder folder;
+  std::filesystem::copy(kConfigs + family + "/config.json", folder / "config.json");
+  const SafetensorsFile file(kConfigs + family + "/model.safetensors");
+  std::vector<TensorToWrite> tensors;
+  for (const TensorInfo& t : file->tensors()) tensors.push_back({t.name, t.dtype, t.shape, t.bytes});
+  const std::vector<std::byte> zeros(16);
+  tensors.push_back({name, dtype, {16 / dtype_size(dtype)}, zeros});
+  write_safetensors(real_files(), folder / "model.safetensors", tensors);
+  try {
+    const FamilyModel model(open_weights(folder.path()));
+    return "";
+  } catch (const Error& e) {
+    return e.what();
+  }
+}
+
+// A model that has more than the family does not compute what glint would compute without it.
+TEST(FamilyConfig, RefusesTensorsThatTheFamilyDoesNotHave) {
+  for (const std::string name :
+       {"model.layers.0.self_attn.q_norm.weight", "model.layers.0.post_feedforward_layernorm.weight",
+        "model.layers.0.self_attn.q_proj.weight_scale", "model.layers.1.mlp.down_proj.lora_A.weight",
+        "model.layers.0.self_attn.sinks", "model.layers.2.input_layernorm.weight", "score.weight",
+        "model.norm.bias_2"}) {
+    const std::string error = error_with_tensor("llama", name);
+    EXPECT_NE(error.find("Llama with this tensor is not supported"), std::string::npos) << name << error;
+    EXPECT_NE(error.find(name), std::string::npos) << error;
+  }
+  // Of a type that glint does not read, too.
+  EXPECT_NE(
+      error_with_tensor("llama", "model.layers.0.mlp.up_proj.weight_scale", Dtype::u8).find("weight_scale"),
+      std::string::npos);
+  EXPECT_NE(error_with_tensor("qwen3", "model.layers.0.self_attn.q_norm.bias").find("q_norm.bias"),
+            std::string::npos);
+  EXPECT_NE(error_with_tensor("olmo", "model.layers.0.input_layernorm.weight").find("input_layernorm"),
+            std::string::npos);
+  EXPECT_NE(error_with_tensor("qwen2_moe", "model.layers.0.mlp.experts.9.up_proj.weight").find("experts.9"),
+            std::string::npos);
+}
+
+TEST(FamilyConfig, PassesOverTensorsThatAreComputedAnew) {
+  EXPECT_EQ(error_with_tensor("llama", "model.layers.0.self_attn.rotary_emb.inv_freq"), "");
+  EXPECT_EQ(error_with_tensor("llama", "model.rotary_emb.inv_freq"), "");
+  EXPECT_EQ(error_with_tensor("stablelm", "model.layers.0.self_attn.bias", Dtype::u8), "");
+  EXPECT_EQ(error_with_tensor("llama", "model.layers.0.self_attn.masked_bias"), "");
+}
+
+// The names of GGUF files: a tensor is given another name of the same length.
+TEST(FamilyConfig, RefusesTensorsThatTheFamilyDoesNotHaveInGguf) {
+  const std::string whole = read_file(kConfigs + "qwen2.gguf");
+  std::string bytes = whole;
+  for (size_t at = 0; (at = bytes.find("blk.1.attn_k.bias", at)) != std::string::npos; at++)
+    bytes.replace(at, 17, "blk.1.attn_sinks1");
+  ASSERT_NE(bytes, whole);
+  const Folder folder;
+  write_atomic(real_files(), folder / "model.gguf", bytes);
+  const ErrorParts e = error_of([&] { FamilyModel(open_weights(folder / "model.gguf")); });
+  EXPECT_NE(e.what.find("Qwen2 with this tensor"), std::string::npos) << e.what;
+  EXPECT_NE(e.where.find("blk.1.attn_sinks1"), std::string::npos) << e.where;
 }
 
 // The tensors decide whether the head is tied, whatever the flag says; only one of the two may be stored.

@@ -189,3 +189,39 @@ def test_stories15m():
     assert "there was a little girl named Lily. She loved to play outside" in story
     form = run.read("happy", layer=3, tokens=2000)
     assert form.form == "calibrated" and form.fidelity["r2"] > 0.8
+
+
+def test_experts_of_a_mixture_are_read_one_at_a_time():
+    mixture = glint.load(FAMILIES / "mixtral")
+    first, second = (mixture.read(hidden=1, expert=e, progress=False) for e in (1, "2"))
+    assert not np.array_equal(first.values, second.values)
+    assert set(first.near(2).columns["along"]) == {""}  # without a tokenizer tokens have no text
+    layer = mixture.layer(0, expert=1)
+    stored_gate = mixture.weights["model.layers.0.block_sparse_moe.experts.0.w1.weight"]
+    norm = mixture.weights["model.layers.0.post_attention_layernorm.weight"]
+    np.testing.assert_allclose(layer.L, stored_gate * norm, rtol=1e-6)
+    assert glint.load(FAMILIES / "qwen2_moe").layer(0, expert="shared").L.shape[0] > 0
+    for wrong in (0, 99, True, 1.5):
+        with pytest.raises(glint.Error) as e:
+            mixture.layer(0, expert=wrong)
+        assert "expert" in str(e.value)
+
+
+def test_more_near_tokens_than_there_are(tiny):
+    along = tiny.read("cat", form="weights", tokens=100, progress=False).near(10000).columns["along"]
+    assert len(along[0].split()) < 10000
+
+
+def test_a_classifier_of_another_program_becomes_a_run(run, tmp_path):
+    weights = Path(run.path, "model.safetensors")
+    options = dict(gate=glint.gate("sqs", lam=run.config["lam"]), image=(28, 28), data="glyphs")
+    names = [f"digit {i}" for i in range(10)]
+    ours = glint.import_model(weights, out=tmp_path / "ours", classes=names, **options)
+    X = glint.data.load("glyphs").X[:5]
+    np.testing.assert_array_equal(ours.logits(X), run.logits(X))
+    assert ours.class_names == names
+    for wrong, word in (({"classes": ["a"]}, "classes"), ({"image": 28}, "image"), ({"image": (0, 28)}, "image")):
+        with pytest.raises(glint.UsageError) as e:
+            glint.import_model(weights, out=tmp_path / "not", **{**options, **wrong})
+        assert word in e.value.where
+    assert not (tmp_path / "not").exists()
