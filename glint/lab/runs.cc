@@ -77,7 +77,7 @@ void set_model(RunSummary& run) {
   for (const OptionSpec& spec : option_table(options)) {
     std::string key = spec.name;
     std::ranges::replace(key, '-', '_');
-    if (json.contains(key) && json[key].is_primitive())
+    if (json.contains(key) && json[key].is_primitive() && json[key] != "")
       run.options.emplace_back(spec.name, text_of(json[key]));
   }
 }
