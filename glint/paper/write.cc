@@ -69,8 +69,9 @@ std::string norm_notice(const Findings& findings) {
              f.measured + ".";
     if (is(Verdict::in_part))
       return std::string(small ? "On small data: " : "") +
-             "**With an RMS norm before every layer the advantage of SQS over bilinear layers goes on one "
-             "data set.** " +
+             "**With an RMS norm before every layer the advantage of SQS over bilinear layers is gone on one "
+             "of the "
+             "data sets.** " +
              f.measured + ".";
   }
   return "";
