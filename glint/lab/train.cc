@@ -1,6 +1,7 @@
 #include "glint/lab/train.h"
 
 #include <algorithm>
+#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
@@ -117,7 +118,9 @@ MeanAndSd over_runs(const std::vector<TrainedRun>& runs, double Evaluation::*mem
 
 // Error (usage) when what is given as a recipe is a model.
 void refuse_model(const std::string& path) {
-  if (!is_foreign(path) && !exists(path + "/" + kRunFile)) return;
+  std::error_code ignored;  // what cannot be looked at is no model
+  const bool run = std::filesystem::is_directory(path, ignored) && exists(path + "/" + kRunFile);
+  if (!run && !is_foreign(path)) return;
   throw Error({.code = ErrorCode::usage,
                .what = "this is a model, not a recipe",
                .where = path,

@@ -98,7 +98,8 @@ layers = json.load(open("first/tables/language.json"))
 assert {r["gate"] for r in layers} == {"sqs", "identity", "relu", "gelu", "silu"}
 assert all(r["r2"] > 0.999 for r in layers if r["gate"] == "identity" and r["form"] == "weights"), layers
 f = json.load(open("first/tables/fidelity.json"))
-bilinear = [r for r in f if r["gate"] == "identity"]
+bilinear = [r for r in f if r["gate"] == "identity" and r["form"] != "linear map"]
+assert sum(r["form"] == "linear map" for r in f) == 5 and all("untrained_agreement" in r for r in f), f
 assert bilinear and all(r["agreement"] > 0.999 and r["r2"] > 0.999 for r in bilinear), bilinear
 runs = json.load(open("first/tables/runs.json"))
 assert len(runs) == 39 and all(r["state"] == "finished" for r in runs)
