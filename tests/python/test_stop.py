@@ -13,7 +13,10 @@ import pytest
 
 import glint
 
-CHILD = """
+# A shell tells its background jobs to ignore Ctrl-C, and children inherit that: they ask for the usual answer again.
+HEARS = "import signal; signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+
+CHILD = HEARS + """
 import sys, glint
 def step(row):
     if row["step"] == 3:
@@ -52,8 +55,8 @@ def test_ctrl_c_saves_and_the_run_goes_on(tmp_path):
 
 
 def test_reading_can_be_stopped():
-    code = """
-import sys, numpy as np, glint, threading, os, signal
+    code = HEARS + """
+import sys, numpy as np, glint
 rng = np.random.default_rng(0)
 L, R = rng.normal(size=(2, 512, 1000)).astype(np.float32)
 layer = glint.GLU(L, R, gate="identity")
