@@ -157,7 +157,7 @@ try:
     glint.train("quick", out=sys.argv[1] + "-bad", epochs=1, lr=0.1 + MPI.COMM_WORLD.rank, group=MPI.COMM_WORLD, progress=False)
 except glint.UsageError as e:
     assert "rank 1" in e.what, e
-    print("refused", MPI.COMM_WORLD.allreduce(1))  # MPI goes on working
+    sys.stdout.write(f"refused {MPI.COMM_WORLD.allreduce(1)}\\n")  # in one piece: ranks share the output. MPI goes on working
 """
 
 
