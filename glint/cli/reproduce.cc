@@ -11,8 +11,6 @@
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/paper/experiments.h"
-#include "glint/paper/formulas.h"
-#include "glint/paper/measured_file.h"
 #include "glint/paper/reproduce.h"
 #include "glint/report/table.h"
 
@@ -42,12 +40,12 @@ std::vector<std::string> split(const std::string& text) {
 }
 
 // What the paper writes about its formulas: statements that were computed, not claims with a rule.
-std::string formulas_text(const std::string& folder) {
+std::string formulas_text(const ReproduceResult& result) {
   Table table({{.header = "the paper says", .max_width = 50},
                {.header = "place", .max_width = 18},
                {.header = "so", .max_width = 18}});
-  for (const FormulaFinding& f : judge_formulas(read_measured(folder + "/" + kMeasuredFile).formulas))
-    if (f.verdict != Verdict::not_tested) table.add({f.statement, f.place, std::string(name(f.verdict))});
+  for (const FormulaFinding& f : result.formulas)
+    table.add({f.statement, f.place, std::string(name(f.verdict))});
   return table.rows() ? table.terminal(result_columns()) + "\n" : "";
 }
 
@@ -55,7 +53,7 @@ void print(Context& context, const ReproduceResult& result) {
   if (context.shared.json) return context.print_json(to_json(result));
   const std::string files = "report: " + result.folder + "/report.html, report.md, tables/, figures/\n";
   if (result.findings.empty()) {
-    context.out << formulas_text(result.folder) << prose(files, result_columns());
+    context.out << formulas_text(result) << prose(files, result_columns());
     return;
   }
   Table table({{.header = "claim", .max_width = 44},

@@ -104,6 +104,8 @@ ReproduceResult judge_and_write(const Engine& engine, const Measured& measured, 
   ReproduceResult result{
       .folder = folder, .left = 0, .linalg = measured.linalg, .findings = judge(measured), .summary = {}};
   result.summary = summary(measured, result.findings);
+  for (FormulaFinding& f : judge_formulas(measured.formulas))
+    if (f.verdict != Verdict::not_tested) result.formulas.push_back(std::move(f));
   write_report(engine.files(), folder, make_report(measured, result.findings));
   return result;
 }

@@ -11,6 +11,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
+#include "glint/paper/formulas.h"
 #include "glint/paper/hooks.h"
 #include "glint/paper/plan.h"
 #include "glint/report/finding.h"
@@ -35,7 +36,9 @@ struct ReproduceResult {
   size_t left = 0;     // runs that other workers still train
   std::string linalg;  // what computed the numbers
   Findings findings;
-  std::string summary;     // of the findings; **strong** and `code` as in Markdown
+  std::string summary;  // of the findings; **strong** and `code` as in Markdown
+  std::vector<FormulaFinding> formulas =
+      {};                  // what the paper writes about its formulas, where it was computed
   size_t decided() const;  // claims of the paper that got a verdict
 };
 

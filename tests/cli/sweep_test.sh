@@ -56,6 +56,7 @@ cmp -s "$work/out" "$work/table" || fail "the second time the table is another o
 for f in sweep.html sweep.csv sweep.json figures/pareto.svg figures/pareto.csv figures/heat-maps.svg figures/heat-maps.csv; do
   [ -s "$work/sweep/$f" ] || fail "no $f"
 done
+grep -q '^"sqs, lambda 0.1, norm rms",' "$work/sweep/figures/pareto.csv" || fail "no setting is named in full"
 [ "$(wc -l <"$work/sweep/sweep.csv")" -eq 9 ] || fail "sweep.csv has $(wc -l <"$work/sweep/sweep.csv") lines"
 python3 - "$work/sweep" <<'PY' || fail "the files are not what they should be"
 import csv, hashlib, json, re, sys
