@@ -64,4 +64,13 @@ struct StoredTensor {
 // that the stretch lies in the tensor.
 void widen(const StoredTensor& tensor, size_t first, std::span<float> out);
 
+// No trained model has a weight beyond this. Three such factors, those of a GLU, and the root of a width of
+// 2^16 still make a float.
+inline constexpr float kLargestWeight = 1e9f;
+// Whether values [first, first + count), which begin and end with blocks, are numbers of at most that size. Of
+// blocks the scales are looked at, which bound the values: a scale of half precision is at most 65504.
+bool sound_values(const StoredTensor& tensor, size_t first, size_t count);
+// The Error (numeric) of weights that are not. `where`: the file and the tensor.
+[[noreturn]] void refuse_values(const std::string& where);
+
 }  // namespace glint

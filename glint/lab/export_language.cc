@@ -257,6 +257,7 @@ ExportResult export_language(const Engine& engine, const ExportRequest& q) {
 ExportResult export_foreign(const Engine& engine, const ExportRequest& q) {
   const ForeignModel model = open_foreign(q.reading.run, q.reading.tokenizer, false);
   note_tokenizer(engine, model);
+  model.model.check_numbers(engine.pool());
   ExportResult r{.run = model.path,
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,

@@ -91,6 +91,7 @@ class Finder {
     const StoredTensor& t = take(name);
     if (t.values() != size || (t.shape.size() != 1 && t.shape.back() != size))
       refuse_shape(t, std::to_string(size));
+    if (!sound_values(t, 0, t.values())) refuse_values(file_.where() + ", " + t.name);
     std::vector<float> out(size);
     widen(t, 0, out);
     for (float& v : out) v += add;
@@ -250,6 +251,26 @@ FamilyModel::FamilyModel(WeightFile file) : file_(std::move(file)), config_(fami
   final_norm_ = find.norm(n.final_norm, find.global(n.final_norm));
   for (size_t i = 0; i < config_.layers; i++) layers_.push_back(find_layer(find, config_, i));
   find.no_others();
+  checked_ = std::make_unique<std::atomic<bool>[]>(file_.tensors().size());
+}
+
+void FamilyModel::check_numbers(ThreadPool& pool) const {
+  for (const StoredTensor& t : file_.tensors()) check_numbers(StoredMatrix{.tensor = &t}, pool);
+}
+
+void FamilyModel::check_numbers(const StoredMatrix& matrix, ThreadPool& pool) const {
+  const StoredTensor& t = *matrix.tensor;
+  std::atomic<bool>& checked = checked_[static_cast<size_t>(&t - file_.tensors().data())];
+  if (checked) return;
+  constexpr size_t kTile = size_t{1} << 18;  // values: whole blocks of any type
+  const size_t values = t.values();
+  std::atomic<bool> sound = true;
+  pool.for_tiles((values + kTile - 1) / kTile, [&](size_t tile, size_t) {
+    const size_t first = tile * kTile;
+    if (!sound_values(t, first, std::min(kTile, values - first))) sound = false;
+  });
+  if (!sound) refuse_values(file_.where() + ", " + t.name);
+  checked = true;
 }
 
 std::vector<FamilyModel::Part> FamilyModel::parts() const {

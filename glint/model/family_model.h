@@ -3,6 +3,8 @@
 #pragma once
 
 #include <algorithm>
+#include <atomic>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -55,6 +57,11 @@ class FamilyModel {
   const NormWeights& final_norm() const { return final_norm_; }
   const std::vector<FamilyLayer>& layers() const { return layers_; }
 
+  // Error (numeric) with the name of a tensor that has a weight which is no number, or beyond kLargestWeight.
+  // A tensor is looked at when it is first used, and once. The first: of all tensors.
+  void check_numbers(ThreadPool& pool) const;
+  void check_numbers(const StoredMatrix& matrix, ThreadPool& pool) const;
+
   // What the parts take, in parameters and in bytes of the file.
   struct Part {
     std::string name;  // embedding, attention, GLU, experts, head, norms and biases
@@ -74,6 +81,7 @@ class FamilyModel {
   NormWeights final_norm_;
   std::vector<FamilyLayer> layers_;
   bool tied_ = false;
+  mutable std::unique_ptr<std::atomic<bool>[]> checked_;  // of the file's tensors
 };
 
 }  // namespace glint

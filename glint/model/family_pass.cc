@@ -55,6 +55,7 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
     bad_argument(
         "room", std::to_string(room) + " tokens at once",
         "at most " + std::to_string(longest_text(config_)) + ", which the short factors of longrope are for");
+  model.check_numbers(compute.pool);
   const FamilyConfig& c = config_;
   const Kernels& k = compute.kernels();
   chunk_ = std::min(room, kChunk);

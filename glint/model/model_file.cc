@@ -6,6 +6,7 @@
 #include "glint/base/samples.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
+#include "glint/io/stored_tensor.h"
 #include "glint/model/config_file.h"
 
 namespace glint {
@@ -37,12 +38,9 @@ void copy_weights(const SafetensorsView& file, const ParamTable& table, std::spa
     for (size_t i = 0; i < m.view.rows(); i++)
       for (size_t j = 0; j < m.view.cols(); j++) {
         const float v = m.view(i, j);
-        if (!std::isfinite(v))
-          throw Error({.code = ErrorCode::bad_file,
-                       .what = "tensor " + s.name + " holds a value that is not finite",
-                       .where = file.where() + ", row " + std::to_string(i) + ", column " + std::to_string(j),
-                       .expected = "finite numbers",
-                       .hint = "the run diverged; train again with a smaller `lr`"});
+        if (!(std::fabs(v) <= kLargestWeight))
+          refuse_values(file.where() + ", " + s.name + ", row " + std::to_string(i) + ", column " +
+                        std::to_string(j));
         out[i * m.view.cols() + j] = v;
       }
   }

@@ -6,6 +6,8 @@
 #include <cmath>
 #include <limits>
 
+#include "glint/base/finite.h"
+
 namespace glint {
 namespace {
 
@@ -78,6 +80,8 @@ Matrix<double> row_basis(ConstMatrixView<double> m) {
 std::vector<uint32_t> best_matching(ConstMatrixView<double> weight) {
   const size_t n = weight.rows(), m = weight.cols();
   assert(n <= m);
+  // A NaN is no nearer than anything: no column would ever be chosen.
+  if (!all_finite(weight)) throw_overflow("how alike eigenvectors are");
   constexpr double kFar = std::numeric_limits<double>::infinity();
   constexpr size_t kNone = static_cast<size_t>(-1);
   // Shortest augmenting paths with potentials; cost = -weight. Column m stands for the row being placed.

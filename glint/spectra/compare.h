@@ -23,7 +23,7 @@ Matrix<double> cosines(const LinearAlgebra& linalg, ConstMatrixView<double> a, C
 Matrix<double> row_basis(ConstMatrixView<double> m);
 
 // For every row of weight [n, m] a column of its own (n <= m) such that the sum of the weights is the
-// largest. The Hungarian method, O(n^2 m).
+// largest. The Hungarian method, O(n^2 m). Error (numeric) where a weight is no number.
 std::vector<uint32_t> best_matching(ConstMatrixView<double> weight);
 
 // Principal angles between the spans of the rows of a and of b, in radians, ascending: as many as the smaller

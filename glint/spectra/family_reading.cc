@@ -34,6 +34,7 @@ std::vector<float> with_norm_bias(const StoredMatrix& w, std::span<const float> 
 FamilyReading::FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg,
                              const std::string& expert)
     : model_(model), compute_(compute), linalg_(linalg) {
+  checked(model.embedding()), checked(model.head());
   if (expert.empty()) return;
   const FamilyConfig& c = model.config();
   const bool shared = !c.family->names.shared_gate.hf.empty();
@@ -74,9 +75,15 @@ const NormWeights& FamilyReading::norm_before(size_t i) const {
   return model_.config().parallel ? l.before_attention : l.before_glu;
 }
 
+const StoredMatrix& FamilyReading::checked(const StoredMatrix& matrix) const {
+  model_.check_numbers(matrix, compute_.pool);
+  return matrix;
+}
+
 GluLayerView FamilyReading::layer(size_t i) const {
   const NormWeights& before = norm_before(i);
   const StoredGlu& l = glu(i);
+  checked(l.gate), checked(l.up);
   if (!before.bias.empty() && !biases_.contains(i))
     biases_[i] = {with_norm_bias(l.gate, before.bias), with_norm_bias(l.up, before.bias)};
   std::span<const float> bias_left = l.gate.bias, bias_right = l.up.bias;
@@ -92,7 +99,7 @@ GluLayerView FamilyReading::layer(size_t i) const {
 bool FamilyReading::normed(size_t i) const { return norm_before(i).used; }
 
 WeightRows FamilyReading::projection(size_t i) const {
-  return {glu(i).down, compute_.kernels(), layer_at(i).after_glu.weight, {}};
+  return {checked(glu(i).down), compute_.kernels(), layer_at(i).after_glu.weight, {}};
 }
 
 InputMap FamilyReading::input_map() const {

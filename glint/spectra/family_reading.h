@@ -18,7 +18,8 @@ namespace glint {
 class FamilyReading : public TokenModel {
  public:
   // Keeps references. `expert`: of a mixture, its number from 1 on or "shared"; "": layers without experts.
-  // Error (usage) for what is no expert of the model.
+  // Error (usage) for what is no expert of the model; Error (numeric) from here and from all calls where
+  // weights are no numbers.
   FamilyReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg,
                 const std::string& expert = {});
 
@@ -54,6 +55,8 @@ class FamilyReading : public TokenModel {
   const FamilyLayer& layer_at(size_t i) const;
   const NormWeights& norm_before(size_t i) const;
   const StoredGlu& glu(size_t i) const;
+  // The same, when all of it are numbers: FamilyModel::check_numbers.
+  const StoredMatrix& checked(const StoredMatrix& matrix) const;
 
   const FamilyModel& model_;
   const Compute& compute_;

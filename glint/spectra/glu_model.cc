@@ -133,7 +133,7 @@ Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Act
 
 MirroredModel mirrored_model(const GluModel& model, const Directions& d, const Activations& a) {
   const GluLayerView layer = model.layer(d.layer);
-  MirroredModel out{.even = {.all = 1, .unit = std::vector<double>(d.count(), 1.0)},
+  MirroredModel out{.even = EvenShare{.all = 1, .unit = std::vector<double>(d.count(), 1.0)},
                     .own = mirrored_outputs(model.linalg(), model.pool(), layer, d.weights, a.inputs),
                     .past = d.decisions ? a.residual_logits : Matrix<double>()};
   if (!is_even(layer))

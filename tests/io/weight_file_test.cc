@@ -2,6 +2,7 @@
 
 #include <fstream>
 
+#include "glint/base/rng.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/weight_contents.h"
 #include "io_testing.h"
@@ -18,6 +19,38 @@ std::vector<float> widened(const StoredTensor& t) {
 
 void write_bytes(const std::string& path, const std::string& bytes) {
   std::ofstream(path, std::ios::binary) << bytes;
+}
+
+// Any bytes, of which about one in 32 scales is no number: the scales tell what the widened values would.
+TEST(StoredTensor, ScalesTellWhetherAllValuesAreSound) {
+  Rng rng(1, Stream::init, 0);
+  uint64_t at = 0;
+  size_t sound = 0, unsound = 0;
+  for (size_t type = 0; type < kStoredTypes; type++)
+    for (size_t trial = 0; trial < 200; trial++) {
+      StoredTensor t;
+      t.shape = {1, 512}, t.type = static_cast<StoredType>(type), t.group = 64;
+      uint64_t size = 0;
+      ASSERT_TRUE(stored_bytes(t.type, 512, size));
+      std::vector<std::byte> bytes(size), scales(8 * sizeof(float));
+      for (std::byte& b : bytes) b = static_cast<std::byte>(rng.bits(at++));
+      for (std::byte& b : scales) b = static_cast<std::byte>(rng.bits(at++));
+      if (block_bytes(t.type) <= 4)  // values by themselves: most are small, some are anything
+        for (size_t i = 0; i < bytes.size(); i++)
+          if (rng.bits(at++) % 600 != 0) bytes[i] &= std::byte{0x3f};
+      t.bytes = bytes, t.scales = scales;
+      // Of grouped_i8 a scale counts by itself: an int8 of 0 hides it.
+      std::vector<float> values = widened(t);
+      if (t.type == StoredType::grouped_i8)
+        for (size_t i = 0; i < 512; i++) std::memcpy(&values[i], scales.data() + i / 64 * 4, 4);
+      const auto good = [](float v) { return std::fabs(v) <= kLargestWeight; };  // false for NaN
+      const bool expected = std::ranges::all_of(values, good);
+      EXPECT_EQ(sound_values(t, 0, 512), expected) << name(t.type) << ", " << trial;
+      EXPECT_EQ(sound_values(t, 256, 256), std::ranges::all_of(std::span(values).subspan(256), good));
+      (expected ? sound : unsound)++;
+    }
+  EXPECT_GT(sound, 400u);
+  EXPECT_GT(unsound, 400u);
 }
 
 TEST(StoredTensor, EveryTypeWidensToTheLastBitOfTheReference) {

@@ -22,6 +22,14 @@ double total(ConstMatrixView<double> weight, std::span<const uint32_t> partner) 
   return sum;
 }
 
+TEST(BestMatching, WhatIsNoNumberIsSaidAndNotLookedForWithoutEnd) {
+  for (const double bad : {std::nan(""), HUGE_VAL}) {
+    Matrix<double> weight = random_matrix(4, 4, 1);
+    weight(2, 1) = bad;
+    EXPECT_THROW(best_matching(weight), Error);
+  }
+}
+
 TEST(BestMatching, AgreesWithTryingEverything) {
   const nlohmann::json g = golden()["matching"];
   EXPECT_EQ(best_matching(to_matrix<double>(g["weight"])), g["partner"].get<std::vector<uint32_t>>());

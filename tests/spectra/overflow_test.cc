@@ -54,6 +54,7 @@ TEST(Overflow, OfAnImageModelIsSaidByEveryReading) {
       scale(large.inputs.span(), 1e25);
       expect_overflow([&] { form_fidelity(m.reading, m.reading.classes(), lines[last], large); }, what);
       expect_overflow([&] { m.reading.read(m.reading.classes(), lines[last], large); }, what);
+      expect_overflow([&] { mirrored_model(m.reading, m.reading.classes(), large); }, what);
     }
 }
 
