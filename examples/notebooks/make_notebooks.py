@@ -49,7 +49,7 @@ leave a linear part; `local` is exact for one input. The last row is the control
         "# The eigenvectors are arrays. Those of the class 3, the strongest first:",
         "values, vectors = form.top(4)\nprint(values.round(2))\nprint(\"share of the sum of squares in the first 8:\", form.energy()[7].round(3))",
         "# ## Does the model do what the reading says?\n\nThe two strongest eigenvectors of the class 3 are taken out of the model itself.",
-        "without = run.ablate(\"3\", vectors=[0, 1])\nprint(\"predicted and real change go together: r =\", round(without[\"all\"][\"r\"], 3))\nwithout.table()",
+        "without = run.ablate(\"3\", vectors=[1, 2])\nprint(\"predicted and real change go together: r =\", round(without[\"all\"][\"r\"], 3))\nwithout.table()",
         "# A mask made from eigenvectors, beside masks of the same length that are shuffled or random:",
         "run.attack(\"3\", images=200, strengths=[0, 2, 4, 8]).table()",
         "# ## A bilinear twin\n\nWithout a gate the form of the weights is the model.",
@@ -83,7 +83,7 @@ The recipe `tales` trains a small transformer on stories that are built in. Its 
         "# Every token as a direction, the most concentrated spectra first:",
         "scan = run.scan(progress=False)\nscan.frame()[[\"token\", \"participation_rank\", \"r2\", \"eigenvectors_r2\"]].head(8).round(3)",
         "# The layer as arrays, for whatever else you want to do with it:",
-        "layer = run.layer(-1)\nlayer, layer.L.shape, layer.P.shape",
+        "layer = run.layer()\nlayer, layer.L.shape, layer.P.shape",
     ],
     "5-the-gate-in-your-own-pytorch-model": [
         """# The SQS gate in your own PyTorch model
@@ -294,7 +294,7 @@ Everything is there as arrays. `run.weights` has the tensors by the names of the
 output direction can be read, with as few eigenpairs as wanted.""",
         """import numpy as np
 
-layer = run.layer(at - 1)
+layer = run.layer(at)
 direction = np.random.default_rng(0).normal(size=layer.outputs)
 strongest = layer.read(out=direction, k=4)
 print(layer)

@@ -174,7 +174,7 @@ void add_ablate(Program& program) {
   verb.size("--top", o->top, 0, 1000000, "Instead of --remove: the K strongest");
   verb.real("--scale", o->scale, "What is left of the input along them: 0 removes, 1 changes nothing", 0,
             1000);
-  verb.size("--layer", o->layer, 0, 1000, "Which layer, from 1 on; 0: the last");
+  verb.size("--layer", o->layer, 1, 1000, "Which layer, from 1 on; default: the last");
   verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
               "The reading whose eigenvectors are removed and that predicts the change");
   images("--via", verb.text("--via", o->via,

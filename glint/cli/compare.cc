@@ -301,7 +301,8 @@ void add_compare(Program& program) {
               "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
               "calibrated for others");
   verb.flag("--refine", o->refine, kRefineHelp);
-  verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last of each");
+  verb.size("--layer", o->layer, 1, 1000,
+            "Language models: which layer, from 1 on; default: the last of each");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: 12 frequent ones",
             {.placeholder = "WORDS"});
   verb.file("--text", o->text,

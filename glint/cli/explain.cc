@@ -26,13 +26,9 @@ struct ExplainFlags {
   RunSource reading;
   ExplainRequest request;
   ExplainTokenRequest token;
-  size_t position = 0;
-  Option* position_given = nullptr;
   Option* text_given = nullptr;
   std::vector<GivenOption> for_images, for_language;
   std::string draw = "auto";
-  size_t index = 0;
-  Option* index_given = nullptr;
   bool no_figures = false;
 };
 
@@ -163,7 +159,6 @@ void run_explain_token(Context& context, const ExplainFlags& o) {
   request.source = o.reading;
   request.form = o.request.form;
   request.out = context.shared.out, request.figure = !o.no_figures;
-  if (o.position_given->given()) request.position = o.position;
   const Engine engine = engine_of(context);
   const ExplainTokenResult result = explain_token(engine, request);
   context.next = {kHelpReading};
@@ -178,7 +173,7 @@ void run_explain(Context& context, const ExplainFlags& o) {
   request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
   request.refine = o.reading.refine;
   request.out = context.shared.out, request.figure = !o.no_figures;
-  if (o.index_given->given() || request.image.empty()) request.index = o.index;
+  if (request.image.empty() && !request.index) request.index = 0;
   const Engine engine = engine_of(context);
   const ExplainResult result = explain(engine, request);
   context.next = {"glint page " + result.run, kHelpReading};
@@ -224,8 +219,8 @@ void add_explain(Program& program) {
     o->for_language.push_back({flag, option});
     return option;
   };
-  o->index_given = images("--index", verb.size("--index", o->index, 0, 100000000,
-                                               "Images: which one of the data set, from 0 on"));
+  images("--index", verb.size("--index", o->request.index, 0, 100000000,
+                              "Images: which one of the data set, from 0 on; default: 0"));
   images("--image", verb.file("--image", o->request.image, "Images: a PNG picture instead"));
   images("--split",
          verb.choice("--split", o->request.split, {"test", "train"}, "Images: which ones --index counts"));
@@ -236,10 +231,9 @@ void add_explain(Program& program) {
   o->text_given = language(
       "--text",
       verb.text("--text", o->token.text, "Language models: what the model reads; it predicts what follows"));
-  o->position_given =
-      language("--position",
-               verb.size("--position", o->position, 0, 1000000,
-                         "Language models: predict after so many tokens of the text; default: after all"));
+  language("--position",
+           verb.size("--position", o->token.position, 0, 1000000,
+                     "Language models: predict after so many tokens of the text; default: after all"));
   language("--token",
            verb.text("--token", o->token.token,
                      "Language models: the token to explain; default: the one that the model expects",

@@ -68,7 +68,7 @@ void add_neurons(Program& program) {
   verb.positional("MODEL", o->request.run, "A run of a language model, or a model of another program",
                   {.kind = Value::Kind::file})
       ->required();
-  verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: all");
+  verb.size("--layer", o->request.layer, 1, 1000, "Which layer, from 1 on; default: all");
   verb.file("--tokenizer", o->request.tokenizer, kTokenizerHelp);
   verb.flag("--no-figures", o->no_figures, "Write no figures");
   verb.share_out(

@@ -160,7 +160,8 @@ void add_readability(Program& program) {
             "program the built-in tales");
   verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure; 0: as usual");
   verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
-  verb.size("--layer", o->layer, 0, 1000, "Language models: which layer, from 1 on; 0: the last");
+  verb.size("--layer", o->layer, 1, 1000,
+            "Language models: which layer, from 1 on; default: the last");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: the most frequent",
             {.placeholder = "WORDS"});
   verb.share_threads();

@@ -195,7 +195,7 @@ void add_spectrum(Program& program) {
   images("--unit", verb.text("--unit", o->request.unit,
                              "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all",
                              {.placeholder = "UNITS", .words = {"all"}}));
-  verb.size("--layer", o->request.layer, 0, 1000, "Which layer, from 1 on; 0: the last");
+  verb.size("--layer", o->request.layer, 1, 1000, "Which layer, from 1 on; default: the last");
   spectra(
       "--expert",
       language("--expert", verb.text("--expert", o->request.expert,
@@ -245,7 +245,7 @@ void add_spectrum(Program& program) {
   spectra("--pairs", language("--pairs", verb.size("--pairs", o->request.pairs, 1, 100000,
                                                    "How many pairs of --inputs")));
   spectra("--from-layer",
-          language("--from-layer", verb.size("--from-layer", o->request.from_layer, 0, 1000,
+          language("--from-layer", verb.size("--from-layer", o->request.from_layer, 1, 1000,
                                              "Language models: the outputs are of this later layer, and "
                                              "--layer is read along eigenvectors of their forms there")));
   spectra("--eigenvector",

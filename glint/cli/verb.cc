@@ -50,8 +50,8 @@ bool read_number(std::string_view word, T& value) {
   return code == std::errc() && end == word.data() + word.size();
 }
 
-template <class T>
-std::function<void(const std::string&)> whole_number(std::string flags, T& target, T low, T high) {
+template <class T, class Target = T>
+std::function<void(const std::string&)> whole_number(std::string flags, Target& target, T low, T high) {
   return [flags, &target, low, high](const std::string& word) {
     T value{};
     const bool number = read_number(word, value);
@@ -210,6 +210,11 @@ Option* Verb::size(const std::string& flags, size_t& target, size_t low, size_t 
                    const std::string& description) {
   return add(flags, whole_number<size_t>(flags, target, low, high), description, std::to_string(target),
              {.placeholder = "N"});
+}
+
+Option* Verb::size(const std::string& flags, std::optional<size_t>& target, size_t low, size_t high,
+                   const std::string& description) {
+  return add(flags, whole_number<size_t>(flags, target, low, high), description, "", {.placeholder = "N"});
 }
 
 Option* Verb::real(const std::string& flags, double& target, const std::string& description, double low,

@@ -8,6 +8,7 @@
 #include <limits>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
@@ -127,6 +128,9 @@ class Verb {
   Option* integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
                   const std::string& description);
   Option* size(const std::string& flags, size_t& target, size_t low, size_t high,
+               const std::string& description);
+  // One that may be left out: the description says what that means.
+  Option* size(const std::string& flags, std::optional<size_t>& target, size_t low, size_t high,
                const std::string& description);
   // Any finite number unless limits are given.
   Option* real(const std::string& flags, double& target, const std::string& description,

@@ -16,8 +16,8 @@ namespace glint {
 
 struct AblationRequest {
   RunSource reading;
-  size_t layer = 0;           // from 1 on; 0: the last
-  std::string form = "auto";  // whose eigenvectors are removed, and which predicts the change
+  std::optional<size_t> layer = {};  // from 1 on; none: the last
+  std::string form = "auto";         // whose eigenvectors are removed, and which predicts the change
   // The directions whose eigenvectors are removed, as in ReadRequest.
   std::string unit = "all", via = "1", token = {}, direction = {}, hidden = {};
   // Which eigenvectors of each direction, by rank: 1 has the largest |eigenvalue|. "1,3", or the first `top`;

@@ -19,9 +19,9 @@ struct CompareRequest {
   std::vector<std::string> runs;
   std::string control;       // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";  // classes: 3, 3..5, or 0,2,7..9
-  // Language models: which layer, from 1 on, 0 the last; tokens with commas between, "": the most frequent
+  // Language models: which layer, from 1 on, none: the last; tokens with commas between, "": the most frequent
   // ones of the first model's text. Tokens are the same when their pieces are, whatever their numbers.
-  size_t layer = 0;
+  std::optional<size_t> layer = {};
   std::string token = {}, tokenizer = {};
   size_t tokens = 0;             // as in RunSource
   std::string form = "weights";  // or auto, scaled, calibrated; Run::form of each run

@@ -24,7 +24,7 @@ struct ImageEntry {
 class ImageComparer : public Comparer {
  public:
   ImageComparer(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {
-    if (options.space != "tokens" && options.token.empty() && options.layer == 0) return;
+    if (options.space != "tokens" && options.token.empty() && !options.layer) return;
     const char* what = options.space == "tokens" ? "space" : options.token.empty() ? "layer" : "token";
     throw Error({.code = ErrorCode::usage,
                  .what = "this is for language models",

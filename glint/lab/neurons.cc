@@ -101,7 +101,7 @@ namespace {
 // Fills in everything but what the model is.
 void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest& q, const std::string& folder,
               NeuronsResult& r) {
-  const bool one = q.layer > 0;
+  const bool one = q.layer.has_value();
   const Range layers = one ? Range{asked_layer(model, q.layer), 1} : Range{0, model.layers()};
   for (size_t i = 0; i < layers.count; i++) {
     engine.check_stop();
@@ -111,7 +111,7 @@ void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest&
   }
   engine.progress({.label = "neurons", .done = layers.count, .total = layers.count, .unit = "layers"});
   r.layers = model.layers(), r.width = model.outputs(layers.first);
-  const std::string tag = one ? "neurons-layer-" + std::to_string(q.layer) : "neurons";
+  const std::string tag = one ? "neurons-layer-" + std::to_string(*q.layer) : "neurons";
   r.csv = folder + "/" + tag + ".csv";
   write_atomic(engine.files(), r.csv, neuron_table(r));
   if (!q.figures) return;

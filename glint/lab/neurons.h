@@ -2,6 +2,7 @@
 // and down weights (spectra/neurons.h), from the weights alone. The capability behind `glint neurons`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -13,7 +14,7 @@ namespace glint {
 
 struct NeuronsRequest {
   std::string run;   // a run of a language model, or a model of another program
-  size_t layer = 0;  // from 1 on; 0: all
+  std::optional<size_t> layer = {};  // from 1 on; none: all
   bool figures = true;
   std::string tokenizer =
       {};                // models of other programs: a file instead of their own; nothing is read with it

@@ -137,7 +137,7 @@ PassagesResult passages(const Engine& engine, Run& run, const PassagesRequest& q
     const Probe& probe = probes[i];
     Responses one{.name = {}, .eigenvector = !probe.vector.empty(), .value = probe.value};
     if (one.eigenvector) {
-      one.name = "eigenvector " + std::to_string(i + 1);
+      one.name = "eigenvector " + std::to_string(i < q.numbers.size() ? q.numbers[i] : i + 1);
       one.near = near[i];
     } else {
       one.name = "hidden unit " + std::to_string(q.hidden[(i - q.values.size()) / 2]) +

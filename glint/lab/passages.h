@@ -3,6 +3,7 @@
 #pragma once
 
 #include <nlohmann/json_fwd.hpp>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -51,9 +52,10 @@ struct PassagesRequest {
   // Texts to look in, in memory; none: the file that `source.data` names, whole; else the validation stories
   // of the run, or the built-in tales.
   std::vector<std::string> texts = {};
-  size_t layer = 0;                  // from 1 on; 0: the last
+  std::optional<size_t> layer = {};  // from 1 on; none: the last
   Matrix<double> vectors = {};       // eigenvectors of that layer [n, width], as `read` gives them
   std::vector<double> values = {};   // their eigenvalues [n]
+  std::vector<uint64_t> numbers = {};  // what they are called; empty: 1, 2, ...
   std::vector<size_t> hidden = {};   // numbers of hidden units, from 1 on
   size_t count = 3;                  // passages of each
   size_t near = 8;                   // tokens for an eigenvector

@@ -245,7 +245,7 @@ void check_no_latents(const ReadRequest& q) {
   const std::pair<const char*, bool> given[] = {{"sae", !q.sae.empty()},
                                                 {"latent", !q.latent.empty()},
                                                 {"inputs", !q.inputs.empty()},
-                                                {"from_layer", q.from_layer > 0}};
+                                                {"from_layer", q.from_layer.has_value()}};
   for (const auto& [name, is_given] : given)
     if (is_given)
       throw Error({.code = ErrorCode::usage,

@@ -28,7 +28,7 @@ struct ReadRequest {
   std::string tokenizer = {};                  // as in RunSource
   size_t tokens = 0;                           // as in RunSource
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
-  size_t layer = 0;                            // from 1 on; 0: the last
+  std::optional<size_t> layer = {};            // from 1 on; none: the last
   std::string expert = {};                     // of a mixture of experts: its number from 1 on, or "shared"
   std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
   bool refine = false;        // as in RunSource
@@ -50,7 +50,7 @@ struct ReadRequest {
   size_t pairs = 10;
   // Language models: all of these are directions of a later layer, from 1 on, and the layer is read along
   // eigenvectors of their forms there: "+1" the strongest for, "-1" the strongest against, "+2,-1".
-  size_t from_layer = 0;
+  std::optional<size_t> from_layer = {};
   std::string eigenvector = "+1";
   size_t top = 0;   // so many of the strongest eigenpairs; 0: all
   size_t show = 4;  // eigenvectors of each sign, as pictures or tokens
@@ -171,7 +171,7 @@ nlohmann::ordered_json to_json(const ReadResult& result);
 struct ScanRequest {
   std::string run, data, tokenizer = {};
   size_t tokens = 0;
-  size_t layer = 0;  // from 1 on; 0: the last
+  std::optional<size_t> layer = {};  // from 1 on; none: the last
   std::string form = "auto";
   std::string sae = {}, side = "decoder", sae_reads = "auto";  // as in ReadRequest; sae "": tokens
   std::string out = {};                                        // folder of the CSV; "": the run

@@ -277,18 +277,18 @@ Directions asked_directions(Run& run, size_t layer, const ReadRequest& q, const 
   const TokenSpace space = words || run.has_tokenizer()
                                ? token_space(run)
                                : TokenSpace{run.foreign_run().model.tokenizer, run.token_model()};
-  if (q.from_layer == 0) return language_directions(space, layer, q);
+  if (!q.from_layer) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
-  if (q.from_layer > space.model.layers() || q.from_layer <= layer + 1)
+  if (*q.from_layer > space.model.layers() || *q.from_layer <= layer + 1)
     throw Error({.code = ErrorCode::usage,
-                 .what = "layer " + std::to_string(q.from_layer) + " is no layer after layer " +
+                 .what = "layer " + std::to_string(*q.from_layer) + " is no layer after layer " +
                          std::to_string(layer + 1),
                  .where = "from_layer",
                  .expected = layer + 1 == space.model.layers()
                                  ? "a `layer` before the last"
                                  : "from " + std::to_string(layer + 2) + " to " +
                                        std::to_string(space.model.layers())});
-  const size_t from = q.from_layer - 1;
+  const size_t from = *q.from_layer - 1;
   const Directions later = language_directions(space, from, q);
   return eigenvector_directions(space.model, later, run.line(form, from), ranks, layer);
 }
@@ -304,13 +304,14 @@ Directions hidden_direction(const GluModel& model, size_t layer, const std::stri
   return model.hidden_unit(layer, unit - 1);
 }
 
-size_t asked_layer(const GluModel& model, size_t layer) {
-  if (layer > model.layers())
+size_t asked_layer(const GluModel& model, std::optional<size_t> layer) {
+  if (!layer) return model.last();
+  if (*layer < 1 || *layer > model.layers())
     throw Error({.code = ErrorCode::usage,
-                 .what = "the model has no layer " + std::to_string(layer),
+                 .what = "the model has no layer " + std::to_string(*layer),
                  .where = "layer",
                  .expected = "from 1 to " + std::to_string(model.layers())});
-  return layer ? layer - 1 : model.last();
+  return *layer - 1;
 }
 
 Directions class_directions(const ImageReading& reading, const std::vector<UnitWord>& words) {
@@ -340,7 +341,7 @@ std::vector<size_t> parse_ranks(const std::string& text, const std::string& para
     const std::string word = text.substr(at, comma - at);
     if (!is_number(word) || std::stoul(word) == 0)
       throw Error({.code = ErrorCode::usage,
-                   .what = "not a rank: '" + printable(word) + "'",
+                   .what = "not a number from 1 on: '" + printable(word) + "'",
                    .where = parameter,
                    .expected = expected});
     ranks.push_back(std::stoul(word));

@@ -2,6 +2,7 @@
 // a hidden unit, a vector from a file, an eigenvector of the layer above.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,8 @@
 
 namespace glint {
 
-// The layer that a request names, from 0 on: `layer` from 1 on, 0 the last. Error (usage) when there is none.
-size_t asked_layer(const GluModel& model, size_t layer);
+// The layer that a request names, from 0 on: `layer` from 1 on, none: the last. Error (usage) for another.
+size_t asked_layer(const GluModel& model, std::optional<size_t> layer);
 
 // Image models, at the last layer.
 Directions class_directions(const ImageReading& reading, const std::vector<UnitWord>& words);

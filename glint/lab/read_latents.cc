@@ -169,7 +169,7 @@ std::string autoencoder_text(const Autoencoder& sae) {
 
 void add_latents(const Engine& engine, const Run& run, const ReadRequest& q, const Directions& directions,
                  const GateLine& line, ConstMatrixView<float> glu_inputs, ReadResult& r) {
-  if (!q.sae.empty() && q.from_layer == 0) add_fits(run, q, glu_inputs, r);
+  if (!q.sae.empty() && !q.from_layer) add_fits(run, q, glu_inputs, r);
   engine.check_stop();
   if (!q.inputs.empty()) add_pairs(engine, run, q, directions, line, r);
 }

@@ -40,7 +40,7 @@ std::string layers_key(const Engine& engine, const Run& run, const ReadRequest& 
                                   q.sae_reads,
                                   q.inputs,
                                   std::to_string(q.pairs),
-                                  std::to_string(q.from_layer),
+                                  std::to_string(q.from_layer.value_or(0)),
                                   q.eigenvector,
                                   std::to_string(q.top),
                                   std::to_string(q.show),

@@ -18,7 +18,8 @@ struct ReadabilityRequest {
   std::string data = {}, data_dir = {};
   std::shared_ptr<const Dataset> images = {};  // as in RunSource
   std::string form = "auto";
-  size_t layer = 0;  // language models: from 1 on, 0 the last; image models are read at their last layer
+  // Language models: from 1 on, none: the last. Image models are read at their last layer.
+  std::optional<size_t> layer = {};
   std::string token = {};      // language models: which tokens; "": the most frequent
   std::string tokenizer = {};  // as in RunSource
   size_t tokens = 0;           // as in RunSource

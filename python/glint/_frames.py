@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import importlib
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from .errors import UsageError
@@ -30,6 +30,14 @@ def cell(value: Any) -> str:
     if value is None:
         return ""
     return str(value)
+
+
+def place_text(about: Mapping[str, Any]) -> str:
+    """Which layer a result is of, as people count: "layer 3 of 6, expert 5"; "" where it does not say."""
+    if "layer" not in about:
+        return ""
+    count = f" of {about['layers']}" if "layers" in about else ""
+    return f"layer {about['layer']}{count}" + (f", expert {about['expert']}" if "expert" in about else "")
 
 
 class Table(Sequence[dict[str, Any]]):

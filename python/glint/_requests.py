@@ -104,17 +104,6 @@ def whole_numbers(values: Any, name: str) -> str:
     return ",".join(str(int(v)) for v in array)
 
 
-def indices(values: Any, name: str) -> list[int]:
-    """One or more whole numbers from 0 on."""
-    try:
-        array = np.asarray(list(values))
-    except (TypeError, ValueError):
-        array = np.asarray(None)
-    if array.ndim != 1 or array.size == 0 or array.dtype.kind not in "iu" or array.min() < 0:
-        raise UsageError(f"{values!r} names no eigenvectors", f"{name}=", "a list of whole numbers from 0 on, as [0, 1]")
-    return [int(v) for v in array]
-
-
 def text_file(text: StrPath, scratch: str) -> str:
     """A file with the text: `text` itself where it names one."""
     if not isinstance(text, str) or os.path.exists(text) or not any(c.isspace() for c in text):

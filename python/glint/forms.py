@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array, count_of
-from ._frames import Table, cell
+from ._frames import Table, cell, place_text
 from .errors import UsageError
 from .figures import Figure
 from .results import Passages
@@ -117,12 +117,12 @@ class Form:
         """Language models: the passages in which the eigenvectors are strongest, word by word.
 
         `text` is a text, a list of texts, or a path (`pathlib.Path`) of a file with stories; without it the data of the run
-        are searched. `n` passages are kept for each eigenvector: those numbered `vectors` among `values`, by default the
-        four largest and the four smallest. `tokens` is how many tokens of the text are looked at, 0 for all.
+        are searched. `n` passages are kept for each eigenvector: those numbered `vectors` among `values`, from 1 on and from -1,
+        the last, back; by default the four largest and the four smallest. `tokens` is how many tokens of the text are looked at, 0 for all.
 
         >>> tales = glint.train("tales", epochs=1, layers=1, d_model=16, heads=2, context=32, out=tmp / "tales", progress=False)
         >>> form = tales.read("happy")
-        >>> found = form.passages("once upon a time a happy cat met a sad dog .", n=1, vectors=[0])
+        >>> found = form.passages("once upon a time a happy cat met a sad dog .", n=1, vectors=[1])
         >>> len(found), len(found[0].passages)
         (1, 1)
         """
@@ -132,10 +132,11 @@ class Form:
             above, below = np.flatnonzero(self.values > 0)[:4], np.flatnonzero(self.values < 0)[::-1][:4]
             chosen = np.concatenate([above, below])
         else:
-            chosen = np.asarray([int(v) for v in vectors], dtype=np.int64)
-            if np.any((chosen < -len(self.values)) | (chosen >= len(self.values))):
-                raise UsageError("there is no such eigenvector", "vectors=", f"numbers below {len(self.values)}")
-        return self._find(self.values[chosen], self.vectors[chosen], text, n, tokens)
+            asked = np.asarray([int(v) for v in vectors], dtype=np.int64)
+            if np.any((asked == 0) | (abs(asked) > len(self.values))):
+                raise UsageError("there is no such eigenvector", "vectors=", f"numbers from 1 to {len(self.values)}, or from -1 back")
+            chosen = np.where(asked > 0, asked - 1, asked + len(self.values))
+        return self._find(self.values[chosen], self.vectors[chosen], chosen + 1, text, n, tokens)
 
     @property
     def pairs(self) -> Table:
@@ -178,7 +179,8 @@ class Form:
 
     def _trust(self) -> str:
         parts = [f"{_WORDS[k]} {cell(self.about[k])}" for k in _WORDS if k in self.about]
-        return f"{self.form} form" + (": " + ", ".join(parts) if parts else ", from the weights alone")
+        place = place_text(self.json)
+        return (place and place + ", ") + f"{self.form} form" + (": " + ", ".join(parts) if parts else ", from the weights alone")
 
     def __repr__(self) -> str:
         return f"<glint Form '{self.name}', {len(self.values)} eigenvalues, {self._trust()}>"
@@ -242,7 +244,7 @@ class Forms(Sequence[Form]):
             if len(form.values):
                 row |= {"largest": float(form.values[0]), "smallest": float(form.values[-1])}
             rows.append(row | {k: form.about[k] for k in keys if k in form.about})
-        return Table(rows, f"{self.form} form")
+        return Table(rows, ", ".join(filter(None, (place_text(self.json), f"{self.form} form"))))
 
     def frame(self) -> Any:
         """The table as a pandas DataFrame.

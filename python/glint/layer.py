@@ -10,6 +10,7 @@ import numpy as np
 
 from . import _core
 from ._arrays import Array, array_of
+from ._frames import place_text
 from ._talk import Talk
 from .errors import UsageError, called
 from .figures import Figure
@@ -85,6 +86,7 @@ class GLU:
         norm: Any = None,
         eps: float = 1e-6,
     ) -> None:
+        self._place: dict[str, Any] = {}  # of a run: which of its layers this is
         left, right = bias if isinstance(bias, tuple) and len(bias) == 2 else (bias, None)
         self.gate: Gate = gate if isinstance(gate, Gate) else _gate(gate)
         self._fields: dict[str, Any] = {
@@ -163,7 +165,7 @@ class GLU:
         }
         with Talk(progress) as talk:
             text, units, figures, line = _core.read_layer(fields, talk)
-        whole = json.loads(text)
+        whole = json.loads(text) | self._place
         drawn = [Figure(*f) for f in figures]
         forms = []
         for i, unit in enumerate(units):
@@ -174,7 +176,8 @@ class GLU:
 
     def __repr__(self) -> str:
         h, d = self.L.shape
-        return f"<glint GLU {self.gate.name}: {d} inputs, {h} hidden units, {self.outputs} outputs>"
+        place = place_text(self._place)
+        return f"<glint GLU {place and place + ', '}{self.gate.name}: {d} inputs, {h} hidden units, {self.outputs} outputs>"
 
 
 def _evaluator(fields: dict[str, Any], direction: Array, line: dict[str, Any]) -> Any:

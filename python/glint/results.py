@@ -11,7 +11,8 @@ from typing import Any
 import numpy as np
 
 from ._arrays import Array
-from ._frames import Table, cell
+from ._frames import Table, cell, place_text
+from .errors import UsageError
 from .figures import Figure, number
 
 class Result(Mapping[str, Any]):
@@ -87,8 +88,6 @@ class Explanation(Result):
     def save(self, path: str | os.PathLike[str]) -> Any:
         """Writes the figure: .svg, .png or .csv."""
         if self._figure is None:
-            from .errors import UsageError
-
             raise UsageError("there is no figure of vectors", "save()", "an image model")
         return self._figure.save(path)
 
@@ -210,7 +209,7 @@ class Passages(Sequence[Response]):
                     {"what": r.name, "value": p["value"], "times the mean": times, "story": p["story"], "strongest": strongest, "text": p["text"]}
                 )
         text = self.json["text"]
-        return Table(rows, f"passages of {text['tokens']} tokens of {text['name']}")
+        return Table(rows, f"{place_text(self.json)}: passages of {text['tokens']} tokens of {text['name']}")
 
     def frame(self) -> Any:
         """The table as a pandas DataFrame."""
@@ -246,7 +245,7 @@ class Ablation(Result):
         rows = [{"what": "all", **_before_after(self["before"], every)}]
         rows += [{"what": c["name"], **_before_after(c["before"], c)} for c in every.get("classes", [])]
         removed = ", ".join(f"{r['direction']} #{r['rank']}" for r in every["removed"])
-        return Table(rows, f"removed: {removed}; {self['form']} form; r and slope: true change of the output over the predicted one")
+        return Table(rows, f"{place_text(self)}; removed: {removed}; {self['form']} form; r and slope: true change of the output over the predicted one")
 
 
 def _before_after(before: dict[str, Any], effect: dict[str, Any]) -> dict[str, Any]:
@@ -306,7 +305,7 @@ class Comparison(Drawn):
                 best = [rank["mean"] for rank in curves["both"]["best_matched"]]
                 row |= {f"{beside}first": best[0], f"{beside}mean": sum(best) / len(best)} if best else {}
             rows.append(row)
-        trust = ", ".join(f"{m['form']} form R² {cell(m['r2'])}" for pair in self["pairs"] for m in (pair["a"], pair["b"]))
+        trust = ", ".join(f"{place_text(m)} {m['form']} form R² {cell(m['r2'])}".strip() for pair in self["pairs"] for m in (pair["a"], pair["b"]))
         return Table(rows, f"|cos| of the best matches, 1 is the same direction; {trust}; control: {self['control']['text']}")
 
 
@@ -386,7 +385,7 @@ class Neurons(Drawn):
         for one in self["of_layers"]:
             if one["layer"] == layer:
                 return {name: np.array(one["cos_" + name]) for name in ("gate_up", "gate_down", "up_down")}
-        raise KeyError(layer)
+        raise UsageError(f"no neurons of layer {layer!r}", "layer=", "one of " + ", ".join(str(one["layer"]) for one in self["of_layers"]))
 
 
 class Page(Result):

@@ -16,7 +16,7 @@ from . import _core
 from ._arrays import Array, array_of, path_of
 from ._frames import Table
 from ._requests import (
-    ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, expert_word, indices, path_or_none, png,
+    ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, expert_word, path_or_none, png,
     text_file, token_array, whole_numbers,
 )
 from ._talk import Talk
@@ -103,8 +103,8 @@ class Run:
             return StoredWeights(self.path)
         return Weights(Path(self.path, "model.safetensors"))
 
-    def layer(self, index: int = -1, *, expert: int | str | None = None) -> GLU:
-        """A GLU layer as arrays, with the weights of a norm before it folded in.
+    def layer(self, layer: int | None = None, *, expert: int | str | None = None) -> GLU:
+        """A GLU layer as arrays, with the weights of a norm before it folded in: number `layer` from 1 on, or the last.
 
         Its outputs are hidden units of an image model, the residual stream of a language model. Of a mixture of experts
         one `expert` is taken: its number from 1 on, or "shared".
@@ -113,13 +113,12 @@ class Run:
         >>> layer.L.shape == layer.R.shape
         True
         """
-        count = int(self.about["layers"])
-        if not -count <= index < count:
-            raise UsageError(f"layer {index}", "index=", f"a number from {-count} to {count - 1}")
         with Talk(False) as talk:
-            parts = _core.layer({"run": self.path, "tokenizer": self._tokenizer, "layer": index % count, "expert": expert_word(expert)}, talk)
+            parts = _core.layer({"run": self.path, "tokenizer": self._tokenizer, "layer": layer, "expert": expert_word(expert)}, talk)
         biases = None if parts["bias_left"] is None and parts["bias_right"] is None else (parts["bias_left"], parts["bias_right"])
-        return GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
+        glu = GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
+        glu._place = {"layer": parts["number"], "layers": self.about["layers"]} | ({} if expert is None else {"expert": expert_word(expert)})
+        return glu
 
     def save(self, path: StrPath) -> Run:
         """Copies the run into a new folder, and opens it there.
@@ -303,8 +302,8 @@ class Run:
             result = Form(unit, whole["units"][i], whole, drawn[i])
             result._again = lambda n, name=unit["name"]: _named(self.read(out, near=n, **given), name)
             if self.kind == "language":
-                result._find = lambda values, vectors, text, n, tokens: self._passages(
-                    whole["layer"], values, vectors, text, n, tokens, data, near, progress
+                result._find = lambda values, vectors, numbers, text, n, tokens: self._passages(
+                    whole["layer"], values, vectors, numbers, text, n, tokens, data, near, progress
                 )
             forms.append(result)
         return forms[0] if (one or latent is not None) and len(forms) == 1 else Forms(forms, whole, drawn)
@@ -323,7 +322,7 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk, called(MEMORY):
             fields |= {"layer": layer, "form": form, "sae": path_or_none(sae, "sae"), "measured_tokens": tokens, "out": scratch}
             about = json.loads(_core.scan(fields, talk))
-        return Table(about["latents" if sae else "tokens"], f"{about['form']} form, R² {about['fidelity']['r2']:.3f} over the layer")
+        return Table(about["latents" if sae else "tokens"], f"layer {about['layer']}, {about['form']} form, R² {about['fidelity']['r2']:.3f}")
 
     def layers(
         self, out: Any = None, *, form: str = "auto", hidden: int | None = None, tokens: int | None = None, data: Any = None, progress: bool | None = None
@@ -413,14 +412,14 @@ class Run:
         return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))
 
     def _passages(
-        self, layer: int, values: Any, vectors: Any, text: Any, n: int, tokens: int | None, data: Any, near: int, progress: bool | None
+        self, layer: int, values: Any, vectors: Any, numbers: Any, text: Any, n: int, tokens: int | None, data: Any, near: int, progress: bool | None
     ) -> Passages:
         fields, _ = self._source(data)
         if isinstance(text, os.PathLike):
             fields["data"] = os.fspath(text)
         elif text is not None:
             fields["texts"] = [text] if isinstance(text, str) else list(text)
-        fields |= {"layer": layer, "values": [float(v) for v in values], "count": n, "near": near, "passage_tokens": tokens}
+        fields |= {"layer": layer, "values": [float(v) for v in values], "numbers": [int(i) for i in numbers], "count": n, "near": near, "passage_tokens": tokens}
         with Talk(progress) as talk, called(PASSAGES):
             about, page = _core.passages(fields, np.ascontiguousarray(vectors, dtype=np.float64), talk)
         return Passages(json.loads(about), page)
@@ -429,7 +428,7 @@ class Run:
         self,
         out: Any = None,
         *,
-        vectors: Iterable[int] | None = None,
+        vectors: int | Iterable[int] | None = None,
         top: int | None = None,
         scale: float = 0.0,
         form: str = "auto",
@@ -439,9 +438,9 @@ class Run:
         data: Any = None,
         progress: bool | None = None,
     ) -> Ablation:
-        """The model without some eigenvectors of a direction: `vectors=[0, 1]` are the two strongest.
+        """The model without some eigenvectors of a direction: `vectors=[1, 2]` are the two strongest.
 
-        >>> changed = run.ablate("3", vectors=[0, 1], progress=False)
+        >>> changed = run.ablate("3", vectors=[1, 2], progress=False)
         >>> -1 <= changed["all"]["r"] <= 1  # correlation of the true change of the output with the predicted one
         True
         """
@@ -449,7 +448,7 @@ class Run:
         fields |= {"form": form, "layer": layer, "via": via, "top": top, "scale": scale}
         fields["save"] = path_or_none(save, "save")
         if vectors is not None:
-            fields["remove"] = ",".join(str(v + 1) for v in indices(vectors, "vectors"))
+            fields["remove"] = whole_numbers(vectors, "vectors")
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             direction(fields, out, self.kind, scratch)
             with Talk(progress) as talk, called(ABLATE | {scratch: "out"}):

@@ -7,13 +7,13 @@
 namespace glint::python {
 namespace {
 
-uint64_t count_of(nb::handle object, const char* name) {
-  if (!PyLong_Check(object.ptr()) || PyBool_Check(object.ptr()))
-    refuse(name, "not a whole number", "0, 1, 2 ...");
+uint64_t count_of(nb::handle object, const char* name,
+                  const char* expected = "a whole number from 0 to 2^64 - 1") {
+  if (!PyLong_Check(object.ptr()) || PyBool_Check(object.ptr())) refuse(name, "not a whole number", expected);
   const uint64_t value = PyLong_AsUnsignedLongLong(object.ptr());
   if (PyErr_Occurred()) {
     PyErr_Clear();
-    refuse(name, "out of range", "a whole number from 0 to 2^64 - 1");
+    refuse(name, "out of range", expected);
   }
   return value;
 }
@@ -91,6 +91,11 @@ void Fields::count(const char* name, size_t& out) const {
 
 void Fields::count(const char* name, std::optional<size_t>& out) const {
   if (const nb::object value = object(name); !value.is_none()) out = count_of(value, name);
+}
+
+void Fields::layer(const char* name, std::optional<size_t>& out) const {
+  if (const nb::object value = object(name); !value.is_none())
+    out = count_of(value, name, "the number of a layer, from 1 on");
 }
 
 void Fields::counts(const char* name, std::vector<uint64_t>& out) const {

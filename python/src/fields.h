@@ -23,6 +23,8 @@ class Fields {
   void flag(const char* name, bool& out) const;
   void count(const char* name, size_t& out) const;
   void count(const char* name, std::optional<size_t>& out) const;
+  // A layer, which counts from 1.
+  void layer(const char* name, std::optional<size_t>& out) const;
   void counts(const char* name, std::vector<uint64_t>& out) const;
   void real(const char* name, double& out) const;
   void reals(const char* name, std::vector<double>& out) const;

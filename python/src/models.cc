@@ -11,6 +11,7 @@
 #include "glint/lab/import.h"
 #include "glint/lab/model_info.h"
 #include "glint/lab/neurons.h"
+#include "glint/lab/read_directions.h"
 #include "json_text.h"
 #include "source.h"
 
@@ -48,19 +49,16 @@ nb::object tensor_of(const WeightFile& file, const std::string& tensor_name) {
 
 // The GLU of a layer as it is read: with the weights of the norm before it folded in.
 struct OwnLayer {
+  size_t number = 0;
   Matrix<float> left, right, projection;
   std::vector<float> bias_left, bias_right;
   Gate gate;
   bool normed = false;
 };
 
-OwnLayer own_layer(const Engine& engine, const RunSource& source, size_t index) {
+OwnLayer own_layer(const Engine& engine, const RunSource& source, std::optional<size_t> asked) {
   const Run run(engine, source);
-  if (index >= run.reading().layers())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "there is no layer " + std::to_string(index),
-                 .where = "layer",
-                 .expected = "below " + std::to_string(run.reading().layers())});
+  const size_t index = asked_layer(run.reading(), asked);
   const GluLayerView layer = run.reading().layer(index);
   const auto copy = [](const WeightRows& weights) {
     Matrix<float> out(weights.rows(), weights.cols()), buffer;
@@ -72,7 +70,8 @@ OwnLayer own_layer(const Engine& engine, const RunSource& source, size_t index) 
     }
     return out;
   };
-  return {.left = copy(layer.left),
+  return {.number = index + 1,
+          .left = copy(layer.left),
           .right = copy(layer.right),
           .projection = copy(run.reading().projection(index)),
           .bias_left = {layer.bias_left.begin(), layer.bias_left.end()},
@@ -90,11 +89,12 @@ nb::dict layer_dict(nb::dict values, nb::handle talk) {
   const Fields fields(values);
   RunSource source;
   set_source(fields, nb::none(), source);
-  size_t index = 0;
-  fields.count("layer", index);
+  std::optional<size_t> asked;
+  fields.layer("layer", asked);
   Call call(talk);
-  OwnLayer layer = call.run([&] { return own_layer(call.engine(), source, index); });
+  OwnLayer layer = call.run([&] { return own_layer(call.engine(), source, asked); });
   nb::dict out;
+  out["number"] = layer.number;
   out["L"] = to_numpy(std::move(layer.left));
   out["R"] = to_numpy(std::move(layer.right));
   out["P"] = array_or_none(std::move(layer.projection));
@@ -109,7 +109,7 @@ std::string neurons_json(nb::dict values, nb::handle talk) {
   const Fields fields(values);
   NeuronsRequest request;
   fields.text("run", request.run);
-  fields.count("layer", request.layer);
+  fields.layer("layer", request.layer);
   fields.text("out", request.out);
   Call call(talk);
   return json_text(to_json(call.run([&] { return neurons(call.engine(), request); })));

@@ -86,7 +86,7 @@ std::string scan_run(nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ScanRequest request;
   set_source(fields, nb::none(), request);
-  fields.count("layer", request.layer);
+  fields.layer("layer", request.layer);
   fields.text("form", request.form);
   fields.text("sae", request.sae);
   fields.text("out", request.out);
@@ -208,7 +208,7 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
   fields.text("unit", request.unit);
   fields.text("form", request.form);
   fields.text("space", request.space);
-  fields.count("layer", request.layer);
+  fields.layer("layer", request.layer);
   fields.text("token", request.token);
   fields.text("tokenizer", request.tokenizer);
   fields.text("data", request.data);

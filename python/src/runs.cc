@@ -176,7 +176,7 @@ std::string readability_json(nb::dict values, nb::handle data, nb::handle talk) 
   fields.text("data", request.data);
   fields.text("data_dir", request.data_dir);
   fields.text("form", request.form);
-  fields.count("layer", request.layer);
+  fields.layer("layer", request.layer);
   fields.text("token", request.token);
   fields.text("tokenizer", request.tokenizer);
   request.images = images_of(data);

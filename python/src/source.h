@@ -23,7 +23,7 @@ void set_source(const Fields& fields, nb::handle data, Request& request) {
 // The directions that a layer is read along: those of ReadRequest.
 template <class Request>
 void set_directions(const Fields& fields, Request& request) {
-  fields.count("layer", request.layer);
+  fields.layer("layer", request.layer);
   fields.text("form", request.form);
   fields.text("unit", request.unit);
   fields.text("via", request.via);
@@ -36,7 +36,7 @@ void set_directions(const Fields& fields, Request& request) {
     fields.text("side", request.side);
     fields.text("inputs", request.inputs);
     fields.count("pairs", request.pairs);
-    fields.count("from_layer", request.from_layer);
+    fields.layer("from_layer", request.from_layer);
     fields.text("eigenvector", request.eigenvector);
   }
 }

@@ -43,8 +43,9 @@ nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle tal
   PassagesRequest request;
   set_source(fields, nb::none(), request.source);
   fields.texts("texts", request.texts);
-  fields.count("layer", request.layer);
+  fields.layer("layer", request.layer);
   fields.reals("values", request.values);
+  fields.counts("numbers", request.numbers);
   std::vector<uint64_t> hidden;
   fields.counts("hidden", hidden);
   request.hidden.assign(hidden.begin(), hidden.end());

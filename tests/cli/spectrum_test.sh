@@ -126,7 +126,11 @@ expect_code 0
 refused "no class '12'" spectrum "$work/run" --unit 12
 refused "runs backwards" spectrum "$work/run" --unit 5..2
 refused "no layer 2" spectrum "$work/run" --layer 2
-refused "not a rank" spectrum "$work/run" --via 0
+for verb in spectrum ablate compare neurons readability; do
+  refused "0 is outside the range" $verb "$work/run" --layer 0
+done
+refused "0 is outside the range" spectrum "$work/run" --from-layer 0
+refused "not a number from 1 on" spectrum "$work/run" --via 0
 refused "--form" spectrum "$work/run" --form best
 
 # Refined: on request, kept beside the plain one, the same bytes at any number of threads.

@@ -54,7 +54,7 @@ struct TinyReading {
     const std::string path = folder.path("vector.npy");
     write_npy<double>(real_files(), path, ConstMatrixView<double>(vector.data(), 1, vector.size()));
     ReadRequest q = request;
-    q.sae = q.latent = q.inputs = q.token = "", q.from_layer = 0;
+    q.sae = q.latent = q.inputs = q.token = "", q.from_layer = {};
     q.hidden = path, q.form = form;
     return read(engine, q);
   }

@@ -99,7 +99,7 @@ def test_reading(tiny, program, tmp_path):
     assert tiny.read(number, layer=1, tokens=500).values.shape == (8,)
     unit = tiny.read(hidden=3, layer=1, form="weights", tokens=500)
     # One hidden unit of a SiLU layer: half of l r, the weights of the norm folded in; symmetric of rank two.
-    layer = tiny.layer(0)
+    layer = tiny.layer(1)
     m = np.outer(layer.L[2].astype(float), layer.R[2].astype(float)) / 2
     q = (m + m.T) / 2
     np.testing.assert_allclose(unit.vectors.T * unit.values @ unit.vectors, q, atol=1e-6 * np.abs(q).max())
@@ -118,9 +118,9 @@ def test_all_layers_all_tokens_and_neurons(tiny, tales):
         assert layers["layers"][0]["fidelity"]["weights"]["r2"] == run.read(token, layer=1, tokens=500).json["fidelity"]["weights"]["r2"]
         assert "<table>" in layers._repr_html_()
         neurons = run.neurons()
-        assert sum(v for k, v in neurons.table()[0].items() if isinstance(v, int) and k != "layer") == len(run.layer(0).L)
+        assert sum(v for k, v in neurons.table()[0].items() if isinstance(v, int) and k != "layer") == len(run.layer(1).L)
         cosines = neurons.cosines(1)
-        layer = run.layer(0)
+        layer = run.layer(1)
         assert cosines["up_down"].shape == (len(layer.L),) and np.abs(cosines["gate_up"]).max() <= 1 + 1e-6
         assert neurons.figure().svg.startswith("<svg")
     scan = tiny.scan(layer=1, tokens=500, progress=False)
@@ -196,14 +196,14 @@ def test_experts_of_a_mixture_are_read_one_at_a_time():
     first, second = (mixture.read(hidden=1, expert=e, progress=False) for e in (1, "2"))
     assert not np.array_equal(first.values, second.values)
     assert set(first.near(2).columns["along"]) == {""}  # without a tokenizer tokens have no text
-    layer = mixture.layer(0, expert=1)
+    layer = mixture.layer(1, expert=1)
     stored_gate = mixture.weights["model.layers.0.block_sparse_moe.experts.0.w1.weight"]
     norm = mixture.weights["model.layers.0.post_attention_layernorm.weight"]
     np.testing.assert_allclose(layer.L, stored_gate * norm, rtol=1e-6)
-    assert glint.load(FAMILIES / "qwen2_moe").layer(0, expert="shared").L.shape[0] > 0
+    assert glint.load(FAMILIES / "qwen2_moe").layer(1, expert="shared").L.shape[0] > 0
     for wrong in (0, 99, True, 1.5):
         with pytest.raises(glint.Error) as e:
-            mixture.layer(0, expert=wrong)
+            mixture.layer(1, expert=wrong)
         assert "expert" in str(e.value)
 
 
@@ -225,3 +225,50 @@ def test_a_classifier_of_another_program_becomes_a_run(run, tmp_path):
             glint.import_model(weights, out=tmp_path / "not", **{**options, **wrong})
         assert word in e.value.where
     assert not (tmp_path / "not").exists()
+
+
+def test_what_is_counted_counts_from_one(tiny, run):
+    last = tiny.about["layers"]
+    read = dict(form="weights", tokens=100, progress=False)
+    np.testing.assert_array_equal(tiny.layer().L, tiny.layer(last).L)
+    assert not np.array_equal(tiny.layer(1).L, tiny.layer(last).L)
+    np.testing.assert_array_equal(tiny.read("a", **read).values, tiny.read("a", layer=last, **read).values)
+    # The layer as arrays is the layer that is read, by the same number.
+    unit = np.eye(tiny.layer(1).outputs)[2]
+    np.testing.assert_allclose(tiny.layer(1).read(out=unit, form="weights").values, tiny.read(unit, layer=1, **read).values, rtol=1e-5, atol=1e-7)
+    calls = [
+        lambda layer: tiny.layer(layer),
+        lambda layer: tiny.read("a", layer=layer, **read),
+        lambda layer: tiny.read("a", layer=1, from_layer=layer, **read),
+        lambda layer: tiny.scan(layer=layer, form="weights", tokens=100, progress=False),
+        lambda layer: tiny.ablate("a", layer=layer, progress=False),
+        lambda layer: tiny.explain(text="a cat", layer=layer, progress=False),
+        lambda layer: tiny.neurons(layer=layer),
+        lambda layer: tiny.neurons().cosines(layer),
+        lambda layer: glint.compare(tiny, tiny, layer=layer, token="a", progress=False),
+        lambda layer: run.read("3", layer=layer, progress=False),
+        lambda layer: run.ablate("3", layer=layer, progress=False),
+    ]
+    for call in calls:
+        for wrong in (0, -1, last + 1):
+            with pytest.raises(glint.UsageError) as e:
+                call(wrong)
+            assert "layer=" in e.value.where and "from 0" not in e.value.expected
+
+
+def test_the_layer_stands_in_what_is_shown(tiny):
+    read = dict(layer=1, form="weights", tokens=100, progress=False)
+    shown = [tiny.read("a", **read), tiny.read("a,b", **read), tiny.layer(1), tiny.layer(1).read(out=np.ones(8)), tiny.layer(1).read()]
+    shown += [tiny.ablate("a", layer=1, progress=False), tiny.scan(layer=1, form="weights", tokens=100, progress=False)]
+    shown += [tiny.read("a", **read).passages("a cat and a dog", n=1, vectors=[1])]
+    for one in shown:
+        assert "layer 1" in repr(one)
+    assert "layer 2 of 2" in repr(glint.compare(tiny, tiny, token="a", progress=False))
+    mixture = glint.load(FAMILIES / "mixtral")
+    assert "layer 2 of 2, expert 1" in repr(mixture.layer(2, expert=1))
+
+
+def test_passages_are_called_as_they_are_asked_for(tiny):
+    form = tiny.read("a", form="weights", tokens=100, progress=False)
+    names = [r.name for r in form.passages("a cat and a dog", n=1, vectors=[2, -1])]
+    assert names == ["eigenvector 2", "eigenvector 8"]

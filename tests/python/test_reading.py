@@ -85,7 +85,7 @@ def test_explanations_add_up(run):
 
 
 def test_ablation_changes_what_it_says(run, tmp_path):
-    result = run.ablate("3", vectors=[0, 1], save=tmp_path / "without")
+    result = run.ablate("3", vectors=[1, 2], save=tmp_path / "without")
     assert [r["rank"] for r in result["all"]["removed"]] == [1, 2]
     changed = glint.load(tmp_path / "without")
     assert changed.evaluate()["loss"] == pytest.approx(result["all"]["after"]["loss"], rel=1e-6)
@@ -278,13 +278,15 @@ def test_passages(tales, tmp_path):
             assert "".join(t["text"] for t in p["tokens"]) == p["text"]
     assert "background:rgb" in found._repr_html_() and len(found.table()) == 16
     text = "once upon a time a happy cat met a sad dog ."
-    own = form.passages([text, text + " the end ."], n=1, vectors=[0, -1])
+    own = form.passages([text, text + " the end ."], n=1, vectors=[1, -1])
     assert [r.value for r in own] == [form.values[0], form.values[-1]] and own.json["text"]["stories"] == 2
     path = tmp_path / "stories.txt"
     path.write_text(text + "<|endoftext|>" + text + " the end .", encoding="utf-8")
-    filed = form.passages(path, n=1, vectors=[0, -1])
+    filed = form.passages(path, n=1, vectors=[1, -1])
     assert [r.passages for r in filed] == [r.passages for r in own]
     with pytest.raises(glint.UsageError):
         form.passages(text, vectors=[10**6])
+    with pytest.raises(glint.UsageError):
+        form.passages(text, vectors=[0])
     with pytest.raises(glint.Error):
         form.passages("")

@@ -41,7 +41,7 @@ def test_nothing_is_ignored(run, tales):
     refused("text=", run.evaluate, text="once upon a time")
     refused("sae=", run.read, "3", sae="nosuch", latent=1)
     refused("from_layer=", run.read, "3", from_layer=2)
-    for vectors in ([], "01", 1, [0.5], [-1], [10**30]):
+    for vectors in ([], "01", 0, [0], [0.5], [-1], [10**30]):
         refused("vectors=", run.ablate, "3", vectors=vectors)
     layer = glint.GLU(ROWS, ROWS)
     refused("inputs=", layer.read, inputs=ROWS[:0])
@@ -57,7 +57,7 @@ def test_parameters_have_their_names_of_python(run, tales, vector_run):
     refused("out=", tales.read, "zzzzqqq", progress=False)
     refused("out=", tales.layers, None)
     refused("k=", run.read, "3", k=-1)
-    error = refused("vectors=", run.ablate, "3", vectors=[0], top=2)
+    error = refused("vectors=", run.ablate, "3", vectors=[1], top=2)
     assert "`vectors`" in error.what
     refused("out=", run.ablate, "nosuch")
     refused("X=", run.logits, np.zeros((2, 5), np.uint8))

@@ -8,7 +8,7 @@ import glint
 
 
 def test_an_ablation_shows_the_change_that_was_predicted(run):
-    changed = run.ablate("3", vectors=[0, 1], progress=False)
+    changed = run.ablate("3", vectors=[1, 2], progress=False)
     table = changed.table()
     assert table[0]["r"] == changed["all"]["r"] and table[0]["slope"] == changed["all"]["slope"]
     assert table[4]["what"] == "3" and table[4]["r"] == changed["all"]["classes"][3]["r"]

@@ -114,9 +114,9 @@ def _layer(model: nn.Module, layer: Any) -> nn.Module:
             names = ", ".join(name for name, _ in find_glus(model)) or "none of its modules is a GLU"
             raise UsageError(f"no module '{layer}' in the model", "layer=", "the name of a module", names) from e
     glus = list(find_glus(model))
-    if not isinstance(layer, int) or not -len(glus) <= layer < len(glus):
+    if isinstance(layer, bool) or not isinstance(layer, int) or not -len(glus) <= layer < len(glus):
         raise UsageError(
-            f"layer {layer!r}", "layer=", f"a module, its name, or the number of one of the model's {len(glus)} GLUs"
+            f"layer {layer!r}", "layer=", f"a module, its name, or a place in list(find_glus(model)): from 0 to {len(glus) - 1}, or from -1 back"
         )
     return glus[layer][1]
 
@@ -155,7 +155,8 @@ def capture(
 ) -> torch.Tensor:
     """What a layer sees: its inputs on texts or token ids, float32 [samples, d] on the CPU, in the data's order.
 
-    `layer` is a module of the model, its name, or the number of a GLU (see `find_glus`; -1 is the last). `data` are
+    `layer` is a module of the model, its name, or its place in `list(find_glus(model))`: from 0 on as modules count, with -1
+    as the last. `data` are
     texts (with `tokenizer`), rows of token ids, a tensor of them, or what a tokenizer of Hugging Face gives; other
     tensors go to the model as they are, one sample per entry. Nothing is padded: sequences of one length that follow
     each other go together, `batch` at a time. `limit` stops after so many samples. The model stops at the layer.
