@@ -139,7 +139,7 @@ def direction(fields: dict[str, Any], out: Any, kind: str, scratch: str, hidden:
         raise UsageError(f"a direction with {vector.ndim} axes", "out=", "a vector of the layer's output")
     path = Path(scratch, "vector")  # the name that the form will have
     with path.open("wb") as file:
-        np.save(file, vector.astype(np.float32))
+        np.save(file, vector)
     fields["hidden"] = os.fspath(path)
     return True
 

@@ -150,8 +150,7 @@ def test_latents_and_eigenvectors_of_later_layers(tiny, tmp_path):
     # The direction is the row of the decoder: of any length, so the eigenvalues agree up to one factor.
     own = tiny.read(decoder[17], layer=1, form="weights", tokens=500)
     factor = form.values[0] / own.values[0]
-    # The vector goes through a file of float32.
-    np.testing.assert_allclose(form.values, factor * own.values, rtol=1e-5, atol=1e-6 * np.abs(form.values).max())
+    np.testing.assert_allclose(form.values, factor * own.values, rtol=1e-10, atol=1e-12 * np.abs(form.values).max())
     assert len(form.pairs) == 5 and set(form.pairs.columns) == {"first", "second", "weight"}
     assert len(tiny.read(layer=1, sae=sae, latent="3,8", tokens=500)) == 2
     below = tiny.read("a", layer=1, from_layer=2, eigenvector="-1", tokens=500)
@@ -258,7 +257,7 @@ def test_what_is_counted_counts_from_one(tiny, run):
 
 def test_the_layer_stands_in_what_is_shown(tiny):
     read = dict(layer=1, form="weights", tokens=100, progress=False)
-    shown = [tiny.read("a", **read), tiny.read("a,b", **read), tiny.layer(1), tiny.layer(1).read(out=np.ones(8)), tiny.layer(1).read()]
+    shown = [tiny.read("a", **read), tiny.read("a,cat", **read), tiny.layer(1), tiny.layer(1).read(out=np.ones(8)), tiny.layer(1).read()]
     shown += [tiny.ablate("a", layer=1, progress=False), tiny.scan(layer=1, form="weights", tokens=100, progress=False)]
     shown += [tiny.read("a", **read).passages("a cat and a dog", n=1, vectors=[1])]
     for one in shown:
@@ -272,3 +271,13 @@ def test_passages_are_called_as_they_are_asked_for(tiny):
     form = tiny.read("a", form="weights", tokens=100, progress=False)
     names = [r.name for r in form.passages("a cat and a dog", n=1, vectors=[2, -1])]
     assert names == ["eigenvector 2", "eigenvector 8"]
+
+
+def test_directions_keep_their_double_precision(tiny, run):
+    """In float32 both directions would be the same numbers: the spacing there is 6e-8 of a number."""
+    for model, width in ((tiny, 8), (run, 32)):
+        u = np.random.default_rng(0).normal(size=width)
+        near = u * (1 + 1e-9)
+        assert np.array_equal(u.astype(np.float32), near.astype(np.float32))
+        first, second = (model.read(d, form="weights", progress=False).values for d in (u, near))
+        np.testing.assert_allclose(second, first * (1 + 1e-9), rtol=0, atol=1e-12 * np.abs(first).max())

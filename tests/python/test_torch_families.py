@@ -1,5 +1,6 @@
 """The GLU layers of other libraries' models: taken apart rightly, or refused; and what they see."""
 
+import numpy as np
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -256,3 +257,10 @@ def test_the_model_is_as_before_when_it_fails():
     with pytest.raises(IndexError):
         gt.capture(model, 0, [[1, 9999]])
     assert model.training and not model.model.layers[0].mlp._forward_pre_hooks
+
+
+def test_directions_keep_their_double_precision():
+    layer = gt.GLU(6, 5, 4, gate="identity")
+    u = torch.randn(4, dtype=torch.float64)
+    first, second = (gt.read(layer, out=d).values for d in (u, u * (1 + 1e-9)))
+    assert np.allclose(second, first * (1 + 1e-9), rtol=0, atol=1e-12 * abs(first).max())

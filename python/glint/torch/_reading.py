@@ -88,7 +88,7 @@ def read(
         _array(parts.L), _array(parts.R), _array(parts.P), gate=parts.gate.core, bias=bias, norm=weights
     )
     if isinstance(out, torch.Tensor):
-        out = _array(out)
+        out = out.detach().to("cpu", torch.float64).numpy()
     return layer.read(out=out, inputs=_array(x), k=k, **options)
 
 
