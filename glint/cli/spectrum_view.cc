@@ -76,7 +76,7 @@ std::string mirrored_text(const ReadResult& r) {
 }
 
 std::string units_text(const ReadResult& r) {
-  const bool linear = r.chosen().linear_part || r.residual;
+  const bool linear = r.inputs && (r.chosen().linear_part || r.residual);
   std::vector<Column> columns = {{.header = "unit"}, {.header = "R2", .align = Align::right}};
   if (linear) {
     columns.push_back({.header = "quadratic %", .align = Align::right});
@@ -90,7 +90,7 @@ std::string units_text(const ReadResult& r) {
   Table table(columns);
   for (const ReadDirection& d : r.directions) {
     const std::vector<double>& values = d.form.spectrum.values;
-    std::vector<std::string> cells = {printable(d.name), fixed_text(d.r2, 3)};
+    std::vector<std::string> cells = {printable(d.name), r.inputs ? fixed_text(d.r2, 3) : "-"};
     if (linear) {
       cells.push_back(percent_text(d.quadratic_share, 1));
       cells.push_back(percent_text(d.linear_share, 1));
@@ -250,13 +250,16 @@ std::string fidelity_notes(const ReadResult& r) {
 
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\n";
-  out += "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) + " test images; calibrated by " +
-         r.calibration + " lines on " + std::to_string(r.calibration_inputs) + " training images\n";
+  out += r.inputs == 0
+             ? "data:  none, and nothing is measured: " + r.alone + "\n"
+             : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) + " test images; calibrated by " +
+                   r.calibration + " lines on " + std::to_string(r.calibration_inputs) + " training images\n";
   out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) +
          " of " + std::to_string(r.layers) + "\n\n";
-  out += r.whole_model ? "How far each form is the model, over all classes:\n"
-                       : "How far each form is the layer, over these directions:\n";
-  out += fidelity_text(r) + "\n";
+  if (r.inputs)
+    out += (r.whole_model ? "How far each form is the model, over all classes:\n"
+                          : "How far each form is the layer, over these directions:\n") +
+           fidelity_text(r) + "\n";
   if (r.whole_model)
     out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
   out += "Spectra, " + r.form + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";

@@ -86,7 +86,7 @@ Dataset dataset_of(const Samples<T>& train, const Samples<T>& test, const ArrayO
   if (classes == 0 && !train.labels.empty()) classes = size_t{1} + *std::ranges::max_element(train.labels);
   Dataset data;
   data.name = o.name;
-  data.origin = "memory";
+  data.origin = kFromMemory;
   data.train = set_of(train, o, classes);
   data.test = set_of(test, o, classes);
   data.class_names = o.class_names;

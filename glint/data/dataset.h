@@ -45,8 +45,9 @@ struct Dataset {
   // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Of arrays:
   // content_checksum. Hex.
   std::string checksum;
-  std::string origin;  // the folder, "built in" or "memory"
+  std::string origin;  // the folder, "built in" or kFromMemory
 };
+inline constexpr const char* kFromMemory = "memory";
 
 // The folders to look in, in this order: data_dir/NAME and data_dir, environment/NAME, data_home/glint/NAME,
 // system/NAME. An empty one is left out.

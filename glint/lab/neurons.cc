@@ -1,7 +1,6 @@
 #include "glint/lab/neurons.h"
 
 #include <algorithm>
-#include <filesystem>
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
@@ -99,7 +98,7 @@ OrderedJson counts_json(const NeuronCounts& counts) {
 namespace {
 
 // Fills in everything but what the model is.
-void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest& q, const std::string& folder,
+void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest& q, const std::string& own,
               NeuronsResult& r) {
   const bool one = q.layer.has_value();
   const Range layers = one ? Range{asked_layer(model, q.layer), 1} : Range{0, model.layers()};
@@ -111,6 +110,7 @@ void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest&
   }
   engine.progress({.label = "neurons", .done = layers.count, .total = layers.count, .unit = "layers"});
   r.layers = model.layers(), r.width = model.outputs(layers.first);
+  const std::string folder = result_folder(q.out, own);
   const std::string tag = one ? "neurons-layer-" + std::to_string(*q.layer) : "neurons";
   r.csv = folder + "/" + tag + ".csv";
   write_atomic(engine.files(), r.csv, neuron_table(r));
@@ -131,14 +131,12 @@ NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
     const FamilyReading reading(model.model, engine.compute(), engine.linalg());
     r.run = model.path, r.model_text = model.model.text();
     r.gate = gate_info(model.model.config().gate.kind).text.name;
-    const std::string folder =
-        q.out.empty() ? std::filesystem::path(model.path).stem().string() + "-reading" : q.out;
-    read_all(engine, reading, q, result_folder(folder, ""), r);
+    read_all(engine, reading, q, reading_folder(model.path), r);
     return r;
   }
   const Run run(engine, {.run = q.run, .tokenizer = q.tokenizer});
   r.run = run.directory(), r.model_text = run.text(), r.gate = gate_info(run.gate()).text.name;
-  read_all(engine, run.token_model(), q, result_folder(q.out, r.run), r);
+  read_all(engine, run.token_model(), q, r.run, r);
   return r;
 }
 

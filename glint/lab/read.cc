@@ -1,6 +1,7 @@
 #include "glint/lab/read.h"
 
 #include <algorithm>
+#include <limits>
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
@@ -224,7 +225,9 @@ std::vector<std::string> form_names(const ReadResult& r) {
   return names;
 }
 
-void describe(Run& run, ReadResult& r) {
+namespace {
+
+void describe_model(Run& run, ReadResult& r) {
   r.kind = run.kind(), r.foreign = run.foreign();
   r.linalg = run.reading().linalg().description();
   r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
@@ -232,6 +235,25 @@ void describe(Run& run, ReadResult& r) {
   // Of a path its last name: folders of this machine are nothing for a figure.
   r.trained_on = printable(run.trained_on().substr(run.trained_on().find_last_of('/') + 1));
   r.weights_sha256 = run.reading().weights_hash();
+}
+
+}  // namespace
+
+void read_weights(Run& run, const Directions& directions, size_t top, ReadResult& r) {
+  describe_model(run, r);
+  const GluModel& model = run.reading();
+  const GluLayerView view = model.layer(r.layer);
+  const std::vector<double> unknown(directions.count(), std::numeric_limits<double>::quiet_NaN());
+  Reading reading;
+  reading.units = unit_forms(model.linalg(), model.pool(), view, weights_form(view), directions.weights,
+                             directions.constants, wanted_pairs(view, top));
+  reading.fidelity.unit_r2 = reading.fidelity.unit_even_share = reading.eigenvectors.unit_r2 = unknown;
+  reading.linear_share = reading.quadratic_share = unknown;
+  set_directions(r, directions.names, std::move(reading));
+}
+
+void describe(Run& run, ReadResult& r) {
+  describe_model(run, r);
   r.data = run.data_name(), r.data_checksum = run.data_checksum();
   const Run::CalibrationInfo calibration = run.calibration_info(r.layer);
   r.calibration = name(calibration.kind), r.calibration_inputs = calibration.inputs;
@@ -278,24 +300,30 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
   const Directions directions = directions_of(run);
   if (!q.hidden.empty()) r.asked = directions.names[0];
   const std::string folder = result_folder(q.out, run.directory());
-  engine.check_stop();
-  describe(run, r);
   r.size = {run.image().model.height, run.image().model.width};
-
-  const Activations a = run.measured(r.layer);
-  r.inputs = a.inputs.rows();
-  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
-  if (r.layer == reading.last() && q.hidden.empty())
-    read_model(run, words, a, wanted, r);
-  else
-    read_layer(run, directions, a, wanted, r);
-  r.residual = r.whole_model && a.residual_logits.size() > 0;
   engine.check_stop();
-  add_size(run, directions, a, wanted, r);
-  r.controls = r.whole_model ? controls_of(
-                                   run, [](Run& of) { return of.image_reading().classes(); }, form_names(r),
-                                   a, labels_of(run.images().test))
-                             : controls_of(run, directions_of, form_names(r), a);
+  const auto measure = [&] {
+    describe(run, r);
+    const Activations a = run.measured(r.layer);
+    r.inputs = a.inputs.rows();
+    const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+    if (r.layer == reading.last() && q.hidden.empty())
+      read_model(run, words, a, wanted, r);
+    else
+      read_layer(run, directions, a, wanted, r);
+    r.residual = r.whole_model && a.residual_logits.size() > 0;
+    engine.check_stop();
+    add_size(run, directions, a, wanted, r);
+    r.controls = r.whole_model ? controls_of(
+                                     run, [](Run& of) { return of.image_reading().classes(); }, form_names(r),
+                                     a, labels_of(run.images().test))
+                               : controls_of(run, directions_of, form_names(r), a);
+  };
+  if (q.form == "weights") r.alone = run.unmeasured();
+  if (r.alone.empty())
+    measure();
+  else
+    read_weights(run, directions, q.top, r);
   engine.check_stop();
   std::vector<Spectrum> spectra;
   for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);

@@ -122,6 +122,7 @@ struct ReadResult {
   std::string expert;                         // of a mixture: the one that was read
   std::string form;
   std::string samples = "validation stories";  // of a language model: what the tokens are of
+  std::string alone;  // why the weights alone were read and nothing was measured; "": it was
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
   bool residual = false;  // a residual path goes past the layer to the logits and belongs to no eigenvector
   double accuracy_model = 0;

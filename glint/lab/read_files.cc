@@ -65,6 +65,7 @@ std::string what_text(const ReadResult& r) {
 }
 
 std::string trust_text(const ReadResult& r) {
+  if (r.inputs == 0) return "From the weights alone";
   const Fidelity& f = r.chosen().fidelity;
   return "R\u00b2 with the " + std::string(r.whole_model ? "logits " : "outputs ") + fixed_text(f.r2, 3) +
          (r.whole_model ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images"
@@ -108,7 +109,7 @@ Figure grid_of(const ReadResult& r) {
                    .rows = {}};
   for (const ReadDirection& d : r.directions)
     grid.rows.push_back({.name = printable(d.name),
-                         .note = "R\u00b2 " + fixed_text(d.r2, 3),
+                         .note = r.inputs ? "R\u00b2 " + fixed_text(d.r2, 3) : "",
                          .positive = pictures_of(d.positive),
                          .negative = pictures_of(d.negative),
                          .linear = d.linear_pixels,

@@ -24,9 +24,9 @@ ordered_json form_json(const ReadResult& r, const ReadForm& form) {
 }
 
 ordered_json all_fidelity_json(const ReadResult& r) {
-  ordered_json j;
+  ordered_json j = ordered_json::object();
   for (const ReadForm& form : r.forms) j[form.name] = form_json(r, form);
-  if (r.kind == ModelKind::language) return j;
+  if (r.kind == ModelKind::language || r.inputs == 0) return j;
   j["local"] = {{"largest_error", r.local.largest}, {"largest_value", r.local.scale}};
   if (r.whole_model) j["local"]["agreement"] = r.local.agreement;
   j["local"]["images"] = r.local.inputs;
@@ -109,6 +109,7 @@ ordered_json to_json(const ReadResult& r) {
   j["layers"] = r.layers;
   if (!r.expert.empty()) j["expert"] = r.expert;
   j["form"] = r.form;
+  if (!r.alone.empty()) j["unmeasured"] = r.alone;
   if (r.drawn)
     j["size"] = {{"drawn_at", r.drawn->size},
                  {"low", r.drawn->low},

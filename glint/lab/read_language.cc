@@ -1,6 +1,5 @@
 // Reading a language model: the GLU of one layer along tokens.
 #include <algorithm>
-#include <limits>
 
 #include "glint/base/error.h"
 #include "glint/lab/controls.h"
@@ -19,23 +18,6 @@ void check_mixture(const Run& run, const ReadRequest& q, const std::string& form
                .what = "a mixture of experts cannot be run yet, so that there is nothing to measure on",
                .where = run.directory(),
                .expected = "`form=weights` and no data"});
-}
-
-// The weights form with nothing measured.
-void read_weights(const Engine& engine, Run& run, const Directions& directions, size_t top, ReadResult& r) {
-  constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
-  const std::vector<double> unknown(directions.count(), kUnknown);
-  const GluLayerView view = run.reading().layer(r.layer);
-  r.kind = ModelKind::language, r.default_form = "weights";
-  r.linalg = engine.linalg().description();
-  r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
-  r.gate = gate_info(run.gate()).text.name, r.weights_sha256 = run.reading().weights_hash();
-  Reading reading;
-  reading.units = unit_forms(engine.linalg(), engine.pool(), view, weights_form(view), directions.weights,
-                             directions.constants, wanted_pairs(view, top));
-  reading.fidelity.unit_r2 = reading.fidelity.unit_even_share = reading.eigenvectors.unit_r2 = unknown;
-  reading.linear_share = reading.quadratic_share = unknown;
-  set_directions(r, directions.names, std::move(reading));
 }
 
 }  // namespace
@@ -117,8 +99,11 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
-  if (run.mixture()) {
-    read_weights(engine, run, directions, q.top, r);
+  // Passages and latents are measured.
+  const bool weights_alone = q.form == "weights" && q.passages == 0 && q.sae.empty() && q.inputs.empty();
+  if (run.mixture() || weights_alone) r.alone = run.unmeasured();
+  if (!r.alone.empty()) {
+    read_weights(run, directions, q.top, r);
     for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
     write_read_files(engine, reading, q, folder, r);
     return r;

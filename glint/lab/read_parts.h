@@ -11,6 +11,8 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& requ
 
 // What the result says of the run, its data and its calibration.
 void describe(Run& run, ReadResult& result);
+// The form of the weights where nothing can be measured: spectra, and what the result says of the model.
+void read_weights(Run& run, const Directions& directions, size_t top, ReadResult& result);
 
 // Error (usage) for what is no form of a layer: auto, weights, scaled, calibrated.
 void check_form(const std::string& form);

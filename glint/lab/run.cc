@@ -290,17 +290,22 @@ bool Run::has_scaled() const {
   return has_scaled_form(reading_->layer(reading_->last()));
 }
 
+std::string Run::unmeasured() {
+  if (mixture()) return "a mixture of experts is not run";
+  if (!source_.data.empty()) return "";
+  try {
+    data_name();
+  } catch (const Error& e) {
+    if (e.code() == ErrorCode::interrupted) throw;
+    return e.parts().what;
+  }
+  return "";
+}
+
 std::string Run::form(const std::string& asked) {
   if (asked == "scaled") check_form_name(asked);
   if (asked != "auto") return asked;
-  if (mixture()) return "weights";
-  if (source_.data.empty()) {
-    try {
-      data_name();
-    } catch (const Error&) {
-      return "weights";
-    }
-  }
+  if (!unmeasured().empty()) return "weights";
   return gate_info(gate()).text.parity == Parity::odd ? "scaled" : "calibrated";
 }
 

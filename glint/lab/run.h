@@ -167,8 +167,11 @@ class Run {
   CalibrationInfo calibration_info(size_t layer);
   // Whether the model has the scaled form: spectra/scaled.h.
   bool has_scaled() const;
+  // Why there is nothing to measure on: a mixture of experts is not run, or the data of the run are not at
+  // hand; "": there is. Data that somebody asked for have to be there.
+  std::string unmeasured();
   // The form that is meant: for "auto" the scaled one where the gate is odd, the calibrated one for other
-  // gates, and that of the weights where the data of the run are not at hand; any other name as it is. Error
+  // gates, and that of the weights where nothing can be measured; any other name as it is. Error
   // (usage) for "scaled" where the model has none.
   std::string form(const std::string& asked);
   // The forms that this model has and that data are read by: weights, scaled, calibrated.

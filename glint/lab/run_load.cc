@@ -19,9 +19,15 @@ namespace {
 
 namespace fs = std::filesystem;
 
+// Arrays of a program, of which nobody keeps a copy.
+bool on_arrays(const RunInfo& run) {
+  return run.run.is_object() && run.run.contains("data") && run.run["data"].value("origin", "") == kFromMemory;
+}
+
 // A recipe is nothing but options, so those of run.json that are not the defaults make the same run. The call
 // is in code marks, as the program shows it as a command: values are quoted for a shell.
-std::string resume_call(const std::string& directory, const Json& options) {
+std::string resume_call(const RunInfo& run) {
+  const Json& options = run.run["identity"]["options"];
   TrainOptions standard;
   standard.text = options.contains("context");
   const Json defaults = options_to_json(standard);
@@ -30,9 +36,13 @@ std::string resume_call(const std::string& directory, const Json& options) {
     if (key != "data" && defaults.contains(key) && defaults[key] == value) continue;
     std::string parameter = key;
     std::ranges::replace(parameter, '-', '_');
+    if (key == "data" && on_arrays(run)) {
+      call += "data=ARRAYS, ";
+      continue;
+    }
     call += parameter + "=" + shell_word(value.is_string() ? value.get<std::string>() : value.dump()) + ", ";
   }
-  return call + "out=" + shell_word(directory) + ")`";
+  return call + "out=" + shell_word(run.directory) + ")`";
 }
 
 // A run inside `directory`, as several seeds make them; "" when there is none.
@@ -92,10 +102,10 @@ std::string size_text(size_t height, size_t width, size_t inputs) {
 
 // What makes the files of a run once more: its training, or where it is another run with eigenvectors removed
 // the same ablation.
-std::string resume_call(const RunInfo& run) {
+std::string making_call(const RunInfo& run) {
   if (run.run["identity"].contains("ablations"))
     return "`ablate(RUN, save=DIR)` with the options in run.json, into another folder,";
-  return resume_call(run.directory, run.run["identity"]["options"]);
+  return resume_call(run);
 }
 
 [[noreturn]] void refuse_unfinished(const RunInfo& run) {
@@ -109,7 +119,7 @@ std::string resume_call(const RunInfo& run) {
                .what = "the run is not finished: it has no weights yet",
                .where = run.directory,
                .expected = "model.safetensors, which the last step writes",
-               .hint = resume_call(run)});
+               .hint = making_call(run)});
 }
 
 // Error when the file is not what run.json says.
@@ -120,7 +130,7 @@ void check_file(const RunInfo& run, const std::string& name) {
                  .what = "a file of the run " + wrong,
                  .where = run.directory + "/" + name,
                  .expected = "the file as it was when the run finished",
-                 .hint = resume_call(run) + " writes it anew"});
+                 .hint = making_call(run) + " writes it anew"});
 }
 
 // model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
@@ -145,7 +155,7 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
          .what = "the file with the weights " + wrong,
          .where = path,
          .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-         .hint = resume_call(info) +
+         .hint = making_call(info) +
                  (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
   engine.note(path + " " + wrong + "; the same weights are read from " + copy->path +
               " (the command that made the run repairs it)");
@@ -260,6 +270,12 @@ Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::str
                  .what = "the run does not say what data it was trained on",
                  .where = run.directory + "/config.json",
                  .expected = "`data` with a data set or a folder"});
+  if (own && on_arrays(run))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the run was trained on arrays in memory, of which it keeps no copy",
+                 .where = "data",
+                 .expected = "the same images and labels: the arrays, or a folder with them",
+                 .hint = "`spectrum(RUN, form=weights)` needs none"});
   Dataset data;
   try {
     data = load_dataset(own ? model.data : name_or_dir, options);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import subprocess
 
 import numpy as np
 import pytest
@@ -26,6 +27,28 @@ def test_eigenvectors_are_removed_from_models_of_floats(float_run, vector_run, r
     a, b = (run.ablate("1", form="weights", data=d, progress=False)["all"]["after"] for d in (floats, bytes_))
     # Bytes are read as value / 255: the same to the rounding of that division.
     assert a["accuracy"] == b["accuracy"] and abs(a["loss"] - b["loss"]) < 1e-4 * b["loss"]
+
+
+def test_a_saved_run_is_read_from_its_weights_without_the_arrays(float_run, vector_run, tmp_path, program):
+    for i, trained in enumerate((float_run, vector_run)):
+        saved = glint.load(trained.save(tmp_path / str(i)).path)
+        read = dict(form="weights", progress=False)
+        for out in ("1", "0-1", None, np.eye(16)[3]):
+            own, alone = trained.read(out, **read), saved.read(out, **read)
+            for a, b in zip(own if out is None else [own], alone if out is None else [alone]):
+                np.testing.assert_array_equal(a.values, b.values)
+                assert "r2" in a.fidelity and b.fidelity == {} and b.controls == {}
+                assert "from the weights alone" in repr(b) and b._repr_html_() and b.figure().svg.startswith("<svg")
+            assert "no copy" in alone.json["unmeasured"] and "unmeasured" not in own.json
+        back = subprocess.run([program, "spectrum", saved.path, "--form", "weights", "--out", tmp_path / "out"], capture_output=True, text=True)
+        assert back.returncode == 0 and "nothing is measured" in back.stdout and "nan" not in back.stdout, back
+        # What has to be measured says how to go on, in the words of each.
+        for call in (saved.read, saved.evaluate, lambda: saved.read("0", form="calibrated")):
+            with pytest.raises(glint.UsageError) as e:
+                call()
+            assert e.value.where == "data=" and "arrays" in e.value.expected and 'run.read(form="weights")' in e.value.hint
+        with pytest.raises(glint.Error):
+            saved.read("0", data="nosuch", **read)
 
 
 def test_readability_is_measured_on_the_arrays_of_the_run(float_run, vector_run):

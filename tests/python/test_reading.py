@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import numpy as np
 import pytest
 
@@ -265,6 +267,21 @@ def test_an_image_model_reads_no_text(run):
         run.explain(text="once")
     with pytest.raises(glint.UsageError):
         run.read("3").passages("once")
+
+
+def test_readings_write_nothing_that_nobody_asked_for(run, other, tales, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    quiet = dict(tokens=200, progress=False)
+    tiny = glint.load(os.path.join(os.path.dirname(__file__), "..", "golden", "families", "tiny", "tiny.bin"))
+    run.read("3"), tales.read("happy")  # their calibration is stored in the run once
+    before = {model.path: sorted(os.walk(model.path)) for model in (run, tales)}
+    for model, word in ((tiny, "a"), (tales, "happy")):
+        model.read(word, **quiet), model.layers(word, **quiet), model.scan(**quiet), model.neurons(progress=False)
+        model.explain(text="a cat" if model is tiny else "once upon a", progress=False)
+        model.ablate(word, progress=False), model.read(word, **quiet).passages("a cat and a dog", n=1)
+        glint.compare(model, model, token=word, progress=False), model.readability(token=word, progress=False), model.page(token=word, progress=False)
+    run.read(), run.explain(0), run.ablate("3"), run.attack("3", images=20), run.page(images=20), run.readability(), glint.compare(run, other)
+    assert os.listdir(tmp_path) == [] and before == {path: sorted(os.walk(path)) for path in before}
 
 
 def test_passages(tales, tmp_path):

@@ -56,6 +56,30 @@ def test_opened_again_and_saved_elsewhere(run, tmp_path):
         run.save(tmp_path / "copy")
 
 
+class Stopped(Exception):
+    pass
+
+
+def stopped(**arguments):
+    def stop(_):
+        raise Stopped
+
+    with pytest.raises(Stopped):
+        glint.train(progress=False, on_step=stop, **arguments)
+    with pytest.raises(glint.BadFileError, match="not finished") as e:
+        glint.load(arguments["out"])
+    return e.value.hint.strip("`")
+
+
+def test_a_run_that_was_interrupted_says_what_goes_on(tmp_path):
+    call = stopped(recipe="quick", epochs=1, d_model=16, out=tmp_path / "named")
+    assert eval(call).metrics and glint.load(tmp_path / "named").kind == "image"
+    X = np.random.default_rng(0).random((60, 8, 8))
+    data = glint.Images(X, np.arange(60) % 2)
+    call = stopped(data=data, layers=1, d_model=16, epochs=1, batch=20, out=tmp_path / "arrays")
+    assert eval(call, {"glint": glint, "ARRAYS": data}).metrics and glint.load(tmp_path / "arrays").kind == "image"
+
+
 def test_temporary_runs_go_away():
     run = glint.train("quick", epochs=1, d_model=16, progress=False)
     path = run.path

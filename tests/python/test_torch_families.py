@@ -228,6 +228,11 @@ def test_capture_is_what_the_layer_sees():
     padded = {"input_ids": torch.tensor([[1, 2, 3, 4], [9, 10, 0, 0]]), "attention_mask": torch.tensor([[1] * 4, [1, 1, 0, 0]])}
     assert torch.allclose(gt.capture(model, 1, padded), torch.cat([wanted[:4], wanted[8:]]), atol=1e-5)
     assert len(gt.capture(model, 1, torch.tensor(rows[:2]), limit=3)) == 3
+    # What tokenizers give without padding: rows of their own lengths, and a single row for a single text.
+    for encoded in ({"input_ids": rows}, {"input_ids": rows, "attention_mask": [[1] * len(row) for row in rows]}):
+        assert torch.allclose(gt.capture(model, 1, encoded), wanted, atol=1e-5)
+    for row in (rows[0], torch.tensor(rows[0])):
+        assert torch.allclose(gt.capture(model, 1, {"input_ids": row}), wanted[:4], atol=1e-5)
 
 
 def test_capture_of_texts():
@@ -248,6 +253,10 @@ def test_capture_refuses():
             gt.capture(model, layer, [[1, 2]])
     with pytest.raises(glint.UsageError, match="no data"):
         gt.capture(model, 0, [])
+    for data in (1, [1, 2], [[[1], [2, 3]]], [object()], {"input_ids": [[1, 2, 3]], "attention_mask": [[1, 1]]}):
+        with pytest.raises(glint.UsageError) as e:
+            gt.capture(model, 0, data)
+        assert e.value.where == "data=" and e.value.expected
     with pytest.raises(glint.UsageError, match="did not call"):
         gt.capture(model, nn.Linear(3, 3), [[1, 2]])
 

@@ -1,5 +1,7 @@
 """Whole models: runs of glint as modules of PyTorch and back, and GLU modules that are read."""
 
+from pathlib import Path
+
 import numpy as np
 import pytest
 
@@ -10,6 +12,8 @@ import glint  # noqa: E402
 import glint.torch as gt  # noqa: E402
 
 pytestmark = pytest.mark.full
+
+FAMILIES = Path(__file__).resolve().parents[1] / "golden" / "families"
 
 
 def close(a, b):
@@ -76,6 +80,12 @@ def test_models_of_another_form(tmp_path):
 def tales(tmp_path_factory):
     out = tmp_path_factory.mktemp("runs") / "tales"
     return glint.train("tales", epochs=1, d_model=32, heads=4, layers=2, out=str(out), progress=False)
+
+
+def test_models_of_other_programs_are_refused():
+    with pytest.raises(glint.UsageError, match="another program") as e:
+        gt.to_module(glint.load(FAMILIES / "tiny" / "tiny.bin"))
+    assert "export(hf=" in e.value.hint
 
 
 def test_language_models(tales, tmp_path):

@@ -138,6 +138,10 @@ class Transformer(nn.Module):
 
 def to_module(run: Any) -> Classifier | Transformer:
     """A run's model as a module with the same weights, to be used and trained on in PyTorch."""
+    if run.foreign:
+        raise UsageError(
+            f"{run.path} is a model of another program", "run=", "a run of glint", "run.export(hf=FOLDER) writes a folder that transformers opens"
+        )
     folder = Path(run.path)
     config = json.loads((folder / "config.json").read_text(encoding="utf-8"))
     module: Classifier | Transformer = Transformer(config) if run.kind == "language" else Classifier(config)

@@ -129,19 +129,37 @@ def _sequences(data: Any, tokenizer: Any) -> Iterable[torch.Tensor]:
         yield from data.split(1) if data.dim() > 1 else [data[None]]
         return
     if hasattr(data, "keys") and "input_ids" in data:
-        ids = torch.as_tensor(data["input_ids"])
-        mask = data["attention_mask"] if "attention_mask" in data else None
-        kept = torch.ones_like(ids) if mask is None else torch.as_tensor(mask)
-        for row, keep in zip(ids, kept):
-            yield row[keep.bool()][None]
+        rows = _rows(data["input_ids"])
+        masks = _rows(data["attention_mask"]) if "attention_mask" in data else [torch.ones_like(row) for row in rows]
+        if [row.shape for row in rows] != [mask.shape for mask in masks]:
+            raise UsageError("an attention mask of another shape than the tokens", "data=", "a number of the mask for every token")
+        yield from (row[mask.bool()][None] for row, mask in zip(rows, masks))
         return
+    if not isinstance(data, Iterable):
+        raise UsageError(f"data that are {type(data).__name__}", "data=", "texts, rows of token ids, or a tensor of them")
     for item in data:
         if isinstance(item, str):
             if tokenizer is None:
                 raise UsageError("texts without a tokenizer", "tokenizer=", "the model's tokenizer, or rows of token ids")
             encoded = tokenizer(item) if callable(tokenizer) else tokenizer.encode(item)
             item = encoded["input_ids"] if hasattr(encoded, "keys") else getattr(encoded, "ids", encoded)
-        yield torch.as_tensor(item)[None]
+        yield _row(item)[None]
+
+
+def _row(ids: Any) -> torch.Tensor:
+    try:
+        row = torch.as_tensor(ids)
+    except (TypeError, ValueError, RuntimeError) as e:
+        raise UsageError(f"{type(ids).__name__} is no row of token ids: {e}", "data=", "texts, rows of token ids, or a tensor of them") from e
+    if row.dim() == 0:
+        raise UsageError("a number where a row of token ids should be", "data=", "a list of rows: [[1, 15, 7]]")
+    return row
+
+
+def _rows(ids: Any) -> list[torch.Tensor]:
+    """The rows that a tokenizer gives, of any lengths; of a single text it gives the row itself."""
+    one = ids.dim() == 1 if isinstance(ids, torch.Tensor) else len(ids) > 0 and not hasattr(ids[0], "__len__")
+    return [_row(row) for row in ([ids] if one else ids)]
 
 
 def capture(
