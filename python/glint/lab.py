@@ -47,15 +47,25 @@ def named_in_python(error: UsageError) -> UsageError:
     return UsageError(error.what.replace("-", "_"), "an option", error.expected.replace("-", "_"), error.hint)
 
 
-def _fitting_batch(recipe: str, data: Any, given: dict[str, Any]) -> dict[str, Any]:
-    """`given`, with a batch that fits where nobody chose one and the data have fewer samples than the usual one."""
-    if recipe or "batch" in given or not isinstance(data, (Data, Tokens)):
-        return given
+_BATCH, _STEPS, _EPOCHS = 256, 2000, (10, 200)
+
+
+def _by_samples(recipe: str, data: Any, given: dict[str, Any]) -> dict[str, Any]:
+    """What nobody chose for one's own data. Batches are a power of two, of at most an eighth of the samples; arrays are
+    gone over for some 2000 steps, and get no noise."""
+    if recipe or not isinstance(data, (Data, Tokens)):
+        return {}
+    given = {name: value for name, value in given.items() if value is not None}
     samples = len(data.y) if isinstance(data, Data) else int(data.about["train"]["stories"])
-    if options(data=data, **given)["batch"] <= samples:
-        return given
-    log.info("a batch of %d, all samples that there are; batch= chooses another", samples)
-    return {**given, "batch": samples}
+    chosen = {"batch": min(_BATCH, 1 << max(0, (samples // 8).bit_length() - 1))}
+    if isinstance(data, Data):
+        batch = {**chosen, **given}["batch"]
+        if isinstance(batch, int) and 0 < batch <= samples:
+            least, most = _EPOCHS
+            chosen["epochs"] = min(most, max(least, -(-_STEPS // (samples // batch))))
+        if "noise_prob" not in given:
+            chosen["noise_std"] = 0
+    return {name: value for name, value in chosen.items() if name not in given}
 
 
 def train_fields(
@@ -70,7 +80,9 @@ def train_fields(
     options: dict[str, Any],
 ) -> dict[str, Any]:
     """The request of `train`."""
-    options = _fitting_batch(recipe, data, options)
+    if chosen := _by_samples(recipe, data, options):
+        log.info("nothing said otherwise: %s", ", ".join(f"{name}={value}" for name, value in chosen.items()))
+        options = {**options, **chosen}
     if seed is not None:
         options = {**options, "seed": seed}
     if data is not None and not isinstance(data, Data):
@@ -184,7 +196,8 @@ def train(
     """Trains a model: a `Run`, or with `seeds` a `Runs`.
 
     `recipe` is a name ("mnist-4.1", "quick", "tales") or a file; options (`gate`, `lam`, `d_model`, `epochs`,
-    `norm` ...) go over it. `data` is a name, a folder, or `glint.Images`, `glint.Vectors`, `glint.Tokens`.
+    `norm` ...) go over it. `data` is a name, a folder, or `glint.Images`, `glint.Vectors`, `glint.Tokens`. Of one's own data
+    without a recipe, batch and epochs follow from the number of samples, and no noise is added: `glint.options(data=data)`.
 
     `out` is the run directory. The same call resumes what is in it, and a finished run is opened. Without it the
     run lives in a temporary folder as long as the object; `run.save(path)` keeps it. Ctrl-C saves and raises
@@ -287,6 +300,7 @@ def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, 
     0.1
     """
     images = data._core if isinstance(data, Data) else None
+    changes |= _by_samples(recipe, data, changes)
     if data is not None and images is None:
         changes = {**changes, "data": data_word(data)}
     try:

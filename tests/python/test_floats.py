@@ -65,14 +65,32 @@ def test_pictures_of_floats_keep_their_shape(pictures):
     assert again.class_names == pictures.class_names
 
 
-def test_a_batch_that_fits_is_chosen_for_small_data(pictures, caplog):
+def test_what_nobody_chose_follows_from_the_number_of_samples(pictures, caplog):
     with caplog.at_level("INFO", logger="glint"):
         run = glint.train(data=pictures, layers=1, d_model=16, epochs=1, progress=False)
-    assert run.config["batch"] == 54 and "batch of 54" in caplog.text
+    assert run.config["batch"] == 4 and run.config["noise_std"] == 0 and "batch=4, noise_std=0" in caplog.text
+    for given in ({}, {"batch": 8}, {"epochs": 3, "batch": None}, {"noise_prob": 0.2}):
+        chosen = glint.options(data=pictures, **given)
+        # With a batch of 8 an epoch has six steps, and 334 epochs are too many.
+        wanted = {"batch": 4, "epochs": 200 if given.get("batch") == 8 else 154, "noise_std": 1.0 if "noise_prob" in given else 0.0}
+        wanted |= {k: v for k, v in given.items() if v is not None}
+        assert {k: chosen[k] for k in wanted} == wanted
+    # A recipe is what it says, and so is data that have a name.
+    assert glint.options("mnist-4.1", data=pictures)["batch"] == glint.options("mnist-4.1")["batch"]
+    assert glint.options(data="glyphs") == glint.options()
     # What somebody asks for is not changed.
     with pytest.raises(glint.UsageError):
         glint.train(data=pictures, layers=1, d_model=16, epochs=1, batch=100, progress=False)
     texts = ["the cat sat on the mat and it was happy there"] * 60
     stories = glint.Tokens(texts, tokenizer=300)
     tales = glint.train(data=stories, layers=1, d_model=16, heads=2, context=16, epochs=1, progress=False)
-    assert tales.config["batch"] == 59
+    assert tales.config["batch"] == 4 and tales.config["epochs"] == 1
+
+
+def test_small_data_are_learned_without_a_recipe():
+    """As many small digits as those of scikit-learn, by nothing but the number of samples."""
+    glyphs = glint.data.load("glyphs")
+    wide = np.pad(glyphs.X[:1797].astype(np.float32) / 255, ((0, 0), (2, 2), (2, 2)))
+    X = wide.reshape(-1, 8, 4, 8, 4).mean(axis=(2, 4))
+    run = glint.train(data=glint.Images(X, glyphs.y[:1797]), d_model=64, progress=False)
+    assert run.config["batch"] == 128 and run.metrics[-1]["test_accuracy"] > 0.9
