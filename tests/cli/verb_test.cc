@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <nlohmann/json.hpp>
+#include <optional>
 #include <sstream>
 
 #include "glint/base/error.h"
@@ -21,6 +22,7 @@ struct Sample {
   std::string name = "a", input;
   int64_t shift = 0;
   size_t count = 3;
+  std::optional<size_t> layer;
   double rate = 0.5, share = 1;
   std::vector<double> at;
 
@@ -29,6 +31,7 @@ struct Sample {
     verb.text("--name", name, "");
     verb.integer("--shift", shift, -10, 10, "");
     verb.size("-n,--count", count, 1, 100, "");
+    verb.size("--layer", layer, 1, 9, "");
     verb.real("--rate", rate, "", 0, 1);
     verb.real("--share", share, "", kAboveZero, 1000);
     verb.reals("--at", at, "");
@@ -61,11 +64,13 @@ ErrorParts failure(std::vector<std::string> arguments) {
 
 TEST(Verb, ReadsEveryKindOfOption) {
   Sample s;
-  s.parse({"-f", "--name", "b c", "--shift", "-7", "-n", "5", "--rate=0.25", "--at", "-1, +2,-.5e1", "file"});
+  s.parse({"-f", "--name", "b c", "--shift", "-7", "-n", "5", "--rate=0.25", "--at", "-1, +2,-.5e1", "--layer", "9",
+           "file"});
   EXPECT_TRUE(s.fast);
   EXPECT_EQ(s.name, "b c");
   EXPECT_EQ(s.shift, -7);
   EXPECT_EQ(s.count, 5u);
+  EXPECT_EQ(s.layer, 9u);
   EXPECT_EQ(s.rate, 0.25);
   EXPECT_EQ(s.at, (std::vector<double>{-1, 2, -5}));
   EXPECT_EQ(s.input, "file");
@@ -90,6 +95,7 @@ TEST(Verb, NothingGivenLeavesTheDefaults) {
   s.parse({});
   EXPECT_EQ(s.name, "a");
   EXPECT_EQ(s.count, 3u);
+  EXPECT_FALSE(s.layer);
   EXPECT_EQ(s.verb.shared().precision, "f32");
   EXPECT_EQ(s.verb.shared().linalg, "auto");
   EXPECT_EQ(Verb({.name = "other"}).shared().linalg, "") << "a verb that does not share it";
@@ -105,6 +111,7 @@ TEST(Verb, AValueMayLookLikeAFlag) {
 }
 
 TEST(Verb, NumbersOutsideTheirRangeNameIt) {
+  EXPECT_EQ(failure({"--layer", "0"}).where, "--layer");
   EXPECT_EQ(failure({"--shift", "11"}).expected, "a whole number from -10 to 10");
   EXPECT_EQ(failure({"--count", "0"}).expected, "a whole number from 1 to 100");
   EXPECT_EQ(failure({"--rate", "1.5"}).expected, "a number from 0 to 1");

@@ -122,6 +122,7 @@ TEST(Ablate, RefusesWhatMakesNoSense) {
   EXPECT_EQ(where([](AblationRequest& q) { q.scale = NAN; }), "scale");
   EXPECT_EQ(where([](AblationRequest& q) { q.unit = "11"; }), "unit");
   EXPECT_EQ(where([](AblationRequest& q) { q.layer = 2; }), "layer");
+  EXPECT_EQ(where([](AblationRequest& q) { q.layer = 0; }), "layer");
   EXPECT_EQ(where([](AblationRequest& q) { q.form = "local"; }), "form");
 }
 

@@ -68,8 +68,11 @@ TEST(Neurons, ResultsHaveALinePerNeuronAndAFigure) {
   EXPECT_EQ(single.of_layers[0].layer, r.layers - 1);
   for (size_t i = 0; i < single.of_layers[0].neurons.size(); i++)
     EXPECT_EQ(single.of_layers[0].neurons[i].up_down, r.of_layers.back().neurons[i].up_down);
-  last.layer++;
-  EXPECT_THROW(neurons(two, last), Error);
+  for (const size_t none : {size_t{0}, r.layers + 1}) {
+    last.layer = none, last.out = folder.path("none");
+    EXPECT_THROW(neurons(two, last), Error);
+    EXPECT_FALSE(std::filesystem::exists(last.out));
+  }
 }
 
 TEST(Neurons, ImageModelsHaveNone) {

@@ -196,8 +196,11 @@ TEST(ReadDirections, AnEigenvectorOfALaterLayerIsADirection) {
 TEST(ReadDirections, WhatIsNotThereIsRefused) {
   TinyReading t;
   ReadRequest q = t.request;
-  q.token = "cat", q.from_layer = 1;
-  EXPECT_NE(t.error(q).find("no layer after"), std::string::npos);
+  q.token = "cat";
+  for (const size_t before : {0, 1}) {
+    q.from_layer = before;
+    EXPECT_NE(t.error(q).find("no layer after"), std::string::npos);
+  }
   q.from_layer = 2;
   for (const char* bad : {"0", "+", "one", "+1,,2", "+9", "-99999999"}) {
     q.eigenvector = bad;

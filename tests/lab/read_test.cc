@@ -90,8 +90,10 @@ TEST(Read, NamesTheParameterThatIsWrong) {
   };
   const ReadRequest plain{.run = {}, .data = {}, .data_dir = {}};
   ReadRequest q = plain;
-  q.layer = 2;
-  EXPECT_EQ(asked(q), "layer");
+  for (const size_t none : {0, 2}) {
+    q.layer = none;
+    EXPECT_EQ(asked(q), "layer");
+  }
   q = plain, q.form = "best";
   EXPECT_EQ(asked(q), "form");
   q = plain, q.unit = "12";
