@@ -113,6 +113,44 @@ class Bridge(Lens):
         return (self.act_fn(l) * r) @ self.W_out + self.b_out
 
 
+class Wrapper(nn.Module):
+    """A module of the bridge of TransformerLens 4: it holds the one that it stands for, and shows its weights by other names."""
+
+    def __init__(self, mlp):
+        super().__init__()
+        self._original_component = mlp
+
+    @property
+    def W_gate(self):
+        return self._original_component.gate_proj.weight.T
+
+    @property
+    def W_in(self):
+        return self._original_component.up_proj.weight.T
+
+    @property
+    def W_out(self):
+        return self._original_component.down_proj.weight.T
+
+    def forward(self, x):
+        return self._original_component(x)
+
+
+def test_a_glu_in_a_wrapper_is_listed_once():
+    model = tiny("Llama")
+    rows = [[1, 2, 3, 4], [9, 10]]
+    wanted = [gt.capture(model, i, rows) for i in (0, 1)]
+    for layer in model.model.layers:
+        layer.mlp = Wrapper(layer.mlp)
+    assert [name for name, _ in gt.find_glus(model)] == ["model.layers.0.mlp", "model.layers.1.mlp"]
+    for i, x in enumerate(wanted):
+        assert torch.equal(gt.capture(model, i, rows), x)
+    assert not torch.equal(*wanted)
+    # Without numbers there is no place to tell them apart by.
+    with torch.device("meta"):
+        assert len(list(gt.find_glus(nn.Sequential(gt.GLU(4, 4, 4), gt.GLU(4, 4, 4))))) == 2
+
+
 def test_biases_of_transformer_lens_4():
     torch.manual_seed(0)
     module = Bridge(F.silu)

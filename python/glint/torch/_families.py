@@ -254,11 +254,24 @@ def parts_of(module: nn.Module, gate: Any = None) -> GluParts:
 
 
 def find_glus(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
-    """Every GLU in a model, by the name of its place, from the first layer to the last.
+    """Every GLU in a model, by the name of its place, from the first layer to the last. One in a wrapper, as the bridge of
+    TransformerLens has them, is listed once, by the outermost name: they are told apart by where their weights lie.
 
     >>> [name for name, _ in gt.find_glus(torch.nn.Sequential(torch.nn.Linear(4, 8), gt.GLU(8, 8)))]
     ['1']
     """
+    seen = set()
     for name, module in model.named_modules():
-        if _raws(module):
-            yield name, module
+        for _, raw in _raws(module)[:1]:
+            place = _address(raw["L"] if raw["P"] is None else raw["P"])
+            if place == 0 or place not in seen:
+                yield name, module
+            seen.add(place)
+
+
+def _address(t: torch.Tensor) -> int:
+    """0 where there is none, as on the device meta."""
+    try:
+        return t.data_ptr()
+    except RuntimeError:
+        return 0
