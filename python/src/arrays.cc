@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "glint/base/error.h"
+
 namespace glint::python {
 
 std::vector<size_t> shape_of(const AnyArray& array) {
@@ -17,6 +19,14 @@ std::string shape_text(const AnyArray& array) {
 }
 
 Rows rows_of(const AnyArray& array) {
+  // Stand-ins for tensors, and tensors whose memory was given back, have no address or only their offset: in the
+  // first page, where no memory lies.
+  constexpr uintptr_t kFirstPage = 4096;
+  if (array.size() > 0 && reinterpret_cast<uintptr_t>(array.data()) < kFirstPage)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "an array of shape " + shape_text(array) + " without memory behind it",
+                 .where = "",
+                 .expected = "an array of numbers"});
   const size_t axes = array.ndim();
   if (axes == 0) return {1, 1, 1, true};
   Rows rows{1, array.shape(axes - 1), array.shape(axes - 1), true};

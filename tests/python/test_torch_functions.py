@@ -1,7 +1,10 @@
 """glint.torch's functions and modules: the fused loops beside plain operations, and where each of them is used."""
 
 import copy
+import os
 import pickle
+import subprocess
+import sys
 
 import pytest
 
@@ -470,3 +473,60 @@ def test_a_gradient_whose_sign_is_yet_to_change():
     assert lazy.is_neg()
     for a, b in zip(torch.autograd.grad(gt.glu(l, r, "sqs"), (l, r), lazy), wanted):
         assert torch.equal(a, b)
+
+
+def in_another_process(code):
+    """What it prints. A crash is then no crash of the tests."""
+    program = "import torch, glint, glint.torch as gt\nn = 1 << 15\n" + code
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    back = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=600, env=environment)
+    assert back.returncode == 0, back
+    return back.stdout
+
+
+@needs_2
+def test_stand_ins_of_functionalisation_are_plain_operations():
+    in_another_process("""
+h = torch.linspace(-3, 3, n).view(16, -1)
+for name in glint.gates.names():
+    f = torch._to_functional_tensor(h)
+    for call in (lambda x: gt.gate(x, name), lambda x: gt.glu(x, x, name)):
+        got = call(f)
+        torch._sync(got)
+        # GELU of PyTorch is absolute to some 1e-6 in its lower tail, here times 3.
+        assert torch.allclose(torch._from_functional_tensor(got), call(h), rtol=1e-5, atol=1e-5), name
+try:
+    glint.gate("sqs")(torch._to_functional_tensor(h))
+    raise SystemExit("accepted")
+except glint.UsageError as e:
+    assert "without memory" in str(e), e
+""")
+
+
+@needs_2
+def test_a_tensor_whose_memory_was_given_back_is_refused():
+    in_another_process("""
+def freed(size, first=0):
+    t = torch.ones(first + 2 * n)[first:].view(16, -1)
+    t.untyped_storage().resize_(size)
+    return t
+
+for t in (freed(0), freed(0, first=64), freed(64), freed(4 * 2 * n, first=64)):
+    for call in (gt.sqs, lambda x: gt.glu(x, x), lambda x: gt.glu(torch.ones_like(x), x), lambda x: gt.GLU(2 * n // 16, 4).w(gt.glu(x, x, "silu"))):
+        try:
+            call(t)
+            raise SystemExit("accepted")
+        except glint.UsageError as e:
+            assert "storage" in str(e), e
+# Between forward and back.
+h = torch.ones(16, n // 16, requires_grad=True)
+l = h * 1
+y = gt.sqs(l)
+l.untyped_storage().resize_(0)
+try:
+    y.sum().backward()
+    raise SystemExit("accepted")
+except glint.UsageError as e:
+    assert "storage" in str(e), e
+assert gt.sqs(torch.ones(0, 4)).shape == (0, 4)
+""")

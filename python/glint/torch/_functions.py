@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from ..errors import UsageError
 from ._specs import Spec, resolve, spec
 
 # What PyTorch 2 has and 1.13 does not.
@@ -32,13 +33,24 @@ def _in_rows(t: torch.Tensor) -> bool:
     return True
 
 
-def _has_memory(t: torch.Tensor) -> bool:
-    """False for the stand-ins that vmap and its like compute with."""
+_storage = getattr(torch.Tensor, "untyped_storage", torch.Tensor.storage)
+
+
+def has_memory(t: torch.Tensor) -> bool:
+    """False for the stand-ins that vmap, functionalisation and their like compute with: they have no address. A tensor whose storage
+    was made smaller than itself is an error: PyTorch's own operations would read what is not there."""
+    if t.numel() == 0:
+        return True
     try:
-        t.data_ptr()
+        address, held = t.data_ptr(), _storage(t).nbytes()
     except RuntimeError:
         return False
-    return True
+    last = t.numel() - 1 if t.is_contiguous() else sum((n - 1) * stride for n, stride in zip(t.shape, t.stride()))
+    if held < (t.storage_offset() + last + 1) * t.element_size():
+        raise UsageError(
+            f"a tensor of shape {tuple(t.shape)} in a storage of {held} bytes", "", "its memory", "torch.Tensor.untyped_storage().resize_ gives it back"
+        )
+    return bool(address != 0)
 
 
 def _fusable(t: torch.Tensor) -> bool:
@@ -47,7 +59,7 @@ def _fusable(t: torch.Tensor) -> bool:
         and t.dtype is torch.float32
         and t.device.type == "cpu"
         and t.layout is torch.strided
-        and _has_memory(t)
+        and has_memory(t)
         and not t.is_neg()
         and _in_rows(t)
     )
@@ -83,9 +95,9 @@ def _again(t: torch.Tensor) -> torch.Tensor:
     return t.view_as(t) if t.requires_grad else t.detach().requires_grad_()
 
 
-def _plain_backward(dy: torch.Tensor) -> bool:
+def _plain_backward(dy: torch.Tensor, *saved: torch.Tensor) -> bool:
     """Gradients of gradients, and many at once. (A gradient whose elements lie apart is copied instead.)"""
-    return torch.is_grad_enabled() or not _eager() or not _has_memory(dy)
+    return torch.is_grad_enabled() or not _eager() or not all(map(has_memory, (dy, *saved)))
 
 
 # The loops by address, for tensors that _fusable has let through: an array that goes through DLPack costs more than a short
@@ -141,7 +153,7 @@ class _GateFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: torch.Tensor) -> Any:
         (h,) = ctx.saved_tensors
-        if _plain_backward(dy):
+        if _plain_backward(dy, h):
             with torch.enable_grad():
                 node = _again(h)
                 return _grads(ctx.s.plain(node), [node], ctx.needs_input_grad[:1], dy)[0], None
@@ -162,7 +174,7 @@ class _GluFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: torch.Tensor) -> Any:
         l, r = ctx.saved_tensors
-        if _plain_backward(dy):
+        if _plain_backward(dy, l, r):
             with torch.enable_grad():
                 left, right = _again(l), _again(r)
                 y = ctx.s.plain(left) * right
@@ -187,7 +199,7 @@ class _StackedFunction(torch.autograd.Function):
     @staticmethod
     def backward(ctx: Any, dy: torch.Tensor) -> Any:
         (z,) = ctx.saved_tensors
-        if _plain_backward(dy):
+        if _plain_backward(dy, z):
             with torch.enable_grad():
                 node = _again(z)
                 return _grads(_plain_stacked(node, ctx.s), [node], ctx.needs_input_grad[:1], dy)[0], None

@@ -11,10 +11,13 @@ from torch import nn
 
 from ..errors import UsageError
 from ._families import find_glus, parts_of
+from ._functions import has_memory
 
 
 def _array(t: torch.Tensor | None) -> Any:
     """NumPy on the same memory where it is float32 on the CPU, a copy elsewhere."""
+    if t is not None and t.device.type == "cpu" and not has_memory(t):
+        raise UsageError(f"{type(t).__name__} of shape {tuple(t.shape)} without numbers", "module=", "a module whose weights are there")
     return None if t is None else t.detach().to("cpu", torch.float32).numpy()
 
 
