@@ -58,7 +58,8 @@ void add_fidelity(ReadLayersResult& r, const OrderedJson& layer) {
   };
   for (const auto& [form, f] : layer["fidelity"].items())
     if (f.contains("r2")) r.fidelity.push_back({number, form, real(f, "r2"), real(f, "eigenvectors_r2")});
-  if (layer["controls"].contains("linear"))
+  // Without controls nothing was measured: the weights alone were read.
+  if (layer.contains("controls") && layer["controls"].contains("linear"))
     r.fidelity.push_back({number, kLinearMap, real(layer["controls"]["linear"], "r2"),
                           std::numeric_limits<double>::quiet_NaN()});
 }

@@ -42,6 +42,8 @@ def test_a_saved_run_is_read_from_its_weights_without_the_arrays(float_run, vect
             assert "no copy" in alone.json["unmeasured"] and "unmeasured" not in own.json
         back = subprocess.run([program, "spectrum", saved.path, "--form", "weights", "--out", tmp_path / "out"], capture_output=True, text=True)
         assert back.returncode == 0 and "nothing is measured" in back.stdout and "nan" not in back.stdout, back
+        (layer,) = saved.layers("0", **read)["layers"]
+        assert layer["units"][0]["eigenvalues"] == list(saved.read("0", **read).values) and layer["fidelity"] == {}
         # What has to be measured says how to go on, in the words of each.
         for call in (saved.read, saved.evaluate, lambda: saved.read("0", form="calibrated")):
             with pytest.raises(glint.UsageError) as e:
