@@ -16,7 +16,7 @@ void write_one(const Engine& engine, const FigureFile& figure, bool png, const S
     write_atomic(engine.files(), figure.stem + ".png", picture.png);
     return;
   }
-  static std::atomic<bool> said{false};  // about the machine, so once a process
+  static std::atomic<bool> said{false};  // about the machine, so once per process
   if (!said.exchange(true)) engine.note("no PNG figures, only SVG and CSV: " + picture.problem);
 }
 

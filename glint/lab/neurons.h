@@ -24,7 +24,7 @@ struct LayerNeurons {
   size_t layer = 0;  // from 0
   std::vector<Neuron> neurons;
   NeuronCounts counts{};
-  // Of cos(up, down), that of a neuron: of an even number the larger of the two in the middle.
+  // The median of cos(up, down); of an even number of neurons the larger of the two in the middle.
   double median = 0;
 };
 

@@ -36,9 +36,6 @@ struct RunInfo {
 // call that resumes it. The weights are looked at when they are loaded.
 RunInfo open_run(const std::string& directory);
 
-// Says what the user should know of the run: that it has no checksums, that its weights are damaged and those
-// of a checkpoint are used.
-
 struct LoadedRun : RunInfo {
   ImageModel model;
 };

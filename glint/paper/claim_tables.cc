@@ -116,10 +116,8 @@ ReportTable language_table(std::span<const LanguageLayer> layers) {
           "What the eigenvectors of a layer explain of its output along the directions of tokens, without "
           "any linear part: median over directions and n seeds, the 95 % bootstrap interval over directions "
           "below it, and the worst of all. Tokens are drawn as often as the training stories have them. "
-          "Controls: linear "
-          "map, the best linear map of the layer's input; untrained, the same form of a model before the "
-          "first step, "
-          "against that model.",
+          "Controls: linear map, the best linear map of the layer's input; untrained, the same form of a "
+          "model before the first step, against that model.",
       .heads = {{.text = "gate", .align = Align::left},
                 {.text = "form", .align = Align::left},
                 {.text = "layer"},

@@ -25,20 +25,16 @@ ReportTable trust_table(std::span<const FormTrust> trust) {
   ReportTable t{
       .name = "fidelity",
       .caption =
-          "How far the quadratic form of the weights stands for the model, on the whole test set: "
-          "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per "
-          "hidden "
+          "How far the quadratic form of the weights stands for the model, on the whole test set: mean "
+          "\xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per hidden "
           "unit that shrinks with the size of the input. calibrated: one gain and shift per hidden unit, "
-          "measured "
-          "on training images. linear map: a control, the best linear map of the layer's input instead of a "
-          "form. "
-          "Agreement: share of images on which form and model decide alike. Centred: of each image's logits "
-          "less "
-          "their mean, which is all that decides. One factor: after one factor for all logits. Eigenvectors "
-          "alone: agreement without the linear part that the shifts leave, which belongs to no eigenvector. "
-          "Untrained: a control, the agreement of the same form of models before the first step. Even share: "
-          "how "
-          "much of the layer is even in its input, all that eigenvectors can explain.",
+          "measured on training images. linear map: a control, the best linear map of the layer's input "
+          "instead of a form. Agreement: share of images on which form and model decide alike. Centred: of "
+          "each image's logits less their mean, which is all that decides. One factor: after one factor for "
+          "all logits. Eigenvectors alone: agreement without the linear part that the shifts leave, which "
+          "belongs to no eigenvector. Untrained: a control, the agreement of the same form of models before "
+          "the first step. Even share: how much of the layer is even in its input, all that eigenvectors can "
+          "explain.",
       .heads = {{.text = "data", .align = Align::left},
                 {.text = "gate", .align = Align::left},
                 {.text = "form", .align = Align::left},
