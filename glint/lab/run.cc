@@ -43,9 +43,8 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
   const std::string path = run.directory + "/calibration.safetensors";
   if (exists(path)) {
     StoredCalibration stored = load_calibration(path, hidden);
-    if (!stored.sealed) engine.note(path + " has no checksum: it was written by an earlier version");
     if (stored.model == weights_hash) {
-      if (!stored.linalg.empty() && stored.linalg != engine.linalg().description())
+      if (stored.linalg != engine.linalg().description())
         engine.note("the stored calibration was computed with " + printable(stored.linalg) + ", this with " +
                     engine.linalg().description() + ": last digits differ from a calibration made anew");
       if (complete(stored)) keep(engine, run, data_checksum, path, stored);
