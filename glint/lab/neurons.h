@@ -7,6 +7,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
+#include "glint/report/figure.h"
 #include "glint/spectra/neurons.h"
 
 namespace glint {
@@ -36,6 +37,7 @@ struct NeuronsResult {
   NeuronCounts counts{};             // of all those layers
   std::string csv;                   // a line per neuron
   std::vector<std::string> figures;  // SVG files
+  Figure drawn;                      // the classes of every layer, or of one layer its neurons as points
 };
 
 // Error (bad_file) for an image model, whose layers do not write where they read.

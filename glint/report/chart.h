@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/report/axis.h"
+#include "glint/report/figure.h"
 
 namespace glint {
 
@@ -82,5 +82,7 @@ std::string to_svg(const Chart& chart);
 // series,x,y and, where a series has a band, lower,upper: one row per point. Numbers read back as the same
 // double; a field is empty where there is no finite number.
 std::string to_csv(const Chart& chart);
+
+Figure figure_of(const Chart& chart);
 
 }  // namespace glint
