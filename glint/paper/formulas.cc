@@ -6,6 +6,7 @@
 
 #include "glint/base/rng.h"
 #include "glint/kernels/gates.h"
+#include "glint/paper/columns.h"
 #include "glint/paper/measuring.h"
 #include "glint/paper/sections.h"
 
@@ -300,18 +301,8 @@ ReportTable formulas_table(std::span<const FormulaCheck> checks) {
       .caption =
           "The paper's formulas, computed. Differences of 1e-12 and less are rounding. c = .01, \xce\xbb = "
           ".5 and p = 1 where nothing else is said.",
-      .heads = {{.text = "the paper says", .align = Align::left},
-                {.text = "computed", .align = Align::left},
-                {.text = "numbers", .align = Align::left},
-                {.text = "so", .align = Align::left}},
-      .data = Table({{.header = "id"},
-                     {.header = "statement"},
-                     {.header = "place"},
-                     {.header = "computed"},
-                     {.header = "number"},
-                     {.header = "value"},
-                     {.header = "verdict"},
-                     {.header = "result"}})};
+      .heads = heads({"the paper says", "computed", "numbers", "so"}, 4),
+      .data = data_table("id statement place computed number value verdict result")};
   for (const FormulaFinding& f : judge_formulas(checks)) {
     if (f.verdict == Verdict::not_tested) continue;
     const auto& check = *std::ranges::find(checks, f.id, &FormulaCheck::id);
