@@ -228,11 +228,9 @@ std::string name_of_leftover(const std::string& file) {
   const size_t dot = stem.rfind('.');
   if (dot == stem.npos || dot == 0) return {};
   const std::string random = stem.substr(dot + 1);
-  // Versions before 0.1.0 used the number of the process.
   const bool ours =
       random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
-  const bool process = !random.empty() && random.find_first_not_of("0123456789") == random.npos;
-  return ours || process ? stem.substr(0, dot) : std::string();
+  return ours ? stem.substr(0, dot) : std::string();
 }
 
 bool exists(const std::string& path) {

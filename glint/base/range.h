@@ -16,7 +16,7 @@ std::string range_text(double low, double high, const std::string& kind = "a num
 
 // Error (usage) that names the parameter when `value` is not from `low` to `high`.
 void check_range(const char* parameter, size_t value, size_t low, size_t high);
-// That Error, for a number that the caller found outside.
+// Throws the same Error for a number that the caller found to be outside.
 [[noreturn]] void refuse_value(const char* parameter, double value, double low, double high);
 
 }  // namespace glint

@@ -142,14 +142,12 @@ void add_ablate(Program& program) {
            "Removes the directions of chosen eigenvectors from what a layer reads, or scales them, and shows "
            "accuracy, loss and outputs before and after: of all inputs and of each class (language models: "
            "next-token loss, of all tokens and of each token asked for). The input is not brought back to "
-           "its "
-           "old length. In a layer with biases the constant 1 stays.\n\n"
+           "its old length. In a layer with biases the constant 1 stays.\n\n"
            "A reading predicts what the change should be: reading(x) - reading(x'). r is the correlation of "
            "the true change with that prediction over the data, slope how much of the predicted change "
-           "really "
-           "comes. Both are 1 for a bilinear model. A form that decides as the model does but has a low r or "
-           "slope describes the model without being how it works. Language models: the output is what the "
-           "layer adds along the token.\n\n"
+           "really comes. Both are 1 for a bilinear model. A form that decides as the model does but has a "
+           "low r or slope describes the model without being how it works. Language models: the output is "
+           "what the layer adds along the token.\n\n"
            "--save writes the changed model as a run of its own, with the directions taken out of its "
            "weights.",
        .examples = {

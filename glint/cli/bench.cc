@@ -191,12 +191,11 @@ void add_bench(Program& program) {
        .summary = "times on this machine: gates of a GLU, training steps",
        .details =
            "gates: forward + backward of a one-layer GLU for batch and width 256 to 2048 and all gates, as "
-           "in the "
-           "paper's appendix C. All variants of a shape take turns, so that a drift of the machine hits them "
-           "alike. The gate is fused into the pass over the pre-activations; --unfused times it as separate "
-           "passes as well. step: whole training steps of the paper's image models. lm: those of its "
-           "language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens per second when "
-           "that model writes 1 and 32 stories of 255 tokens.",
+           "in the paper's appendix C. All variants of a shape take turns, so that a drift of the machine "
+           "hits them alike. The gate is fused into the pass over the pre-activations; --unfused times it as "
+           "separate passes as well. step: whole training steps of the paper's image models. lm: those of "
+           "its language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens per second "
+           "when that model writes 1 and 32 stories of 255 tokens.",
        .examples = {{"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
                     {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
                     {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},

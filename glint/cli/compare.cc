@@ -266,19 +266,15 @@ void add_compare(Program& program) {
            "eigenvectors of nearly equal eigenvalues mix, their subspace does not). By class and sign, with "
            "the spread over pairs.\n\n"
            "Runs are taken in pairs, A B, C D, ...; two folders that glint train --seeds made are paired "
-           "seed "
-           "by seed. Beside it stands a control: bilinear runs of different seeds, those given or those of "
-           "--control; without any, random directions. Of deeper models the eigenvectors of the last layer "
-           "are compared, as pictures through the layers below.\n\n"
+           "seed by seed. Beside it stands a control: bilinear runs of different seeds, those given or those "
+           "of --control; without any, random directions. Of deeper models the eigenvectors of the last "
+           "layer are compared, as pictures through the layers below.\n\n"
            "Language models, glint's own and those of other programs: the eigenvectors of one layer along "
-           "--token. They "
-           "are compared by their products with the embeddings of all tokens that both vocabularies have "
-           "(matched by "
-           "piece), which models of any width allow, or with --space input as vectors that the layer "
-           "reads.\n\n"
+           "--token. They are compared by their products with the embeddings of all tokens that both "
+           "vocabularies have (matched by piece), which models of any width allow, or with --space input as "
+           "vectors that the layer reads.\n\n"
            "Models of one layer, and with --space input the last layers of any, are compared as functions "
-           "too: "
-           "the correlation of their outputs over normal inputs, which needs no matching.",
+           "too: the correlation of their outputs over normal inputs, which needs no matching.",
        .examples = {{"glint compare runs/sqs runs/bilinear --control runs/bilinear,runs/bilinear-2",
                      "two models, and two others as control"},
                     {"glint compare runs/sqs-seeds runs/bilinear-seeds --form calibrated --pairs",
@@ -311,8 +307,8 @@ void add_compare(Program& program) {
   verb.file("--tokenizer", o->tokenizer, "Tokenizer of models of other programs; default: their own");
   verb.choice("--space", o->space, {"auto", "pixels", "tokens", "input"},
               "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors at "
-              "the input of the last layer (same "
-              "width; means something when the runs began alike, with the same seed)");
+              "the input of the last layer (same width; means something when the runs began alike, with the "
+              "same seed)");
   verb.size("--top", o->top, 1, 64, "Eigenvectors of each sign");
   verb.flag("--pairs", o->pairs, "Also a line for every pair");
   verb.flag("--no-figures", o->no_figures, "Write no figures");

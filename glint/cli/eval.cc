@@ -220,14 +220,13 @@ void add_eval(Program& program) {
        .group = Group::train,
        .summary = "how good a trained model is, and where it is wrong",
        .details =
-           "Loss, accuracy with its standard error, the confusion matrix with recall and precision of "
-           "each class, and the images with the highest loss. On the data and in the precision of the "
-           "run the figures are those of its last evaluation. For a language model: loss per token, "
-           "perplexity and "
+           "Loss, accuracy with its standard error, the confusion matrix with recall and precision of each "
+           "class, and the images with the highest loss. On the data and in the precision of the run the "
+           "figures are those of its last evaluation. For a language model: loss per token, perplexity and "
            "accuracy over the validation stories or over any text, and the loss by position in a story. "
-           "Stories of a corpus are cut at the model's context, as in training. Stories of --text go "
-           "through whole: beyond the context in pieces that overlap by half of it, so that every token is "
-           "counted once and has at least half a context before it.",
+           "Stories of a corpus are cut at the model's context, as in training. Stories of --text go through "
+           "whole: beyond the context in pieces that overlap by half of it, so that every token is counted "
+           "once and has at least half a context before it.",
        .examples = {{"glint eval runs/first", "on the test images of the data it was trained on"},
                     {"glint eval runs/sqs --data fashion-mnist --json", "on other data, for a program"},
                     {"glint eval runs/stories --text letter.txt", "a language model on any text"},

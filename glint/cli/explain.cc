@@ -132,16 +132,14 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
     out << draw({gray_picture(r.pixels, r.size.height, r.size.width)}, drawing) << "\n";
   out << logits_text(r)
       << "\nEach logit split by each form: eigenvectors for and against, the form's linear part, what "
-         "reaches "
-         "the logit past the layer, and the rest, which the form leaves out (local is exact for this "
+         "reaches the logit past the layer, and the rest, which the form leaves out (local is exact for this "
          "input):\n"
       << sums_text(r);
   out << trust_text(r) << "\n\nThe strongest eigenvectors, " << r.form
       << " form; contribution = eigenvalue (v.x)^2:\n";
   if (r.layers > 1)
     out << "The eigenvectors are those of the last layer; a picture is the strongest eigenvector below, "
-           "walked "
-           "down to the pixels.\n";
+           "walked down to the pixels.\n";
   out << terms_text(r, drawing);
   if (!r.figure.empty()) out << "\nfigure: " << r.figure << " (.png, .csv)\n";
   context.out << prose(out.str(), result_columns());

@@ -30,19 +30,14 @@ void add_export(Program& program) {
        .summary = "weights and spectra for other programs",
        .details =
            "--npy writes each tensor as a NumPy file, with the gains and shifts of the calibrated gates, the "
-           "spectra where glint spectrum has stored them, and manifest.json with names, shapes, "
-           "checksums and, of spectra, the unit, form and layer of every row. "
-           "--hf writes a folder as model hubs expect it: config.json, model.safetensors, a model card with "
-           "metrics, fidelity and training options, and modeling_glint.py, a PyTorch class that gives the "
-           "same "
-           "logits (transformers opens a language model with trust_remote_code). glint eval reads that "
-           "folder "
-           "too.\n\n"
+           "spectra where glint spectrum has stored them, and manifest.json with names, shapes, checksums "
+           "and, of spectra, the unit, form and layer of every row. --hf writes a folder as model hubs "
+           "expect it: config.json, model.safetensors, a model card with metrics, fidelity and training "
+           "options, and modeling_glint.py, a PyTorch class that gives the same logits (transformers opens a "
+           "language model with trust_remote_code). glint eval reads that folder too.\n\n"
            "Of a model of another program --npy writes every tensor as f32, and --hf makes a GGUF or "
-           "llama2.c file a "
-           "folder of Hugging Face of the same family, which transformers and glint open: f32, f16 and bf16 "
-           "stay "
-           "as they are stored, quantised numbers become f32.\n\n"
+           "llama2.c file a folder of Hugging Face of the same family, which transformers and glint open: "
+           "f32, f16 and bf16 stay as they are stored, quantised numbers become f32.\n\n"
            "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
            "earlier export and nothing else.",
        .examples = {

@@ -62,12 +62,11 @@ void add_import(Program& program) {
        .summary = "make a run of a classifier that another program trained",
        .details =
            "WEIGHTS is a safetensors file with an embedding, GLU layers and a head. Names are understood "
-           "with "
-           "any prefix (model.embed.weight), layers as one tensor with the gated half first "
+           "with any prefix (model.embed.weight), layers as one tensor with the gated half first "
            "(blocks.0.weight) or as two (blocks.0.left.weight, gate_proj, w1; right, up_proj, w3), matrices "
-           "as "
-           "[out, in] or transposed. Sizes follow from the shapes. What the weights do not tell, the gate, a "
-           "residual and norms, is said by options. The run has no record of a training, and shows none.",
+           "as [out, in] or transposed. Sizes follow from the shapes. What the weights do not tell, the "
+           "gate, a residual and norms, is said by options. The run has no record of a training, and shows "
+           "none.",
        .examples = {{"glint import weights.safetensors --gate identity --image 28x28 --out runs/theirs",
                      "a bilinear model of images"},
                     {"glint import net.safetensors --gate silu --data mnist --image 28x28 --out runs/net",

@@ -125,8 +125,7 @@ std::string language_text(const ReadResult& r) {
   for (const ReadDirection& d : r.directions) out += direction_text(r, d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
-      "is "
-      "negative) both along and against.\n";
+      "is negative) both along and against.\n";
   if (std::any_of(r.directions.begin(), r.directions.end(),
                   [](const ReadDirection& d) { return d.has_linear(); }))
     out +=

@@ -79,11 +79,10 @@ void add_model(Program& program) {
        .details =
            "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
            "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
-           "OLMo, "
-           "OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single experts are "
-           "read. Such a path is taken wherever a run of a language model is: by glint eval, generate, "
-           "spectrum, explain, neurons, ablate, readability, compare, page and export. Only the header is "
-           "read; weights stay in the file, as they are stored.",
+           "OLMo, OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single "
+           "experts are read. Such a path is taken wherever a run of a language model is: by glint eval, "
+           "generate, spectrum, explain, neurons, ablate, readability, compare, page and export. Only the "
+           "header is read; weights stay in the file, as they are stored.",
        .examples = {{"glint model stories15m/stories15M.bin", "a model of llama2.c"},
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},
                     {"glint model runs/first --json", "a run, for a program"}}});

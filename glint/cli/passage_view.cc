@@ -91,8 +91,7 @@ std::string responses_text(const std::vector<Responses>& responses, WordMarks ma
 std::string marks_text(WordMarks marks) {
   return marks == WordMarks::colours
              ? "Red words: on the side of the tokens along the eigenvector, of a hidden unit above 0; blue: "
-               "against, "
-               "below 0; the stronger the colour, the stronger the response. The strongest word is "
+               "against, below 0; the stronger the colour, the stronger the response. The strongest word is "
                "underlined.\n"
              : "[word]: the strongest; *word*: at least half as strong as the strongest of all passages.\n";
 }

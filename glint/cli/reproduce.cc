@@ -104,17 +104,15 @@ void add_reproduce(Program& program) {
        .group = Group::paper,
        .summary = "the paper's experiments, and what becomes of its claims",
        .details =
-           "Trains what is missing, several runs side by side, and writes a report (HTML and "
-           "Markdown) with the "
-           "paper's numbers beside ours, every table as CSV and JSON, every figure as SVG and CSV. "
-           "Finished runs in "
-           "OUT/runs are used again; Ctrl-C saves, and the same command goes on. What was measured is "
-           "kept in OUT/measured.json, from which --judge-only makes the report again.\n\n"
-           "Every claim gets a verdict, or the reason why these runs cannot give one. A claim is "
-           "judged only where its experiment was as large as the paper's: on MNIST and Fashion-MNIST "
-           "(scripts/fetch-data), on stories (--stories), with all epochs and at least three seeds. "
-           "--quick decides none, and neither do the built-in data: they show in minutes that everything "
-           "works, and of each claim what the small data say.",
+           "Trains what is missing, several runs side by side, and writes a report (HTML and Markdown) with "
+           "the paper's numbers beside ours, every table as CSV and JSON, every figure as SVG and CSV. "
+           "Finished runs in OUT/runs are used again; Ctrl-C saves, and the same command goes on. What was "
+           "measured is kept in OUT/measured.json, from which --judge-only makes the report again.\n\n"
+           "Every claim gets a verdict, or the reason why these runs cannot give one. A claim is judged only "
+           "where its experiment was as large as the paper's: on MNIST and Fashion-MNIST "
+           "(scripts/fetch-data), on stories (--stories), with all epochs and at least three seeds. --quick "
+           "decides none, and neither do the built-in data: they show in minutes that everything works, and "
+           "of each claim what the small data say.",
        .examples = {
            {"glint reproduce --quick --out quick",
             "a small version of everything, five minutes; no verdicts"},

@@ -78,11 +78,9 @@ void add_runs(Program& program) {
            "Lists the runs in folders, at any depth: the options in which they differ, the results, and the "
            "state: finished, running, stopped (the training command goes on from that step), diverged, "
            "damaged, or imported (weights without a record of a training). --figure draws their losses over "
-           "the steps; runs that differ in the seed alone are one "
-           "curve with a band.\n\n"
+           "the steps; runs that differ in the seed alone are one curve with a band.\n\n"
            "--where keeps the runs for which all conditions hold, --sort orders them. Both know the options "
-           "of "
-           "glint train by their names, and run, state, loss, accuracy, train-loss, time and step.",
+           "of glint train by their names, and run, state, loss, accuracy, train-loss, time and step.",
        .examples = {{"glint runs runs", "all runs in the folder runs"},
                     {"glint runs sweep/runs --where gate=sqs --where 'lambda>=0.1' --sort loss",
                      "the SQS runs with a shrink, the lowest loss first"},

@@ -103,8 +103,7 @@ std::string units_text(const ReadResult& r) {
   }
   return table.terminal(result_columns()) +
          (linear ? "quadratic, linear %: shares of the eigenvectors and of the linear part in the variance "
-                   "of the "
-                   "reading; what they lack to 100 goes past the layer\n"
+                   "of the reading; what they lack to 100 goes past the layer\n"
                  : "") +
          "top k %: share of the squared eigenvalues in the k strongest; entropy rank: exp of the entropy of "
          "their magnitudes\n";
@@ -236,8 +235,7 @@ std::string percent_text(double share, int decimals) {
 std::string fidelity_notes(const ReadResult& r) {
   const double even = r.forms[0].fidelity.even_share;
   return "controls, to compare with: the best linear map of the layer's input in place of the layer; the "
-         "same "
-         "form of " +
+         "same form of " +
          r.untrained +
          "\nR2 rescaled: after one factor for the whole form\neven share of the "
          "layer: " +

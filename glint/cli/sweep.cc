@@ -97,22 +97,15 @@ void add_sweep(Program& program) {
        .group = Group::train,
        .summary = "train a recipe with lists of options, and see what readability costs",
        .details = "Every training option takes a list: --lambda 0,0.1,0.5 --norm none,rms. All combinations "
-                  "are trained "
-                  "with all seeds, several runs at a time; --one-at-a-time changes one option of the recipe "
-                  "at a time. An "
-                  "option that a gate does not have (the shrink of SQS for SwiGLU) does not multiply its "
-                  "runs. Every run is "
-                  "then read as glint spectrum does it.\n\n"
+                  "are trained with all seeds, several runs at a time; --one-at-a-time changes one option of "
+                  "the recipe at a time. An option that a gate does not have (the shrink of SQS for SwiGLU) "
+                  "does not multiply its runs. Every run is then read as glint spectrum does it.\n\n"
                   "DIR gets sweep.html (a page in which every point opens its eigenvectors), sweep.csv, "
-                  "sweep.json, figures/ "
-                  "(loss against the agreement, or the correlation, of the weights form, heat maps), and "
-                  "runs/ with a run "
-                  "directory per setting "
-                  "and seed. Ctrl-C saves, and the same command goes on; longer lists use the finished runs "
-                  "again. The last "
-                  "line says which setting to choose: of those whose loss is at most --tolerance above the "
-                  "lowest, the one "
-                  "whose weights say most.",
+                  "sweep.json, figures/ (loss against the agreement, or the correlation, of the weights "
+                  "form, heat maps), and runs/ with a run directory per setting and seed. Ctrl-C saves, and "
+                  "the same command goes on; longer lists use the finished runs again. The last line says "
+                  "which setting to choose: of those whose loss is at most --tolerance above the lowest, the "
+                  "one whose weights say most.",
        .examples = {
            {"glint sweep quick --gate sqs,identity --lambda 0.1,0.5 --norm none,rms --seeds 0..1 --out sweep",
             "a first look on the built-in digits, some minutes"},
@@ -135,8 +128,8 @@ void add_sweep(Program& program) {
     std::vector<std::string> words = spec.choices;
     if (std::holds_alternative<bool*>(spec.value)) words = {"true", "false"};
     const bool one = spec.name == "data" || spec.name == "precision";
-    verb.taken("--" + spec.name, take, spec.help + (one ? "; one value" : ""), "",
-               {.placeholder = one ? "WORD" : "LIST", .words = words});
+    verb.option("--" + spec.name, take, spec.help + (one ? "; one value" : ""), "",
+                {.placeholder = one ? "WORD" : "LIST", .words = words});
   }
   verb.text("--seeds", o->seeds, "Seeds of every setting, as 0..2 or 0,3,7", {.placeholder = "LIST"});
   verb.flag("--one-at-a-time", o->request.plan.one_at_a_time,

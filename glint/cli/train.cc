@@ -172,14 +172,12 @@ void add_train(Program& program) {
        .summary = "train a GLU on images or stories, from a recipe or from flags",
        .details =
            "RECIPE is a file, or a name: that of a file NAME.toml in the folder recipes/, or of a recipe "
-           "that is "
-           "built into glint (" +
+           "that is built into glint (" +
            built_in_list() +
-           "). Flags override it. The run directory holds the options, the metrics, the "
-           "checkpoints and the weights; the same command resumes an interrupted run, and a directory with "
-           "another run is never overwritten without --force. Under mpirun or srun the processes train one "
-           "model "
-           "together, with the same bytes as one alone: docs/cluster.md.",
+           "). Flags override it. The run directory holds the options, the metrics, the checkpoints and the "
+           "weights; the same command resumes an interrupted run, and a directory with another run is never "
+           "overwritten without --force. Under mpirun or srun the processes train one model together, with "
+           "the same bytes as one alone: docs/cluster.md.",
        .examples = {
            {"glint train quick --out runs/first", "a small model on the built-in digits, half a minute"},
            {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
@@ -200,12 +198,12 @@ void add_train(Program& program) {
       // TrainFlags that images do not have are null in the defaults of an image run.
       defaults.text = spec.kind == OptionSpec::For::text;
       const Json value = options_to_json(defaults)[spec.name];
-      const std::string standard = value.is_string() ? value.get<std::string>() : value.dump();
+      const std::string default_text = value.is_string() ? value.get<std::string>() : value.dump();
       std::string placeholder = std::holds_alternative<std::string*>(spec.value) ? "WORD" : "N";
       for (size_t i = 0; i < spec.choices.size(); i++)
         placeholder = (i == 0 ? "" : placeholder + "|") + spec.choices[i];
-      verb.taken("--" + spec.name, take, spec.help, standard,
-                 {.placeholder = placeholder, .words = spec.choices});
+      verb.option("--" + spec.name, take, spec.help, default_text,
+                  {.placeholder = placeholder, .words = spec.choices});
     }
   }
   verb.text("--seeds", o->seeds,

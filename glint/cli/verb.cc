@@ -138,7 +138,7 @@ Option* Verb::keep(CLI::Option* option, OptionText text) {
 }
 
 Option* Verb::add(const std::string& flags, std::function<void(const std::string&)> take,
-                  const std::string& description, const std::string& standard, Value value) {
+                  const std::string& description, const std::string& default_text, Value value) {
   OptionText o{.flags = split_flags(flags), .value = std::move(value)};
   const std::string where = o.flags.empty() ? o.value.placeholder : o.flags.back();
   const Value& v = o.value;
@@ -150,7 +150,7 @@ Option* Verb::add(const std::string& flags, std::function<void(const std::string
     take(word);
   };
   CLI::Option* const option = app_->add_option_function<std::string>(flags, checked, description);
-  if (!standard.empty()) option->default_str(standard);
+  if (!default_text.empty()) option->default_str(default_text);
   return keep(option, std::move(o));
 }
 
@@ -161,19 +161,19 @@ Option* Verb::flag(const std::string& flags, bool& target, const std::string& de
   return keep(option->disable_flag_override(), std::move(o));
 }
 
-Option* Verb::taken(const std::string& flags, std::function<void(const std::string&)> take,
-                    const std::string& description, const std::string& standard, Value value) {
-  return add(flags, std::move(take), description, standard, std::move(value));
+Option* Verb::option(const std::string& flags, std::function<void(const std::string&)> take,
+                     const std::string& description, const std::string& default_text, Value value) {
+  return add(flags, std::move(take), description, default_text, std::move(value));
 }
 
-void Verb::switches(const std::string& name, bool standard, const std::string& description,
+void Verb::switches(const std::string& name, bool default_on, const std::string& description,
                     std::function<void(const std::string&)> take) {
   for (const bool on : {true, false}) {
     OptionText o{.flags = {(on ? "--" : "--no-") + name}, .takes_value = false};
     const std::string text = on ? description : "Not --" + name;
     CLI::Option* const option = app_->add_flag_function(
         o.flags[0], [take, on](int64_t) { take(on ? "true" : "false"); },
-        text + (on == standard ? " (the default)" : ""));
+        text + (on == default_on ? " (the default)" : ""));
     keep(option->disable_flag_override(), std::move(o));
   }
 }
@@ -237,9 +237,9 @@ Option* Verb::reals(const std::string& flags, std::vector<double>& target, const
       at = comma + 1;
     }
   };
-  std::string standard;
-  for (const double v : target) standard += (standard.empty() ? "" : ",") + number_text(v);
-  return add(flags, take, description, standard, {.placeholder = "X,X,..."});
+  std::string default_text;
+  for (const double v : target) default_text += (default_text.empty() ? "" : ",") + number_text(v);
+  return add(flags, take, description, default_text, {.placeholder = "X,X,..."});
 }
 
 Option* Verb::positional(const std::string& name, std::string& target, const std::string& description,

@@ -137,17 +137,16 @@ class Verb {
                double low = std::numeric_limits<double>::lowest(),
                double high = std::numeric_limits<double>::max());
   Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
-  // For tables of options kept elsewhere: `take` is given the text, `standard` is the default that help
-  // shows.
-  Option* taken(const std::string& flags, std::function<void(const std::string&)> take,
-                const std::string& description, const std::string& standard, Value value);
+  // For tables of options kept elsewhere: `take` is given the text; help shows `default_text`.
+  Option* option(const std::string& flags, std::function<void(const std::string&)> take,
+                 const std::string& description, const std::string& default_text, Value value);
   // --name and --no-name; `take` is given "true" or "false".
-  void switches(const std::string& name, bool standard, const std::string& description,
+  void switches(const std::string& name, bool default_on, const std::string& description,
                 std::function<void(const std::string&)> take);
   // An argument without a flag: `name` is what help shows.
   Option* positional(const std::string& name, std::string& target, const std::string& description,
                      Value value = {});
-  // Any number of them; an option `flags` is given once a value.
+  // Any number of them; an option `flags` is repeated for each value.
   Option* positionals(const std::string& name, std::vector<std::string>& target,
                       const std::string& description, Value value = {});
   Option* texts(const std::string& flags, std::vector<std::string>& target, const std::string& description,
@@ -176,7 +175,7 @@ class Verb {
  private:
   Option* keep(CLI::Option* option, OptionText text);
   Option* add(const std::string& flags, std::function<void(const std::string&)> take,
-              const std::string& description, const std::string& standard, Value value);
+              const std::string& description, const std::string& default_text, Value value);
   const OptionText* find(std::string_view flag) const;
   std::vector<std::string> all_flags() const;
 

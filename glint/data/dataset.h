@@ -41,9 +41,9 @@ struct Dataset {
   std::string name;
   ImageSet train, test;
   std::vector<std::string> class_names;
-  // Of a set from files: SHA-256 of the lines that `sha256sum train-images-idx3-ubyte train-labels-idx1-ubyte
-  // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Of arrays:
-  // content_checksum. Hex.
+  // Hex. A set from files: SHA-256 of the lines that `sha256sum train-images-idx3-ubyte train-labels-idx1-ubyte
+  // t10k-images-idx3-ubyte t10k-labels-idx1-ubyte` prints for the unpacked files. Arrays:
+  // content_checksum.
   std::string checksum;
   std::string origin;  // the folder, "built in" or kFromMemory
 };
@@ -58,7 +58,7 @@ struct DataPaths {
   std::string system = "/usr/share/datasets";
 };
 DataPaths data_paths_from_environment(const std::string& data_dir = {});
-// Those folders for the set `name`.
+// The folders that are looked through for the set `name`.
 std::vector<std::string> data_folders(const DataPaths& paths, const std::string& name);
 
 struct DataOptions {
@@ -77,7 +77,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
 // True for what load_dataset would take: a word that it knows, or a folder with the four files.
 bool is_image_data(const std::string& name_or_dir);
 
-// Of the four files, unpacked, with their headers.
+// The size of the four files, unpacked, with their headers.
 size_t unpacked_bytes(const Dataset& data);
 
 enum class DataState { built_in, verified, damaged, not_found };

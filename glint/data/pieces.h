@@ -20,7 +20,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
 class PieceIndex {
  public:
   PieceIndex() = default;
-  // Of equal texts the later id is found.
+  // Where two pieces have the same text, the later id is found.
   PieceIndex(const std::vector<std::string>& pieces, std::vector<TokenId> ids);
 
   std::optional<TokenId> find(const std::vector<std::string>& pieces, std::string_view text) const;

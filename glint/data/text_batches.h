@@ -33,7 +33,7 @@ class TextRows {
   std::span<const TokenRow> fill(const Corpus& corpus, std::span<const uint32_t> stories);
   // Rows of the first stories that hold `tokens` tokens together, or of all.
   std::span<const TokenRow> fill_first(const Corpus& corpus, size_t tokens);
-  // Of the last batch: the sum of the rows' lengths.
+  // The sum of the lengths of the rows in the last batch.
   size_t tokens() const { return tokens_; }
   size_t context() const { return context_; }
   // Room for any batch of that many rows.

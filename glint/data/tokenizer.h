@@ -42,8 +42,9 @@ class Tokenizer {
   Tokenizer() = default;  // holds nothing: to be assigned to, or where there is none
   bool empty() const { return model_ == nullptr; }
 
-  // `next` gives a text a call, false at the end. The same texts and options give the same bytes. Error
-  // (usage) when the texts are too few for the vocabulary or it is too small for their characters.
+  // Each call of `next` gives one text; it returns false at the end. The same texts and options give the
+  // same bytes. Error (usage) when the texts are too few for the vocabulary or it is too small for their
+  // characters.
   static Tokenizer train(const std::function<bool(std::string&)>& next, const TokenizerOptions& options);
   // Any of the formats, by its first bytes: a SentencePiece model (*.model), tokenizer.json (BPE),
   // tokenizer.bin of llama2.c. Error (bad_file) for what is none, is damaged, or needs a step that glint does
@@ -91,7 +92,8 @@ class Tokenizer {
   std::shared_ptr<const TokenizerModel> model_;
 };
 
-// Encodes much text: remembers the words it has seen. Gives what Tokenizer::encode gives. One a thread.
+// Encodes much text: remembers the words it has seen. Gives what Tokenizer::encode gives. One per
+// thread.
 class TextEncoder {
  public:
   explicit TextEncoder(Tokenizer tokenizer);

@@ -1,9 +1,10 @@
 // GGUF, version 3 (version 2 has the same bytes):
 //
-//   "GGUF" | u32 version | u64 tensors | u64 pairs
-//   pairs:   u64 length, key | u32 type | value       a text: u64 length, bytes; a list: u32 type, u64 n,
-//   values tensors: u64 length, name | u32 n_dims | u64 ne[n_dims] | u32 type | u64 offset data from the next
-//   multiple of general.alignment (32), each tensor padded to that multiple
+//   "GGUF" | u32 version | u64 number of tensors | u64 number of pairs
+//   pairs     u64 length, key | u32 type | value
+//             value: a number; a text: u64 length, bytes; a list: u32 type, u64 n, values
+//   tensors   u64 length, name | u32 n_dims | u64 ne[n_dims] | u32 type | u64 offset
+//   data      from the next multiple of general.alignment (32); each tensor is padded to that multiple
 //
 // ne[0] is the contiguous dimension: shapes are turned round here. As in llama.cpp, tensors follow each other
 // in the order of the header, without holes.

@@ -20,12 +20,11 @@ std::string digest_of(std::string_view before, std::string_view after) {
 
 // Whether the digest that stands in the text is that of the text. A quote before it, so that it is a value of
 // its own.
-Seal check(std::string_view text, const std::string& digest) {
-  if (digest.size() != kDigits) return Seal::broken;
+bool check(std::string_view text, const std::string& digest) {
+  if (digest.size() != kDigits) return false;
   const size_t quote = text.find("\"" + digest + "\"");
-  if (quote == text.npos) return Seal::broken;
-  const std::string found = digest_of(text.substr(0, quote + 1), text.substr(quote + 1 + kDigits));
-  return found == digest ? Seal::good : Seal::broken;
+  return quote != text.npos &&
+         digest_of(text.substr(0, quote + 1), text.substr(quote + 1 + kDigits)) == digest;
 }
 
 }  // namespace
@@ -37,10 +36,9 @@ std::string sealed_text(Json object, int indent) {
   return text.replace(at, kDigits, digest_of(text.substr(0, at), text.substr(at + kDigits)));
 }
 
-Seal seal_of(std::string_view text, const Json& object) {
+bool is_sealed(std::string_view text, const Json& object) {
   const auto found = object.find(kSealKey);
-  if (found == object.end()) return Seal::none;
-  return found->is_string() ? check(text, found->get<std::string>()) : Seal::broken;
+  return found != object.end() && found->is_string() && check(text, found->get<std::string>());
 }
 
 void write_sealed_safetensors(FileSystem& files, const std::string& path,
@@ -54,10 +52,9 @@ void write_sealed_safetensors(FileSystem& files, const std::string& path,
   write_safetensors(files, path, tensors, metadata);
 }
 
-Seal seal_of(const SafetensorsFile& file) {
+bool is_sealed(const SafetensorsFile& file) {
   const std::string *digest = file->find_metadata(kSealKey), *version = file->find_metadata(kVersionKey);
-  if (!digest && !version) return Seal::none;
-  if (!digest || !version || *version != kVersion) return Seal::broken;
+  if (!digest || !version || *version != kVersion) return false;
   const std::span<const std::byte> bytes = file.bytes();
   return check({reinterpret_cast<const char*>(bytes.data()), bytes.size()}, *digest);
 }

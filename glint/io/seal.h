@@ -31,18 +31,15 @@ class HashFile : public WritableFile {
   Sha256 hash_;
 };
 
-enum class Seal { good, none, broken };
-
 // The text of the object with the field "sha256"; `indent` is that of Json::dump. No line feed at the end.
 std::string sealed_text(Json object, int indent = -1);
-// `object` is what `text` says.
-Seal seal_of(std::string_view text, const Json& object);
+// Whether the checksum is there and right; `object` is what `text` says.
+bool is_sealed(std::string_view text, const Json& object);
 
-// As write_safetensors, with "sha256" and "version" 2 in the metadata: two marks, so that a file of which one
-// is damaged is not taken for one of an earlier version, which has neither.
+// As write_safetensors, with "sha256" and "version" 2 in the metadata.
 void write_sealed_safetensors(FileSystem& files, const std::string& path,
                               std::span<const TensorToWrite> tensors,
                               std::map<std::string, std::string> metadata);
-Seal seal_of(const SafetensorsFile& file);
+bool is_sealed(const SafetensorsFile& file);
 
 }  // namespace glint

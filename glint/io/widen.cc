@@ -45,7 +45,7 @@ void widen_nibbles(const std::byte* block, float* out) {
   }
 }
 
-// Blocks of 256. Values lie in planes: those of value v in byte (v / 128) * 32 + v % 32 for two bits a value,
+// Blocks of 256. Values lie in planes: those of value v in byte (v / 128) * 32 + v % 32 for two bits per value,
 // in (v / 64) * 32 + v % 32 for four.
 void widen_q2_k(const std::byte* block, float* out) {
   const std::byte *scales = block, *planes = block + 16;

@@ -50,7 +50,7 @@ struct Bf16Products {
   void (*multiply_tn)(const Bf16Multiply&);
 };
 
-// Of a unit that this machine has (or the emulated one); Error otherwise.
+// The products of a unit that this machine has, or of the emulated one; Error otherwise.
 const Bf16Products& bf16_products(Bf16Unit unit);
 
 }  // namespace glint

@@ -21,7 +21,7 @@ struct InstructionLevel {
 InstructionLevel agree(Group& group, const InstructionLevel& own,
                        const std::function<void(const std::string&)>& note);
 
-// Of the ranks on one host, whether they would use more threads than it has cores: a sentence, or "". At
+// A sentence where the ranks on one host would use more threads than it has cores, otherwise "". At
 // rank 0; all call it.
 std::string crowded_hosts(Group& group, size_t threads);
 

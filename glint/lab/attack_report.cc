@@ -86,10 +86,9 @@ std::vector<FigureFile> draw_attack(const Attack& a, const std::string& folder) 
         examples.panels.push_back(std::move(shown));
       }
   }
-  const Chart chart = curve_chart(a);
-  return {{folder + "/attack-curve", to_svg(chart), to_csv(chart)},
-          {folder + "/attack-masks", to_svg(masks), to_csv(masks)},
-          {folder + "/attack-examples", to_svg(examples), to_csv(examples)}};
+  return {{folder + "/attack-curve", figure_of(curve_chart(a))},
+          {folder + "/attack-masks", {to_svg(masks), to_csv(masks)}},
+          {folder + "/attack-examples", {to_svg(examples), to_csv(examples)}}};
 }
 
 OrderedJson to_json(const Attack& a) {

@@ -10,7 +10,7 @@
 
 namespace glint {
 
-// Of two models, in a space that both have.
+// Compares two models in a space that both have.
 struct PairVectors {
   ModelVectors a, b;
 };

@@ -78,8 +78,8 @@ std::vector<FigureFile> draw_comparison(const Comparison& c, const std::string& 
                  .scale_bar = true};
   for (size_t u = 0; u < c.units.size(); u++)
     grid.panels.push_back({.values = c.matrices[u], .caption = {c.unit_names[u]}, .tone = PanelTone::share});
-  return {{folder + "/compare", to_svg(chart), to_csv(chart)},
-          {folder + "/compare-matrix", to_svg(grid), to_csv(grid)}};
+  return {{folder + "/compare", figure_of(chart)},
+          {folder + "/compare-matrix", {to_svg(grid), to_csv(grid)}}};
 }
 
 std::string_view title(Measure m) {

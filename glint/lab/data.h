@@ -32,7 +32,7 @@ struct CorpusData {
   std::string summary;  // one line for people, of the built-in tales
 };
 
-// Of one set its part; of the list `known`, `stories` and the built-in tales as `corpus`.
+// One set: its part. The list: `known`, `stories`, and the built-in tales as `corpus`.
 struct DataResult {
   bool list = false;
   std::vector<DatasetStatus> known = {};   // image sets

@@ -28,8 +28,7 @@ Bf16Unit bf16_unit(const std::string& precision, const CpuInfo& cpu, const Callb
   if (unit == Bf16Unit::none && callbacks.note)
     callbacks.note(
         "this processor has no bf16 instructions; computing in f32 (GLINT_BF16=emulated computes bf16 in "
-        "portable "
-        "code, slowly)");
+        "portable code, slowly)");
   return unit;
 }
 

@@ -27,7 +27,7 @@ struct ImageEvaluationRequest {
 struct ClassEvaluation {
   std::string name;
   size_t images = 0, predicted = 0, correct = 0;
-  // Of those of the class, how many were found; of those called so, how many are. NaN where there are none.
+  // recall = found / images of the class; precision = found / predicted as the class. NaN for 0 / 0.
   double recall() const { return static_cast<double>(correct) / static_cast<double>(images); }
   double precision() const { return static_cast<double>(correct) / static_cast<double>(predicted); }
 };

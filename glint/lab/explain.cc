@@ -221,8 +221,7 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
 
   if (q.figure && !r.pixels.empty()) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
-    const Figure figure = explain_figure(explanation_figure(r));
-    write_figure(engine, path, figure.svg, figure.csv);
+    write_figure(engine, path, explain_figure(explanation_figure(r)));
     r.figure = path + ".svg";
   }
   return r;

@@ -208,8 +208,7 @@ ExplainTokenResult explain_token(const Engine& engine, Run& run, const ExplainTo
     const std::string word = asked_text(r) + " at " + std::to_string(r.position) + " of " + q.text;
     const std::string path =
         figures_directory(result_folder(q.out, run.results())) + "/explain-" + file_word(word);
-    const Figure figure = logit_figure(explanation_figure(r));
-    write_figure(engine, path, figure.svg, figure.csv);
+    write_figure(engine, path, logit_figure(explanation_figure(r)));
     r.figure = path + ".svg";
   }
   return r;

@@ -14,15 +14,13 @@ namespace {
 
 bool fits_npy(Dtype d) { return d == Dtype::f32 || d == Dtype::f64 || d == Dtype::u8 || d == Dtype::i32; }
 
-void check_spectra_seal(const Engine& engine, const SafetensorsFile& file, const std::string& path) {
-  const Seal seal = seal_of(file);
-  if (seal == Seal::broken)
+void check_spectra_seal(const SafetensorsFile& file, const std::string& path) {
+  if (!is_sealed(file))
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the spectra are damaged: the file is not what its checksum says",
                  .where = path,
                  .expected = "the file as it was written",
                  .hint = "`spectrum(RUN)` makes it anew"});
-  if (seal == Seal::none) engine.note("" + path + " has no checksum, so that damage would not be noticed");
 }
 
 // All files of spectra in a run, those of all classes first.
@@ -97,7 +95,7 @@ OrderedJson ExportArrays::add_spectra_file(const std::string& file_path) {
   const Engine& engine = engine_;
   const std::filesystem::path path = file_path;
   const SafetensorsFile file(path.string());
-  check_spectra_seal(engine, file, path.string());
+  check_spectra_seal(file, path.string());
   const auto said = [&](const char* key) {
     const std::string* found = file->find_metadata(key);
     return found ? *found : std::string();

@@ -8,31 +8,29 @@
 namespace glint {
 namespace {
 
-void write_one(const Engine& engine, const FigureFile& figure, bool png, const SvgPng& picture) {
-  write_atomic(engine.files(), figure.stem + ".svg", figure.svg);
-  write_atomic(engine.files(), figure.stem + ".csv", figure.csv);
-  if (!png) return;
+void write_one(const Engine& engine, const std::string& stem, const Figure& figure, const SvgPng& picture) {
+  write_atomic(engine.files(), stem + ".svg", figure.svg);
+  write_atomic(engine.files(), stem + ".csv", figure.csv);
   if (!picture.png.empty()) {
-    write_atomic(engine.files(), figure.stem + ".png", picture.png);
+    write_atomic(engine.files(), stem + ".png", picture.png);
     return;
   }
-  static std::atomic<bool> said{false};  // about the machine, so once a process
+  static std::atomic<bool> said{false};  // about the machine, so once per process
   if (!said.exchange(true)) engine.note("no PNG figures, only SVG and CSV: " + picture.problem);
 }
 
 }  // namespace
 
-void write_figure(const Engine& engine, const std::string& stem, const std::string& svg,
-                  const std::string& csv, bool png) {
-  write_one(engine, {stem, svg, csv}, png, png ? svg_to_png(svg) : SvgPng{});
+void write_figure(const Engine& engine, const std::string& stem, const Figure& figure) {
+  write_one(engine, stem, figure, svg_to_png(figure.svg));
 }
 
-void write_figures(const Engine& engine, const std::vector<FigureFile>& figures, bool png) {
+void write_figures(const Engine& engine, const std::vector<FigureFile>& figures) {
   std::vector<SvgPng> pictures(figures.size());
-  if (png)
-    engine.pool().for_tiles(figures.size(),
-                            [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].svg); });
-  for (size_t i = 0; i < figures.size(); i++) write_one(engine, figures[i], png, pictures[i]);
+  engine.pool().for_tiles(figures.size(),
+                          [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].figure.svg); });
+  for (size_t i = 0; i < figures.size(); i++)
+    write_one(engine, figures[i].stem, figures[i].figure, pictures[i]);
 }
 
 std::string figures_directory(const std::string& directory) {

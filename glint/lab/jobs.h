@@ -60,10 +60,10 @@ struct JobHooks {
   std::function<bool(const TrainJob&, const Error&)> failed = {};
 };
 
-// Each job on its own threads beside the others, as many in all as the engine has, which wastes no time at
-// barriers. The result of a job does not depend on it. With several ranks all work on one job after the
-// other. Stops when the engine is asked to stop, or at the
-// first error that the hooks do not take, which it throws when the others have ended.
+// Runs jobs side by side, each on its own threads, as many in all as the engine has: no time is lost at
+// barriers, and the result of a job does not depend on it. Several ranks work together on one job after the
+// other. It ends when the engine is asked to stop, or at the first error that the hooks do not take; that one
+// is thrown when the other jobs have ended.
 void run_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
               const JobHooks& hooks);
 

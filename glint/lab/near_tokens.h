@@ -26,7 +26,7 @@ struct NearTokens {
   std::vector<NearToken> along, against;
 };
 
-// Of every row, the `count` nearest tokens that are text.
+// For every row, the `count` nearest tokens that are text.
 std::vector<NearTokens> near_tokens(const Run& run, ConstMatrixView<double> vectors, size_t count);
 // "·happy ·glad ·merry".
 std::string token_list(const std::vector<NearToken>& tokens);

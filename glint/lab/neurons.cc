@@ -55,36 +55,32 @@ std::string neuron_table(const NeuronsResult& r) {
   return table.csv();
 }
 
-std::vector<FigureFile> neuron_figures(const NeuronsResult& r, const std::string& stem, bool scatter) {
+// The classes of every layer, or of one layer its neurons as points.
+Figure drawn_neurons(const NeuronsResult& r, bool one) {
   const std::string model =
       r.gate + ", " + std::to_string(r.layers) + " layers of width " + std::to_string(r.width);
-  std::vector<FigureFile> out;
-  if (!scatter) {
-    NeuronPlot plot{.title = "Classes of neurons per layer (" + model + ")",
-                    .note = "By the cosines of gate, up and down weights, threshold " +
-                            number_text(r.threshold) + "; from the weights alone.",
-                    .classes = class_names(),
-                    .layers = {}};
-    for (const LayerNeurons& l : r.of_layers) {
-      const std::vector<double> values = sorted_up_down(l);
-      plot.layers.push_back({.label = std::to_string(l.layer + 1),
-                             .counts = {l.counts.begin(), l.counts.end()},
-                             .low = quantile(values, 0.1),
-                             .median = l.median,
-                             .high = quantile(values, 0.9)});
-    }
-    const Figure figure = neuron_figure(plot);
-    out.push_back({stem, figure.svg, figure.csv});
-  } else {
+  if (one) {
     std::vector<NeuronPoint> points;
     for (const Neuron& n : r.of_layers[0].neurons)
       points.push_back({n.up_down, n.gate_down, static_cast<size_t>(neuron_class(n))});
-    const Chart chart =
+    return figure_of(
         neuron_scatter("Neurons of layer " + std::to_string(r.of_layers[0].layer + 1) + " (" + model + ")",
-                       class_names(), points, r.threshold);
-    out.push_back({stem, to_svg(chart), to_csv(chart)});
+                       class_names(), points, r.threshold));
   }
-  return out;
+  NeuronPlot plot{.title = "Classes of neurons per layer (" + model + ")",
+                  .note = "By the cosines of gate, up and down weights, threshold " +
+                          number_text(r.threshold) + "; from the weights alone.",
+                  .classes = class_names(),
+                  .layers = {}};
+  for (const LayerNeurons& l : r.of_layers) {
+    const std::vector<double> values = sorted_up_down(l);
+    plot.layers.push_back({.label = std::to_string(l.layer + 1),
+                           .counts = {l.counts.begin(), l.counts.end()},
+                           .low = quantile(values, 0.1),
+                           .median = l.median,
+                           .high = quantile(values, 0.9)});
+  }
+  return neuron_figure(plot);
 }
 
 OrderedJson counts_json(const NeuronCounts& counts) {
@@ -114,10 +110,11 @@ void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest&
   const std::string tag = one ? "neurons-layer-" + std::to_string(*q.layer) : "neurons";
   r.csv = folder + "/" + tag + ".csv";
   write_atomic(engine.files(), r.csv, neuron_table(r));
+  r.drawn = drawn_neurons(r, one);
   if (!q.figures) return;
-  const std::vector<FigureFile> figures = neuron_figures(r, figures_directory(folder) + "/" + tag, one);
-  write_figures(engine, figures);
-  for (const FigureFile& f : figures) r.figures.push_back(f.stem + ".svg");
+  const std::string stem = figures_directory(folder) + "/" + tag;
+  write_figure(engine, stem, r.drawn);
+  r.figures.push_back(stem + ".svg");
 }
 
 }  // namespace

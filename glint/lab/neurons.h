@@ -8,6 +8,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
+#include "glint/report/figure.h"
 #include "glint/spectra/neurons.h"
 
 namespace glint {
@@ -25,7 +26,7 @@ struct LayerNeurons {
   size_t layer = 0;  // from 0
   std::vector<Neuron> neurons;
   NeuronCounts counts{};
-  // Of cos(up, down), that of a neuron: of an even number the larger of the two in the middle.
+  // The median of cos(up, down); of an even number of neurons the larger of the two in the middle.
   double median = 0;
 };
 
@@ -37,6 +38,7 @@ struct NeuronsResult {
   NeuronCounts counts{};             // of all those layers
   std::string csv;                   // a line per neuron
   std::vector<std::string> figures;  // SVG files
+  Figure drawn;                      // the classes of every layer, or of one layer its neurons as points
 };
 
 // Error (bad_file) for an image model, whose layers do not write where they read.

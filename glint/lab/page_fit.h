@@ -6,7 +6,7 @@
 
 namespace glint {
 
-// So many stay at least.
+// The fewest that stay.
 inline constexpr size_t kFewestImages = 100, kFewestVectors = 2;
 
 // Keeps the first images of the page, and the strongest eigenvectors of either sign.

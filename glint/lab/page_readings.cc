@@ -171,8 +171,7 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
       std::to_string(units) + " of " + std::to_string(run.token_model().vocab()) + " tokens, the " +
       std::to_string(vectors) + " strongest eigenvectors of each sign, and " + std::to_string(kPagePassages) +
       " passages of each. Left out: the other layers and tokens, all other eigenvectors, and the weights, so "
-      "that no "
-      "text can be typed in. A page can be made of any other layers and tokens.";
+      "that no text can be typed in. A page can be made of any other layers and tokens.";
   out.json = {{"name", out.result.name},  {"text", run.text()},    {"layers", all},
               {"samples", run.samples()}, {"passages", looked_in}, {"readings", readings},
               {"leftOut", left_out}};

@@ -13,10 +13,8 @@ using nlohmann::ordered_json;
 
 constexpr const char* kColours =
     "Red words are on the side of the tokens along the eigenvector, blue words on the side of those against "
-    "it; "
-    "the stronger the colour, the stronger the eigenvector there. It acts through its square: both sides "
-    "speak "
-    "for the output, or both against it. The strongest word is underlined.";
+    "it; the stronger the colour, the stronger the eigenvector there. It acts through its square: both sides "
+    "speak for the output, or both against it. The strongest word is underlined.";
 constexpr const char* kUnitColours =
     "Red words are those at which the hidden unit is above 0, blue words those below. The strongest word is "
     "underlined.";

@@ -17,7 +17,7 @@ struct PlannedJob {
 };
 
 PlannedJob planned_job(TrainRequest train, std::string setting, uint64_t seed);
-// Of a training with several seeds: train.h.
+// The jobs of a training with several seeds: train.h.
 std::vector<PlannedJob> planned_jobs(const TrainRequest& request);
 
 // "glint train quick --gate relu --seed 0 --out runs/a"

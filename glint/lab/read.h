@@ -12,6 +12,7 @@
 #include "glint/data/dataset.h"
 #include "glint/io/json.h"
 #include "glint/lab/engine.h"
+#include "glint/lab/figures.h"
 #include "glint/lab/near_tokens.h"
 #include "glint/lab/passages.h"
 #include "glint/lab/pieces.h"
@@ -159,11 +160,7 @@ struct ReadResult {
 ReadResult read(const Engine& engine, const ReadRequest& request);
 // What the files of a reading show: the spectrum of every direction, the eigenvectors of all as pictures, the
 // accuracy with few of them, directions that several share. The first are those of the directions, in order.
-struct NamedFigure {
-  std::string name;  // of its files, without the ending
-  Figure figure;
-};
-std::vector<NamedFigure> read_figures(const ReadResult& result);
+std::vector<FigureFile> read_figures(const ReadResult& result);
 // "schema": "glint-read/1".
 nlohmann::ordered_json to_json(const ReadResult& result);
 

@@ -121,9 +121,8 @@ Figure truncation_of(const ReadResult& r) {
   std::vector<TruncationSeries> series;
   for (const ReadForm& f : r.forms)
     series.push_back({f.name + " form", f.truncation, f.linear_part, f.by_size});
-  const Chart chart = truncation_figure(
-      "Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series, r.accuracy_model);
-  return {to_svg(chart), to_csv(chart)};
+  return figure_of(truncation_figure(
+      "Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series, r.accuracy_model));
 }
 
 Figure shared_of(const ReadResult& r) {
@@ -142,8 +141,8 @@ Figure shared_of(const ReadResult& r) {
 
 }  // namespace
 
-std::vector<NamedFigure> read_figures(const ReadResult& r) {
-  std::vector<NamedFigure> figures;
+std::vector<FigureFile> read_figures(const ReadResult& r) {
+  std::vector<FigureFile> figures;
   for (const ReadDirection& d : r.directions)
     figures.push_back({"spectrum-" + file_word(d.name) + "-" + r.form + place(r), spectrum_of(d, r)});
   // The pictures of all classes of the last layer have short names.
@@ -163,9 +162,8 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
   }
   if (!q.figures) return;
   r.figures_folder = figures_directory(folder);
-  std::vector<FigureFile> files;
-  for (NamedFigure& f : read_figures(r))
-    files.push_back({r.figures_folder + "/" + f.name, std::move(f.figure.svg), std::move(f.figure.csv)});
+  std::vector<FigureFile> files = read_figures(r);
+  for (FigureFile& f : files) f.stem = r.figures_folder + "/" + f.stem;
   write_figures(engine, files);
   if (r.passage_text) {
     std::vector<std::string> trust;

@@ -115,9 +115,8 @@ ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& requ
   r.csv = folder + "/" + stem + ".csv";
   write_atomic(engine.files(), r.csv, layers_csv(r).csv());
   if (request.figure) {
-    const Chart chart = layers_chart(r);
     const std::string path = figures_directory(folder) + "/" + stem;
-    write_figure(engine, path, to_svg(chart), to_csv(chart));
+    write_figure(engine, path, figure_of(layers_chart(r)));
     r.figure = path + ".svg";
   }
   discard_pieces(pieces, request.sharing);

@@ -33,8 +33,8 @@ void keep(const Engine& engine, const RunInfo& run, const std::string& data_chec
 }
 
 // The calibration stored in a run directory when it is that of the weights, else what `measure` gives.
-// `complete` adds what is still missing, and says whether that was anything. A note when
-// other linear algebra than the engine's computed the stored one.
+// `complete` adds what is still missing, and says whether that was anything. There is a note when the stored
+// one was computed by other linear algebra than the engine's.
 StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
                                      const std::string& data_checksum, const std::vector<size_t>& hidden,
                                      const std::string& weights_hash,
@@ -43,9 +43,8 @@ StoredCalibration stored_or_measured(const Engine& engine, const RunInfo& run,
   const std::string path = run.directory + "/calibration.safetensors";
   if (exists(path)) {
     StoredCalibration stored = load_calibration(path, hidden);
-    if (!stored.sealed) engine.note(path + " has no checksum: it was written by an earlier version");
     if (stored.model == weights_hash) {
-      if (!stored.linalg.empty() && stored.linalg != engine.linalg().description())
+      if (stored.linalg != engine.linalg().description())
         engine.note("the stored calibration was computed with " + printable(stored.linalg) + ", this with " +
                     engine.linalg().description() + ": last digits differ from a calibration made anew");
       if (complete(stored)) keep(engine, run, data_checksum, path, stored);

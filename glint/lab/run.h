@@ -30,14 +30,10 @@ struct RunInfo {
   std::string precision = "f32";  // that it was trained and measured in
   std::string data_checksum;      // "" when the run does not say
   Json run;                       // run.json; null in a folder that has none
-  bool sealed = true;             // false: run.json of an earlier version, without checksums
 };
 // Error (bad_file) for what is no run directory or is damaged, and for a run that is not finished, with the
 // call that resumes it. The weights are looked at when they are loaded.
 RunInfo open_run(const std::string& directory);
-
-// Says what the user should know of the run: that it has no checksums, that its weights are damaged and those
-// of a checkpoint are used.
 
 struct LoadedRun : RunInfo {
   ImageModel model;
@@ -156,7 +152,7 @@ class Run {
 
   // From calibration.safetensors of the run when that fits its weights; otherwise measured on the training
   // data and stored there when those are the run's (a note when not, and when the directory cannot be
-  // written). What a file of an earlier version lacks is added to it. That of a model of another program is
+  // written). The refined form is added to it when it is first asked for. That of a model of another program is
   // measured layer by layer and not stored.
   const StoredCalibration& calibration();
   // Of one layer: of what kind it is, and of how many images or tokens.

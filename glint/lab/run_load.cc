@@ -138,18 +138,12 @@ void check_file(const RunInfo& run, const std::string& name) {
 Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const ParamTable& table) {
   const std::string path = info.directory + "/" + kWeightsFile;
   if (!info.run.is_object()) return load_weights(path, table);
-  if (!info.sealed)
-    engine.note(info.directory +
-                " was written by an earlier version, without checksums: damage is not noticed");
-  const std::string wrong = info.sealed    ? damage(info.directory, info.run, kWeightsFile)
-                            : exists(path) ? ""
-                                           : "is missing";
+  const std::string wrong = damage(info.directory, info.run, kWeightsFile);
   if (wrong.empty()) return load_weights(path, table);
   std::optional<CheckpointWeights> copy =
       checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
                          info.run.value("steps", uint64_t{0}), table.floats());
-  if (!copy ||
-      (info.sealed && weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile]))
+  if (!copy || weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile])
     throw Error(
         {.code = ErrorCode::bad_file,
          .what = "the file with the weights " + wrong,
@@ -197,11 +191,10 @@ RunInfo open_run(const std::string& directory) {
   }
   const RunFile file = read_run(run.directory);
   run.run = file.json;
-  run.sealed = file.sealed;
   const JsonFields f(run.run, info_path);
   run.precision = f.object("identity").object("options").optional<std::string>("precision", run.precision);
   if (f.has("data")) run.data_checksum = f.object("data").optional<std::string>("checksum", "");
-  if (!file.finished() && (run.sealed || !exists(weights))) refuse_unfinished(run);
+  if (!file.finished()) refuse_unfinished(run);
   check_file(run, "config.json");
   return run;
 }

@@ -329,7 +329,7 @@ RunsResult list_runs(const Engine& engine, const RunsRequest& request) {
   const Chart chart = runs_chart(result, result.notes);
   std::string stem = request.figure;
   if (stem.ends_with(".svg")) stem.resize(stem.size() - 4);
-  write_figure(engine, stem, to_svg(chart), to_csv(chart));
+  write_figure(engine, stem, figure_of(chart));
   result.figure = stem + ".svg";
   return result;
 }

@@ -109,7 +109,7 @@ bool sealed_file(const std::string& file, const char* schema, Json& out) {
   std::string text = read_file(file, kMaxBytes);
   out = parse_json(text, file);
   if (text.ends_with('\n')) text.pop_back();
-  return out.is_object() && seal_of(text, out) == Seal::good &&
+  return out.is_object() && is_sealed(text, out) &&
          JsonFields(out, file).required<std::string>("schema") == schema;
 }
 

@@ -388,12 +388,12 @@ OrderedJson to_json(const SweepResult& r) {
 void write_sweep(const Engine& engine, SweepResult& r) {
   const std::string figures = figures_directory(r.out);
   std::vector<std::string> heat;
-  std::vector<FigureFile> files = {{figures + "/pareto", to_svg(pareto_chart(r, false)), pareto_csv(r)}};
+  std::vector<FigureFile> files = {{figures + "/pareto", {to_svg(pareto_chart(r, false)), pareto_csv(r)}}};
   for (const OptionPair& pair : heat_options(r)) {
-    const Figure f = heat_figure(r, pair);
+    Figure f = heat_figure(r, pair);
     heat.push_back(f.svg);
     files.push_back(
-        {figures + "/heat-maps" + (heat.size() > 1 ? "-" + std::to_string(heat.size()) : ""), f.svg, f.csv});
+        {figures + "/heat-maps" + (heat.size() > 1 ? "-" + std::to_string(heat.size()) : ""), std::move(f)});
   }
   write_figures(engine, files);
   r.files = {r.out + "/sweep.html", r.out + "/sweep.csv", r.out + "/sweep.json"};

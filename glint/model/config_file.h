@@ -13,7 +13,8 @@ namespace glint {
 enum class ModelKind { image, language };
 const char* format_name(ModelKind kind);  // the value of "format" in config.json
 
-// Of a run directory. Error (bad_file) when it has no config.json or one of an unknown format.
+// The kind of model in a run directory. Error (bad_file) when it has no config.json or one of an unknown
+// format.
 ModelKind model_kind(const std::string& directory);
 
 Json gate_to_json(const Gate& gate);  // "gate", and for a gate that has them "c", "lambda", "p"

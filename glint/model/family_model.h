@@ -25,7 +25,7 @@ struct StoredGlu {
   bool empty() const { return gate.empty(); }
 };
 
-// Of a mixture the GLU is empty, but for layers that have none of the experts.
+// In a mixture of experts the GLU is empty, except in layers without experts.
 struct FamilyLayer : StoredGlu {
   NormWeights before_attention, after_attention, before_glu, after_glu;
   StoredMatrix q, k, v, o;

@@ -152,7 +152,7 @@ class TransformerEngine {
   TransformerParams params_;
   std::unique_ptr<TransformerWeights> weights_;
   std::vector<PackTask> tasks_;
-  std::vector<std::unique_ptr<SequencePass>> passes_;  // one a worker
+  std::vector<std::unique_ptr<SequencePass>> passes_;  // one per worker
   std::vector<Lane> lanes_;                            // max_rows of them
   std::vector<Range> cut_;                             // the lanes of a step
   std::vector<Range> pieces_;                          // of the gradients, for sums over processes

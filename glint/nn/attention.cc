@@ -112,8 +112,8 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
   }
 }
 
-// With lse - log s instead of lse the softmax comes out as s p: then dv is one product, and
-// ds = s p (dy . v - dy . y / s).
+// With lse - log s instead of lse the softmax comes out as s p. Then dv is one product, and
+//   ds = s p (dy . v - dy . y / s)
 void Attention::backward(ConstMatrixView<float> qkv, ConstMatrixView<float> y, ConstMatrixView<float> lse,
                          ConstMatrixView<float> dy, MatrixView<float> d_qkv, std::span<float> scratch) const {
   const Kernels& kn = *kernels_;

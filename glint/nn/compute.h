@@ -13,7 +13,7 @@ namespace glint {
 struct Compute {
   const Products& products;
   ThreadPool& pool;
-  Scratch& scratch;  // one a worker
+  Scratch& scratch;  // one per worker
   const Kernels& kernels() const { return products.kernels(); }
 };
 

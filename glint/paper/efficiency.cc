@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "glint/base/statistics.h"
+#include "glint/paper/columns.h"
 
 namespace glint {
 
@@ -52,45 +52,32 @@ ReportTable efficiency_table(std::span<const TaskRuns> tasks) {
           "75 % of its training, divided by the rival's steps. Above 1 SQS is slower; never: not within "
           "its whole training. Mean \xc2\xb1 standard deviation over n seeds, straight lines between "
           "evaluations.",
-      .heads = {{.text = "data", .align = Align::left},
-                {.text = "rival", .align = Align::left},
-                {.text = "n"}},
+      .heads = heads({"data", "rival", "n"}, 2),
       .keys = 2,
-      .data = Table({{.header = "data"},
-                     {.header = "rival"},
-                     {.header = "share"},
-                     {.header = "n"},
-                     {.header = "never"},
-                     {.header = "ratio"},
-                     {.header = "ratio_sd"}})};
+      .data = data_table("data rival share n never ratio+")};
   for (const double share : kEfficiencyShares) t.heads.push_back({.text = fixed_text(100 * share, 0) + " %"});
   for (const TaskRuns& task : tasks) {
-    bool first = true;
     for (const std::string_view rival : kPaperGates) {
       if (rival == "sqs" || !task.find(rival) || !task.find("sqs")) continue;
-      ReportTable::Row row{
-          {{first ? std::string(data_title(task.data)) : ""}, {std::string(gate_title(rival))}, {}}, first};
-      first = false;
+      std::vector<Cell> row = {{data_title(task.data)}, {gate_title(rival)}, {}};
       size_t seeds = 0;
       for (const double share : kEfficiencyShares) {
         std::vector<double> ratios = step_ratios(task, rival, share);
         const size_t n = ratios.size();
         std::erase_if(ratios, [](double r) { return !std::isfinite(r); });
         const size_t never = n - ratios.size();
-        const MeanAndSd m = mean_and_sd(ratios);
-        Cell cell{ratios.empty() ? n ? "never" : "\xe2\x80\x93"
-                                 : fixed_text(m.mean, 2) +
-                                       (ratios.size() > 1 ? " \xc2\xb1 " + fixed_text(m.sd, 2) : "")};
+        Cell cell{spread_text(ratios, 1, 2, n ? "never" : "\xe2\x80\x93")};
         if (never && !ratios.empty())
           cell.note = std::to_string(never) + " of " + std::to_string(n) + " never";
         seeds = std::max(seeds, n);
-        row.cells.push_back(std::move(cell));
-        t.data.add({task.data, std::string(rival), number_text(share), std::to_string(n),
-                    std::to_string(never), ratios.empty() ? "" : number_text(m.mean),
-                    ratios.size() > 1 ? number_text(m.sd) : ""});
+        row.push_back(std::move(cell));
+        std::vector<std::string> line = {task.data, std::string(rival), number_text(share), std::to_string(n),
+                                         std::to_string(never)};
+        add_spread(line, ratios);
+        t.data.add(std::move(line));
       }
-      row.cells[2].text = std::to_string(seeds);
-      t.rows.push_back(std::move(row));
+      row[2].text = std::to_string(seeds);
+      add_row(t, 1, std::move(row));
     }
   }
   return t;

@@ -6,6 +6,7 @@
 
 #include "glint/base/rng.h"
 #include "glint/kernels/gates.h"
+#include "glint/paper/columns.h"
 #include "glint/paper/measuring.h"
 #include "glint/paper/sections.h"
 
@@ -184,8 +185,7 @@ const FormulaRule kFormulas[] = {
     {"direction-factor", "x/||x|| times (Wx |Vx| \xe2\x88\x92 c(Wx)) / (1 + (\xce\xbb|Vx|)^p)^(1/p)",
      "section 3.1",
      "a GLU with 16 inputs and 16 hidden units (any other shape does not multiply), 100 inputs: the formula "
-     "as "
-     "printed, and with sgn(Vx) for x/||x||, against algorithm 1 of appendix C",
+     "as printed, and with sgn(Vx) for x/||x||, against algorithm 1 of appendix C",
      [](const std::vector<double>& v) {
        if (v[0] <= kRounding) return ruled(Verdict::holds, "the same to rounding");
        return ruled(Verdict::fails, v[1] <= kRounding ? "x/||x|| stands where sgn(Vx) is meant"
@@ -211,8 +211,7 @@ const FormulaRule kFormulas[] = {
      "quasi-linear for |x| << 1 and |x| > 10 and is otherwise similar to a signed quadratic function",
      "section 3.1",
      "the power of x that \xcf\x83(x) follows, d ln|\xcf\x83|/d ln x, at x = 0.2, 3 and 20 (1: a line, 2: a "
-     "square); "
-     "the same of x \xcf\x83(x), what a GLU makes of it when Wx = Vx",
+     "square); the same of x \xcf\x83(x), what a GLU makes of it when Wx = Vx",
      [](const std::vector<double>& v) {
        const auto is = [](double power, double wanted) { return std::fabs(power - wanted) <= kNearPower; };
        const size_t met = is(v[0], 1) + is(v[1], 2) + is(v[2], 1);
@@ -302,18 +301,8 @@ ReportTable formulas_table(std::span<const FormulaCheck> checks) {
       .caption =
           "The paper's formulas, computed. Differences of 1e-12 and less are rounding. c = .01, \xce\xbb = "
           ".5 and p = 1 where nothing else is said.",
-      .heads = {{.text = "the paper says", .align = Align::left},
-                {.text = "computed", .align = Align::left},
-                {.text = "numbers", .align = Align::left},
-                {.text = "so", .align = Align::left}},
-      .data = Table({{.header = "id"},
-                     {.header = "statement"},
-                     {.header = "place"},
-                     {.header = "computed"},
-                     {.header = "number"},
-                     {.header = "value"},
-                     {.header = "verdict"},
-                     {.header = "result"}})};
+      .heads = heads({"the paper says", "computed", "numbers", "so"}, 4),
+      .data = data_table("id statement place computed number value verdict result")};
   for (const FormulaFinding& f : judge_formulas(checks)) {
     if (f.verdict == Verdict::not_tested) continue;
     const auto& check = *std::ranges::find(checks, f.id, &FormulaCheck::id);

@@ -53,7 +53,7 @@ struct RunCurve {
 
 struct GateRuns {
   std::string gate;
-  std::vector<RunCurve> runs = {};  // one a seed, ascending
+  std::vector<RunCurve> runs = {};  // one per seed, ascending
   std::vector<double> loss(size_t checkpoint) const;
   std::vector<double> metric(size_t checkpoint) const;
   std::vector<double> train_loss(size_t checkpoint) const;
@@ -237,8 +237,9 @@ struct Measured {
   std::vector<ClassMatch> matches;
   std::vector<GateChoice> choices;
   std::vector<LanguageLayer> language;
-  std::string small_spectra;  // how the models of section 4.1 are less than the paper's; empty: they are not
-  std::string small_depth;
+  // What the verdicts say of a smaller experiment than the paper's, "fewer epochs"; empty: full scale.
+  std::string small_spectra;  // of the models of section 4.1
+  std::string small_depth;    // of the study of depth
   const TaskRuns* task(std::string_view data, std::string_view norm = "none") const;
   const ModelPictures* pictures_of(std::string_view data) const;
 };

@@ -337,7 +337,7 @@ Measured read_measured(const std::string& path) {
                  .expected = expected,
                  .hint = "the same reproduction without `judge_only` measures again"});
   };
-  if (!json.is_object() || seal_of(text, json) != Seal::good)
+  if (!json.is_object() || !is_sealed(text, json))
     refuse("the file is damaged: its checksum is not that of its contents", "a file as glint wrote it");
   if (json.value(kSchemaKey, Json()) != kSchema) refuse("not a file of measured numbers", kSchema);
   Reader reader(json, path, "");

@@ -14,7 +14,7 @@ double student_t_quantile(double p, double dof);
 
 inline constexpr double kConfidence = 0.95;
 
-// Of a[i] - b[i]. The interval is infinite for n < 2.
+// Mean and interval of a[i] - b[i]. The interval is infinite for n < 2.
 struct PairedDifference {
   double mean = 0, sd = 0, low = 0, high = 0;
   size_t n = 0;

@@ -4,111 +4,47 @@
 #include <limits>
 
 #include "glint/base/statistics.h"
+#include "glint/paper/columns.h"
 #include "glint/paper/reproduction_tables.h"
 
 namespace glint {
 namespace {
 
-std::string spread(const std::vector<double>& v, double scale, int decimals) {
-  if (v.empty()) return "";
-  const MeanAndSd m = mean_and_sd(v);
-  return fixed_text(scale * m.mean, decimals) +
-         (v.size() > 1 ? " \xc2\xb1 " + fixed_text(scale * m.sd, decimals) : "");
-}
-std::string sd_text(const std::vector<double>& v) {
-  return v.size() > 1 ? number_text(mean_and_sd(v).sd) : "";
-}
+constexpr SpreadColumn<FormTrust> kTrust[] = {
+    {"agreement", &FormTrust::agreement, 1, "agreement %", 100, 2},
+    {"r2", &FormTrust::r2, 2, "R\xc2\xb2"},
+    {"eigenvectors_agreement", &FormTrust::eigenvectors_agreement, 5, "eigenvectors alone %", 100, 2},
+    {"eigenvectors_r2", &FormTrust::eigenvectors_r2},
+    {"correlation", &FormTrust::correlation},
+    {"accuracy_form", &FormTrust::accuracy_form_by_seed, 8, "accuracy of form %", 100, 2},
+    {"accuracy_model", &FormTrust::accuracy_model_by_seed, 9, "of model %", 100, 2},
+    {"r2_centred", &FormTrust::r2_centred, 3, "centred"},
+    {"r2_scaled", &FormTrust::r2_scaled, 4, "one factor"},
+    {"even_share", &FormTrust::even_share, 7, "even share"},
+    {"untrained_agreement", &FormTrust::untrained_agreement, 6, "untrained %", 100, 2},
+    {"untrained_r2", &FormTrust::untrained_r2}};
 
 }  // namespace
 
 ReportTable trust_table(std::span<const FormTrust> trust) {
-  ReportTable t{
-      .name = "fidelity",
-      .caption =
-          "How far the quadratic form of the weights stands for the model, on the whole test set: "
-          "mean \xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per "
-          "hidden "
-          "unit that shrinks with the size of the input. calibrated: one gain and shift per hidden unit, "
-          "measured "
-          "on training images. linear map: a control, the best linear map of the layer's input instead of a "
-          "form. "
-          "Agreement: share of images on which form and model decide alike. Centred: of each image's logits "
-          "less "
-          "their mean, which is all that decides. One factor: after one factor for all logits. Eigenvectors "
-          "alone: agreement without the linear part that the shifts leave, which belongs to no eigenvector. "
-          "Untrained: a control, the agreement of the same form of models before the first step. Even share: "
-          "how "
-          "much of the layer is even in its input, all that eigenvectors can explain.",
-      .heads = {{.text = "data", .align = Align::left},
-                {.text = "gate", .align = Align::left},
-                {.text = "form", .align = Align::left},
-                {.text = "n"},
-                {.text = "agreement %"},
-                {.text = "R\xc2\xb2"},
-                {.text = "centred"},
-                {.text = "one factor"},
-                {.text = "eigenvectors alone %"},
-                {.text = "untrained %"},
-                {.text = "even share"},
-                {.text = "accuracy of form %"},
-                {.text = "of model %"}},
-      .keys = 3,
-      .data = Table({{.header = "data"},
-                     {.header = "gate"},
-                     {.header = "form"},
-                     {.header = "n"},
-                     {.header = "agreement"},
-                     {.header = "agreement_sd"},
-                     {.header = "r2"},
-                     {.header = "r2_sd"},
-                     {.header = "eigenvectors_agreement"},
-                     {.header = "eigenvectors_agreement_sd"},
-                     {.header = "eigenvectors_r2"},
-                     {.header = "eigenvectors_r2_sd"},
-                     {.header = "correlation"},
-                     {.header = "correlation_sd"},
-                     {.header = "accuracy_form"},
-                     {.header = "accuracy_form_sd"},
-                     {.header = "accuracy_model"},
-                     {.header = "accuracy_model_sd"},
-                     {.header = "r2_centred"},
-                     {.header = "r2_centred_sd"},
-                     {.header = "r2_scaled"},
-                     {.header = "r2_scaled_sd"},
-                     {.header = "even_share"},
-                     {.header = "even_share_sd"},
-                     {.header = "untrained_agreement"},
-                     {.header = "untrained_agreement_sd"},
-                     {.header = "untrained_r2"},
-                     {.header = "untrained_r2_sd"}})};
-  std::string data, gate;
+  const std::span<const SpreadColumn<FormTrust>> columns = kTrust;
+  ReportTable t = spread_table(
+      "fidelity",
+      "How far the quadratic form of the weights stands for the model, on the whole test set: mean "
+      "\xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per hidden "
+      "unit that shrinks with the size of the input. calibrated: one gain and shift per hidden unit, "
+      "measured on training images. linear map: a control, the best linear map of the layer's input "
+      "instead of a form. Agreement: share of images on which form and model decide alike. Centred: of "
+      "each image's logits less their mean, which is all that decides. One factor: after one factor for "
+      "all logits. Eigenvectors alone: agreement without the linear part that the shifts leave, which "
+      "belongs to no eigenvector. Untrained: a control, the agreement of the same form of models before "
+      "the first step. Even share: how much of the layer is even in its input, all that eigenvectors can "
+      "explain.",
+      {"data", "gate", "form", "n"}, 3, "data gate form n", columns);
   for (const FormTrust& f : trust) {
-    const bool new_data = f.data != data, new_gate = new_data || f.gate != gate;
-    const size_t n = f.agreement.size();
-    t.rows.push_back({{{new_data ? data_title(f.data) : ""},
-                       {new_gate ? gate_title(f.gate) : ""},
-                       {f.form},
-                       {std::to_string(n)},
-                       {spread(f.agreement, 100, 2)},
-                       {spread(f.r2, 1, 3)},
-                       {spread(f.r2_centred, 1, 3)},
-                       {spread(f.r2_scaled, 1, 3)},
-                       {spread(f.eigenvectors_agreement, 100, 2)},
-                       {spread(f.untrained_agreement, 100, 2)},
-                       {spread(f.even_share, 1, 3)},
-                       {spread(f.accuracy_form_by_seed, 100, 2)},
-                       {spread(f.accuracy_model_by_seed, 100, 2)}},
-                      new_gate});
-    std::vector<std::string> line = {f.data, f.gate, f.form, std::to_string(n)};
-    for (const std::vector<double>* v :
-         {&f.agreement, &f.r2, &f.eigenvectors_agreement, &f.eigenvectors_r2, &f.correlation,
-          &f.accuracy_form_by_seed, &f.accuracy_model_by_seed, &f.r2_centred, &f.r2_scaled, &f.even_share,
-          &f.untrained_agreement, &f.untrained_r2}) {
-      line.push_back(v->empty() ? "" : number_text(mean_and_sd(*v).mean));
-      line.push_back(sd_text(*v));
-    }
-    t.data.add(std::move(line));
-    data = f.data, gate = f.gate;
+    const std::string n = std::to_string(f.agreement.size());
+    add_spreads(t, 2, {{data_title(f.data)}, {gate_title(f.gate)}, {f.form}, {n}},
+                {f.data, f.gate, f.form, n}, f, columns);
   }
   return t;
 }
@@ -122,30 +58,11 @@ ReportTable energy_table(std::span<const SpectrumShare> spectra) {
           "classes and in the class with the highest; and the accuracy of the form with these "
           "terms alone. Untrained: the control, the same models before the first step. Mean \xc2\xb1 "
           "standard deviation over n seeds.",
-      .heads = {{.text = "data", .align = Align::left},
-                {.text = "gate", .align = Align::left},
-                {.text = "n"},
-                {.text = "strongest"},
-                {.text = "lowest %"},
-                {.text = "mean %"},
-                {.text = "highest %"},
-                {.text = "accuracy %"},
-                {.text = "with all %"}},
+      .heads = heads(
+          {"data", "gate", "n", "strongest", "lowest %", "mean %", "highest %", "accuracy %", "with all %"},
+          2),
       .keys = 2,
-      .data = Table({{.header = "data"},
-                     {.header = "gate"},
-                     {.header = "trained"},
-                     {.header = "n"},
-                     {.header = "strongest"},
-                     {.header = "of"},
-                     {.header = "class"},
-                     {.header = "energy"},
-                     {.header = "energy_sd"},
-                     {.header = "accuracy"},
-                     {.header = "accuracy_sd"},
-                     {.header = "accuracy_all"},
-                     {.header = "accuracy_all_sd"}})};
-  std::string data;
+      .data = data_table("data gate trained n strongest of class energy+ accuracy+ accuracy_all+")};
   for (const SpectrumShare& s : spectra) {
     if (s.energy.empty()) continue;
     const auto of_class = [&](size_t c) {
@@ -157,34 +74,31 @@ ReportTable energy_table(std::span<const SpectrumShare> spectra) {
     for (const std::vector<double>& seed : s.energy_by_seed) over_classes.push_back(mean_and_sd(seed).mean);
     const auto [low, high] = std::minmax_element(s.energy.begin(), s.energy.end());
     const std::string gate = gate_title(s.gate) + (s.trained ? "" : ", untrained");
-    t.rows.push_back({{{s.data != data ? data_title(s.data) : ""},
-                       {gate},
-                       {std::to_string(s.seeds)},
-                       {std::to_string(s.few) + " of " + std::to_string(s.width)},
-                       {spread(of_class(static_cast<size_t>(low - s.energy.begin())), 100, 1)},
-                       {spread(over_classes, 100, 1)},
-                       {spread(of_class(static_cast<size_t>(high - s.energy.begin())), 100, 1)},
-                       {spread(s.few_accuracy_by_seed, 100, 2)},
-                       {spread(s.all_accuracy_by_seed, 100, 2)}},
-                      s.data != data});
-    data = s.data;
-    const std::vector<std::string> who = {s.data,
-                                          s.gate,
-                                          s.trained ? "true" : "false",
-                                          std::to_string(s.seeds),
-                                          std::to_string(s.few),
-                                          std::to_string(s.width)};
-    const auto add = [&](const std::string& name, const std::vector<double>& energy,
-                         std::vector<std::string> accuracy) {
-      std::vector<std::string> line = who;
-      line.insert(line.end(), {name, number_text(mean_and_sd(energy).mean), sd_text(energy)});
-      line.insert(line.end(), accuracy.begin(), accuracy.end());
+    add_row(t, 1,
+            {{data_title(s.data)},
+             {gate},
+             {std::to_string(s.seeds)},
+             {std::to_string(s.few) + " of " + std::to_string(s.width)},
+             {spread_text(of_class(static_cast<size_t>(low - s.energy.begin())), 100, 1)},
+             {spread_text(over_classes, 100, 1)},
+             {spread_text(of_class(static_cast<size_t>(high - s.energy.begin())), 100, 1)},
+             {spread_text(s.few_accuracy_by_seed, 100, 2)},
+             {spread_text(s.all_accuracy_by_seed, 100, 2)}});
+    const auto add = [&](const std::string& name, const std::vector<double>& energy) {
+      std::vector<std::string> line = {s.data,
+                                       s.gate,
+                                       s.trained ? "true" : "false",
+                                       std::to_string(s.seeds),
+                                       std::to_string(s.few),
+                                       std::to_string(s.width),
+                                       name};
+      add_spread(line, energy);
+      for (const std::vector<double>* accuracy : {&s.few_accuracy_by_seed, &s.all_accuracy_by_seed})
+        add_spread(line, name == "all" ? *accuracy : std::vector<double>());
       t.data.add(std::move(line));
     };
-    for (size_t c = 0; c < s.energy.size(); c++) add(std::to_string(c), of_class(c), {"", "", "", ""});
-    add("all", over_classes,
-        {number_text(s.accuracy_few), sd_text(s.few_accuracy_by_seed), number_text(s.accuracy_all),
-         sd_text(s.all_accuracy_by_seed)});
+    for (size_t c = 0; c < s.energy.size(); c++) add(std::to_string(c), of_class(c));
+    add("all", over_classes);
   }
   return t;
 }
@@ -197,31 +111,11 @@ ReportTable similarity_table(std::span<const SimilarityCurve> curves) {
                     "one per seed (the bands of the figures show the spread over classes and signs too). "
                     "Least: the lowest mean of all ranks. The control compares bilinear models of different "
                     "seeds.",
-                .heads = {{.text = "data", .align = Align::left},
-                          {.text = "form", .align = Align::left},
-                          {.text = "space", .align = Align::left},
-                          {.text = "matched", .align = Align::left},
-                          {.text = "n"},
-                          {.text = "first"},
-                          {.text = "fifth"},
-                          {.text = "least"},
-                          {.text = "n", .group = "control"},
-                          {.text = "first", .group = "control"}},
+                .heads = heads({"data", "form", "space", "matched", "n", "first", "fifth", "least"}, 4),
                 .keys = 4,
-                .data = Table({{.header = "data"},
-                               {.header = "form"},
-                               {.header = "space"},
-                               {.header = "measure"},
-                               {.header = "pairs"},
-                               {.header = "rank"},
-                               {.header = "mean"},
-                               {.header = "sd"},
-                               {.header = "pair_sd"},
-                               {.header = "min"},
-                               {.header = "control"},
-                               {.header = "control_pairs"},
-                               {.header = "control_pair_sd"}})};
-  std::string data;
+                .data = data_table("data form space measure pairs rank mean sd pair_sd min control "
+                                   "control_pairs control_pair_sd")};
+  for (const char* head : {"n", "first"}) t.heads.push_back({.text = head, .group = "control"});
   for (const SimilarityCurve& s : curves) {
     if (s.mean.empty()) continue;
     const auto at = [](const std::vector<double>& mean, const std::vector<double>& sd, size_t n, size_t i) {
@@ -229,18 +123,17 @@ ReportTable similarity_table(std::span<const SimilarityCurve> curves) {
       return fixed_text(mean[i], 3) + (n > 1 && i < sd.size() ? " \xc2\xb1 " + fixed_text(sd[i], 3) : "");
     };
     const auto least = static_cast<size_t>(std::min_element(s.mean.begin(), s.mean.end()) - s.mean.begin());
-    t.rows.push_back({{{s.data != data ? data_title(s.data) : ""},
-                       {s.form},
-                       {s.space},
-                       {s.measure},
-                       {std::to_string(s.pairs)},
-                       {at(s.mean, s.pair_sd, s.pairs, 0)},
-                       {at(s.mean, s.pair_sd, s.pairs, 4)},
-                       {at(s.mean, s.pair_sd, s.pairs, least)},
-                       {std::to_string(s.control_pairs)},
-                       {at(s.control, s.control_sd, s.control_pairs, 0)}},
-                      s.data != data});
-    data = s.data;
+    add_row(t, 1,
+            {{data_title(s.data)},
+             {s.form},
+             {s.space},
+             {s.measure},
+             {std::to_string(s.pairs)},
+             {at(s.mean, s.pair_sd, s.pairs, 0)},
+             {at(s.mean, s.pair_sd, s.pairs, 4)},
+             {at(s.mean, s.pair_sd, s.pairs, least)},
+             {std::to_string(s.control_pairs)},
+             {at(s.control, s.control_sd, s.control_pairs, 0)}});
     const auto between = [](const std::vector<double>& sd, size_t n, size_t r) {
       return n > 1 && r < sd.size() ? number_text(sd[r]) : std::string();
     };
@@ -303,17 +196,9 @@ ReportTable timing_table(std::span<const TimedGate> times) {
                : std::to_string(numbers.below_products) + " of " + std::to_string(numbers.compared) +
                      " times are below those of the bare products that they contain (< products): a sign "
                      "that other work disturbed the machine. Differences of that size mean nothing."),
-      .data = Table({{.header = "batch"},
-                     {.header = "width"},
-                     {.header = "gate"},
-                     {.header = "repeats"},
-                     {.header = "median_ms"},
-                     {.header = "low_ms"},
-                     {.header = "high_ms"},
-                     {.header = "below_products"},
-                     {.header = "paper_ms"}})};
-  t.heads = {{.text = "batch"}, {.text = "width"}, {.text = "repeats"}, {.text = "products"}};
-  t.keys = 2;
+      .heads = heads({"batch", "width", "repeats", "products"}, 0),
+      .keys = 2,
+      .data = data_table("batch width gate repeats median_ms low_ms high_ms below_products paper_ms")};
   for (const std::string_view gate : kPaperGates) t.heads.push_back({.text = gate_title(gate)});
   t.heads.push_back({.text = "SQS / bilinear"});
   const auto cell = [&](const TimedGate* g) {

@@ -4,14 +4,12 @@
 #include <cmath>
 
 #include "glint/base/statistics.h"
+#include "glint/paper/columns.h"
 
 namespace glint {
 namespace {
 
 std::string signed_text(double v, int decimals) { return (v < 0 ? "" : "+") + fixed_text(v, decimals); }
-std::string plus_minus(const MeanAndSd& m, size_t n, int decimals) {
-  return fixed_text(m.mean, decimals) + (n > 1 ? " \xc2\xb1 " + fixed_text(m.sd, decimals) : "");
-}
 std::string norm_words(const std::string& norm) { return norm == "none" ? "" : ", " + norm + " norm"; }
 std::string task_title(const TaskRuns& task) { return data_title(task.data) + norm_words(task.norm); }
 std::string percent_name(size_t checkpoint) {
@@ -83,13 +81,7 @@ std::optional<PaperRow> paper_row_of(const TaskRuns& task, std::string_view gate
 }
 
 // Long form: one row per gate, checkpoint and quantity.
-Table by_checkpoint(const std::vector<std::string>& more = {}) {
-  std::vector<Column> columns;
-  for (const char* name : {"data", "norm", "gate", "share", "step", "quantity", "n", "mean", "sd"})
-    columns.push_back({.header = name});
-  for (const std::string& name : more) columns.push_back({.header = name});
-  return Table(std::move(columns));
-}
+constexpr const char* kByCheckpoint = "data norm gate share step quantity n mean sd";
 
 }  // namespace
 
@@ -99,31 +91,29 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
                     "Mean \xc2\xb1 standard deviation over n seeds on the test set; below it the "
                     "paper's value and the deviation from it. The metric is accuracy, for stories "
                     "perplexity. Best mean of a block in bold. The paper's models have no norm.",
-                .data = by_checkpoint({"paper", "deviation", "best"})};
-  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
-  t.keys = 2;
+                .heads = heads({"data", "gate", "n"}, 2),
+                .keys = 2,
+                .data = data_table(kByCheckpoint + std::string(" paper deviation best"))};
   for (size_t c = 0; c < kCheckpoints; c++)
     for (const char* what : {"loss", "metric"}) t.heads.push_back({what, percent_name(c)});
   for (const TaskRuns& task : tasks) {
     const std::array<Best, kCheckpoints> best = best_of(task);
-    bool first = true;
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
       const std::optional<PaperRow> paper = paper_row_of(task, g.gate);
       const size_t n = g.runs.size();
-      ReportTable::Row row{{{first ? task_title(task) : ""}, {gate_title(g.gate)}, {std::to_string(n)}},
-                           first};
-      first = false;
+      std::vector<Cell> row = {{task_title(task)}, {gate_title(g.gate)}, {std::to_string(n)}};
       for (size_t c = 0; c < kCheckpoints; c++)
         for (const bool loss : {true, false}) {
-          const MeanAndSd m = mean_and_sd(loss ? g.loss(c) : g.metric(c));
+          const std::vector<double> values = loss ? g.loss(c) : g.metric(c);
+          const MeanAndSd m = mean_and_sd(values);
           const bool strong = loss ? m.mean == best[c].loss : comparable(task, m.mean) == best[c].metric;
           const double theirs = !paper ? NAN : loss ? paper->at[c].loss : paper->at[c].metric;
           const int digits = 4;
-          Cell cell{plus_minus(m, n, digits), "", strong};
+          Cell cell{spread_text(values, 1, digits), "", strong};
           if (paper)
             cell.note = fixed_text(theirs, digits) + " (" + signed_text(m.mean - theirs, digits) + ")";
-          row.cells.push_back(std::move(cell));
+          row.push_back(std::move(cell));
           t.data.add({task.data, task.norm, g.gate, number_text(kCheckpointShares[c]),
                       std::to_string(g.runs.front().at[c].step),
                       loss        ? "loss"
@@ -133,7 +123,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
                       paper ? number_text(theirs) : "", paper ? number_text(m.mean - theirs) : "",
                       strong ? "true" : "false"});
         }
-      t.rows.push_back(std::move(row));
+      add_row(t, 1, std::move(row));
     }
   }
   return t;
@@ -146,9 +136,9 @@ ReportTable story_table(const TaskRuns& task) {
           "Mean \xc2\xb1 standard deviation over n seeds. Training loss: mean over the tokens of the "
           "epoch so far; validation loss: mean over the tokens of the validation stories; "
           "perplexity: its exponential. Lowest mean of a checkpoint in bold.",
-      .data = by_checkpoint()};
-  t.heads = {{.text = "gate", .align = Align::left}, {.text = "trained"}, {.text = "n"}};
-  t.keys = 2;
+      .heads = heads({"gate", "trained", "n"}, 1),
+      .keys = 2,
+      .data = data_table(kByCheckpoint)};
   const std::array<std::pair<const char*, int>, 3> columns = {
       {{"training loss", 4}, {"validation loss", 4}, {"perplexity", 2}}};
   const auto values = [](const GateRuns& g, size_t column, size_t c) {
@@ -161,23 +151,23 @@ ReportTable story_table(const TaskRuns& task) {
   for (const GateRuns& g : task.gates)
     for (size_t c = 0; c < kCheckpoints && !g.runs.empty(); c++) {
       const size_t n = g.runs.size();
-      ReportTable::Row row{{{c == 0 ? gate_title(g.gate) : ""}, {percent_name(c)}, {std::to_string(n)}},
-                           c == 0};
+      std::vector<Cell> row = {{gate_title(g.gate)}, {percent_name(c)}, {std::to_string(n)}};
       for (size_t i = 0; i < columns.size(); i++) {
-        const MeanAndSd m = mean_and_sd(values(g, i, c));
+        const std::vector<double> own = values(g, i, c);
+        const MeanAndSd m = mean_and_sd(own);
         const bool lowest = std::ranges::all_of(task.gates, [&](const GateRuns& other) {
           return other.runs.empty() || m.mean <= mean_and_sd(values(other, i, c)).mean;
         });
-        row.cells.push_back({.text = plus_minus(m, n, columns[i].second), .strong = lowest});
+        row.push_back({.text = spread_text(own, 1, columns[i].second), .strong = lowest});
         t.data.add({task.data, task.norm, g.gate, number_text(kCheckpointShares[c]),
                     std::to_string(g.runs.front().at[c].step), columns[i].first, std::to_string(n),
                     number_text(m.mean), n > 1 ? number_text(m.sd) : ""});
       }
       if (const std::optional<PaperRow> theirs = paper_row(task.data, g.gate)) {
-        row.cells.push_back({fixed_text(theirs->at[c].loss, 4)});
-        row.cells.push_back({fixed_text(theirs->at[c].metric, 2)});
+        row.push_back({fixed_text(theirs->at[c].loss, 4)});
+        row.push_back({fixed_text(theirs->at[c].metric, 2)});
       }
-      t.rows.push_back(std::move(row));
+      add_row(t, 1, std::move(row));
     }
   return t;
 }
@@ -188,29 +178,19 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
                     "SQS minus its rival at the end of training, over runs of the same seed: mean and 95 % "
                     "confidence interval (Student's t). Better or worse is said only where the interval "
                     "leaves out 0; the intervals are not corrected for their number.",
-                .data = Table({{.header = "data"},
-                               {.header = "norm"},
-                               {.header = "rival"},
-                               {.header = "quantity"},
-                               {.header = "n"},
-                               {.header = "mean"},
-                               {.header = "low"},
-                               {.header = "high"},
-                               {.header = "sqs_is"}})};
-  t.heads = {{.text = "data", .align = Align::left}, {.text = "rival", .align = Align::left}, {.text = "n"}};
-  t.keys = 2;
+                .heads = heads({"data", "rival", "n"}, 2),
+                .keys = 2,
+                .data = data_table("data norm rival quantity n mean low high sqs_is")};
   for (const char* what : {"loss", "metric"})
     for (const char* column : {"difference", "95 % interval", "SQS is"})
       t.heads.push_back({.text = column, .group = what});
   for (const TaskRuns& task : tasks) {
-    bool first = true;
     for (const std::string_view rival : kPaperGates) {
       if (rival == "sqs" || !task.find(rival) || !task.find("sqs")) continue;
-      ReportTable::Row row{{{first ? task_title(task) : ""}, {gate_title(rival)}}, first};
-      first = false;
+      std::vector<Cell> row = {{task_title(task)}, {gate_title(rival)}};
       for (const Quantity q : {Quantity::loss, Quantity::metric}) {
         const PairedDifference d = paired_at(task, "sqs", rival, q, kCheckpoints - 1);
-        if (q == Quantity::loss) row.cells.push_back({std::to_string(d.n)});
+        if (q == Quantity::loss) row.push_back({std::to_string(d.n)});
         const bool lower_is_better = q == Quantity::loss || task.text;
         const std::string word = d.n < 2     ? "unknown"
                                  : d.below() ? lower_is_better ? "better" : "worse"
@@ -218,9 +198,9 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
                                              : "level";
         const std::string interval =
             d.n < 2 ? "\xe2\x80\x93" : signed_text(d.low, 4) + " \xe2\x80\xa6 " + signed_text(d.high, 4);
-        row.cells.push_back({d.n ? signed_text(d.mean, 4) : "\xe2\x80\x93"});
-        row.cells.push_back({interval});
-        row.cells.push_back({.text = word, .strong = word == "better" || word == "worse"});
+        row.push_back({d.n ? signed_text(d.mean, 4) : "\xe2\x80\x93"});
+        row.push_back({interval});
+        row.push_back({.text = word, .strong = word == "better" || word == "worse"});
         t.data.add({task.data, task.norm, std::string(rival),
                     q == Quantity::loss ? "loss"
                     : task.text         ? "perplexity"
@@ -228,7 +208,7 @@ ReportTable paired_table(std::span<const TaskRuns> tasks) {
                     std::to_string(d.n), number_text(d.mean), d.n < 2 ? "" : number_text(d.low),
                     d.n < 2 ? "" : number_text(d.high), word});
       }
-      t.rows.push_back(std::move(row));
+      add_row(t, 1, std::move(row));
     }
   }
   return t;
@@ -242,16 +222,9 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
                     "true first step lies between the two. Fewest steps in bold. Evaluated at log-spaced "
                     "steps and at the ends of epochs: " +
                     grids_text(tasks) + ".",
-                .data = Table({{.header = "data"},
-                               {.header = "gate"},
-                               {.header = "accuracy"},
-                               {.header = "n"},
-                               {.header = "reached"},
-                               {.header = "mean_step"},
-                               {.header = "sd"},
-                               {.header = "mean_step_before"}})};
-  t.heads = {{.text = "data", .align = Align::left}, {.text = "gate", .align = Align::left}, {.text = "n"}};
-  t.keys = 2;
+                .heads = heads({"data", "gate", "n"}, 2),
+                .keys = 2,
+                .data = data_table("data gate accuracy n reached mean_step sd mean_step_before")};
   for (const double a : kMilestones) t.heads.push_back({.text = fixed_text(100 * a, 0) + " %"});
   for (const TaskRuns& task : tasks) {
     if (task.text) continue;
@@ -267,29 +240,25 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
       for (size_t i = 0; i < kMilestones.size(); i++)
         if (const auto v = steps(g, i); v.size() == g.runs.size() && !v.empty())
           fewest[i] = std::min(fewest[i], mean_and_sd(v).mean);
-    bool first = true;
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
-      ReportTable::Row row{
-          {{first ? data_title(task.data) : ""}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}},
-          first};
-      first = false;
+      std::vector<Cell> row = {
+          {data_title(task.data)}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}};
       for (size_t i = 0; i < kMilestones.size(); i++) {
         const std::vector<double> v = steps(g, i);
         const MeanAndSd m = mean_and_sd(v);
         const double before = mean_and_sd(steps_before(g, i)).mean;
-        Cell cell{"never"};
-        if (!v.empty()) cell.text = plus_minus(m, v.size(), 0);
+        Cell cell{spread_text(v, 1, 0, "never")};
         if (!v.empty()) cell.note = "after " + fixed_text(before, 0);
         if (!v.empty() && v.size() < g.runs.size())
           cell.note += ", " + std::to_string(v.size()) + " of " + std::to_string(g.runs.size()) + " seeds";
         cell.strong = v.size() == g.runs.size() && m.mean == fewest[i];
-        row.cells.push_back(cell);
+        row.push_back(cell);
         t.data.add({task.data, g.gate, number_text(kMilestones[i]), std::to_string(g.runs.size()),
                     std::to_string(v.size()), v.empty() ? "" : number_text(m.mean),
                     v.size() > 1 ? number_text(m.sd) : "", v.empty() ? "" : number_text(before)});
       }
-      t.rows.push_back(std::move(row));
+      add_row(t, 1, std::move(row));
     }
   }
   return t;
@@ -300,46 +269,25 @@ ReportTable depth_table(std::span<const DepthPoint> points) {
                 .caption =
                     "Test accuracy and loss at the end of training by number of GLU layers: mean \xc2\xb1 "
                     "standard deviation over n seeds. Not in the paper.",
-                .heads = {{.text = "data", .align = Align::left},
-                          {.text = "norm", .align = Align::left},
-                          {.text = "gate", .align = Align::left},
-                          {.text = "layers"},
-                          {.text = "n"},
-                          {.text = "accuracy"},
-                          {.text = "loss"}},
+                .heads = heads({"data", "norm", "gate", "layers", "n", "accuracy", "loss"}, 3),
                 .keys = 4,
-                .data = Table({{.header = "data"},
-                               {.header = "norm"},
-                               {.header = "gate"},
-                               {.header = "layers"},
-                               {.header = "n"},
-                               {.header = "failed"},
-                               {.header = "accuracy"},
-                               {.header = "accuracy_sd"},
-                               {.header = "loss"},
-                               {.header = "loss_sd"}})};
-  std::string data, norm, gate;
+                .data = data_table("data norm gate layers n failed accuracy+ loss+")};
   for (const DepthPoint& p : points) {
-    const size_t n = p.accuracy.size();
-    const MeanAndSd a = mean_and_sd(p.accuracy), l = mean_and_sd(p.loss);
-    const bool new_data = p.data != data, new_norm = new_data || p.norm != norm,
-               new_gate = new_norm || p.gate != gate;
-    Cell accuracy{n ? fixed_text(100 * a.mean, 2) + (n > 1 ? " \xc2\xb1 " + fixed_text(100 * a.sd, 2) : "") +
-                          " %"
-                    : "\xe2\x80\x93"};
+    const std::string n = std::to_string(p.accuracy.size()), layers = std::to_string(p.layers);
+    Cell accuracy{spread_text(p.accuracy, 100, 2, "\xe2\x80\x93") + (p.accuracy.empty() ? "" : " %")};
     if (p.failed) accuracy.note = std::to_string(p.failed) + " runs ended in numbers that are not finite";
-    t.rows.push_back({{{new_data ? data_title(p.data) : ""},
-                       {new_norm ? p.norm : ""},
-                       {new_gate ? gate_title(p.gate) : ""},
-                       {std::to_string(p.layers)},
-                       {std::to_string(n)},
-                       accuracy,
-                       {n ? plus_minus(l, n, 4) : "\xe2\x80\x93"}},
-                      new_gate});
-    t.data.add({p.data, p.norm, p.gate, std::to_string(p.layers), std::to_string(n), std::to_string(p.failed),
-                n ? number_text(a.mean) : "", n > 1 ? number_text(a.sd) : "", n ? number_text(l.mean) : "",
-                n > 1 ? number_text(l.sd) : ""});
-    data = p.data, norm = p.norm, gate = p.gate;
+    add_row(t, 3,
+            {{data_title(p.data)},
+             {p.norm},
+             {gate_title(p.gate)},
+             {layers},
+             {n},
+             accuracy,
+             {spread_text(p.loss, 1, 4, "\xe2\x80\x93")}});
+    std::vector<std::string> line = {p.data, p.norm, p.gate, layers, n, std::to_string(p.failed)};
+    add_spread(line, p.accuracy);
+    add_spread(line, p.loss);
+    t.data.add(std::move(line));
   }
   return t;
 }

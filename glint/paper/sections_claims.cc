@@ -35,9 +35,8 @@ void write_choices(const Measured& m, ReportSection& section) {
   if (m.choices.empty()) return;
   section.blocks.push_back(Paragraph{
       "The paper sets \xce\xbb = .5 and c = .01 because these give \"the most interpretable eigenvectors "
-      "whilst "
-      "maintaining performance\", and shows no other. Interpretable is taken as: the quadratic form of the "
-      "weights, whose eigenvectors are shown, decides as the model does."});
+      "whilst maintaining performance\", and shows no other. Interpretable is taken as: the quadratic form "
+      "of the weights, whose eigenvectors are shown, decides as the model does."});
   section.blocks.push_back(choice_table(m.choices));
 }
 
@@ -46,8 +45,7 @@ void write_language(const Measured& m, ReportSection& section) {
   const LanguageLayer& first = m.language.front();
   section.blocks.push_back(Paragraph{
       "The paper reads the weights of image models alone. Here the layers of the language models of table 1 "
-      "are read: "
-      "along " +
+      "are read: along " +
       std::to_string(first.directions) + " directions of tokens, on " + std::to_string(first.tokens) +
       " tokens of validation stories. Every layer is behind a norm, so that its input has one size."});
   section.blocks.push_back(language_table(m.language));

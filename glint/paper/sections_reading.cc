@@ -139,11 +139,9 @@ void write_fidelity(const Measured& m, ReportSection& section) {
   section.blocks.push_back(Paragraph{
       "A quadratic form is the model itself only where the gate is the identity. For the others it is an "
       "approximation, and the paper does not say how good one. Every form stands beside its controls: "
-      "R\xc2\xb2 alone "
-      "impresses nobody where a linear map of the input has nearly as much, and an untrained model is often "
-      "as easy "
-      "to read: agreement shows that a layer is nearly a quadratic form, not that it has learned "
-      "something."});
+      "R\xc2\xb2 alone impresses nobody where a linear map of the input has nearly as much, and an untrained "
+      "model is often as easy to read: agreement shows that a layer is nearly a quadratic form, not that it "
+      "has learned something."});
   section.blocks.push_back(trust_table(m.trust));
   for (const std::string& data : m.images)
     for (const std::string form : {"weights", "scaled", "calibrated"}) {
@@ -169,9 +167,8 @@ void write_timing(const Measured& m, ReportSection& section) {
   if (m.times.empty()) return;
   section.blocks.push_back(Paragraph{
       "All gates of a shape take turns, so that a drift of the machine hits them alike. The times are kept "
-      "in "
-      "`timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a GPU: "
-      "compare ratios, not milliseconds."});
+      "in `timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a "
+      "GPU: compare ratios, not milliseconds."});
   section.blocks.push_back(timing_table(m.times));
 }
 

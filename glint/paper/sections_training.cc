@@ -94,8 +94,8 @@ void write_depth(const Measured& m, ReportSection& section) {
       Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
                 counted(m.depth.front().epochs, "epoch") +
                 ", no residual and no norm, as in the paper's models. A stack of n bilinear layers is a "
-                "polynomial of degree "
-                "2^n in its input, so that with depth its numbers vanish or grow faster and faster. Of " +
+                "polynomial of degree 2^n in its input, so that with depth its numbers vanish or grow faster "
+                "and faster. Of " +
                 counted(all, "run") + " " + std::to_string(stuck) +
                 " ended with the loss of a guess: there the signal had vanished, and training did not begin "
                 "in these epochs."});
@@ -111,10 +111,8 @@ void write_norm(const Measured& m, ReportSection& section) {
   if (!any) return;
   section.blocks.push_back(
       Paragraph{"The paper's models have no norm. Here every GLU layer reads its input through an RMS norm; "
-                "everything else is "
-                "as in table 1 and in the depth study. A norm keeps the numbers of a deep bilinear stack "
-                "from vanishing or "
-                "growing, which is a part of what SQS is made for."});
+                "everything else is as in table 1 and in the depth study. A norm keeps the numbers of a deep "
+                "bilinear stack from vanishing or growing, which is a part of what SQS is made for."});
   if (m.what != "all") {  // in the whole report they stand in table 1 and in the section about depth
     section.blocks.push_back(table1(m.tasks));
     section.blocks.push_back(paired_table(m.tasks));

@@ -70,8 +70,7 @@ std::string norm_notice(const Findings& findings) {
     if (is(Verdict::in_part))
       return std::string(small ? "On small data: " : "") +
              "**With an RMS norm before every layer the advantage of SQS over bilinear layers is gone on one "
-             "of the "
-             "data sets.** " +
+             "of the data sets.** " +
              f.measured + ".";
   }
   return "";
@@ -98,8 +97,7 @@ Report make_report(const Measured& measured, const Findings& findings) {
     verdicts.blocks.push_back(Paragraph{
         "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
         "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each. Every rule "
-        "is "
-        "also applied to the numbers that the paper prints, one seed without a spread."});
+        "is also applied to the numbers that the paper prints, one seed without a spread."});
     verdicts.blocks.push_back(findings);
     report.sections.push_back(std::move(verdicts));
   }

@@ -496,4 +496,16 @@ std::string to_csv(const Chart& chart) {
   return out;
 }
 
+std::string_view name(FigureAbout::Kind kind) {
+  constexpr std::string_view kNames[] = {"plain", "lines", "bars", "pictures", "terms"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+Figure figure_of(const Chart& chart) {
+  FigureAbout about{.kind = FigureAbout::Kind::lines, .title = chart.title, .x = chart.x, .y = chart.y};
+  for (const Series& s : chart.series)
+    if (s.stroke == Stroke::none) about.scattered.push_back(s.name);
+  return {to_svg(chart), to_csv(chart), std::move(about)};
+}
+
 }  // namespace glint

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/report/axis.h"
+#include "glint/report/figure.h"
 
 namespace glint {
 
@@ -79,8 +79,10 @@ struct Chart {
 // limits that leave nothing to show.
 std::string to_svg(const Chart& chart);
 
-// series,x,y and, where a series has a band, lower,upper: a row a point, numbers that read back the same, an
-// empty field where there is no finite number.
+// series,x,y and, where a series has a band, lower,upper: one row per point. Numbers read back as the same
+// double; a field is empty where there is no finite number.
 std::string to_csv(const Chart& chart);
+
+Figure figure_of(const Chart& chart);
 
 }  // namespace glint

@@ -173,7 +173,9 @@ Figure explain_figure(const Explanation& e) {
   for (size_t i = 0; i < notes.size(); i++)
     out += svg::text(kExplainEdge + kTrustLeft, body + 18 + kTrustLine * static_cast<double>(i), kTrustFont,
                      "start", notes[i], faint());
-  return {out + svg::kClose, to_csv(e)};
+  return {out + svg::kClose,
+          to_csv(e),
+          {.kind = FigureAbout::Kind::terms, .title = e.title, .x = {.label = "contribution to the logit"}}};
 }
 
 }  // namespace glint

@@ -98,7 +98,9 @@ Figure feature_grid(const FeatureGrid& grid) {
   if (!grid.note.empty())
     out += svg::text(kGridEdge + 172, bottom + 18, 11, "start", grid.note,
                      std::string(" fill=\"") + svg::kFaint + "\"");
-  return {out + svg::kClose, to_csv(grid)};
+  return {out + svg::kClose,
+          to_csv(grid),
+          {.kind = FigureAbout::Kind::pictures, .title = grid.title, .size = grid.size}};
 }
 
 }  // namespace glint

@@ -100,10 +100,9 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
         "test images. `weights`: from the weights alone. `scaled`: a gain for each gate that depends on the "
         "size of the layer's input, and no linear part. `calibrated`: each gate a line measured on training "
         "images.\n\nR² rescaled is after one factor for the whole form, R² centred of the logits of each "
-        "image "
-        "less their mean, and −x are the mirror images of the layer's inputs. Controls, to compare with: the "
-        "best linear map of the layer's input in place of the layer, and the same forms of an untrained "
-        "model.\n\n" +
+        "image less their mean, and −x are the mirror images of the layer's inputs. Controls, to compare "
+        "with: the best linear map of the layer's input in place of the layer, and the same forms of an "
+        "untrained model.\n\n" +
         table.markdown();
   }
   return out + options_markdown(card.options);

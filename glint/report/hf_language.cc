@@ -66,10 +66,8 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
                  fixed_text(l.linear_r2, 4)});
     out +=
         "\n## How far the weights explain it\n\nEach layer's GLU read as quadratic forms of its input, over "
-        "all "
-        "that it adds to the residual stream, on validation stories. The control is the best linear map of "
-        "the "
-        "layer's input in the place of the layer.\n\n" +
+        "all that it adds to the residual stream, on validation stories. The control is the best linear map "
+        "of the layer's input in the place of the layer.\n\n" +
         table.markdown();
   }
   return out + options_markdown(card.options);

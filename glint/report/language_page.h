@@ -25,7 +25,7 @@ struct LanguagePageLine {
 
 struct LanguagePageForm {
   std::string name;                     // "weights", "scaled", "calibrated"
-  std::vector<LanguagePageLine> lines;  // one a layer
+  std::vector<LanguagePageLine> lines;  // one per layer
 };
 
 struct LanguagePageData {

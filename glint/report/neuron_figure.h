@@ -29,7 +29,7 @@ struct NeuronPoint {
   double up_down = 0, gate_down = 0;
   size_t kind = 0;  // of the classes
 };
-// Of a layer with more than kMostPoints neurons every n-th is drawn, and the title says so.
+// Where a layer has more than kMostPoints neurons, every n-th is drawn, and the title says so.
 inline constexpr size_t kMostPoints = 4000;
 Chart neuron_scatter(const std::string& title, const std::vector<std::string>& classes,
                      const std::vector<NeuronPoint>& points, double threshold);

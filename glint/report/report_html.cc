@@ -172,12 +172,10 @@ std::string report_html(const Report& report) {
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
-         "style-src "
-         "'unsafe-inline'\">\n<title>" +
+         "style-src 'unsafe-inline'\">\n<title>" +
          xml_escape(report.title) + "</title>\n<style>\n" + std::string(report_style()) +
          "</style>\n</head>\n<body>\n<header><div class=\"top\"><p class=\"name\"><span "
-         "class=\"mark\"></span>glint</p>"
-         "<nav aria-label=\"Sections\">" +
+         "class=\"mark\"></span>glint</p><nav aria-label=\"Sections\">" +
          nav + "</nav></div></header>\n<main>\n<h1>" + inline_html(report.title) +
          "</h1>\n<p class=\"lead\">" + inline_html(report.lead) + "</p>\n<ul class=\"facts\">" + facts +
          "</ul>\n" + notices + body + "</main>\n</body>\n</html>\n";

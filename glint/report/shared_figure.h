@@ -15,7 +15,7 @@ struct SharedPlot {
   std::vector<SignedPicture> directions;  // value: the singular value
   Matrix<double> signed_share;            // [units, directions]
 };
-// The CSV has a line a direction and unit: direction, singular_value, unit, signed_share.
+// The CSV has one line per direction and unit: direction, singular_value, unit, signed_share.
 Figure shared_figure(const SharedPlot& plot);
 
 }  // namespace glint

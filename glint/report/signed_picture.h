@@ -8,17 +8,9 @@
 #include <string>
 #include <vector>
 
+#include "glint/report/figure.h"
+
 namespace glint {
-
-// What a figure becomes on disk.
-struct Figure {
-  std::string svg, csv;
-};
-
-struct PictureSize {
-  size_t height = 0, width = 0;
-  bool empty() const { return height == 0 || width == 0; }
-};
 
 // An eigenvector seen in the input space, with its eigenvalue.
 struct SignedPicture {

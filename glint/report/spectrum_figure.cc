@@ -113,7 +113,12 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   if (!plot.note.empty())
     out += svg::text(18, height - 16, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
   if (pictures) out += color_bar(kPlotWidth + 38, height - 34 - own_line, 110);
-  return {out + svg::kClose, to_csv(plot, sizes)};
+  return {out + svg::kClose,
+          to_csv(plot, sizes),
+          {.kind = FigureAbout::Kind::bars,
+           .title = plot.title,
+           .x = {.label = "rank"},
+           .y = {.label = "eigenvalue"}}};
 }
 
 Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,

@@ -17,7 +17,7 @@ struct SpectrumPlot {
   std::vector<double> linear = {};                // the picture of the linear part; empty: it has none
   std::string linear_note = {};                   // below it
 };
-// The CSV has a line an eigenvalue: rank, eigenvalue, group, and how many share the group.
+// The CSV has one line per eigenvalue: rank, eigenvalue, group, and how many share the group.
 Figure spectrum_figure(const SpectrumPlot& plot);
 
 // accuracy[k]: with k eigenvectors, from k = 0, which is what the form has without any: its constant, and

@@ -78,8 +78,7 @@ std::string sweep_html(const SweepPage& page) {
          "<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n"
          "<meta name=\"color-scheme\" content=\"light dark\">\n"
          "<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; img-src data:; "
-         "style-src "
-         "'unsafe-inline'\">\n<title>" +
+         "style-src 'unsafe-inline'\">\n<title>" +
          xml_escape(page.title) + "</title>\n<style>\n" + std::string(report_style()) + kStyle +
          "</style>\n</head>\n<body>\n<header><div class=\"top\"><p class=\"name\"><span "
          "class=\"mark\"></span>glint</p></div></header>\n<main>\n<h1>" +
@@ -89,8 +88,7 @@ std::string sweep_html(const SweepPage& page) {
          "class=\"card figure\">\n" +
          drawn(page.chart) +
          "<figcaption>Every point is a setting: choose one, here or in the table, to see what its weights "
-         "look "
-         "like.</figcaption></figure>\n" +
+         "look like.</figcaption></figure>\n" +
          maps + "</div>\n<div>" + settings + "</div>\n</div>\n<h2>All settings</h2>\n" + table_html(page) +
          "</main>\n</body>\n</html>\n";
 }

@@ -84,9 +84,11 @@ GateLine joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLaye
 
 void save_calibration(FileSystem& files, const std::string& path, const StoredCalibration& c) {
   std::vector<TensorToWrite> tensors;
-  std::map<std::string, std::string> metadata = {
-      {"format", kFormat}, {"model", c.model}, {"data", c.data}, {"inputs", std::to_string(c.inputs)}};
-  if (!c.linalg.empty()) metadata["linalg"] = c.linalg;
+  std::map<std::string, std::string> metadata = {{"format", kFormat},
+                                                 {"model", c.model},
+                                                 {"data", c.data},
+                                                 {"inputs", std::to_string(c.inputs)},
+                                                 {"linalg", c.linalg}};
   for (size_t i = 0; i < c.lines.size(); i++) {
     const std::string layer = "blocks." + std::to_string(i);
     const auto add = [&](const std::string& what, const std::vector<double>& v) {
@@ -124,13 +126,11 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
     if (!value) refuse("the calibration does not say its " + key, "metadata as glint writes them");
     return *value;
   };
-  const Seal seal = seal_of(file);
-  if (seal == Seal::broken)
+  if (!is_sealed(file))
     refuse("the calibration is damaged: it is not what its checksum says", "the file as glint wrote it");
   if (text("format") != kFormat) refuse("not a calibration", std::string("format ") + kFormat);
   StoredCalibration c{.model = text("model"), .data = text("data"), .lines = {}, .kinds = {}};
-  c.sealed = seal == Seal::good;
-  if (const std::string* linalg = file->find_metadata("linalg")) c.linalg = *linalg;
+  c.linalg = text("linalg");
   const std::string inputs = text("inputs");
   if (inputs.empty() || inputs.size() > 18 || inputs.find_first_not_of("0123456789") != std::string::npos)
     refuse("the number of inputs is \"" + inputs + "\"", "a whole number");

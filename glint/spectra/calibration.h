@@ -41,9 +41,7 @@ struct StoredCalibration {
   // Empty where the model has no such form, or nobody has asked for it yet.
   std::vector<GateLine> scaled = {};
   std::vector<GateLine> refined = {};  // the scaled form after spectra/refine.h
-  std::string linalg =
-      {};              // what computed it, as LinearAlgebra::description; "" in files of earlier versions
-  bool sealed = true;  // false: from a file of an earlier version, without a checksum
+  std::string linalg = {};             // what computed it, as LinearAlgebra::description
 };
 
 void save_calibration(FileSystem& files, const std::string& path, const StoredCalibration& calibration);

@@ -71,16 +71,14 @@ double mean_alike(std::span<const UnitForm> a, std::span<const UnitForm> b);
 // A form with only its k terms of the largest |value|; all when it has no more.
 UnitForm strongest_terms(UnitForm form, size_t k);
 
-// What each eigenvector contributes at x [d]: values[k] (v_k . x)^2, for a layer with biases (v_k . (x,
-// 1))^2.
+// What each eigenvector contributes at x [d]: values[k] (v_k . x)^2. For a layer with biases x is (x, 1).
 std::vector<double> contributions(const Spectrum& spectrum, std::span<const double> x);
 // Their sum with the linear part and the constant.
 double form_value(const UnitForm& form, std::span<const double> x);
 
 // Outputs [n, units] of the layer itself and of a form of it, for inputs x [n, d], each with the gains of its
-// own size. Pre-activations in float,
-// as the model computes them; sums over hidden units in double. These and all readings: Error (numeric) when
-// a number overflows.
+// own size. Pre-activations in float, as the model computes them; sums over hidden units in double. These
+// and all readings: Error (numeric) when a number overflows.
 Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                              ConstMatrixView<double> weights, ConstMatrixView<float> x,
                              std::span<const float> constants = {});

@@ -55,7 +55,7 @@ class LinearAlgebra {
   void add_rows(ConstMatrixView<double> c, ConstMatrixView<double> w, MatrixView<double> y) const;
   const Kernels& kernels() const { return kernels_; }
 
-  // The symmetric matrix a [n, n] is overwritten by its eigenvectors, one a row; values [n] ascending. Signs,
+  // The symmetric matrix a [n, n] is overwritten by its eigenvectors, in rows; values [n] ascending. Signs,
   // and the basis of a repeated eigenvalue, are as the library left them: spectra/eigen.h makes them
   // canonical.
   void eigh_in_place(MatrixView<double> a, std::span<double> values, EighWorkspace& workspace) const;

@@ -9,7 +9,7 @@
 namespace glint {
 namespace {
 
-constexpr uint32_t kControlStream = 0x636d7000u;  // sub-streams of Stream::sample, one a unit
+constexpr uint32_t kControlStream = 0x636d7000u;  // sub-streams of Stream::sample, one per unit
 
 // All units' vectors stacked become pictures in one call: deeper models walk down many vectors at once.
 void to_pixels(const ImageReading& reading, std::span<const GateLine> lines, ModelVectors& model) {

@@ -29,8 +29,8 @@ class OpenBlas {
   void gemm(char op_a, char op_b, int m, int n, int k, float alpha, const float* a, int lda, const float* b,
             int ldb, float beta, float* c, int ldc) const;
 
-  // a [n, n] symmetric, both triangles filled, column stride lda: overwritten by its eigenvectors, one a
-  // column; values [n] ascending. False when the iteration did not converge.
+  // a [n, n] symmetric, both triangles filled, column stride lda: overwritten by its eigenvectors, in
+  // columns; values [n] ascending. False when the iteration did not converge.
   //
   // The steps of dsyevd (tridiagonal form, divide and conquer, back-transformation), with the eigenvectors in
   // columns whose distance is no power of two: inside dsyevd it is n, and a width of 512 loses a fifth to

@@ -18,7 +18,7 @@
 
 namespace glint {
 
-// Of `count` things in a row the part of a rank: cut at multiples of `unit`, as even as that allows. Where
+// The part of a rank, of `count` things in a row: cut at multiples of `unit`, as even as that allows. Where
 // there is anything, rank 0 has the first.
 Range part_of(size_t count, size_t rank, size_t size, size_t unit = 1);
 

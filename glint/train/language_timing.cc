@@ -50,7 +50,7 @@ class BareLanguageProducts {
   static constexpr size_t kRows = 128;
   const Compute& compute_;
   std::vector<PackedWeights> layers_;
-  std::vector<Matrix<float>> x_, y_, gradients_;  // one a worker
+  std::vector<Matrix<float>> x_, y_, gradients_;  // one per worker
 };
 
 }  // namespace

@@ -37,7 +37,7 @@ struct TrainOptions {
   uint64_t seed = 0;
   std::string precision = "f32";
   uint64_t eval_steps = 0, eval_first = 0;
-  // Not an option but what the data make of the run: a language model (TextTask) or a classifier (ImageTask).
+  // Follows from the data, not from an option. True: a language model (TextTask); false: a classifier.
   bool text = false;
 };
 

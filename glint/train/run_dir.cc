@@ -66,8 +66,8 @@ void remove_leftovers(FileSystem& files, const std::string& directory, const aut
       files.remove(directory + "/" + name);
 }
 
-// An option that a run does not name is one that its version of glint did not have, and did as the default
-// says.
+// An option that a run does not name was not there when it was trained: it has its default, so that runs go
+// on when glint has got new options.
 Json with_defaults(Json identity) {
   if (!identity.is_object() || !identity.contains("options") || !identity["options"].is_object())
     return identity;
@@ -187,13 +187,9 @@ void RunDirectory::judge(const Json& identity, bool force) {
   adopt(there.json["identity"]);
   run_ = there.json;
   found_ = Found::unfinished;
-  if (!there.sealed)
-    notes_.push_back(path_ + " was written by an earlier version, without checksums: damage is not noticed");
   if (!there.finished()) return;
   // Without its weights a run is not finished, whatever it says: the last checkpoint has them.
-  const std::string wrong = there.sealed                 ? damage(path_, run_, kWeightsFile)
-                            : exists(file(kWeightsFile)) ? ""
-                                                         : "is missing";
+  const std::string wrong = damage(path_, run_, kWeightsFile);
   if (wrong.empty())
     found_ = Found::finished;
   else

@@ -44,15 +44,13 @@ void check_fields(const Json& run, const std::string& where) {
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
 }
 
-// The fields of a line that mean something. `plain` when there are no others: a line without a checksum is
-// one of an earlier version only then, otherwise the name of the checksum is what was damaged.
-Json known_fields(const Json& line, bool& plain) {
+// The fields of a line that mean something.
+Json known_fields(const Json& line) {
   Json known = Json::object();
   for (const char* key : {"step", "epoch", "epoch_end", "test_perplexity"})
     if (line.contains(key) && line[key].is_primitive()) known[key] = line[key];
   for (const char* key : kNumbers)
     if (line.contains(key)) known[key] = line[key];
-  plain = known.size() == line.size();
   return known;
 }
 
@@ -60,13 +58,8 @@ Json checked_line(std::string_view line, const std::string& path, size_t at) {
   if (line.size() > kMaxLine) refuse("the line is too long", path, "lines as glint wrote them");
   const Json json = parse_json(line, path, at);
   check_evaluation(JsonFields(json, path));
-  const Seal seal = seal_of(line, json);
-  bool plain = false;
-  Json known = known_fields(json, plain);
-  if (seal == Seal::broken || (seal == Seal::none && !plain))
-    refuse("it is not what its checksum says", path, "lines as glint wrote them");
-  if (seal == Seal::good) known[kSealKey] = true;
-  return known;
+  if (!is_sealed(line, json)) refuse("it is not what its checksum says", path, "lines as glint wrote them");
+  return known_fields(json);
 }
 
 }  // namespace
@@ -77,10 +70,8 @@ RunFile read_run_file(const std::string& directory) {
   if (!run.json.is_object()) JsonFields(run.json, path);  // says what it is
   std::string_view sealed = text;  // the checksum is that of the text but for its last line feed
   if (sealed.ends_with('\n')) sealed.remove_suffix(1);
-  const Seal seal = seal_of(sealed, run.json);
-  if (seal == Seal::broken || (seal == Seal::none && run.json.contains("files")))
+  if (!is_sealed(sealed, run.json))
     refuse("the file is damaged: it is not what its checksum says", path, "run.json as glint wrote it");
-  run.sealed = seal == Seal::good;
   check_fields(run.json, path);
   if (!run.json.contains("state")) run.json["state"] = "";
   return run;
@@ -98,7 +89,7 @@ std::string damage(const std::string& directory, const Json& run, const std::str
 
 std::string damage(const std::string& path) {
   try {
-    if (seal_of(SafetensorsFile(path)) != Seal::broken) return {};
+    if (is_sealed(SafetensorsFile(path))) return {};
     return "is damaged: it is not what its checksum says";
   } catch (const Error& e) {
     if (e.code() != ErrorCode::bad_file) throw;
@@ -115,9 +106,8 @@ Metrics scan_metrics(const std::string& directory) {
   for (size_t end; (end = text.find('\n', begin)) != text.npos; begin = end + 1) {
     try {
       Json line = checked_line({text.data() + begin, end - begin}, path, begin);
-      if (line.erase(kSealKey) == 0) metrics.sealed = false;
       if (!metrics.lines.empty() && line["step"] <= metrics.lines.back()["step"])
-        refuse("the steps do not go up", path, "one line an evaluation");
+        refuse("the steps do not go up", path, "one line per evaluation");
       if (memory < kLineCost) refuse("too many lines", path, "the size of the file + 48 MB in memory");
       memory -= kLineCost;
       metrics.lines.push_back(std::move(line));
@@ -141,7 +131,7 @@ std::vector<Json> read_metrics(const std::string& directory) {
   if (!exists(directory + "/" + kRunFile)) return std::move(metrics.lines);
   const RunFile run = read_run_file(directory);
   const uint64_t steps = run.json.value("steps", uint64_t{0});
-  if (run.sealed && run.finished() && (metrics.lines.empty() || metrics.lines.back()["step"] != steps))
+  if (run.finished() && (metrics.lines.empty() || metrics.lines.back()["step"] != steps))
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the metrics of a finished run end too early",
                  .where = path,

@@ -16,7 +16,6 @@ inline constexpr const char* kWeightsFile = "model.safetensors";
 
 struct RunFile {
   Json json;
-  bool sealed = true;  // false: of an earlier version, which had no checksums
   bool finished() const { return json["state"] == "finished"; }
 };
 
@@ -34,7 +33,6 @@ struct Metrics {
   std::vector<Json> lines;    // those that are whole, without their checksums
   uint64_t damaged = 0;       // how many are not
   std::string first_damaged;  // where the first of those is, and what is wrong with it
-  bool sealed = true;         // false when a line has no checksum
 };
 // A line that a crash cut is left out. No file is no lines.
 Metrics scan_metrics(const std::string& directory);

@@ -29,7 +29,7 @@ class Task {
   virtual StepResult evaluate() = 0;
   // config.json and whatever else the run directory needs besides the weights: names and contents.
   virtual std::map<std::string, std::string> description() const = 0;
-  // Of the data, for run.json.
+  // Name and checksum of the data, for run.json.
   virtual Json data_description() const = 0;
   // A language model: its metrics have a perplexity, and it is evaluated at every quarter of the training.
   virtual bool text() const { return false; }

@@ -456,7 +456,7 @@ class Run {
     last_.step = state_.step;
     last_.epoch = state_.step / task_.steps_per_epoch();
     last_.epoch_end = epoch_end;
-    const bool known = state_.sums.samples > 0;  // not after a finished run of an earlier version
+    const bool known = state_.sums.samples > 0;  // not when a finished run is evaluated again
     last_.train_loss = known ? state_.sums.loss / seen : std::numeric_limits<double>::quiet_NaN();
     last_.train_accuracy = known ? static_cast<double>(state_.sums.correct) / seen : last_.train_loss;
     last_.test_loss = test.loss / n;

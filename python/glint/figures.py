@@ -6,6 +6,7 @@ import csv
 import importlib
 import io
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -24,8 +25,8 @@ class Figure:
     True
     """
 
-    def __init__(self, name: str, svg: str, numbers: str) -> None:
-        self.name, self.svg, self.csv = name, svg, numbers
+    def __init__(self, name: str, svg: str, numbers: str, about: Mapping[str, Any] | None = None) -> None:
+        self.name, self.svg, self.csv, self.about = name, svg, numbers, dict(about or {})
 
     @property
     def data(self) -> dict[str, list[Any]]:

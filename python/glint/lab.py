@@ -432,14 +432,14 @@ def runs(*folders: StrPath, where: Sequence[str] | str = (), sort: str = "") -> 
     filters = [where] if isinstance(where, str) else list(where)
     fields = {"folders": [path_of(f, "folders") for f in folders or ("runs",)], "where": filters, "sort": sort}
     with Talk(False) as talk:
-        text, svg, csv = _core.runs(fields, talk)
+        text, curves = _core.runs(fields, talk)
     about = json.loads(text)
     rows = []
     for run in about["runs"]:
         shown = {python_name(k): number(run["options"].get(k, "")) for k in about["differing"]}
         keys = ("state", "step", "steps", "test_loss", "test_accuracy", "train_loss", "seconds")
         rows.append({"run": run["run"], **shown, **{k: run[k] for k in keys}})
-    return RunList(rows, Figure("runs", svg, csv) if svg else None)
+    return RunList(rows, None if curves is None else Figure(*curves))
 
 
 def evaluate(run: Any, data: Any = None, **more: Any) -> Evaluation:

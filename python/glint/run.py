@@ -337,8 +337,8 @@ class Run:
             fields |= {"form": form, "measured_tokens": tokens, "out": scratch}
             direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk, called(OUT | {scratch: "out"}):
-                text, svg, csv = _core.read_layers(fields, images, talk)
-        return Layers(json.loads(text), Figure("layers", svg, csv))
+                text, figure = _core.read_layers(fields, images, talk)
+        return Layers(json.loads(text), Figure(*figure))
 
     def neurons(self, *, layer: int | None = None, progress: bool | None = None) -> Neurons:
         """What the hidden units of a language model do to the stream that they read, by the cosines of their weights.
@@ -347,9 +347,8 @@ class Run:
         [1]
         """
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            about = json.loads(_core.neurons({"run": self.path, "layer": layer, "out": scratch}, talk))
-            figures = [Figure(Path(f).stem, Path(f).read_text(encoding="utf-8"), Path(f).with_suffix(".csv").read_text(encoding="utf-8")) for f in about["figures"]]
-        return Neurons(about, figures)
+            text, figure = _core.neurons({"run": self.path, "layer": layer, "out": scratch}, talk)
+        return Neurons(json.loads(text), [Figure(*figure)])
 
     def explain(
         self,

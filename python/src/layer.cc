@@ -9,6 +9,7 @@
 #include "call.h"
 #include "errors.h"
 #include "fields.h"
+#include "figures.h"
 #include "glint/report/spectrum_figure.h"
 #include "json_text.h"
 
@@ -90,13 +91,13 @@ nb::tuple read_arrays(nb::dict values, nb::handle talk) {
   nb::list units, figures;
   for (size_t u = 0; u < result.units.size(); u++) {
     UnitForm& unit = result.units[u];
-    Figure figure = spectrum_figure({.title = result.names[u] + ": " + result.form + " form",
-                                     .values = unit.spectrum.values,
-                                     .groups = unit.spectrum.groups,
-                                     .size = {},
-                                     .positive = {},
-                                     .negative = {}});
-    figures.append(nb::make_tuple("spectrum", std::move(figure.svg), std::move(figure.csv)));
+    const Figure figure = spectrum_figure({.title = result.names[u] + ": " + result.form + " form",
+                                           .values = unit.spectrum.values,
+                                           .groups = unit.spectrum.groups,
+                                           .size = {},
+                                           .positive = {},
+                                           .negative = {}});
+    figures.append(figure_tuple("spectrum", figure));
     nb::dict d;
     d["name"] = result.names[u];
     d["constant"] = unit.constant;

@@ -7,6 +7,7 @@
 #include "bind.h"
 #include "call.h"
 #include "errors.h"
+#include "figures.h"
 #include "glint/io/weight_file.h"
 #include "glint/lab/import.h"
 #include "glint/lab/model_info.h"
@@ -105,14 +106,16 @@ nb::dict layer_dict(nb::dict values, nb::handle talk) {
   return out;
 }
 
-std::string neurons_json(nb::dict values, nb::handle talk) {
+nb::tuple neurons_of(nb::dict values, nb::handle talk) {
   const Fields fields(values);
   NeuronsRequest request;
   fields.text("run", request.run);
   fields.layer("layer", request.layer);
   fields.text("out", request.out);
+  request.figures = false;
   Call call(talk);
-  return json_text(to_json(call.run([&] { return neurons(call.engine(), request); })));
+  const NeuronsResult result = call.run([&] { return neurons(call.engine(), request); });
+  return nb::make_tuple(json_text(to_json(result)), figure_tuple("neurons", result.drawn));
 }
 
 std::string import_json(nb::dict values, nb::handle talk) {
@@ -140,7 +143,7 @@ void bind_models(nb::module_& m) {
   m.def("model", &model_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("import_model", &import_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none());
-  m.def("neurons", &neurons_json, nb::arg("fields"), nb::arg("talk").none());
+  m.def("neurons", &neurons_of, nb::arg("fields"), nb::arg("talk").none());
   nb::class_<WeightFile>(m, "Weights").def("tensors", &tensors_of).def("read", &tensor_of, nb::arg("name"));
   m.def(
       "open_weights",

@@ -7,6 +7,7 @@
 #include "arrays.h"
 #include "bind.h"
 #include "call.h"
+#include "figures.h"
 #include "glint/lab/ablate.h"
 #include "glint/lab/attack.h"
 #include "glint/lab/attack_report.h"
@@ -19,14 +20,10 @@
 namespace glint::python {
 namespace {
 
-nb::tuple figure_tuple(const std::string& name, Figure figure) {
-  return nb::make_tuple(name, std::move(figure.svg), std::move(figure.csv));
-}
-
 nb::list figure_list(const std::vector<FigureFile>& files) {
   nb::list out;
   for (const FigureFile& f : files)
-    out.append(nb::make_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.svg, f.csv));
+    out.append(figure_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.figure));
   return out;
 }
 
@@ -76,8 +73,8 @@ nb::tuple read_run(nb::dict values, nb::handle data, nb::handle talk) {
   Call call(talk);
   ReadResult result = call.run([&] { return read(call.engine(), request); });
   std::string text = json_text(to_json(result));
-  nb::list figures, directions;
-  for (NamedFigure& f : read_figures(result)) figures.append(figure_tuple(f.name, std::move(f.figure)));
+  nb::list directions;
+  const nb::list figures = figure_list(read_figures(result));
   for (ReadDirection& d : result.directions) directions.append(direction_dict(d, result.size));
   return nb::make_tuple(std::move(text), directions, figures);
 }
@@ -103,8 +100,7 @@ nb::tuple read_all_layers(nb::dict values, nb::handle data, nb::handle talk) {
   request.figure = false;
   Call call(talk);
   const ReadLayersResult result = call.run([&] { return read_layers(call.engine(), request); });
-  const Chart chart = layers_chart(result);
-  return nb::make_tuple(json_text(to_json(result)), to_svg(chart), to_csv(chart));
+  return nb::make_tuple(json_text(to_json(result)), figure_tuple("layers", figure_of(layers_chart(result))));
 }
 
 nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
@@ -152,10 +148,7 @@ nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
   nb::list classes;
   for (const ExplainedClass& c : result.shown) classes.append(explained_dict(c, result.size));
   nb::object figure = nb::none();
-  if (!result.size.empty()) {
-    Figure drawn = explain_figure(explanation_figure(result));
-    figure = figure_tuple("explain", std::move(drawn));
-  }
+  if (!result.size.empty()) figure = figure_tuple("explain", explain_figure(explanation_figure(result)));
   std::string text = json_text(to_json(result));
   return nb::make_tuple(std::move(text), verdict_text(result), trust_text(result), classes, figure,
                         to_numpy(std::move(result.pixels)));

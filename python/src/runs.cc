@@ -10,6 +10,7 @@
 #include "data.h"
 #include "errors.h"
 #include "fields.h"
+#include "figures.h"
 #include "glint/io/svg_png.h"
 #include "glint/lab/evaluate.h"
 #include "glint/lab/export.h"
@@ -192,21 +193,19 @@ nb::tuple runs_list(nb::dict values, nb::handle talk) {
   fields.text("sort", request.sort);
   Call call(talk);
   const RunsResult result = call.run([&] { return list_runs(call.engine(), request); });
-  std::string svg, csv;
+  nb::object curves = nb::none();
   try {
     std::vector<std::string> notes;
-    const Chart chart = runs_chart(result, notes);
-    svg = to_svg(chart), csv = to_csv(chart);
+    curves = figure_tuple("runs", figure_of(runs_chart(result, notes)));
   } catch (const Error&) {  // too many curves for one figure: there is none
   }
-  return nb::make_tuple(json_text(to_json(result)), std::move(svg), std::move(csv));
+  return nb::make_tuple(json_text(to_json(result)), curves);
 }
 
 nb::tuple gates_chart(double c, double lam, double p) {
   const GateParams params{c, lam, p};
   check(params);
-  const Chart chart = gate_figure(params);
-  return nb::make_tuple("gates", to_svg(chart), to_csv(chart));
+  return figure_tuple("gates", figure_of(gate_figure(params)));
 }
 
 nb::bytes png_of(const std::string& svg, double scale) {

@@ -6,6 +6,7 @@
 #include "bind.h"
 #include "call.h"
 #include "errors.h"
+#include "figures.h"
 #include "glint/lab/explain_token.h"
 #include "glint/lab/passages.h"
 #include "json_text.h"
@@ -32,10 +33,9 @@ nb::tuple explain_next(nb::dict values, nb::handle talk) {
   const ExplainTokenResult result = call.run([&] { return explain_token(call.engine(), request); });
   nb::list trust;
   for (const ExplainedLayer& layer : result.layers) trust.append(trust_text(result, layer));
-  Figure figure = logit_figure(explanation_figure(result));
   return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result),
                         path_text(result), trust,
-                        nb::make_tuple("explain", std::move(figure.svg), std::move(figure.csv)));
+                        figure_tuple("explain", logit_figure(explanation_figure(result))));
 }
 
 nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle talk) {

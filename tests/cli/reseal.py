@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Puts the checksums of a run right after a test has changed its files on purpose: reseal.py RUN. With --old it takes
-them away, as in the runs of versions that had none. docs/formats.md describes them."""
+"""Puts the checksums of a run right after a test has changed its files on purpose: reseal.py RUN.
+docs/formats.md describes them."""
 import hashlib
 import json
 import os
@@ -15,7 +15,7 @@ def sealed(value, indent):
 
 
 def main():
-    run, old = sys.argv[1], "--old" in sys.argv
+    run = sys.argv[1]
     path = run + "/run.json"
     info = json.load(open(path))
     info.pop("sha256", None)
@@ -24,11 +24,8 @@ def main():
     lines = [json.loads(line) for line in open(run + "/metrics.jsonl")]
     for line in lines:
         line.pop("sha256", None)
-    if old:
-        info.pop("files", None)
-        info.pop("evaluations", None)
-    open(path, "w").write((json.dumps(info, indent=2) if old else sealed(info, 2)) + "\n")
-    open(run + "/metrics.jsonl", "w").write("".join((json.dumps(v) if old else sealed(v, None)) + "\n" for v in lines))
+    open(path, "w").write(sealed(info, 2) + "\n")
+    open(run + "/metrics.jsonl", "w").write("".join(sealed(v, None) + "\n" for v in lines))
 
 
 if __name__ == "__main__":

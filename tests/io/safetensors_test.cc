@@ -200,8 +200,7 @@ TEST(Safetensors, RefusesBadHeaders) {
             "unknown field 'typ' in tensor 'a' @ m.st, byte 14 ! dtype, shape and data_offsets");
   EXPECT_EQ(header_refusal("{\"a\":{\"dtype\":\"F33\"}}"),
             "unknown dtype 'F33' of tensor 'a' @ m.st, byte 22 ! F64, F32, F16, BF16, I64, I32, I16, I8, "
-            "U64, U32, U16, "
-            "U8, BOOL, F8_E4M3 or F8_E5M2");
+            "U64, U32, U16, U8, BOOL, F8_E4M3 or F8_E5M2");
   EXPECT_EQ(header_refusal("{\"a\":{\"shape\":[[[0]]]}}"),
             "unexpected '[' in JSON @ m.st, byte 23 ! a non-negative integer");
   const std::string deep = "{\"a\":" + std::string(100000, '{');

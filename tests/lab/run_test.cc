@@ -80,9 +80,8 @@ TEST(Run, FitsControlsOnTrainingImages) {
   EXPECT_TRUE(std::ranges::equal(one.logits.view().row(0), a.logits.view().row(7)));
 }
 
-// A file of an earlier version has no scaled form: that is measured and the file written again, the rest as
-// it was.
-TEST(Run, CompletesACalibrationOfAnEarlierVersion) {
+// What a stored calibration lacks is measured and the file written again, the rest as it was.
+TEST(Run, CompletesACalibration) {
   const SavedModel saved(2);
   const std::string path = saved.folder.path("calibration.safetensors");
   const size_t hidden[] = {12, 12};

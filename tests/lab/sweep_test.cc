@@ -42,11 +42,8 @@ TEST(JudgeSweep, TheMostReadableWithinTheToleranceIsChosen) {
   EXPECT_FALSE(r.settings[3].front) << "`near` is better in both";
   EXPECT_EQ(r.answer,
             "Choose near: its weights alone decide as the model does on 90.0 % of the test images, at a test "
-            "loss of "
-            "0.4160, "
-            "4.0 % above the lowest, that of low (test loss 0.4000, 50.0 %); most readable is far (test loss "
-            "0.5000, "
-            "100.0 %), 25 % above the lowest.");
+            "loss of 0.4160, 4.0 % above the lowest, that of low (test loss 0.4000, 50.0 %); most readable "
+            "is far (test loss 0.5000, 100.0 %), 25 % above the lowest.");
   EXPECT_EQ(judged(all, 0.01).chosen, 0u);
   EXPECT_EQ(judged(all, 1).chosen, 2u);
 }

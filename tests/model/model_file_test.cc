@@ -239,7 +239,7 @@ TEST(ModelFile, UnknownFieldsOfARunAreRefused) {
   load_image_model(folder.path());
 }
 
-// Only SQS has options. Files of earlier versions have them for every gate.
+// Only SQS has options. Those of other gates are ignored.
 TEST(ModelFile, GatesWithoutOptionsNeedNone) {
   for (int kind = 0; kind < kGateCount; kind++) {
     const Folder folder;

@@ -51,3 +51,14 @@ def test_terms_and_what_has_no_numbers(axes, run):
     assert axes.patches and axes.get_xlabel()
     glint.Figure("own", '<svg xmlns="http://www.w3.org/2000/svg" width="20" height="10"/>', "").plot(axes)
     assert axes.images
+
+
+def test_the_description_says_what_the_svg_shows(axes, run, tales):
+    figure = run.read("3").figure()
+    assert figure.about["kind"] == "bars" and figure.about["title"] in figure.svg
+    assert run.read("3,5").figure().about["size"] == (28, 28)
+    points = tales.neurons(layer=1, progress=False).figure()
+    points.plot(axes)
+    assert axes.get_title() == points.about["title"] and axes.get_xlabel() == "cos(up, down)"
+    assert {line.get_label() for line in axes.lines if line.get_linestyle() == "None"} == set(points.about["scattered"])
+    assert glint.Figure("own", "<svg/>", "").about == {}

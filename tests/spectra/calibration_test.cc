@@ -7,6 +7,7 @@
 #include "fixtures.h"
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
+#include "glint/io/seal.h"
 
 namespace glint {
 namespace {
@@ -100,10 +101,11 @@ struct CalibrationFile : testing::Test {
                                                    {"model", "aa"},
                                                    {"data", "bb"},
                                                    {"inputs", "12"},
+                                                   {"linalg", "Eigen"},
                                                    {"blocks.0", "gain"}};
     for (auto& [key, value] : changed) metadata[key] = value;
     const TensorToWrite tensor{name, Dtype::f64, {gain.size()}, std::as_bytes(std::span(gain))};
-    write_safetensors(real_files(), path, std::span(&tensor, 1), metadata);
+    write_sealed_safetensors(real_files(), path, std::span(&tensor, 1), metadata);
   }
   ErrorCode refused() {
     const size_t one[] = {3};
@@ -122,6 +124,7 @@ TEST_F(CalibrationFile, ComesBackAsItWas) {
   EXPECT_EQ(back.model, stored.model);
   EXPECT_EQ(back.data, stored.data);
   EXPECT_EQ(back.inputs, stored.inputs);
+  EXPECT_EQ(back.linalg, stored.linalg);
   ASSERT_EQ(back.lines.size(), 2u);
   for (size_t i = 0; i < 2; i++) {
     EXPECT_EQ(back.lines[i].gain, stored.lines[i].gain);
@@ -134,7 +137,7 @@ TEST_F(CalibrationFile, ComesBackAsItWas) {
   }
 }
 
-// A file of an earlier version says nothing of the scaled form; one that lies about it is refused.
+// A file may say nothing of the scaled form; one that lies about it is refused.
 TEST_F(CalibrationFile, TheScaledFormMayBeMissingButNotWrong) {
   StoredCalibration changed = stored;
   const auto back = [&] {
@@ -172,6 +175,10 @@ TEST_F(CalibrationFile, HostileFilesAreRefused) {
   write({}, {1, std::numeric_limits<double>::quiet_NaN(), 3});
   EXPECT_EQ(refused(), ErrorCode::bad_file);
   write({}, {1, 2, 3}, "blocks.1.gain");
+  EXPECT_EQ(refused(), ErrorCode::bad_file);
+  const float one = 1;
+  const TensorToWrite loose{"blocks.0.gain", Dtype::f32, {1}, std::as_bytes(std::span(&one, 1))};
+  write_safetensors(real_files(), path, std::span(&loose, 1), {});  // without a checksum
   EXPECT_EQ(refused(), ErrorCode::bad_file);
   write_atomic(real_files(), path, "not a tensor file");
   EXPECT_EQ(refused(), ErrorCode::bad_file);

@@ -119,8 +119,8 @@ TEST_F(Damage, ReadersNameWhatIsDamaged) {
   EXPECT_EQ(damage(run, json, "explorer.html"), "");
 }
 
-// A file whose checksum lost its name is not one of an earlier version.
-TEST_F(Damage, AChecksumCannotBeLostByOneBit) {
+// A checksum that lost its name is a lost checksum, and a file without one is damaged.
+TEST_F(Damage, AFileWithoutAChecksumIsDamaged) {
   const std::string run = copy("read");
   const auto rename_key = [&](const std::string& name) {
     std::string text = read_file(run + "/" + name);
@@ -132,29 +132,18 @@ TEST_F(Damage, AChecksumCannotBeLostByOneBit) {
   EXPECT_EQ(error_of([&] { read_metrics(run); }).code, ErrorCode::bad_file);
   rename_key("run.json");
   EXPECT_EQ(error_of([&] { read_run_file(run); }).code, ErrorCode::bad_file);
-}
-
-TEST_F(Damage, RunsWithoutChecksumsStillOpen) {
-  const std::string run = copy("old");
-  Json json = read_run_file(run).json;
+  Json json = read_run_file(folder_ / "whole").json;
   for (const char* key : {"sha256", "files", "evaluations"}) json.erase(key);
   put(run + "/run.json", json.dump(2) + "\n");
+  EXPECT_EQ(error_of([&] { read_run_file(run); }).code, ErrorCode::bad_file);
   std::string lines;
-  for (const Json& line : read_metrics(run)) lines += line.dump() + "\n";
+  for (const Json& line : read_metrics(folder_ / "whole")) lines += line.dump() + "\n";
   put(run + "/metrics.jsonl", lines);
-  EXPECT_FALSE(read_run_file(run).sealed);
-  EXPECT_FALSE(scan_metrics(run).sealed);
-  EXPECT_EQ(read_metrics(run).size(), read_metrics(folder_ / "whole").size());
-  const TrainRun again = go("old");
-  EXPECT_EQ(again.result.state, TrainResult::State::already_finished);
-  EXPECT_TRUE(mentions(again, "without checksums"));
-  // One that was not finished gets them when it goes on.
-  json["state"] = "interrupted";
-  put(run + "/run.json", json.dump(2) + "\n");
-  go("old");
-  expect_same(want_, lasting_bytes(run), "old");
-  EXPECT_TRUE(read_run_file(run).sealed);
-  EXPECT_TRUE(scan_metrics(run).sealed);
+  EXPECT_TRUE(scan_metrics(run).lines.empty());
+  // What is left says which run it is: the training mends it.
+  put(run + "/metrics.jsonl", read_file(folder_ / "whole/metrics.jsonl"));
+  EXPECT_TRUE(mentions(go("read"), "run.json is damaged"));
+  expect_same(want_, lasting_bytes(run), "read");
 }
 
 // What the verbs that read have stored is removed when it is damaged: they make it anew.

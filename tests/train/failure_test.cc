@@ -23,7 +23,6 @@ class Failure : public ::testing::Test {
   static void expect_no_false_damage(const std::string& run) {
     if (!fs::exists(run + "/run.json")) return;
     const RunFile file = read_run_file(run);
-    EXPECT_TRUE(file.sealed);
     if (!file.finished()) return;
     for (const auto& [name, hash] : file.json["files"].items())
       EXPECT_EQ(damage(run, file.json, name), "") << run << ", " << name;
@@ -231,17 +230,18 @@ TEST_F(Failure, FieldsOfAnotherType) {
 TEST_F(Failure, KilledInTheFirstMoments) {
   fs::create_directories(folder_ / "run/checkpoints");
   write_atomic(real_files(), folder_ / "run/.lock", "");
-  write_atomic(real_files(), folder_ / "run/run.json.4711.tmp", "{ half of a");
+  write_atomic(real_files(), folder_ / "run/run.json.0123456789abcdef.tmp", "{ half of a");
   EXPECT_EQ(go("run", 7).result.state, TrainResult::State::interrupted);
   // Half-written files of a later kill go as well.
-  write_atomic(real_files(), folder_ / "run/metrics.jsonl.99.tmp", "x");
-  write_atomic(real_files(), folder_ / "run/notes.99.tmp", "the user's");
-  write_atomic(real_files(), folder_ / "run/checkpoints/step-000000000009.safetensors.12.tmp", "x");
+  write_atomic(real_files(), folder_ / "run/metrics.jsonl.00000000000000ff.tmp", "x");
+  write_atomic(real_files(), folder_ / "run/notes.00000000000000fd.tmp", "the user's");
+  write_atomic(real_files(), folder_ / "run/checkpoints/step-000000000009.safetensors.00000000000000fe.tmp",
+               "x");
   EXPECT_EQ(go("run").result.state, TrainResult::State::finished);
-  EXPECT_FALSE(fs::exists(folder_ / "run/run.json.4711.tmp"));
-  EXPECT_FALSE(fs::exists(folder_ / "run/metrics.jsonl.99.tmp"));
-  EXPECT_TRUE(fs::exists(folder_ / "run/notes.99.tmp"));
-  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000000000009.safetensors.12.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/run.json.0123456789abcdef.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/metrics.jsonl.00000000000000ff.tmp"));
+  EXPECT_TRUE(fs::exists(folder_ / "run/notes.00000000000000fd.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000000000009.safetensors.00000000000000fe.tmp"));
 }
 
 TEST_F(Failure, TwoTrainersOnOneDirectory) {

@@ -1,5 +1,5 @@
-// Runs of an earlier version, which did not have an option yet: they are the runs that they would be with its
-// default, and go on under the identity that their checkpoints know.
+// Runs from before there was an option: they are the runs that they would be with its default, and go on under
+// the identity that their checkpoints know.
 #include "glint/base/sha256.h"
 #include "glint/io/seal.h"
 #include "tests/train/train_testing.h"

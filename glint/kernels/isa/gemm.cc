@@ -8,8 +8,8 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-// Whether C is added to is a matter of two functions: chosen inside, it costs a round trip of all
-// accumulators through the stack.
+// C = A B, or with `accumulate` C += A B. It is a template parameter because a branch inside would spill all
+// accumulators to the stack.
 template <size_t rows, bool accumulate>
 void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, size_t b_k, float* c,
           size_t c_row) {

@@ -1,5 +1,5 @@
-// The fused gate of a GLU, forward and backward: one pass each over l and r. A loop a gate, made from the
-// table of gates.
+// The fused gate of a GLU, forward and backward: one pass each over l and r. One loop per gate,
+// made from the table of gates.
 #include "glint/kernels/isa/level.h"
 
 namespace glint::GLINT_ISA {
