@@ -40,6 +40,7 @@ std::string sealed_text(Json object, int indent) {
 Seal seal_of(std::string_view text, const Json& object) {
   const auto found = object.find(kSealKey);
   if (found == object.end()) return Seal::none;
+  if (text.ends_with('\n')) text.remove_suffix(1);
   return found->is_string() ? check(text, found->get<std::string>()) : Seal::broken;
 }
 

@@ -35,7 +35,7 @@ enum class Seal { good, none, broken };
 
 // The text of the object with the field "sha256"; `indent` is that of Json::dump. No line feed at the end.
 std::string sealed_text(Json object, int indent = -1);
-// `object` is what `text` says.
+// `object` is what `text` says, which may end with a line feed.
 Seal seal_of(std::string_view text, const Json& object);
 
 // As write_safetensors, with "sha256" and "version" 2 in the metadata: two marks, so that a file of which one

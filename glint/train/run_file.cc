@@ -75,9 +75,7 @@ RunFile read_run_file(const std::string& directory) {
   const std::string path = directory + "/" + kRunFile, text = read_file(path, kMaxText);
   RunFile run{.json = parse_json(text, path)};
   if (!run.json.is_object()) JsonFields(run.json, path);  // says what it is
-  std::string_view sealed = text;  // the checksum is that of the text but for its last line feed
-  if (sealed.ends_with('\n')) sealed.remove_suffix(1);
-  const Seal seal = seal_of(sealed, run.json);
+  const Seal seal = seal_of(text, run.json);
   if (seal == Seal::broken || (seal == Seal::none && run.json.contains("files")))
     refuse("the file is damaged: it is not what its checksum says", path, "run.json as glint wrote it");
   run.sealed = seal == Seal::good;
