@@ -32,9 +32,9 @@ quick: ## build and run the fast tests, under a minute after the build
 	@scripts/step build/test-quick.log "run the fast tests" ctest --preset release -L quick -j $(JOBS)
 	@sed -n '/tests passed/,$$p' build/test-quick.log
 
-test-full: ## test with its long forms, asan, tsan and fuzz, one after the other
+test-full: ## test with its long forms (each file compiled by itself, too), fuzz, asan and tsan, one after the other
 	@GLINT_FULL_TESTS=1 $(MAKE) --no-print-directory test
-	@$(MAKE) --no-print-directory asan tsan fuzz
+	@$(MAKE) --no-print-directory fuzz asan tsan
 
 build: ## build only: build/release/glint
 	@scripts/setup build

@@ -1,6 +1,7 @@
 #include "glint/base/file.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -54,6 +55,8 @@ class RealWritableFile : public WritableFile {
         fd_(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | mode,
                      0644)) {
     if (fd_.get() < 0) fail(errno == ELOOP ? "write through a link" : "create the file", path_);
+    // Held while it is written, for remove_leftovers; where the system has no such locks nothing is removed.
+    if (mode & O_EXCL) ::flock(fd_.get(), LOCK_EX | LOCK_NB);
   }
   void write(std::span<const std::byte> bytes) override {
     while (!bytes.empty()) {
@@ -231,6 +234,19 @@ std::string name_of_leftover(const std::string& file) {
   const bool ours =
       random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
   return ours ? stem.substr(0, dot) : std::string();
+}
+
+void remove_leftovers(FileSystem& files, const std::string& directory,
+                      const std::function<bool(const std::string& name)>& writes) {
+  namespace fs = std::filesystem;
+  std::error_code ignored;
+  for (const fs::directory_entry& entry : fs::directory_iterator(directory, ignored)) {
+    const std::string of = name_of_leftover(entry.path().filename().string());
+    if (of.empty() || !writes(of) || !fs::is_regular_file(entry.symlink_status(ignored))) continue;
+    // For writing: network file systems give the lock to no one else.
+    const Descriptor fd(::open(entry.path().c_str(), O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+    if (fd.get() >= 0 && ::flock(fd.get(), LOCK_EX | LOCK_NB) == 0) files.remove(entry.path().string());
+  }
 }
 
 bool exists(const std::string& path) {

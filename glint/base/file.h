@@ -56,6 +56,9 @@ void write_atomic(FileSystem& files, const std::string& path, std::string_view c
 std::string temporary_name(const std::string& name);
 // The NAME of what a killed process left behind under such a name; "" for any other.
 std::string name_of_leftover(const std::string& file);
+// Removes those of a folder whose NAME is one that `writes` knows. What a process still writes stays.
+void remove_leftovers(FileSystem& files, const std::string& directory,
+                      const std::function<bool(const std::string& name)>& writes);
 
 // Whether something is there; links are followed. Error (failure) when the system does not tell, (bad_file)
 // for links that lead round in a circle.

@@ -10,6 +10,7 @@
 #include "glint/cli/stop.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
+#include "glint/lab/run.h"
 #include "glint/lab/runs.h"
 
 namespace glint::cli {
@@ -32,23 +33,7 @@ std::string common_text(const RunsResult& r) {
   return out;
 }
 
-void run(Context& context, const RunsFlags& o) {
-  if (o.folders.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "no folder is given",
-                 .where = "glint runs",
-                 .expected = "folders with runs in them",
-                 .hint = "glint runs runs"});
-  if (o.csv && context.shared.json)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--csv and --json exclude each other",
-                 .where = "--csv",
-                 .expected = "one of them"});
-  if (!o.figure.empty()) check_target(o.figure, ".svg", "--figure", "the figure");
-  const Engine engine = engine_of(context);
-  const StopOnSignal guard;
-  const RunsResult r = list_runs(engine, o);
-  for (const std::string& note : r.notes) context.say("note: " + note);
+void print(Context& context, const RunsFlags& o, const RunsResult& r) {
   if (context.shared.json) return context.print_json(to_json(r));
   if (o.csv) {
     context.out << runs_table(r, TableFor::programs).csv();
@@ -67,6 +52,36 @@ void run(Context& context, const RunsFlags& o) {
   if (!r.figure.empty()) context.out << "figure: " << r.figure << "\n";
 }
 
+void run(Context& context, const RunsFlags& o) {
+  if (o.folders.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "no folder is given",
+                 .where = "glint runs",
+                 .expected = "folders with runs in them",
+                 .hint = "glint runs runs"});
+  if (o.csv && context.shared.json)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "--csv and --json exclude each other",
+                 .where = "--csv",
+                 .expected = "one of them"});
+  if (!o.figure.empty()) check_target(o.figure, ".svg", "--figure", "the figure");
+  const Engine engine = engine_of(context);
+  const StopOnSignal guard;
+  const RunsResult r = list_runs(engine, o);
+  for (const std::string& note : r.notes) context.say("note: " + note);
+  print(context, o, r);
+  const auto damaged = std::ranges::find(r.runs, RunState::damaged, &RunSummary::state);
+  if (damaged == r.runs.end()) return;
+  context.flush_results();
+  const auto count = std::ranges::count(r.runs, RunState::damaged, &RunSummary::state);
+  throw Error({.code = ErrorCode::bad_file,
+               .what = std::to_string(count) + (count == 1 ? " run is damaged" : " runs are damaged"),
+               .where = printable(damaged->directory) + (count == 1 ? "" : " and others"),
+               .expected = "runs as glint wrote them",
+               .hint = "the command that trained a run mends what it can; `where=state!=damaged` leaves "
+                       "damaged runs out"});
+}
+
 }  // namespace
 
 void add_runs(Program& program) {
@@ -77,8 +92,9 @@ void add_runs(Program& program) {
        .details =
            "Lists the runs in folders, at any depth: the options in which they differ, the results, and the "
            "state: finished, running, stopped (the training command goes on from that step), diverged, "
-           "damaged, or imported (weights without a record of a training). --figure draws their losses over "
-           "the steps; runs that differ in the seed alone are one curve with a band.\n\n"
+           "damaged (the exit code is then 3), or imported (weights without a record of a training). "
+           "--figure draws their losses over the steps; runs that differ in the seed alone are one curve "
+           "with a band.\n\n"
            "--where keeps the runs for which all conditions hold, --sort orders them. Both know the options "
            "of glint train by their names, and run, state, loss, accuracy, train-loss, time and step.",
        .examples = {{"glint runs runs", "all runs in the folder runs"},

@@ -140,8 +140,8 @@ void add_spectrum(Program& program) {
        .details =
            "Each output of a gated layer is read as a quadratic form of the layer's input and taken apart "
            "into eigenvectors: those with positive eigenvalues speak for the output, those with negative "
-           "ones against it. The form `weights` is the weights alone, with the gate taken as the identity. "
-           "`scaled` gives each hidden unit a gain that shrinks with the size of the layer's input: purely "
+           "ones against it. The form `weights` is the weights alone, with the gate taken as the identity, or "
+           "as half of it for relu, gelu and silu: exactly the layer's even part. `scaled` gives each hidden unit a gain that shrinks with the size of the layer's input: purely "
            "quadratic, so the eigenvectors are all there is. `calibrated` gives each unit a line measured on "
            "training data, whose shifts add a linear part. `auto` is scaled for gates that are odd (sqs, "
            "identity), calibrated for others. How well each form follows the model is always shown.\n\n"

@@ -77,13 +77,13 @@ void Spool::take(std::vector<std::string>& paths, const std::function<void(uint6
     if (!reads_once(path)) continue;
     uint64_t bytes = 0;
     TextStream from(path, [&] { each(bytes); });
-    copies_.push_back(temporary_name(folder_ + "/text"));
-    const std::unique_ptr<WritableFile> to = files_.create(copies_.back());
+    copies_.push_back(temporary_name(folder_ + "/" + kSpooled));
+    WritableFile& to = *held_.emplace_back(files_.create(copies_.back()));
     std::vector<char> block(size_t{1} << 18);
     StoryLength length(from.name());
     while (const size_t n = from.read(block)) {
       length.add({block.data(), n});
-      to->write(as_bytes({block.data(), n}));
+      to.write(as_bytes({block.data(), n}));
       each(bytes += n);
     }
     path = copies_.back();

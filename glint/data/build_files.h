@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -18,6 +19,9 @@ bool reads_once(const std::string& path);
 // Error (bad_file, or failure without permission) for a text that cannot be opened and for a device, Error
 // (usage) when stdin is named twice. Pipes are not opened: that would wait for a writer, or take its bytes.
 void check_readable(const std::vector<std::string>& paths);
+
+// The name of a copy, for temporary_name.
+inline constexpr const char* kSpooled = "text";
 
 // Copies of what can be read once, for a build that reads twice. The copies go away with it.
 class Spool {
@@ -36,6 +40,7 @@ class Spool {
   FileSystem& files_;
   std::string folder_;
   std::vector<std::string> copies_;
+  std::vector<std::unique_ptr<WritableFile>> held_;  // so that no other process removes them
 };
 
 // Makes a folder and its parents. Those that it made and that are empty go away again unless they are kept.

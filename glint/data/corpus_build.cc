@@ -14,7 +14,7 @@
 #include "glint/data/corpus.h"
 #include "glint/data/tales.h"
 #include "glint/data/text_data.h"
-#include "glint/io/json.h"
+#include "glint/io/seal.h"
 
 namespace glint {
 namespace {
@@ -291,7 +291,7 @@ Json part_json(const CorpusPart& part, const char* file) {
 
 void Builder::write_info() const {
   const Tokenizer& t = result_.tokenizer;
-  Json j = {{"format", "glint corpus"}, {"version", 1}};
+  Json j = {{"format", "glint corpus"}, {"version", kCorpusInfoVersion}};
   j["tokenizer"] = {{"file", kTokenizerFile},
                     {"sha256", t.sha256()},
                     {"vocab", t.size()},
@@ -306,7 +306,7 @@ void Builder::write_info() const {
   if (build_.tales) j["options"]["tales"] = build_.tales;
   j["sources"] = sources_;
   j["valid_sources"] = valid_sources_;
-  write_atomic(files_, path(kCorpusInfoFile), j.dump(2) + "\n");
+  write_atomic(files_, path(kCorpusInfoFile), sealed_text(j, 2) + "\n");
 }
 
 CorpusBuildResult Builder::run() {
@@ -316,6 +316,10 @@ CorpusBuildResult Builder::run() {
   check_readable(inputs);
   if (!build_.tokenizer.empty()) result_.tokenizer = Tokenizer::read(build_.tokenizer);
   NewFolder folder(build_.out);
+  remove_leftovers(files_, build_.out, [](const std::string& name) {
+    return name.starts_with(kTrainFile) || name.starts_with(kValidFile) || name == kTokenizerFile ||
+           name == kCorpusInfoFile || name == kSpooled;
+  });
   sources_ = build_.texts, valid_sources_ = build_.valid_texts;
   Spool spool(files_, build_.out);
   for (std::vector<std::string>* paths : {&build_.texts, &build_.valid_texts})

@@ -38,6 +38,7 @@ inline constexpr const char* kTokenizerFile = "tokenizer.model";
 inline constexpr const char* kTrainFile = "train.bin";
 inline constexpr const char* kValidFile = "valid.bin";
 inline constexpr const char* kCorpusInfoFile = "corpus.json";
+inline constexpr uint64_t kCorpusInfoVersion = 2;  // 1 had no checksum of the file itself
 
 // `tales` or a folder. Error: `usage` for another word, `bad_file` for a folder that is no corpus, with the
 // command that makes one, and for files that do not belong together.

@@ -11,6 +11,7 @@
 #include "glint/data/sentencepiece_log.h"
 #include "glint/data/tokenizer_model.h"
 #include "glint/data/tokenizer_stretch.h"
+#include "glint/io/json.h"
 
 namespace glint {
 namespace {

@@ -38,6 +38,7 @@ std::string sealed_text(Json object, int indent) {
 
 bool is_sealed(std::string_view text, const Json& object) {
   const auto found = object.find(kSealKey);
+  if (text.ends_with('\n')) text.remove_suffix(1);
   return found != object.end() && found->is_string() && check(text, found->get<std::string>());
 }
 

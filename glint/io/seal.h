@@ -33,7 +33,7 @@ class HashFile : public WritableFile {
 
 // The text of the object with the field "sha256"; `indent` is that of Json::dump. No line feed at the end.
 std::string sealed_text(Json object, int indent = -1);
-// Whether the checksum is there and right; `object` is what `text` says.
+// Whether the checksum is there and right; `object` is what `text` says, which may end with a line feed.
 bool is_sealed(std::string_view text, const Json& object);
 
 // As write_safetensors, with "sha256" and "version" 2 in the metadata.

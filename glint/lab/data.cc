@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "glint/base/error.h"
-#include "glint/io/json.h"
+#include "glint/io/seal.h"
 #include "glint/lab/sheet.h"
 
 namespace glint {
@@ -21,8 +21,15 @@ std::string corpus_state(const TextData& data) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(path, ignored))
     return "the checksums are right, but corpus.json is missing";
-  const Json json = read_json(path);
+  const std::string text = read_file(path);
+  const Json json = parse_json(text, path);
   const JsonFields info(json, path);
+  if (!is_sealed(text, json))
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the file is damaged: it is not what its checksum says",
+                 .where = path,
+                 .expected = "corpus.json as `tokenize()` wrote it",
+                 .hint = "`tokenize(TEXT, out=" + data.origin + ", force=true)`"});
   for (const auto& [part, corpus] : {std::pair("train", &data.train), std::pair("valid", &data.valid)})
     if (info.object(part).required<std::string>("checksum") != corpus->checksum())
       return "the checksums are right, but corpus.json is that of another corpus";

@@ -37,6 +37,7 @@ std::string figures_directory(const std::string& directory) {
   const std::string path = directory + "/figures";
   make_directory(directory);
   make_own_folder(path);
+  remove_leftover_results(path);
   return path;
 }
 

@@ -1,8 +1,11 @@
 #include "glint/lab/run_checks.h"
 
+#include <algorithm>
+#include <array>
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/base/file.h"
 
 namespace glint {
 
@@ -58,6 +61,15 @@ void make_directory(const std::string& path) {
                  .where = path,
                  .expected = "a folder that can be written",
                  .hint = "another folder"});
+  remove_leftover_results(path);
+}
+
+void remove_leftover_results(const std::string& folder) {
+  remove_leftovers(real_files(), folder, [](const std::string& name) {
+    const auto ends = [&](const char* with) { return name.ends_with(with); };
+    return name.starts_with("piece-") ||
+           std::ranges::any_of(std::array{".csv", ".svg", ".png", ".json", ".html", ".safetensors"}, ends);
+  });
 }
 
 }  // namespace glint

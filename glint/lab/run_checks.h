@@ -23,7 +23,10 @@ void check_pictures(const Dataset& data, const std::string& needs);
 // Error (usage) unless it is "test" or "train".
 void check_split(const std::string& split);
 
-// A folder for results, with those above it. Error (failure) when it cannot be made, or a file has its name.
+// A folder for results, with those above it, without leftovers. Error (failure) when it cannot be made, or a
+// file has its name.
 void make_directory(const std::string& path);
+// What processes that were killed left of results.
+void remove_leftover_results(const std::string& folder);
 
 }  // namespace glint

@@ -2,6 +2,9 @@
 
 #include <map>
 #include <nlohmann/json.hpp>
+#include <regex>
+#include <set>
+#include <sstream>
 #include <string_view>
 
 #include "glint/base/error.h"
@@ -146,20 +149,44 @@ std::string hash_source(std::string_view content) {
   return "'sha256-" + base64(std::as_bytes(std::span(digest))) + "'";
 }
 
-// Bare names for the modules, "glint/model" for web/model.js; each is a data: URL, which works from file://.
-std::string import_map() {
-  ordered_json imports = ordered_json::object();
-  const auto [files, count] = web_files();
-  for (size_t i = 0; i < count; i++) {
-    const std::string_view name = files[i].name;
-    if (!name.ends_with(".js")) continue;
-    std::string source(reinterpret_cast<const char*>(files[i].bytes), files[i].size);
-    if (name == "gates.js") source = gates_javascript(source);
-    imports["glint/" + std::string(name.substr(0, name.size() - 3))] =
-        "data:text/javascript;base64," + base64(as_bytes(source));
+// The modules of web/ as one script: each is a function that is called once, after those that it imports, and
+// gives what it exports to the object `glint`. Being inline the script has a hash, and no other is allowed.
+class PageProgram {
+ public:
+  explicit PageProgram(const std::string& first) {
+    add(first);
+    if (text_.find("</script") != text_.npos || text_.find("<!--") != text_.npos)
+      throw Error({.code = ErrorCode::failure, .what = "a module of web/ has a mark of HTML in it"});
   }
-  return ordered_json{{"imports", imports}}.dump();
-}
+  const std::string& text() const { return text_; }
+
+ private:
+  void add(const std::string& name) {
+    if (!added_.insert(name).second) return;
+    std::string source(web_file(name + ".js")), body, exports;
+    if (name == "gates") source = gates_javascript(source);
+    std::istringstream in(source);
+    for (std::string line; std::getline(in, line); body += line + "\n") {
+      std::smatch found;
+      if (std::regex_match(line, found, kImport)) {
+        add(found[2]);
+        line = "const " + found[1].str() + " = glint." + found[2].str() + ";";
+      } else if (std::regex_search(line, found, kExport)) {
+        exports += found[2].str() + ", ";
+        line.erase(0, found[1].length());
+      } else if (line.starts_with("import ") || line.starts_with("export ")) {
+        throw Error({.code = ErrorCode::failure,
+                     .what = "a line of web/" + name + ".js that cannot be put into a page: " + line});
+      }
+    }
+    text_ += "glint." + name + " = (() => {\n" + body + "return { " + exports + "};\n})();\n";
+  }
+
+  const std::regex kImport{R"re(import (\{[\w, ]+\}) from "glint/(\w+)";)re"};
+  const std::regex kExport{R"re(^(export )(?:async )?(?:function|class|const) (\w+))re"};
+  std::set<std::string> added_;
+  std::string text_ = "const glint = globalThis.glint = {};\n";
+};
 
 // Every {{name}} of the template by its content; what is filled in is not looked at again.
 std::string fill(std::string_view html, const std::map<std::string_view, std::string_view>& places) {
@@ -188,12 +215,10 @@ std::string fill(std::string_view html, const std::map<std::string_view, std::st
 
 std::string page_html(const std::string& title, const std::string& data) {
   const std::string_view style = web_file("style.css");
-  const std::string modules = import_map();
-  constexpr std::string_view kStart = "import \"glint/app\";";
+  const PageProgram program("app");
   // No connect-src, so nothing can be sent anywhere; trusted types refuse text that would become markup.
   const std::string policy =
-      "default-src 'none'; script-src " + hash_source(modules) + " " + hash_source(kStart) +
-      " data:; style-src " + hash_source(style) +
+      "default-src 'none'; script-src " + hash_source(program.text()) + "; style-src " + hash_source(style) +
       "; img-src data: blob:; base-uri 'none'; form-action 'none'; require-trusted-types-for 'script'; "
       "trusted-types 'none'";
   // Inside <script> only "<" can end the text: it is written as an escape of JSON.
@@ -204,8 +229,7 @@ std::string page_html(const std::string& title, const std::string& data) {
   return fill(web_file("index.html"), {{"policy", policy},
                                        {"title", xml_escape(title)},
                                        {"style", style},
-                                       {"modules", modules},
-                                       {"start", kStart},
+                                       {"program", program.text()},
                                        {"data", safe}});
 }
 

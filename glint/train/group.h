@@ -59,7 +59,10 @@ class Group {
   void barrier();
 
   // Whether to stop, asked while rank 0 waits: true is Error (interrupted). Elsewhere it is told to rank 0.
-  void ask_while_waiting(std::function<bool()> should_stop) { should_stop_ = std::move(should_stop); }
+  // A group that is alone never waits and keeps nothing: jobs side by side share it.
+  void ask_while_waiting(std::function<bool()> should_stop) {
+    if (!alone()) should_stop_ = std::move(should_stop);
+  }
   // Whether another rank was asked to stop. At rank 0.
   bool stop_heard();
   // Rank 0 stops: the others' waiting ends with Error (interrupted).

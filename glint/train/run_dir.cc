@@ -59,13 +59,6 @@ bool is_real_directory(const std::string& path) {
   return fs::is_directory(fs::symlink_status(path, ignored));
 }
 
-// What write_atomic leaves behind when the process is killed.
-void remove_leftovers(FileSystem& files, const std::string& directory, const auto& writes) {
-  for (const std::string& name : names_in(directory))
-    if (const std::string of = name_of_leftover(name); !of.empty() && writes(of))
-      files.remove(directory + "/" + name);
-}
-
 // An option that a run does not name was not there when it was trained: it has its default, so that runs go
 // on when glint has got new options.
 Json with_defaults(Json identity) {

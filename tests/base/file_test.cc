@@ -294,6 +294,29 @@ TEST_F(RealFiles, TemporaryNamesAreKnownAgain) {
     EXPECT_EQ(name_of_leftover(other), "") << other;
 }
 
+// Not what is being written, what another program wrote, and what a link leads to.
+TEST_F(RealFiles, LeftoversOfTheKilledAreRemoved) {
+  const std::string csv = temporary_name("a.csv"), notes = temporary_name("notes.txt");
+  put(csv, "half of");
+  put(notes, "the user's");
+  put("a.csv.4711.tmp", "another program's");
+  put("outside", "precious");
+  std::filesystem::create_symlink(path("outside"), path("b.csv.0123456789abcdef.tmp"));
+  const auto writes = [](const std::string& name) { return name.ends_with(".csv"); };
+  write_atomic(real_files(), path("a.csv"), [&](WritableFile& f) {
+    f.write(as_bytes("wh"));
+    remove_leftovers(real_files(), path(""), writes);
+    f.write(as_bytes("ole"));
+  });
+  EXPECT_EQ(read_file(path("a.csv")), "whole");
+  EXPECT_FALSE(exists(path(csv)));
+  EXPECT_TRUE(exists(path(notes)));
+  EXPECT_TRUE(exists(path("a.csv.4711.tmp")));
+  EXPECT_TRUE(exists(path("b.csv.0123456789abcdef.tmp")));
+  EXPECT_EQ(read_file(path("outside")), "precious");
+  remove_leftovers(real_files(), path("nowhere"), writes);
+}
+
 TEST_F(RealFiles, ExistsTellsMissingFromUnreachable) {
   put("f", "x");
   EXPECT_TRUE(exists(path("f")));

@@ -15,6 +15,13 @@ expect_json "[g['parity'] for g in j['gates']] == ['odd', 'odd'] + 4 * ['half-li
 expect_json "j['gates'][0]['options'] == {'c': 0.01, 'lambda': 0.5, 'p': 1} and j['gates'][1]['options'] == {}"
 expect_json "all('\"' + g['name'] + '\": lambda' in j['python'] for g in j['gates'] if g['glu'])"
 
+# The form `weights` is half of these gates: its description names each.
+"$glint" spectrum --help >"$work/help"
+sed -n '/^- `weights`/,/^- `scaled`/p' "$2/README.md" >"$work/readme"
+for text in help readme; do
+  expect_json "all(g['name'].split('-')[0] in open('$work/$text').read().lower() for g in j['gates'] if g['parity'] == 'half-linear')"
+done
+
 # The bound: a few roundings of doubles, each of 1.2e-16.
 near() { echo "abs($1 - ($2)) <= 1e-15 * max(1, abs($2))"; }
 run gates --gate sqs --at -1,0,0.5 --json

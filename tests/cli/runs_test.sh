@@ -10,8 +10,11 @@ expect_code 0
 cp -r "$work/runs/silu" "$work/runs/broken"
 printf 'x' | dd of="$work/runs/broken/model.safetensors" bs=1 seek=3000 conv=notrunc 2>/dev/null
 
+# A damaged run is listed with the others, and the exit code says that there is one.
 run runs "$work/runs"
-expect_code 0
+expect_code 3
+expect_err "1 run is damaged"
+expect_err "$work/runs/broken"
 for part in "gate" "seed" "finished" "damaged: model.safetensors" "the same in all: data glyphs" "accuracy %"; do expect_out "$part"; done
 grep -q "d-model .*state" "$work/out" && fail "an option that is the same everywhere has a column"
 
@@ -35,18 +38,20 @@ expect_out "stopped at step "
 
 # Filters and order.
 run runs "$work/runs" --where gate=sqs --where seed=1 --json
+expect_code 0
 expect_json "j['found'] == 4 and [r['run'].split('/')[-1] for r in j['runs']] == ['seed-1']"
 run runs "$work/runs" --where 'accuracy>=0' --sort -loss --json
 expect_json "len(j['runs']) == 4 and all(a['test_loss'] >= b['test_loss'] for a, b in zip(j['runs'], j['runs'][1:]))"
 run runs "$work/runs" --where state=damaged --csv
-expect_code 0
+expect_code 3
 [ "$(wc -l <"$work/out")" -eq 2 ] || fail "CSV: $(cat "$work/out")"
 grep -q '^run,state,test_loss,test_accuracy_percent,seconds$' "$work/out" || fail "CSV header: $(head -1 "$work/out")"
 # Other programs read numbers, and nothing where nothing is known.
 cp -r "$work/runs/silu" "$work/unmeasured"
 echo "no JSON" >"$work/unmeasured/run.json"
 run runs "$work/runs" "$work/unmeasured" --csv
-expect_code 0
+expect_code 3
+expect_err "2 runs are damaged"
 python3 - "$work/out" <<'PY' || fail "CSV: $(cat "$work/out")"
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))

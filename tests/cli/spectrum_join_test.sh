@@ -11,8 +11,12 @@ expect_code 0
 
 run spectrum tales --scan --threads 1 --out alone
 expect_code 0
+# What a process that was killed left of results goes away.
+mkdir -p alone/figures
+touch alone/layers-_the.csv.0123456789abcdef.tmp alone/figures/layers-_the.png.0123456789abcdef.tmp
 run spectrum tales --all-layers --token the --threads 1 --out alone
 expect_code 0
+[ -z "$(find alone -name '*.tmp')" ] || fail "left behind: $(find alone -name '*.tmp')"
 expect_out "layer"
 [ -s alone/figures/layers-_the.svg ] || fail "no figure of the layers"
 ls -d alone/*-????????????  2>/dev/null && fail "pieces are left over"

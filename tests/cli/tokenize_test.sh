@@ -23,6 +23,24 @@ for part in ("train", "valid"):
     assert hashlib.sha256(data[:-40]).hexdigest() == data[-40:-8].hex() == info[part]["checksum"]
 PY
 
+# Whatever bit of corpus.json turns over, `glint data` says so.
+run data "$work/tales"
+expect_code 0
+expect_out "verified"
+cp -r "$work/tales" "$work/flipped"
+python3 - "$glint" "$work/flipped" <<'PY' || fail "a damaged corpus.json was taken"
+import subprocess, sys
+path = sys.argv[2] + "/corpus.json"
+whole = open(path, "rb").read()
+mark = whole.index(b'"sha256"')  # the name of the checksum, too
+for bit in [8 * (mark + 2), 8 * whole.index(b'"version"') + 13, *range(3, 8 * len(whole), len(whole) // 3)]:
+    damaged = bytearray(whole)
+    damaged[bit // 8] ^= 1 << bit % 8
+    open(path, "wb").write(damaged)
+    said = subprocess.run([sys.argv[1], "data", sys.argv[2]], capture_output=True, text=True)
+    assert said.returncode == 3 and not said.stdout and "corpus.json" in said.stderr, (bit, said)
+PY
+
 python3 - "$work" <<'PY'
 import gzip, lzma, random, sys
 random.seed(1)
@@ -38,9 +56,13 @@ open(sys.argv[1] + "/empty.txt", "wb").write(b"\n\n<|endoftext|>\n")
 open(sys.argv[1] + "/cut.gz", "wb").write(gzip.compress(text)[:-20])
 PY
 vocab="--vocab 320"
+# What a killed process left in the folder goes away.
+mkdir "$work/one"
+for name in train.bin train.bin.starts text corpus.json; do echo half >"$work/one/$name.0123456789abcdef.tmp"; done
 run tokenize "$work/a.txt" $vocab --out "$work/one" --threads 1
 expect_code 0
 for part in "stories" "bytes per token" "stories cut at 256" "stories/s" "MB/s" "SHA-256"; do expect_out "$part"; done
+[ "$(ls -A "$work/one" | wc -l)" = 4 ] || fail "something is left behind: $(ls -A "$work/one")"
 for variant in "a.txt --threads 3" a.txt.gz a.txt.xz crlf.txt; do
   # shellcheck disable=SC2086
   run tokenize "$work/"$variant $vocab --out "$work/other" --force --quiet

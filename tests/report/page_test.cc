@@ -99,10 +99,11 @@ TEST(Page, HoldsItsDataAndRefusesEverythingElse) {
   EXPECT_EQ(policy.find("unsafe"), std::string::npos);
   EXPECT_EQ(policy.find("connect-src"), std::string::npos);
   EXPECT_EQ(policy.find("http"), std::string::npos);
+  const std::string scripts = between(policy, "script-src ", ";");  // one script, by its hash
+  EXPECT_TRUE(scripts.starts_with("'sha256-") && scripts.find(' ') == scripts.npos) << scripts;
   // The hashes are those of the inline elements.
-  for (const auto& [before, after] : {std::pair{"<style>", "</style>"},
-                                      {"<script type=\"importmap\">", "</script>"},
-                                      {"<script type=\"module\">", "</script>"}}) {
+  for (const auto& [before, after] :
+       {std::pair{"<style>", "</style>"}, {"<script type=\"module\">", "</script>"}}) {
     const std::string content = between(page.html, before, after);
     Sha256 hash;
     hash.update(as_bytes(content));
@@ -156,10 +157,10 @@ TEST(Page, NamesCannotLeaveTheirPlace) {
   EXPECT_EQ(back["runs"][0]["classNames"][1],
             "a\xe2\x80\xa8"
             "b<!--<script>\xef\xbf\xbd");
-  // Three scripts: the import map, the data, the start; and none from a name.
+  // Two scripts: the data and the program; and none from a name.
   size_t scripts = 0;
   for (size_t at = 0; (at = html.find("<script", at)) != std::string::npos; at++) scripts++;
-  EXPECT_EQ(scripts, 3u);
+  EXPECT_EQ(scripts, 2u);
   EXPECT_NE(html.find("<title>&lt;/title&gt;&lt;script&gt;"), std::string::npos);
 }
 

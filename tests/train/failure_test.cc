@@ -228,20 +228,20 @@ TEST_F(Failure, FieldsOfAnotherType) {
 
 // A process that is killed before it has written run.json leaves this.
 TEST_F(Failure, KilledInTheFirstMoments) {
+  const std::string random = ".0123456789abcdef.tmp";
   fs::create_directories(folder_ / "run/checkpoints");
   write_atomic(real_files(), folder_ / "run/.lock", "");
-  write_atomic(real_files(), folder_ / "run/run.json.0123456789abcdef.tmp", "{ half of a");
+  write_atomic(real_files(), folder_ / "run/run.json" + random, "{ half of a");
   EXPECT_EQ(go("run", 7).result.state, TrainResult::State::interrupted);
   // Half-written files of a later kill go as well.
-  write_atomic(real_files(), folder_ / "run/metrics.jsonl.00000000000000ff.tmp", "x");
-  write_atomic(real_files(), folder_ / "run/notes.00000000000000fd.tmp", "the user's");
-  write_atomic(real_files(), folder_ / "run/checkpoints/step-000000000009.safetensors.00000000000000fe.tmp",
-               "x");
+  write_atomic(real_files(), folder_ / "run/metrics.jsonl" + random, "x");
+  write_atomic(real_files(), folder_ / "run/notes" + random, "the user's");
+  write_atomic(real_files(), folder_ / "run/checkpoints/step-000000000009.safetensors" + random, "x");
   EXPECT_EQ(go("run").result.state, TrainResult::State::finished);
-  EXPECT_FALSE(fs::exists(folder_ / "run/run.json.0123456789abcdef.tmp"));
-  EXPECT_FALSE(fs::exists(folder_ / "run/metrics.jsonl.00000000000000ff.tmp"));
-  EXPECT_TRUE(fs::exists(folder_ / "run/notes.00000000000000fd.tmp"));
-  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000000000009.safetensors.00000000000000fe.tmp"));
+  EXPECT_FALSE(fs::exists(folder_ / "run/run.json" + random));
+  EXPECT_FALSE(fs::exists(folder_ / "run/metrics.jsonl" + random));
+  EXPECT_TRUE(fs::exists(folder_ / "run/notes" + random));
+  EXPECT_FALSE(fs::exists(folder_ / "run/checkpoints/step-000000000009.safetensors" + random));
 }
 
 TEST_F(Failure, TwoTrainersOnOneDirectory) {

@@ -53,6 +53,14 @@ TEST(Group, PartsCoverAllAndRankZeroHasTheFirst) {
       }
 }
 
+// Jobs that train side by side share a group that is alone: what one of them sets there, another would read.
+TEST(Group, AloneKeepsNothingOfThoseThatShareIt) {
+  Group alone;
+  const auto mark = std::make_shared<int>(0);
+  const StopWhileWaiting asking(alone, [mark] { return *mark != 0; });
+  EXPECT_EQ(mark.use_count(), 1);
+}
+
 // Numbers whose sum depends on the order: the fold from left to right is one of many.
 TEST(Group, AnOrderedSumIsALeftFold) {
   constexpr size_t kLanes = 12, kFloats = 1000;

@@ -109,8 +109,8 @@ await check("a drawing unlike the training data says so", async () => {
   expect(bad.length === 0, bad.join("\n"));
   // The limit is what 99 % of the test images stay within.
   const share = await page.evaluate(async () => {
-    // @ts-ignore names of the page's import map
-    const [{ readData }, { Model }, { Drawing }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/drawing")]);
+    // @ts-ignore the page's own modules
+    const [{ readData }, { Model }, { Drawing }] = [glint.data, glint.model, glint.drawing];
     const data = await readData();
     const drawing = new Drawing({ model: new Model(data.runs[0], 28, 28), state: {} });
     const count = data.images.labels.values.length;
@@ -168,8 +168,8 @@ await check("eigenvectors taken away: the model itself answers without them, and
     const after = await logits(page);
     expect(after.some((v, c) => v !== before[c]), `${name}: the answer changes`);
     const result = await page.evaluate(async (/** @type {string} */ read) => {
-      // @ts-ignore names of the page's import map
-      const [{ readData }, { Model }, { gates }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/gates")]);
+      // @ts-ignore the page's own modules
+      const [{ readData }, { Model }, { gates }] = [glint.data, glint.model, glint.gates];
       const data = await readData();
       const model = new Model(data.runs[0], 28, 28);
       const pixels = Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255);
@@ -235,8 +235,8 @@ await check("every reading of an image is the program's to 1e-4", async () => {
     const { page, close } = await open(browser, `${folder}/${name}.html`);
     for (const image of [0, 7, 11]) {
       const own = await page.evaluate(async (/** @type {number} */ i) => {
-        // @ts-ignore names of the page's import map
-        const [{ readData }, { Model }, { Drawing }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/drawing")]);
+        // @ts-ignore the page's own modules
+        const [{ readData }, { Model }, { Drawing }] = [glint.data, glint.model, glint.drawing];
         const data = await readData();
         const model = new Model(data.runs[0], 28, 28);
         const pass = model.forward(Float32Array.from(data.images.pixels.values.subarray(i * 784, (i + 1) * 784), (v) => v / 255));
@@ -277,8 +277,8 @@ await check("gains that depend on the input's size are those of this very input"
   for (const name of ["main", "shrunk"]) {
     const { page, close } = await open(browser, `${folder}/${name}.html`);
     const off = await page.evaluate(async () => {
-      // @ts-ignore names of the page's import map
-      const [{ readData }, { Model }, { dot }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/linalg")]);
+      // @ts-ignore the page's own modules
+      const [{ readData }, { Model }, { dot }] = [glint.data, glint.model, glint.linalg];
       const data = await readData();
       const model = new Model(data.runs[0], 28, 28);
       const weights = data.runs[0].forms[0];

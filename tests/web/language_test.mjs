@@ -23,8 +23,8 @@ await check("opens from disk, offers the views of a language run and stays silen
 await check("all eigenpairs of symmetric matrices", async () => {
   const { page, close } = await open(browser, `${folder}/bpe.html`);
   const worst = await page.evaluate(async () => {
-    // @ts-ignore names of the page's import map
-    const [{ symmetricEigen }, { dot, fixedNoise }] = await Promise.all([import("glint/eigen"), import("glint/linalg")]);
+    // @ts-ignore the page's own modules
+    const [{ symmetricEigen }, { dot, fixedNoise }] = [glint.eigen, glint.linalg];
     const noise = fixedNoise(128 * 128);
     let off = 0;
     // Random, of rank 2 (a repeated eigenvalue 0), diagonal, zero.
@@ -55,8 +55,8 @@ for (const name of ["bpe", "half", "unigram"]) {
     const given = JSON.parse(readFileSync(`${folder}/${name}.json`, "utf8"));
     const { page, trouble, close } = await open(browser, `${folder}/${name}.html`);
     const mine = await page.evaluate(async (given) => {
-      // @ts-ignore names of the page's import map
-      const [{ readData }, { LanguageModel }] = await Promise.all([import("glint/data"), import("glint/language")]);
+      // @ts-ignore the page's own modules
+      const [{ readData }, { LanguageModel }] = [glint.data, glint.language];
       const model = new LanguageModel((await readData()).runs[0]);
       const { tokenizer } = model;
       const texts = given.texts.map((/** @type {any} */ t) => {
@@ -139,8 +139,8 @@ await check("a token, a difference, a word that is none; a sentence", async () =
   }, [least, most]);
   // Keys that follow each other at once are read together.
   const passes = await page.evaluate(async () => {
-    // @ts-ignore names of the page's import map
-    const { LanguageModel } = await import("glint/language");
+    // @ts-ignore the page's own modules
+    const { LanguageModel } = glint.language;
     const { forward } = LanguageModel.prototype;
     let calls = 0;
     LanguageModel.prototype.forward = function (/** @type {any[]} */ ...a) { calls++; return forward.apply(this, a); };

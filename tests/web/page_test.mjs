@@ -46,8 +46,8 @@ await check("a digit drawn by pointer is read at every stroke", async () => {
 await check("the drawing is centred as MNIST's digits are", async () => {
   const { page, close } = await open(browser, main);
   const result = await page.evaluate(async () => {
-    // @ts-ignore a name of the page's import map
-    const { centred, averaged, inkText, inkFromText } = await import("glint/pad");
+    // @ts-ignore the page's own modules
+    const { centred, averaged, inkText, inkFromText } = glint.pad;
     const ink = new Float32Array(280 * 280);
     for (let y = 20; y < 60; y++) for (let x = 10; x < 25; x++) ink[y * 280 + x] = y < 40 ? 1 : 0.5;
     const out = centred(ink, 280, 280, 28, 28);
@@ -123,8 +123,8 @@ await check("by keyboard alone: pad, classes, images, every view", async () => {
 await check("the spectrum: every eigenvalue draws its eigenvector, kept terms have their accuracy", async () => {
   const { page, trouble, close } = await open(browser, main, "#view=spectra&class=2");
   const result = await page.evaluate(async () => {
-    // @ts-ignore names of the page's import map
-    const [{ readData }, { Model }, { dot }] = await Promise.all([import("glint/data"), import("glint/model"), import("glint/linalg")]);
+    // @ts-ignore the page's own modules
+    const [{ readData }, { Model }, { dot }] = [glint.data, glint.model, glint.linalg];
     const data = await readData();
     const model = new Model(data.runs[0], 28, 28);
     const w = model.formWidth;
@@ -167,10 +167,8 @@ await check("contributions add up to the reading at the image's own size, the lo
   for (const name of ["main", "shrunk", "silu"]) {
     const { page, close } = await open(browser, `${folder}/${name}.html`, "#view=draw&image=7");
     const off = await page.evaluate(async () => {
-      // @ts-ignore names of the page's import map
-      const [{ readData }, { Model }, { Drawing }, { symmetricEigen }] =
-        // @ts-ignore names of the page's import map
-        await Promise.all([import("glint/data"), import("glint/model"), import("glint/drawing"), import("glint/eigen")]);
+      // @ts-ignore the page's own modules
+      const [{ readData }, { Model }, { Drawing }, { symmetricEigen }] = [glint.data, glint.model, glint.drawing, glint.eigen];
       const data = await readData();
       const model = new Model(data.runs[0], 28, 28);
       const pixels = Float32Array.from(data.images.pixels.values.subarray(7 * 784, 8 * 784), (v) => v / 255);
@@ -224,8 +222,8 @@ for (const name of pages) {
   await check(`${name}: ${claim}`, async () => {
     const { page, trouble, close } = await open(browser, `${folder}/${name}`);
     const result = await page.evaluate(async () => {
-      // @ts-ignore names of the page's import map
-      const [{ readData }, { Model }] = await Promise.all([import("glint/data"), import("glint/model")]);
+      // @ts-ignore the page's own modules
+      const [{ readData }, { Model }] = [glint.data, glint.model];
       const data = await readData();
       const out = [];
       for (const run of data.runs) {
@@ -321,8 +319,8 @@ await check("comparing: a run with itself has likeness 1 and angles 0", async ()
 await check("the best partners are the best of all pairings", async () => {
   const { page, close } = await open(browser, main);
   const worst = await page.evaluate(async () => {
-    // @ts-ignore names of the page's import map
-    const [{ bestPairing }, { fixedNoise }] = await Promise.all([import("glint/view_compare"), import("glint/linalg")]);
+    // @ts-ignore the page's own modules
+    const [{ bestPairing }, { fixedNoise }] = [glint.view_compare, glint.linalg];
     const noise = fixedNoise(400);
     const all = (/** @type {number[]} */ left) => left.length === 0 ? [[]] : left.flatMap((j) => all(left.filter((x) => x !== j)).map((r) => [j, ...r]));
     let off = 0;
@@ -343,8 +341,8 @@ await check("the best partners are the best of all pairings", async () => {
 await check("principal angles of known subspaces", async () => {
   const { page, close } = await open(browser, main);
   const angles = await page.evaluate(async () => {
-    // @ts-ignore a name of the page's import map
-    const { principalAngles } = await import("glint/linalg");
+    // @ts-ignore the page's own modules
+    const { principalAngles } = glint.linalg;
     const a = [[1, 0, 0, 0], [0, 1, 0, 0]].map((r) => Float64Array.from(r));
     const t = 1e-7;
     const b = [[2 * Math.cos(t), 0, 2 * Math.sin(t), 0], [0, Math.cos(1), 0, Math.sin(1)]].map((r) => Float64Array.from(r));
