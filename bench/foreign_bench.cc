@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 
 namespace {
 
@@ -28,10 +28,10 @@ double median(std::vector<double> times) {
 }
 
 // Greedy text from the tokenizer's own beginning, until it ends or has `most` tokens; how many it has.
-size_t write(FamilyPass& pass, const ForeignModel& m, size_t most) {
+size_t write(FamilyPass& pass, const LanguageRun& m, size_t most) {
   const std::vector<TokenId> ends = m.ends();
   pass.rewind(0);
-  TokenId last = m.tokenizer.prefix().front();
+  TokenId last = m.tokenizer().prefix().front();
   for (size_t n = 1; n <= most; n++) {
     const std::span<float> logits = pass.feed({&last, 1});
     last = static_cast<TokenId>(std::ranges::max_element(logits) - logits.begin());
@@ -64,16 +64,16 @@ int main(int argc, char** argv) {
   options.isa = argv[6];
   const Engine engine(options);
   const size_t tokens = std::strtoul(argv[4], nullptr, 10);
-  const ForeignModel model = open_foreign(argv[1], argv[2]);
-  const std::vector<TokenId> prompt = model.tokens(argv[5]);
-  FamilyPass pass(model.model, engine.compute(), std::max(prompt.size(), tokens));
+  const auto run = open_language_run(engine, {.run = argv[1], .tokenizer = argv[2]});
+  const std::vector<TokenId> prompt = run->tokens_of(argv[5]);
+  FamilyPass pass(run->model(), engine.compute(), std::max(prompt.size(), tokens));
   std::vector<double> read, written;
   constexpr int kRounds = 5;
   for (int i = 0; i <= kRounds; i++) {  // the first maps the file and is not counted
     pass.rewind(0);
     const double a = seconds([&] { pass.prime(prompt); });
     size_t n = 0;
-    const double b = seconds([&] { n = write(pass, model, tokens); });
+    const double b = seconds([&] { n = write(pass, *run, tokens); });
     if (i > 0)
       read.push_back(a / static_cast<double>(prompt.size())), written.push_back(b / static_cast<double>(n));
   }

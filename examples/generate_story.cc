@@ -10,12 +10,12 @@ int main(int argc, char** argv) try {
   glint::train(engine, {.recipe = "tales",
                         .changes = {{"epochs", "1"}, {"layers", "1"}, {"d-model", "32"}, {"context", "64"}},
                         .out = directory});
-  const glint::LanguageRun run = glint::load_language_run(engine, directory);
+  const auto run = glint::open_language_run(engine, {.run = directory});
   glint::GenerateRequest request;
   request.prompt = "once upon a time";
   request.sampling.seed = 1;
   request.tokens = 40;
-  const glint::GenerateResult result = glint::generate_stories(engine, run, request);
+  const glint::GenerateResult result = glint::generate_stories(engine, *run, request);
   std::printf("%s\n", result.stories[0].text.c_str());
 } catch (const glint::Error& e) {
   std::fprintf(stderr, "%s\n", e.what());

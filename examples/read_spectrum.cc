@@ -11,7 +11,7 @@ int main(int argc, char** argv) try {
   glint::train(engine, {.recipe = "quick", .changes = {{"epochs", "2"}}, .out = run});
   const glint::ReadResult result = glint::read(engine, {.run = run, .unit = "3", .figures = false});
   for (const glint::ReadForm& form : result.forms)
-    std::printf("%-10s  R2 %.3f, same decision as the model on %.1f %%\n", form.name.c_str(),
+    std::printf("%-10s  R2 %.3f, same decision as the model on %.1f %%\n", glint::name(form.form).c_str(),
                 form.fidelity.r2, 100 * form.fidelity.agreement);
   for (const glint::ReadDirection& d : result.directions)
     std::printf("class %s: eigenvalues %+.3f, %+.3f ... %+.3f\n", d.name.c_str(), d.form.spectrum.values[0],

@@ -93,7 +93,7 @@ void report_text(Context& context, const Ablation& r) {
   const bool image = r.kind == ModelKind::image;
   out << "run:      " << r.run << " (" << r.model_text << ")\n"
       << "data:     " << r.data << ", " << r.before.inputs << (image ? " test images" : " tokens") << "\n"
-      << "reading:  form " << r.form << ", layer " << r.layer + 1 << " of " << r.layers << "\n"
+      << "reading:  form " << name(r.form) << ", layer " << r.layer + 1 << " of " << r.layers << "\n"
       << (r.scale == 0 ? "removed:  " : "changed:  ") << removed_text(r) << "\n"
       << "loss:     " << change_text(fixed_text(r.before.loss, 4), fixed_text(r.all.after.loss, 4)) << "\n"
       << "accuracy: " << change_text(share_percent(r.before.accuracy), share_percent(r.all.after.accuracy))
@@ -115,13 +115,15 @@ void report_text(Context& context, const Ablation& r) {
 }
 
 void run_ablate(Context& context, AblateFlags o) {
-  const bool language = run_kind(o.reading.run) == ModelKind::language;
+  take_text(o.reading.data, o.text);
+  const Engine engine = engine_of(context);
+  const std::unique_ptr<Run> run = open_run(engine, o.reading);
+  const bool language = run->kind() == ModelKind::language;
   if (language)
     refuse_given(o.for_images, "is for image models", o.reading.run, "--token, --direction or --hidden");
   else
     refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
-  take_text(o.reading.data, o.text);
-  const Ablation r = ablate(engine_of(context), o);
+  const Ablation r = ablate(engine, *run, o);
   if (r.saved.empty()) {
     context.next = {"glint readability " + r.run};
   } else {
@@ -173,7 +175,7 @@ void add_ablate(Program& program) {
   verb.real("--scale", o->scale, "What is left of the input along them: 0 removes, 1 changes nothing", 0,
             1000);
   verb.size("--layer", o->layer, 1, 1000, "Which layer, from 1 on; default: the last");
-  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
+  verb.choice("--form", o->form, form_words(),
               "The reading whose eigenvectors are removed and that predicts the change");
   images("--via", verb.text("--via", o->via,
                             "Images, below the last layer: rank of the eigenvector above, one per layer",

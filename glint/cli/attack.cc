@@ -100,7 +100,7 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
 
 void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   std::ostringstream out;
-  out << "run:      " << a.run << ", " << a.data << ", form " << a.form
+  out << "run:      " << a.run << ", " << a.data << ", form " << name(a.form)
       << (o.reading.refine ? " (refined), " : ", ") << o.terms << (o.terms == 1 ? " term" : " terms") << "\n"
       << "fidelity: " << fidelity_words(a.fidelity) << "; even share of the layer "
       << percent(a.fidelity.even_share) << " %; on the mirror images, -x, it decides as the model on "
@@ -157,7 +157,7 @@ void add_attack(Program& program) {
   verb.size("--terms", o->terms, 1, 64, "Eigenvectors in a mask");
   verb.reals("--strengths", o->strengths, "Euclidean lengths of the mask, with commas between them");
   verb.choice(
-      "--form", o->form, {"auto", "weights", "scaled", "calibrated"},
+      "--form", o->form, form_words(),
       "How gates are read: as the identity (weights, the paper), or by gains or lines measured on data");
   verb.size("--images", o->images, 1, 1000000, "Test images for each mask, at most");
   verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");

@@ -36,7 +36,7 @@ std::string language_table(const Comparison& c) {
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side) {
       const bool twin = m.controls && !m.controls->untrained.empty();
-      table.add({m.directory + ", " + m.form, std::to_string(m.layer + 1) + " of " + std::to_string(m.layers),
+      table.add({m.directory + ", " + name(m.form), std::to_string(m.layer + 1) + " of " + std::to_string(m.layers),
                  three(m.fidelity.r2), three(m.fidelity.r2_scaled),
                  fixed_text(100 * m.fidelity.even_share, 1), m.controls ? three(m.controls->linear.r2) : "-",
                  twin ? three(m.controls->untrained.begin()->second.r2) : "-"});
@@ -69,7 +69,7 @@ std::string fidelity_table(const Comparison& c) {
                control ? "" : mean([](const Fidelity& f) { return f.mirrored->agreement; }, 100, 1)});
   };
   for (const auto& [which, side] : {std::pair("first", &c.a), std::pair("second", &c.b)}) {
-    add(which + std::string(", ") + side->front().form, *side, false,
+    add(which + std::string(", ") + name(side->front().form), *side, false,
         [](const ComparedModel& m) -> const Fidelity& { return m.fidelity; });
     if (!side->front().controls) continue;
     add("  linear map", *side, true,
@@ -292,7 +292,7 @@ void add_compare(Program& program) {
             "Runs to compare with each other as control, with commas between, or a folder of seeds",
             {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
   verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
-  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
+  verb.choice("--form", o->form, form_words(),
               "How gates are read. weights: odd gates as the identity (the paper), ReLU, GELU and SiLU as "
               "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
               "calibrated for others");

@@ -14,7 +14,7 @@
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/evaluate.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/run.h"
 #include "glint/report/table.h"
 
@@ -196,7 +196,7 @@ void evaluate(Context& context, const EvalFlags& o) {
     return evaluate_language(context, o);
   }
   refuse_given(o.for_foreign, "is for models of other programs", o.run, "such a model");
-  const RunInfo info = open_run(o.run);
+  const RunInfo info = run_info(o.run);
   context.shared.precision = o.precision.empty() ? info.precision : o.precision;
   if (model_kind(info.directory) == ModelKind::language) return evaluate_language(context, o);
   if (!o.text.empty())

@@ -56,17 +56,15 @@ std::string sums_text(const ExplainResult& r) {
                {.header = "logit", .align = Align::right}});
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& a = r.classes[i];
-    const auto add = [&](const char* form, const FormSums& f) {
+    for (const FormInfo& info : kFormTable) {
+      if (!a.sums[info.form]) continue;
+      const FormSums& f = *a.sums[info.form];
       const double rest = a.logit - f.total();
       const bool tiny = std::fabs(rest) < 5e-4;
-      table.add({r.shown[i].name, form, fixed_text(f.positive, 3), fixed_text(f.negative, 3),
+      table.add({r.shown[i].name, name(info.form), fixed_text(f.positive, 3), fixed_text(f.negative, 3),
                  fixed_text(f.linear, 3), fixed_text(f.constant + f.residual_logit, 3),
                  tiny ? typed_number(rest) : fixed_text(rest, 3), fixed_text(a.logit, 3)});
-    };
-    add("weights", a.weights);
-    if (a.scaled) add("scaled", *a.scaled);
-    add("calibrated", a.calibrated);
-    add("local", a.local);
+    }
   }
   return table.terminal(result_columns());
 }
@@ -135,7 +133,7 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
          "reaches the logit past the layer, and the rest, which the form leaves out (local is exact for this "
          "input):\n"
       << sums_text(r);
-  out << trust_text(r) << "\n\nThe strongest eigenvectors, " << r.form
+  out << trust_text(r) << "\n\nThe strongest eigenvectors, " << name(r.form)
       << " form; contribution = eigenvalue (v.x)^2:\n";
   if (r.layers > 1)
     out << "The eigenvectors are those of the last layer; a picture is the strongest eigenvector below, "
@@ -145,7 +143,7 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
   context.out << prose(out.str(), result_columns());
 }
 
-void run_explain_token(Context& context, const ExplainFlags& o) {
+void run_explain_token(Context& context, const Engine& engine, LanguageRun& run, const ExplainFlags& o) {
   refuse_given(o.for_images, "is for image models", o.reading.run, "--text with a text");
   if (!o.text_given->given())
     throw Error({.code = ErrorCode::usage,
@@ -157,23 +155,21 @@ void run_explain_token(Context& context, const ExplainFlags& o) {
   request.source = o.reading;
   request.form = o.request.form;
   request.out = context.shared.out, request.figure = !o.no_figures;
-  const Engine engine = engine_of(context);
-  const ExplainTokenResult result = explain_token(engine, request);
+  const ExplainTokenResult result = explain_token(engine, run, request);
   context.next = {kHelpReading};
   if (context.shared.json) return context.print_json(to_json(result));
   context.out << prose(explain_token_text(result, result_columns()), result_columns());
 }
 
 void run_explain(Context& context, const ExplainFlags& o) {
-  if (run_kind(o.reading.run) == ModelKind::language) return run_explain_token(context, o);
+  const Engine engine = engine_of(context);
+  const std::unique_ptr<Run> run = open_run(engine, o.reading);
+  if (run->kind() == ModelKind::language) return run_explain_token(context, engine, run->language(), o);
   refuse_given(o.for_language, "is for language models", o.reading.run, "--index or --image");
   ExplainRequest request = o.request;
-  request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
-  request.refine = o.reading.refine;
   request.out = context.shared.out, request.figure = !o.no_figures;
   if (request.image.empty() && !request.index) request.index = 0;
-  const Engine engine = engine_of(context);
-  const ExplainResult result = explain(engine, request);
+  const ExplainResult result = explain(engine, run->image(), request);
   context.next = {"glint page " + result.run, kHelpReading};
   if (context.shared.json)
     context.print_json(to_json(result));
@@ -245,7 +241,7 @@ void add_explain(Program& program) {
                      "Language models: layers whose GLU is taken apart, 6, 1,6 or all; default: the one "
                      "that adds most",
                      {.placeholder = "N[,N]", .words = {"all"}}));
-  verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated", "local"},
+  verb.choice("--form", o->request.form, form_words(FormNeeds::input),
               "The form whose eigenvectors are drawn");
   images("--top", verb.size("--top", o->request.top, 1, 32, "Images: how many eigenvectors for and against"));
   language("--show", verb.size("--show", o->token.show, 1, 32,

@@ -54,7 +54,7 @@ std::string layer_text(const ExplainTokenResult& r, const ExplainedLayer& e, siz
   const auto part = [](const char* name, double value) {
     return value != 0 ? std::string(", ") + name + " " + typed_number(value) : "";
   };
-  std::string out = "\nGLU of layer " + std::to_string(s.layer + 1) + ", " + r.form +
+  std::string out = "\nGLU of layer " + std::to_string(s.layer + 1) + ", " + name(r.form) +
                     " form: " + typed_number(s.share) + " = eigenvectors " + typed_number(s.quadratic) +
                     part("linear part", s.linear) + part("bias", s.constant) + ", rest " +
                     typed_number(s.rest) + "\n";

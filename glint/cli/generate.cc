@@ -18,7 +18,6 @@ constexpr size_t kMaxPromptBytes = size_t{1} << 20;
 struct GenerateFlags {
   std::string run, tokenizer;
   GenerateRequest request;
-  std::vector<GivenOption> for_foreign;
 };
 
 std::string from_stdin() {
@@ -58,10 +57,8 @@ void run(Context& context, const GenerateFlags& o) {
     q.on_story = [&](const GeneratedStory& s) {
       give((s.index > 0 ? std::string(kEndOfText) + "\n" : "") + s.text + "\n");
     };
-  const bool foreign = is_foreign(o.run);
-  if (!foreign) refuse_given(o.for_foreign, "is for models of other programs", o.run, "such a model");
-  const GenerateResult r = foreign ? generate_stories(engine, open_foreign(o.run, o.tokenizer), q)
-                                   : generate_stories(engine, load_language_run(engine, o.run), q);
+  const GenerateResult r =
+      generate_stories(engine, *open_language_run(engine, {.run = o.run, .tokenizer = o.tokenizer}), q);
   if (q.on_text) give("\n");
   if (context.shared.json) context.print_json(to_json(r));
   context.say(summary(r));
@@ -92,7 +89,7 @@ void add_generate(Program& program) {
   verb.positional("RUN", o->run, "A run directory of a language model, or a model of another program",
                   {.kind = Value::Kind::directory})
       ->required();
-  o->for_foreign.push_back({"--tokenizer", verb.file("--tokenizer", o->tokenizer, kTokenizerHelp)});
+  verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
   verb.text("--prompt", o->request.prompt, "How the story begins; - reads it from stdin")->value_optional();
   verb.real("--temperature", o->request.sampling.temperature,
             "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);

@@ -99,7 +99,7 @@ std::string fidelity_table(const ReadResult& r) {
                          : std::string("-");
   };
   for (const ReadForm& f : r.forms)
-    table.add({f.name, fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
+    table.add({name(f.form), fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
                interval(f.fidelity), fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.eigenvectors.r2, 4)});
   const auto control = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), interval(f),
@@ -107,7 +107,7 @@ std::string fidelity_table(const ReadResult& r) {
   };
   control("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained)
-    control((r.foreign ? "redrawn, " : "untrained, ") + form, f);
+    control((r.untrained == "an untrained model" ? "untrained, " : "redrawn, ") + name(form), f);
   return table.terminal(result_columns());
 }
 
@@ -117,7 +117,7 @@ std::string language_text(const ReadResult& r) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
                     " of " + std::to_string(r.layers) + (r.expert.empty() ? "" : ", expert " + r.expert);
   out += r.inputs == 0
-             ? "\nform:  " + r.form + ", from the weights alone; nothing is measured: " + r.alone + "\n"
+             ? "\nform:  " + name(r.form) + ", from the weights alone; nothing is measured: " + r.alone + "\n"
              : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
                    fidelity_table(r) + fidelity_notes(r) +
                    "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
@@ -200,7 +200,7 @@ std::string scan_text(const ScanResult& r) {
                               : "; activations not measured: " + r.unmeasured) +
         "\n";
   return "The " + words + " of layer " + std::to_string(r.layer + 1) +
-         " whose spectrum is most concentrated (" + r.form + " form), of " + std::to_string(r.tokens.size()) +
+         " whose spectrum is most concentrated (" + name(r.form) + " form), of " + std::to_string(r.tokens.size()) +
          (latents ? "" : " (bytes and marks left out)") + ":\n\n" + table.terminal(result_columns()) +
          strongest_text(r) + "\nThe form over all that the layer adds, at " +
          std::to_string(r.fidelity.inputs) + " tokens of " + r.samples + ": R2 " +

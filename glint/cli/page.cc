@@ -40,7 +40,7 @@ void report_text(Context& context, const PageResult& r) {
       out << "controls: " << printable(run.name)
           << (r.language ? ", layer " + std::to_string(run.forms[0].layers[i].layer) : std::string())
           << ": the best linear map " << words(c.linear);
-      for (const auto& [form, f] : c.untrained) out << "; untrained, " << form << " " << words(f);
+      for (const auto& [form, f] : c.untrained) out << "; untrained, " << name(form) << " " << words(f);
       out << "\n";
     }
   }
@@ -59,12 +59,14 @@ struct PageFlags : PageRequest {
 void make(Context& context, const PageFlags& flags) {
   PageFlags request = flags;
   take_text(request.first.data, request.text);
-  if (run_kind(request.first.run) == ModelKind::image)
+  const Engine engine = engine_of(context);
+  const std::unique_ptr<Run> run = open_run(engine, request.first);
+  if (run->kind() == ModelKind::image)
     refuse_given(request.for_language, "is for language models", request.first.run, "a language model");
   request.fewer_images = !flags.images_given->given();
   request.fewer_vectors = !flags.vectors_given->given();
   if (!request.out.empty()) check_target(request.out, ".html", "--out", "the page");
-  const PageResult r = write_page(engine_of(context), request);
+  const PageResult r = write_page(engine, *run, request);
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 

@@ -43,7 +43,7 @@ std::string run_table(const ReadabilityResult& result) {
   Table table(columns);
   for (const RunReadability& r : result.runs) {
     std::vector<std::string> cells = {r.run, r.gate};
-    if (!one_form) cells.push_back(r.form);
+    if (!one_form) cells.push_back(name(r.form));
     for (const MeasuredRun& m : kMeasured) {
       const std::optional<double> v = m.value(r);
       cells.push_back(v ? fixed_text(*v, m.decimals) : "-");
@@ -77,7 +77,7 @@ std::string group_table(const ReadabilityResult& result) {
 
 void report_text(Context& context, const ReadabilityResult& result) {
   std::ostream& out = context.out;
-  if (common_form(result)) out << "form: " << result.runs[0].form << "\n\n";
+  if (common_form(result)) out << "form: " << name(result.runs[0].form) << "\n\n";
   out << run_table(result);
   if (!result.groups.empty())
     out << "\nRuns that differ in their seed alone, mean ± sd over n seeds.\n" << group_table(result);
@@ -147,7 +147,7 @@ void add_readability(Program& program) {
   verb.text("--data", o->data, "data set or folder to measure on; default: what each run was trained on",
             {.placeholder = "NAME", .words = dataset_names()});
   verb.directory("--data-dir", o->data_dir, "folder in which data sets are looked for first");
-  verb.choice("--form", o->form, {"auto", "weights", "scaled", "calibrated"},
+  verb.choice("--form", o->form, form_words(),
               "The form whose eigenvectors are measured");
   verb.file("--text", o->text,
             "Language models: a text to read on; default: the corpus of the run, for a model of another "

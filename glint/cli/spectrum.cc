@@ -12,10 +12,9 @@
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/file_words.h"
-#include "glint/lab/foreign.h"
 #include "glint/lab/read.h"
 #include "glint/lab/read_layers.h"
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 
 namespace glint::cli {
 namespace {
@@ -38,14 +37,9 @@ std::string left_to_others(size_t left, const std::string& what) {
       result_columns());
 }
 
-void all_layers(Context& context, const Engine& engine, const SpectrumFlags& o, const ReadRequest& reading) {
-  const ReadLayersResult r =
-      read_layers(engine, {.reading = reading, .figure = !o.no_figures, .sharing = o.sharing});
-  if (!engine.group().first()) return;
-  if (r.left) {
-    context.out << left_to_others(r.left, r.left == 1 ? "layer" : "layers");
-    return;
-  }
+void all_layers(Context& context, const Engine& engine, Run& run, const SpectrumFlags& o,
+                const ReadRequest& reading) {
+  const ReadLayersResult r = read_layers(engine, run, {.reading = reading, .figure = !o.no_figures});
   context.next = {"glint spectrum " + shell_word(r.run) + " --layer N with the same direction", kHelpReading};
   if (context.shared.json) return context.print_json(to_json(r));
   context.out << layers_table(r).terminal(result_columns()) << "\n"
@@ -58,11 +52,11 @@ void all_layers(Context& context, const Engine& engine, const SpectrumFlags& o, 
 
 // SpectrumFlags of the other kind of model, and beside --scan, are refused rather than ignored.
 void check_options(const SpectrumFlags& o, bool language) {
-  if (o.sharing.join && !o.scan && !o.all_layers)
+  if (o.sharing.join && !o.scan)
     throw Error({.code = ErrorCode::usage,
-                 .what = "--join shares tokens or layers",
+                 .what = "--join shares the tokens of a scan",
                  .where = "--join",
-                 .expected = "--scan or --all-layers"});
+                 .expected = "--scan"});
   if (o.scan && o.all_layers)
     throw Error({.code = ErrorCode::usage,
                  .what = "--scan reads every token of one layer",
@@ -87,24 +81,22 @@ void check_options(const SpectrumFlags& o, bool language) {
 }
 
 void spectrum(Context& context, SpectrumFlags o) {
-  const bool foreign = is_foreign(o.reading.run);
-  const bool language = run_kind(o.reading.run) == ModelKind::language;
-  check_options(o, language);
   take_text(o.reading.data, o.text);
-  if ((o.scan || o.all_layers) && !context.ranks.start().first()) context.shared.quiet = true;
+  if (o.scan && !context.ranks.start().first()) context.shared.quiet = true;
   const Engine engine = engine_of(context);
+  o.reading.expert = o.request.expert;
+  const std::unique_ptr<Run> run = open_run(engine, o.reading);
+  const bool language = run->kind() == ModelKind::language;
+  check_options(o, language);
   if (o.scan) {
-    const ScanResult result = scan(engine, {.run = o.reading.run,
-                                            .data = o.reading.data,
-                                            .tokenizer = o.reading.tokenizer,
-                                            .tokens = o.reading.tokens,
-                                            .layer = o.request.layer,
-                                            .form = o.request.form,
-                                            .sae = o.request.sae,
-                                            .side = o.request.side,
-                                            .sae_reads = o.request.sae_reads,
-                                            .out = context.shared.out,
-                                            .sharing = o.sharing});
+    const ScanResult result = scan(engine, run->language(),
+                                   {.layer = o.request.layer,
+                                    .form = o.request.form,
+                                    .sae = o.request.sae,
+                                    .side = o.request.side,
+                                    .sae_reads = o.request.sae_reads,
+                                    .out = context.shared.out,
+                                    .sharing = o.sharing});
     if (!engine.group().first()) return;
     if (result.left) {
       context.out << left_to_others(result.left, "pieces");
@@ -115,14 +107,11 @@ void spectrum(Context& context, SpectrumFlags o) {
     return;
   }
   ReadRequest request = o.request;
-  request.run = o.reading.run, request.data = o.reading.data, request.data_dir = o.reading.data_dir;
-  request.refine = o.reading.refine;
-  request.tokenizer = o.reading.tokenizer, request.tokens = o.reading.tokens;
-  request.out = context.shared.out, request.figures = !o.no_figures;
-  if (o.all_layers) return all_layers(context, engine, o, request);
-  const ReadResult result = read(engine, request);
+  request.data = o.reading.data, request.out = context.shared.out, request.figures = !o.no_figures;
+  if (o.all_layers) return all_layers(context, engine, *run, o, request);
+  const ReadResult result = read(engine, *run, request);
   if (!language) context.next.push_back("glint explain " + result.run + " --index 0");
-  if (!foreign) context.next.push_back("glint page " + result.run);
+  if (!language || !run->language().foreign()) context.next.push_back("glint page " + result.run);
   context.next.push_back(kHelpReading);
   if (context.shared.json) return context.print_json(to_json(result));
   context.out << prose(
@@ -141,10 +130,11 @@ void add_spectrum(Program& program) {
            "Each output of a gated layer is read as a quadratic form of the layer's input and taken apart "
            "into eigenvectors: those with positive eigenvalues speak for the output, those with negative "
            "ones against it. The form `weights` is the weights alone, with the gate taken as the identity, or "
-           "as half of it for relu, gelu and silu: exactly the layer's even part. `scaled` gives each hidden unit a gain that shrinks with the size of the layer's input: purely "
-           "quadratic, so the eigenvectors are all there is. `calibrated` gives each unit a line measured on "
-           "training data, whose shifts add a linear part. `auto` is scaled for gates that are odd (sqs, "
-           "identity), calibrated for others. How well each form follows the model is always shown.\n\n"
+           "as half of it for relu, gelu and silu: exactly the layer's even part. `scaled` gives each hidden "
+           "unit a gain that shrinks with the size of the layer's input: purely quadratic, so the "
+           "eigenvectors are all there is. `calibrated` gives each unit a line measured on training data, "
+           "whose shifts add a linear part. `auto` is scaled for gates that are odd (sqs, identity), "
+           "calibrated for others. How well each form follows the model is always shown.\n\n"
            "Image models: the outputs are classes, eigenvectors are pictures. Below the last layer the "
            "strongest eigenvector of the layer above, or the one that --via names, is the output.\n\n"
            "Language models: any layer by itself, with what it adds to the residual stream along a token's "
@@ -152,8 +142,8 @@ void add_spectrum(Program& program) {
            "(--hidden FILE.npy) as the output, or the gated product of one hidden unit (--hidden N), or a "
            "latent of a sparse autoencoder (--sae DIR --latent N). --from-layer N reads along an eigenvector "
            "of a later layer. A token is a word, a piece as glint prints it, or #ID. Eigenvectors are shown "
-           "as the tokens nearest to them, and how much they explain without the linear part. --scan lists "
-           "every token (with --sae every latent), --all-layers reads every layer; under mpirun and with "
+           "as the tokens nearest to them, and how much they explain without the linear part. --all-layers "
+           "reads every layer. --scan lists every token (with --sae every latent); under mpirun and with "
            "--join processes share them, and what was stopped goes on.\n\n"
            "Models of other programs (glint model) are read as language models, with the norm before a GLU "
            "folded into its weights. --text FILE is what they are measured on: the stories of a text, "
@@ -197,7 +187,7 @@ void add_spectrum(Program& program) {
       language("--expert", verb.text("--expert", o->request.expert,
                                      "Mixtures of experts: which expert of the layer, from 1 on, or shared",
                                      {.placeholder = "N", .words = {"shared"}})));
-  verb.choice("--form", o->request.form, {"auto", "weights", "scaled", "calibrated"},
+  verb.choice("--form", o->request.form, form_words(),
               "The form that is drawn and stored");
   spectra("--top", verb.size("--top", o->request.top, 0, 1000000,
                              "Store only the K strongest eigenpairs of each unit, which is much faster for "
@@ -258,7 +248,7 @@ void add_spectrum(Program& program) {
             "Read every layer, and show in one table and figure how far each can be trusted");
   verb.flag(
       "--join", o->sharing.join,
-      "With --scan or --all-layers: share the work with all others that do so in the same folder, on this "
+      "With --scan: share the work with all others that do so in the same folder, on this "
       "machine or another");
   verb.flag("--wait", o->sharing.wait, "With --join: wait for the others, then make the result");
   spectra("--near",

@@ -49,10 +49,10 @@ std::string fidelity_text(const ReadResult& r) {
                r.whole_model ? percent_text(f.agreement, 2) : "-",
                r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
   };
-  for (const ReadForm& form : r.forms) add(form.name, form.fidelity);
+  for (const ReadForm& form : r.forms) add(name(form.form), form.fidelity);
   if (r.whole_model) table.add({"the model", "", "", "", "", "", percent_text(r.accuracy_model, 2)});
   add("linear map", r.controls.linear);
-  for (const auto& [form, f] : r.controls.untrained) add("untrained, " + form, f);
+  for (const auto& [form, f] : r.controls.untrained) add("untrained, " + name(form), f);
   std::string out = table.terminal(result_columns());
   if (r.whole_model)
     out += "R2 centred: of the logits of each image less their mean, which is all that decides\n";
@@ -68,7 +68,7 @@ std::string mirrored_text(const ReadResult& r) {
   std::vector<std::string> words;
   for (const ReadForm& form : r.forms)
     if (const auto& m = form.fidelity.mirrored)
-      words.push_back(form.name + " " +
+      words.push_back(name(form.form) + " " +
                       (r.whole_model ? percent_text(m->agreement, 2) + " %" : "R2 " + fixed_text(m->r2, 4)));
   if (words.empty()) return "";
   return (r.whole_model ? "agreement on the mirror images, -x: " : "on the mirror images, -x: ") +
@@ -149,12 +149,12 @@ std::string truncation_text(const ReadResult& r) {
   bool linear = false;
   std::string sizes;
   for (const ReadForm& form : r.forms) {
-    std::vector<std::string> cells = {form.name};
+    std::vector<std::string> cells = {name(form.form)};
     for (const size_t k : ks) cells.push_back(percent_text(form.truncation[k], 2));
     table.add(cells);
     linear = linear || form.linear_part;
     if (form.by_size)
-      sizes += form.name +
+      sizes += name(form.form) +
                ": with the eigenvectors of the median size |x| for every image; the form itself, whose "
                "eigenvectors are those of each image's own size, has " +
                percent_text(form.fidelity.accuracy_form, 2) + "\n";
@@ -260,7 +260,7 @@ std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
            fidelity_text(r) + "\n";
   if (r.whole_model)
     out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
-  out += "Spectra, " + r.form + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
+  out += "Spectra, " + name(r.form) + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
   if (drawing.form != Drawing::Form::none) out += pictures_text(r, drawing);
   if (!r.shared.values.empty())
     out += "Directions shared by the units (higher-order SVD), with v' Q v of each unit:\n" + shared_text(r);

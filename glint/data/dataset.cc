@@ -298,6 +298,21 @@ void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* 
     write_sample(kernels, set.pixels.view().row(i), out);
 }
 
+ImageSet ImageSet::rows(std::span<const uint32_t> some) const {
+  ImageSet out{.pixels = Matrix<uint8_t>(pixels.cols() ? some.size() : 0, pixels.cols()),
+               .values = Matrix<float>(values.cols() ? some.size() : 0, values.cols()),
+               .labels = {},
+               .height = height,
+               .width = width,
+               .classes = classes};
+  for (size_t i = 0; i < some.size(); i++) {
+    if (pixels.size()) std::ranges::copy(pixels.view().row(some[i]), out.pixels.view().row_ptr(i));
+    if (values.size()) std::ranges::copy(values.view().row(some[i]), out.values.view().row_ptr(i));
+    out.labels.push_back(labels[some[i]]);
+  }
+  return out;
+}
+
 std::vector<uint8_t> picture_bytes(const ImageSet& set, size_t i) {
   std::vector<uint8_t> bytes;
   if (!set.pictures()) return bytes;

@@ -26,6 +26,7 @@ struct ImageSet {
   size_t inputs() const { return pixels.cols() + values.cols(); }  // numbers per sample
   bool floats() const { return values.size() > 0; }
   bool pictures() const { return height > 0; }
+  ImageSet rows(std::span<const uint32_t> some) const;  // these samples, in this order
 };
 
 // A sample as a model reads it: pixels / 255, or the floats as they are.

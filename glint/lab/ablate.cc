@@ -10,13 +10,11 @@
 #include "glint/lab/ablate_parts.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
+#include "glint/lab/text_losses.h"
 #include "glint/nn/softmax.h"
-#include "glint/train/text_task.h"
 
 namespace glint {
 namespace {
-
-constexpr size_t kAblationRows = 32;  // sequences in flight
 
 struct Outcome {
   Score all;
@@ -47,8 +45,8 @@ void finish(Score& s) {
 
 class ImageSubject : public Subject {
  public:
-  ImageSubject(const Engine& engine, Run& run, size_t layer)
-      : engine_(engine), run_(run), layer_(layer), model_(run.image().model) {
+  ImageSubject(const Engine& engine, ImageRun& run, size_t layer)
+      : engine_(engine), run_(run), layer_(layer), model_(run.model()) {
     label = labels_of(run.images().test);
     for (size_t c = 0; c < model_.config.classes; c++) classes.push_back(run.class_text(c));
   }
@@ -76,94 +74,37 @@ class ImageSubject : public Subject {
 
  private:
   const Engine& engine_;
-  Run& run_;
+  ImageRun& run_;
   size_t layer_;
   ImageModel model_;
 };
 
-// The stories that readings are measured on.
+// The stories that readings are measured on. The weights stay as they are: what the layer reads is changed on
+// the way.
 class TextSubject : public Subject {
  public:
-  TextSubject(Run& run, const std::vector<TokenId>& tokens) : rows_(run.rows()) {
-    stories_ = rows_.fill_first(run.stories().valid, run.tokens());
+  TextSubject(const Engine& engine, LanguageRun& run, size_t layer, const std::vector<TokenId>& tokens)
+      : engine_(engine),
+        layer_(layer),
+        stories_(run.measured_rows()),
+        losses_(engine, run.model(), longest(stories_)) {
     for (const TokenId t : tokens) classes.push_back(run.piece(t));
     for (const TokenRow& row : stories_)
       for (const TokenId t : row.target)
         label.push_back(static_cast<uint32_t>(std::ranges::find(tokens, t) - tokens.begin()));
   }
-
- protected:
-  size_t longest() const {
-    size_t most = 1;
-    for (const TokenRow& row : stories_) most = std::max(most, row.input.size());
-    return most;
-  }
-
-  TextRows rows_;
-  std::span<const TokenRow> stories_;
-};
-
-// Of a run of glint.
-class RunSubject : public TextSubject {
- public:
-  RunSubject(const Engine& engine, Run& run, size_t layer, const std::vector<TokenId>& tokens)
-      : TextSubject(run, tokens),
-        run_(run),
-        layer_(layer),
-        transformer_(run.language().model.config, engine.compute(), kAblationRows, false) {}
   Outcome with(ConstMatrixView<double> basis, double keep) override {
-    weights_ = ablated_weights(run_, layer_, basis, keep);
-    transformer_.set_weights(weights_.span());
+    losses_.pass().change_glu(
+        layer_, [&](MatrixView<float> x) { fold_ablation(engine_.linalg(), basis, keep, x); });
     Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
     size_t at = 0;
-    const TextResult sum = transformer_.evaluate(stories_, [&](size_t, std::span<const float> losses) {
-      for (const float loss : losses)
-        if (const uint32_t c = label[at++]; c < classes.size()) add(out.classes[c], loss, false);
-    });
-    const double n = static_cast<double>(sum.tokens);
-    out.all = {.inputs = sum.tokens, .loss = sum.loss / n, .accuracy = static_cast<double>(sum.correct) / n};
-    for (Score& s : out.classes) {
-      finish(s);
-      s.accuracy = std::numeric_limits<double>::quiet_NaN();  // hits are told for all tokens together
-    }
-    return out;
-  }
-
- private:
-  Run& run_;
-  size_t layer_;
-  Matrix<float> weights_;  // that the transformer reads
-  TransformerEngine transformer_;
-};
-
-// Of a model of another program, whose weights stay as they are: what the layer reads is changed on the way.
-class ForeignSubject : public TextSubject {
- public:
-  ForeignSubject(const Engine& engine, Run& run, size_t layer, const std::vector<TokenId>& tokens)
-      : TextSubject(run, tokens),
-        engine_(engine),
-        layer_(layer),
-        pass_(run.foreign_run().model.model, engine.compute(), longest()) {}
-  Outcome with(ConstMatrixView<double> basis, double keep) override {
-    pass_.change_glu(layer_, [&](MatrixView<float> x) { fold_ablation(engine_.linalg(), basis, keep, x); });
-    Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
-    size_t at = 0;
-    std::vector<double> losses(pass_.room());
-    std::vector<uint8_t> hits(pass_.room());
     for (const TokenRow& row : stories_) {
-      pass_.clear();
-      pass_.feed_all(row.input, [&](size_t first, MatrixView<float> logits) {
-        engine_.check_stop();
-        engine_.pool().for_tiles(logits.rows(), [&](size_t i, size_t) {
-          const std::span<const float> l = logits.row(i);
-          const TokenId target = row.target[first + i];
-          losses[first + i] = log_sum_exp(l) - static_cast<double>(l[target]);
-          hits[first + i] = std::ranges::max_element(l) - l.begin() == target;
-        });
-      });
+      losses_.run(row.input, row.target);
       for (size_t i = 0; i < row.input.size(); i++) {
-        add(out.all, losses[i], hits[i]);
-        if (const uint32_t c = label[at++]; c < classes.size()) add(out.classes[c], losses[i], hits[i]);
+        const double loss = losses_.losses()[i];
+        const bool hit = losses_.hits()[i];
+        add(out.all, loss, hit);
+        if (const uint32_t c = label[at++]; c < classes.size()) add(out.classes[c], loss, hit);
       }
     }
     finish(out.all);
@@ -172,9 +113,16 @@ class ForeignSubject : public TextSubject {
   }
 
  private:
+  static size_t longest(std::span<const TokenRow> rows) {
+    size_t most = 1;
+    for (const TokenRow& row : rows) most = std::max(most, row.input.size());
+    return most;
+  }
+
   const Engine& engine_;
   size_t layer_;
-  FamilyPass pass_;
+  std::span<const TokenRow> stories_;
+  TextLosses losses_;
 };
 
 std::vector<size_t> asked_ranks(const AblationRequest& q) {
@@ -195,7 +143,7 @@ std::vector<size_t> asked_ranks(const AblationRequest& q) {
   return ranks;
 }
 
-Directions asked_directions(Run& run, size_t layer, const std::string& form, const AblationRequest& q) {
+Directions asked_directions(Run& run, size_t layer, Form form, const AblationRequest& q) {
   if (run.kind() == ModelKind::language) {
     if (q.token.empty() && q.direction.empty() && q.hidden.empty())
       throw Error(
@@ -205,13 +153,13 @@ Directions asked_directions(Run& run, size_t layer, const std::string& form, con
            .expected = "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`"});
     ReadRequest request;
     request.token = q.token, request.direction = q.direction, request.hidden = q.hidden;
-    return language_directions(token_space(run), layer, request);
+    return language_directions(token_space(run.language()), layer, request);
   }
-  const ImageReading& reading = run.image_reading();
+  const ImageReading& reading = run.image().reading();
   if (!q.hidden.empty()) return hidden_direction(reading, layer, q.hidden);
-  Directions directions = class_directions(reading, parse_units(q.unit, run.class_names(), "unit"));
+  Directions directions = class_directions(reading, parse_units(q.unit, run.image().class_names(), "unit"));
   for (const size_t rank : parse_via(q.via, reading.last() - layer))
-    directions = step_down(reading, directions, run.lines(form)[directions.layer], rank);
+    directions = step_down(reading, directions, run.line(form, directions.layer), rank);
   return directions;
 }
 
@@ -236,7 +184,7 @@ struct Setting {
   Subject& subject;
   size_t layer;
   double keep;
-  const GateLine& line;
+  const GateTerms& line;
   const Directions& directions;
   Directions classes;  // that are predicted, in the order of the subject's classes; may be none
   Matrix<float> inputs;
@@ -341,9 +289,13 @@ OrderedJson json_of(const AblationEffect& e) {
 }  // namespace
 
 Ablation ablate(const Engine& engine, const AblationRequest& q) {
-  check_form(q.form);
+  asked_form(q.form);  // refused before anything is opened
+  return ablate(engine, *open_run(engine, q.reading), q);
+}
+
+Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
   const std::vector<size_t> ranks = asked_ranks(q);
-  if (!q.save.empty() && is_foreign(q.reading.run))
+  if (!q.save.empty() && run.kind() == ModelKind::language && run.language().foreign())
     throw Error({.code = ErrorCode::usage,
                  .what = "a model of another program cannot be saved with its eigenvectors removed",
                  .where = "save",
@@ -351,7 +303,6 @@ Ablation ablate(const Engine& engine, const AblationRequest& q) {
   std::unique_ptr<ExportFolder> folder;  // refused before the work begins
   if (!q.save.empty())
     folder = std::make_unique<ExportFolder>(engine.files(), q.save, "no earlier one", false);
-  Run run(engine, q.reading);
   const GluModel& model = run.reading();
   Ablation r;
   r.linalg = engine.linalg().description();
@@ -362,20 +313,17 @@ Ablation ablate(const Engine& engine, const AblationRequest& q) {
   r.width = model.layer(r.layer).inputs();
   const Directions directions = asked_directions(run, r.layer, r.form, q);
   r.data = run.data_name();
-  const GateLine line = run.line(r.form, r.layer);
+  const GateTerms line = run.line(r.form, r.layer);
 
   std::unique_ptr<Subject> subject;
   Directions classes{.layer = r.layer, .names = {}, .weights = {}, .constants = {}};
   if (run.kind() == ModelKind::image) {
-    subject = std::make_unique<ImageSubject>(engine, run, r.layer);
-    if (r.layer == model.last()) classes = run.image_reading().classes();
+    subject = std::make_unique<ImageSubject>(engine, run.image(), r.layer);
+    if (r.layer == model.last()) classes = run.image().reading().classes();
   } else {
-    const std::vector<TokenId> tokens = single_tokens(token_space(run), q.token);
-    if (run.foreign())
-      subject = std::make_unique<ForeignSubject>(engine, run, r.layer, tokens);
-    else
-      subject = std::make_unique<RunSubject>(engine, run, r.layer, tokens);
-    classes = model.directions(r.layer, run.token_model().token_directions(tokens),
+    const std::vector<TokenId> tokens = single_tokens(token_space(run.language()), q.token);
+    subject = std::make_unique<TextSubject>(engine, run.language(), r.layer, tokens);
+    classes = model.directions(r.layer, run.language().reading().token_directions(tokens),
                                std::vector<std::string>(tokens.size()));
   }
   engine.check_stop();
@@ -422,7 +370,7 @@ OrderedJson to_json(const Ablation& r) {
                    {"gate", r.gate},
                    {"linalg", r.linalg},
                    {"data", r.data},
-                   {"form", r.form},
+                   {"form", name(r.form)},
                    {"layer", r.layer + 1},
                    {"width", r.width},
                    {"scale", r.scale},

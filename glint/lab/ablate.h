@@ -62,7 +62,8 @@ struct AblationEffect {
 };
 
 struct Ablation {
-  std::string run, model_text, gate, data, form, linalg;
+  std::string run, model_text, gate, data, linalg;
+  Form form = Form::weights;
   ModelKind kind = ModelKind::image;
   size_t layer = 0, layers = 0, width = 0;  // layer from 0; width: of its input
   double scale = 0;
@@ -74,6 +75,7 @@ struct Ablation {
 
 // Error (usage) for a rank that there is not, and before any work for a folder `save` that holds something.
 Ablation ablate(const Engine& engine, const AblationRequest& request);
+Ablation ablate(const Engine& engine, Run& run, const AblationRequest& request);
 // "schema": "glint-ablate/1".
 OrderedJson to_json(const Ablation& result);
 

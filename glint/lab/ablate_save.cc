@@ -11,8 +11,8 @@ namespace glint {
 namespace {
 
 ParamTable table_of(const Run& run) {
-  return run.kind() == ModelKind::image ? classifier_params(run.image().model.config).table
-                                        : transformer_params(run.language().model.config).table;
+  return run.kind() == ModelKind::image ? classifier_params(run.image().model().config).table
+                                        : transformer_params(run.language().own().config).table;
 }
 
 // Of its own folder alone: the folders above are nothing for a file that is passed on.
@@ -23,7 +23,7 @@ Json how_it_was_made(Run& run, const Ablation& r) {
   for (const RemovedVector& v : r.all.removed)
     removed.push_back({{"direction", v.direction}, {"rank", v.rank}, {"eigenvalue", v.value}});
   return {{"of", folder_name(r.run)}, {"weights_sha256", run.reading().weights_hash()},
-          {"layer", r.layer + 1},     {"form", r.form},
+          {"layer", r.layer + 1},     {"form", name(r.form)},
           {"scale", r.scale},         {"dimensions", r.all.dimensions},
           {"removed", removed}};
 }
@@ -34,12 +34,12 @@ Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<
   double loss = r.all.after.loss, accuracy = r.all.after.accuracy;
   const bool text = run.kind() == ModelKind::language;
   if (text) {
-    const TransformerConfig& config = run.language().model.config;
+    const TransformerConfig& config = run.language().own().config;
     constexpr size_t kRows = 32;
     TransformerEngine transformer(config, engine.compute(), kRows, false);
     transformer.set_weights(weights.span());
     const TextResult sum =
-        evaluate_corpus(transformer, run.stories().valid, run.language().tokenizer.end(), config.context,
+        evaluate_corpus(transformer, run.language().stories().valid, run.language().tokenizer().end(), config.context,
                         [&](std::span<const float>) { engine.check_stop(); });
     loss = sum.loss / static_cast<double>(sum.tokens);
     accuracy = static_cast<double>(sum.correct) / static_cast<double>(sum.tokens);
@@ -57,7 +57,7 @@ Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<
 
 Matrix<float> ablated_weights(const Run& run, size_t layer, ConstMatrixView<double> basis, double keep) {
   const bool image = run.kind() == ModelKind::image;
-  Matrix<float> weights = image ? run.image().model.weights : run.language().model.weights;
+  Matrix<float> weights = image ? run.image().model().weights : run.language().own().weights;
   const std::string number = std::to_string(layer),
                     tensor =
                         image ? "blocks." + number + ".weight" : "transformer.h." + number + ".mlp.w.weight";
@@ -86,10 +86,10 @@ void save_ablated_run(const Engine& engine, Run& run, const Ablation& r, Matrix<
 
   std::map<std::string, std::string> files;
   if (run.kind() == ModelKind::image) {
-    files["config.json"] = config_text(run.image().model);
+    files["config.json"] = config_text(run.image().model());
   } else {
-    files["config.json"] = config_text(run.language().model);
-    files[kTokenizerFile] = run.language().tokenizer.model();
+    files["config.json"] = config_text(run.language().own());
+    files[kTokenizerFile] = run.language().tokenizer().model();
   }
   for (const auto& [name, content] : files) {
     write_atomic(engine.files(), folder.file(name), content);

@@ -69,12 +69,12 @@ AttackExample find_example(const ImageReading& reading, const ImageSet& test, st
           .masked_pixels = example_pixels(test, rows[at], mask, strength)};
 }
 
-Attack measure_attack(const Engine& engine, Run& run, const AttackRequest& options) {
-  const ImageReading& reading = run.image_reading();
+Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& options) {
+  const ImageReading& reading = run.reading();
   const ImageSet &train = run.images().train, &test = run.images().test;
   Attack attack;
   attack.form = run.form(options.form);
-  const std::vector<GateLine> lines = run.lines(attack.form);
+  const std::vector<GateTerms> lines = run.lines(attack.form);
   const Directions classes = reading.classes();
   attack.run = run.directory(), attack.data = run.images().name;
   attack.terms = options.terms, attack.strengths = options.strengths;
@@ -84,7 +84,7 @@ Attack measure_attack(const Engine& engine, Run& run, const AttackRequest& optio
   const Activations pass = reading.run(test, reading.last());
   attack.fidelity = reading.read(classes, lines[reading.last()], pass, labels_of(test)).fidelity;
   attack.controls = controls_of(
-      run, [](Run& of) { return of.image_reading().classes(); }, {attack.form}, pass, labels_of(test));
+      run, [](Run& of) { return of.image().reading().classes(); }, {attack.form}, pass, labels_of(test));
   std::vector<uint32_t> all(test.count());
   for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<uint32_t>(i);
   const std::vector<uint32_t> plain = decisions(reading, test.pixels, all);
@@ -159,9 +159,9 @@ Attack attack(const Engine& engine, const AttackRequest& request) {
                    .where = "strengths",
                    .expected = "numbers from 0 to 1000",
                    .hint = "`strengths=0,1,2,4,8`"});
-  Run run(engine, request.reading);
-  check_pictures(run.images(), "an attack");
-  Attack result = measure_attack(engine, run, request);
+  const std::unique_ptr<ImageRun> run = open_image_run(engine, request.reading);
+  check_pictures(run->images(), "an attack");
+  Attack result = measure_attack(engine, *run, request);
   result.linalg = engine.linalg().description();
   if (!request.figures) return result;
   result.figures = figures_directory(request.out.empty() ? result.run : request.out);

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "glint/io/json_fwd.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "glint/spectra/attack.h"
 
 namespace glint {
@@ -45,7 +45,8 @@ struct AttackResult {
 
 struct Attack {
   std::string linalg;  // what computed it
-  std::string run, data, form;
+  std::string run, data;
+  Form form = Form::weights;
   size_t terms = 0;
   std::vector<double> strengths;
   size_t height = 0, width = 0;  // of a mask

@@ -54,7 +54,7 @@ std::vector<FigureFile> draw_attack(const Attack& a, const std::string& folder) 
   const size_t columns = std::min<size_t>(a.units.size(), 10);
   const std::string strength = number_text(a.shown_strength());
   PanelGrid masks{.title = "Masks from the weights of " + a.run,
-                  .notes = {"Red is added, blue taken away; each has its own scale. Form " + a.form + ", " +
+                  .notes = {"Red is added, blue taken away; each has its own scale. Form " + name(a.form) + ", " +
                             std::to_string(a.terms) + " terms."},
                   .panels = {},
                   .columns = columns,
@@ -96,7 +96,7 @@ OrderedJson to_json(const Attack& a) {
                    {"run", a.run},
                    {"linalg", a.linalg},
                    {"data", a.data},
-                   {"form", a.form},
+                   {"form", name(a.form)},
                    {"terms", a.terms},
                    {"strengths", a.strengths}};
   j["fidelity"] = fidelity_json(a.fidelity, true);

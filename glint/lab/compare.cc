@@ -5,7 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/compare_parts.h"
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/run_pairs.h"
 
 namespace glint {
@@ -108,7 +108,8 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   }
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side)
-      if (c.form.find(m.form) == std::string::npos) c.form += (c.form.empty() ? "" : " and ") + m.form;
+      if (c.form.find(name(m.form)) == std::string::npos)
+        c.form += (c.form.empty() ? "" : " and ") + name(m.form);
   if (options.refine && !runs->refined())
     throw Error({.code = ErrorCode::usage,
                  .what = "there is nothing to refine: no run is read through its scaled form",

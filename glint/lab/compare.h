@@ -42,7 +42,7 @@ struct ComparedModel {
   std::optional<uint64_t> seed;
   size_t width = 0, layers = 0;
   size_t layer = 0;                       // that is read, from 0 on
-  std::string form;                       // that it is read through
+  Form form = Form::weights;              // that it is read through
   Fidelity fidelity;                      // of the form, on the test images or a text
   std::optional<Controls> controls = {};  // of that form; none when they were not asked for
 };

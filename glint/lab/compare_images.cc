@@ -6,7 +6,7 @@
 #include "glint/base/error.h"
 #include "glint/lab/compare_parts.h"
 #include "glint/lab/controls.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "glint/lab/run_pairs.h"
 
 namespace glint {
@@ -14,8 +14,8 @@ namespace {
 
 struct ImageEntry {
   ComparedModel model;
-  std::unique_ptr<Run> run;
-  std::vector<GateLine> lines;
+  std::unique_ptr<ImageRun> run;
+  std::vector<GateTerms> lines;
   ModelVectors vectors;
   std::optional<FunctionalForms> functional;  // of the chosen classes
 };
@@ -38,7 +38,7 @@ class ImageComparer : public Comparer {
   }
   PairVectors random(const std::string& a, const std::string& b, uint64_t draw) override {
     const auto of = [&](const ImageEntry& e, uint64_t seed) {
-      return random_vectors(e.run->image_reading(), units_.size(), e.lines, space(), options_.top, seed);
+      return random_vectors(e.run->reading(), units_.size(), e.lines, space(), options_.top, seed);
     };
     return {of(entry(a), 2 * draw), of(entry(b), 2 * draw + 1)};
   }
@@ -50,7 +50,7 @@ class ImageComparer : public Comparer {
   std::vector<size_t> units() const override { return units_; }
   std::vector<std::string> unit_names() const override {
     std::vector<std::string> names;
-    for (const size_t u : units_) names.push_back(first_->run->class_text(u));
+    for (const size_t u : units_) names.push_back(first_->run->image().class_text(u));
     return names;
   }
   std::string space_name() const override { return space() == CompareSpace::input ? "input" : "pixels"; }
@@ -62,35 +62,35 @@ class ImageComparer : public Comparer {
     ImageEntry entry;
     RunSource source{
         .run = directory, .data = options_.data, .data_dir = options_.data_dir, .images = options_.images};
-    entry.run = std::make_unique<Run>(engine_, source, data_);
+    entry.run = open_image_run(engine_, source, data_);
     data_ = entry.run->share_images();
-    const std::string form_name = entry.run->form(options_.form);
-    if (options_.refine && form_name == "scaled") {
+    const Form form = entry.run->form(options_.form);
+    if (options_.refine && form == Form::scaled) {
       source.refine = refined_ = true;
-      entry.run = std::make_unique<Run>(engine_, source, data_);
+      entry.run = open_image_run(engine_, source, data_);
     }
-    const ImageModel& m = entry.run->image().model;
+    const ImageModel& m = entry.run->model();
     entry.model = {.directory = directory,
                    .gate = std::string(gate_info(m.config.gate.kind).text.name),
                    .data = m.data,
                    .seed = run_seed(directory),
                    .width = m.config.d_model,
                    .layers = m.config.layers,
-                   .form = form_name,
+                   .form = form,
                    .fidelity = {}};
     if (!first_) {
       units_ = parse_class_list(options_.unit, m.class_names);
     } else {
       fits(entry);
     }
-    const ImageReading& reading = entry.run->image_reading();
-    entry.lines = entry.run->lines(form_name);
+    const ImageReading& reading = entry.run->reading();
+    entry.lines = entry.run->lines(form);
     const Directions all = reading.classes();
     const ImageSet& test = entry.run->images().test;
     const Activations pass = reading.run(test, reading.last());
-    Reading form = reading.read(all, entry.lines[reading.last()], pass, labels_of(test));
-    entry.model.fidelity = form.fidelity;
-    if (options_.controls) entry.model.controls = controls(*entry.run, form_name, pass);
+    Reading read = reading.read(all, entry.lines[reading.last()], pass, labels_of(test));
+    entry.model.fidelity = read.fidelity;
+    if (options_.controls) entry.model.controls = controls(*entry.run, form, pass);
     Directions chosen{.layer = all.layer,
                       .names = {},
                       .weights = Matrix<double>(units_.size(), all.weights.cols()),
@@ -101,7 +101,7 @@ class ImageComparer : public Comparer {
     }
     entry.vectors = model_vectors(reading, chosen, entry.lines, space(), options_.top);
     std::vector<UnitForm> units;
-    for (const size_t u : units_) units.push_back(std::move(form.units[u]));
+    for (const size_t u : units_) units.push_back(std::move(read.units[u]));
     if (space() == CompareSpace::input)
       entry.functional = functional_forms(engine_.linalg(), units, reading.layer(reading.last()).inputs());
     else if (reading.layers() == 1)
@@ -115,13 +115,13 @@ class ImageComparer : public Comparer {
     return options_.space == "input" ? CompareSpace::input : CompareSpace::pixels;
   }
   // Runs of one configuration share an untrained twin: its weights are those of one seed.
-  Controls controls(Run& run, const std::string& form, const Activations& pass) {
-    const std::string key = form + " " + run.config().dump();
+  Controls controls(ImageRun& run, Form form, const Activations& pass) {
+    const std::string key = name(form) + " " + run.config().dump();
     const auto twin = untrained_.find(key);
-    const auto classes = [](Run& of) { return of.image_reading().classes(); };
+    const auto classes = [](Run& of) { return of.image().reading().classes(); };
     Controls out =
-        controls_of(run, classes, twin == untrained_.end() ? std::vector{form} : std::vector<std::string>{},
-                    pass, labels_of(run.images().test));
+        controls_of(run, classes, twin == untrained_.end() ? std::vector{form} : std::vector<Form>{},
+                    pass, labels_of(run.image().images().test));
     if (twin == untrained_.end())
       untrained_[key] = out.untrained.at(form);
     else
@@ -130,7 +130,7 @@ class ImageComparer : public Comparer {
   }
 
   void fits(const ImageEntry& entry) const {
-    const ImageModel &one = first_->run->image().model, &other = entry.run->image().model;
+    const ImageModel &one = first_->run->image().model(), &other = entry.run->model();
     const auto refuse = [&](const std::string& what, const std::string& expected,
                             const std::string& hint = {}) {
       throw Error({.code = ErrorCode::usage,
@@ -152,8 +152,8 @@ class ImageComparer : public Comparer {
       refuse("the models know " + std::to_string(one.config.classes) + " and " +
                  std::to_string(other.config.classes) + " classes",
              "models of the same classes");
-    const size_t width = first_->run->image_reading().layer(first_->run->image_reading().last()).width(),
-                 other_width = entry.run->image_reading().layer(entry.run->image_reading().last()).width();
+    const size_t width = first_->run->image().reading().layer(first_->run->image().reading().last()).width(),
+                 other_width = entry.run->reading().layer(entry.run->reading().last()).width();
     if (space() == CompareSpace::input && width != other_width)
       refuse("the inputs of the last layers have different widths, " + std::to_string(width) + " and " +
                  std::to_string(other_width),

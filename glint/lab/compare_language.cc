@@ -6,7 +6,7 @@
 #include "glint/base/error.h"
 #include "glint/lab/compare_parts.h"
 #include "glint/lab/controls.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run.h"
@@ -22,7 +22,7 @@ constexpr uint64_t kFunctionalBytes = uint64_t{1} << 30;
 
 struct LanguageEntry {
   ComparedModel model;
-  std::unique_ptr<Run> run;
+  std::unique_ptr<LanguageRun> run;
   std::map<std::string, TokenId> pieces;  // all of the vocabulary that are text
   std::vector<UnitForm> forms;            // of the tokens
   ModelVectors vectors;                   // at the input of the layer
@@ -60,7 +60,7 @@ class LanguageComparer : public Comparer {
   std::vector<size_t> units() const override { return {tokens_.begin(), tokens_.end()}; }
   std::vector<std::string> unit_names() const override {
     std::vector<std::string> names;
-    for (const TokenId t : tokens_) names.push_back(first_->run->piece(t));
+    for (const TokenId t : tokens_) names.push_back(first_->run->language().piece(t));
     return names;
   }
   std::string space_name() const override { return at_input() ? "input" : "tokens"; }
@@ -95,21 +95,21 @@ class LanguageComparer : public Comparer {
 };
 
 // The token directions of a layer.
-Directions token_units(const Run& run, size_t layer, const std::vector<TokenId>& tokens) {
+Directions token_units(const LanguageRun& run, size_t layer, const std::vector<TokenId>& tokens) {
   std::vector<std::string> names;
   for (const TokenId t : tokens) names.push_back(run.piece(t));
-  return run.reading().directions(layer, run.token_model().token_directions(tokens), names);
+  return run.reading().directions(layer, run.reading().token_directions(tokens), names);
 }
 
 LanguageEntry& LanguageComparer::entry(const std::string& path) {
   if (const auto found = entries_.find(path); found != entries_.end()) return found->second;
   LanguageEntry e;
-  e.run = std::make_unique<Run>(engine_, RunSource{.run = path,
+  e.run = open_language_run(engine_, RunSource{.run = path,
                                                    .data = options_.data,
                                                    .tokenizer = is_foreign(path) ? options_.tokenizer : "",
                                                    .tokens = options_.tokens});
-  Run& run = *e.run;
-  const TokenModel& reading = run.token_model();
+  LanguageRun& run = *e.run;
+  const LanguageReading& reading = run.reading();
   const Tokenizer& tokenizer = run.tokenizer();
   for (size_t t = 0; t < std::min(tokenizer.size(), reading.vocab()); t++)
     if (const auto id = static_cast<TokenId>(t); is_text(tokenizer, id))
@@ -138,7 +138,7 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
   e.model.fidelity = read.fidelity;
   if (options_.controls)
     e.model.controls = controls_of(
-        run, [&](Run& of) { return token_units(of, layer, tokens); }, {e.model.form}, a);
+        run, [&](Run& of) { return token_units(of.language(), layer, tokens); }, {e.model.form}, a);
   e.forms = std::move(read.units);
   e.vectors = strongest_vectors(e.forms, options_.top);
   LanguageEntry& kept = entries_.emplace(path, std::move(e)).first->second;
@@ -150,10 +150,10 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
 std::vector<TokenId> LanguageComparer::tokens_of(const LanguageEntry& e) const {
   std::vector<TokenId> out;
   for (const TokenId t : tokens_) {
-    const auto found = e.pieces.find(first_->run->tokenizer().piece(t));
+    const auto found = e.pieces.find(first_->run->language().tokenizer().piece(t));
     if (found == e.pieces.end())
       throw Error({.code = ErrorCode::usage,
-                   .what = "the second model has no token " + first_->run->piece(t),
+                   .what = "the second model has no token " + first_->run->language().piece(t),
                    .where = first_->model.directory + " and " + e.model.directory,
                    .expected = "tokens that both vocabularies have, in `token`"});
     out.push_back(found->second);
@@ -207,7 +207,7 @@ ModelVectors LanguageComparer::through(const LanguageEntry& e, const ModelVector
                                        const std::vector<TokenId>& tokens) const {
   ModelVectors out{.values = v.values, .vectors = {}};
   for (const Matrix<double>& m : v.vectors) {
-    const Matrix<double> all = e.run->token_model().products(m);
+    const Matrix<double> all = e.run->reading().products(m);
     Matrix<double> some(m.rows(), tokens.size());
     for (size_t i = 0; i < m.rows(); i++)
       for (size_t t = 0; t < tokens.size(); t++) some(i, t) = all(i, tokens[t]);
@@ -222,7 +222,7 @@ FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e,
   const size_t d = e.model.width;
   Matrix<float> map(d, tokens.size()), row(1, d);
   for (size_t t = 0; t < tokens.size(); t++) {
-    e.run->token_model().embeddings(tokens[t], row);
+    e.run->reading().embeddings(tokens[t], row);
     for (size_t i = 0; i < d; i++) map(i, t) = row(0, i);
   }
   return functional_forms(engine_.linalg(), e.forms, {.matrix = map, .row_is_input = false, .bias = {}});

@@ -5,7 +5,7 @@
 #include "glint/lab/compare.h"
 #include "glint/lab/fidelity_json.h"
 #include "glint/lab/figures.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/read_parts.h"
 #include "glint/lab/run.h"
 #include "glint/report/comparison_figure.h"
@@ -39,7 +39,7 @@ OrderedJson curves_json(const std::vector<PairComparison>& pairs, std::optional<
 OrderedJson model_json(const ComparedModel& m, bool language) {
   OrderedJson j = {{"run", m.directory}, {"gate", m.gate}, {"data", m.data}};
   j["seed"] = m.seed ? OrderedJson(*m.seed) : OrderedJson();
-  j["form"] = m.form;
+  j["form"] = name(m.form);
   if (language) j["layer"] = m.layer + 1, j["layers"] = m.layers;
   j.update(fidelity_json(m.fidelity, !language));
   if (m.controls) j["controls"] = controls_json(*m.controls, !language);

@@ -4,7 +4,7 @@
 
 namespace glint {
 
-Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<std::string>& forms,
+Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<Form>& forms,
                      const Activations& measured, std::span<const uint32_t> labels) {
   Controls out;
   {
@@ -15,14 +15,14 @@ Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector
   Run& twin = run.untrained();
   const Directions d = directions(twin);
   const Activations a = twin.measured(d.layer);
-  for (const std::string& form : forms)
+  for (const Form form : forms)
     out.untrained[form] = form_fidelity(twin.reading(), d, twin.line(form, d.layer), a, labels, Mirrored::no);
   return out;
 }
 
-Controls layer_controls(Run& run, size_t layer, const std::vector<std::string>& forms) {
+Controls layer_controls(LanguageRun& run, size_t layer, const std::vector<Form>& forms) {
   const auto all = [&](Run& of) {
-    const size_t d = of.token_model().width();
+    const size_t d = of.language().reading().width();
     Matrix<double> each(d, d);
     for (size_t i = 0; i < d; i++) each(i, i) = 1;
     return of.reading().directions(layer, each, std::vector<std::string>(d));

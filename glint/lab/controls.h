@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 
 namespace glint {
 
@@ -13,12 +13,12 @@ namespace glint {
 using DirectionsOf = std::function<Directions(Run&)>;
 
 // `measured` is what the layer of the directions sees on the data that readings are measured on; the linear
-// map is fitted on Run::fitted. `forms` are the names of those that are shown;
+// map is fitted on Run::fitted. `forms` are those that are shown;
 // without any there is no untrained twin.
-Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<std::string>& forms,
+Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<Form>& forms,
                      const Activations& measured, std::span<const uint32_t> labels = {});
 
 // The same of everything that a layer of a language model adds to the residual stream.
-Controls layer_controls(Run& run, size_t layer, const std::vector<std::string>& forms);
+Controls layer_controls(LanguageRun& run, size_t layer, const std::vector<Form>& forms);
 
 }  // namespace glint

@@ -15,6 +15,8 @@
 
 namespace glint {
 
+class LanguageRun;
+
 struct ImageEvaluationRequest {
   std::string run;
   std::string data, data_dir;                  // "": what the run was trained on; where to look for it first
@@ -101,6 +103,7 @@ struct TextEvaluation {
 // tokenizer puts there, and without an end; every token but the first counts. Error (numeric) when the loss
 // is not a number.
 TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& request);
+TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const TextEvaluationRequest& request);
 OrderedJson to_json(const TextEvaluation& result);
 
 }  // namespace glint

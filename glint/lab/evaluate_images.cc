@@ -7,7 +7,7 @@
 #include "glint/io/json_number.h"
 #include "glint/io/npy.h"
 #include "glint/lab/evaluate.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/lab/sheet.h"
 #include "glint/nn/softmax.h"
@@ -55,15 +55,15 @@ void find_worst(const ImageSet& images, const std::vector<size_t>& predicted, st
   }
 }
 
-void measure(const Engine& engine, const LoadedRun& run, const ImageSet& images,
+void measure(const Engine& engine, const ImageModel& model, const ImageSet& images,
              const std::vector<std::string>& names, size_t worst, ImageEvaluation& r) {
-  ClassifierEngine classifier(run.model.config, engine.compute(), kBatch, false);
-  classifier.set_weights(run.model.weights.span());
+  ClassifierEngine classifier(model.config, engine.compute(), kBatch, false);
+  classifier.set_weights(model.weights.span());
   SetResult set = evaluate_set(classifier, engine.compute().kernels(), images);
   if (!std::isfinite(set.loss))
     throw Error({.code = ErrorCode::numeric,
                  .what = "the loss is not a number: the weights overflow on these images",
-                 .where = run.directory,
+                 .where = r.run,
                  .expected = "finite logits"});
   r.images = images.count();
   r.correct = set.correct;
@@ -104,28 +104,28 @@ ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationReque
                  .where = "worst",
                  .expected = "1 or more"});
   check_split(q.split);
-  check_image_run(open_run(q.run));
-  Run opened(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images});
-  const LoadedRun& run = opened.image();
-  const Dataset& data = opened.images();
+  const auto opened = open_image_run(
+      engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images});
+  const ImageModel& model = opened->model();
+  const Dataset& data = opened->images();
   if (!q.sheet.empty() && !data.train.pictures()) check_pictures(data, "a sheet");  // throws
   const ImageSet& images = q.split == "train" ? data.train : data.test;
 
   // The labels are those of the data; where the data have fewer classes the model names the rest.
   std::vector<std::string> names = data.class_names;
-  for (size_t c = names.size(); c < run.model.config.classes; c++) names.push_back(run.model.class_names[c]);
+  for (size_t c = names.size(); c < model.config.classes; c++) names.push_back(model.class_names[c]);
   for (std::string& n : names) n = printable(n);
 
   ImageEvaluation r;
-  r.run = run.directory;
-  r.model = run.model.config;
-  r.model_text = model_text(run.model);
+  r.run = opened->directory();
+  r.model = model.config;
+  r.model_text = opened->text();
   r.data = data.name, r.data_origin = data.origin, r.data_checksum = data.checksum;
   r.split = q.split;
-  r.trained_on = run.model.data;
+  r.trained_on = model.data;
   r.precision = name(engine.precision());
   r.height = images.height, r.width = images.width;
-  measure(engine, run, images, names, q.worst, r);
+  measure(engine, model, images, names, q.worst, r);
   if (!q.logits.empty()) write_npy(engine.files(), q.logits, std::as_const(r.logits).view());
   if (!q.sheet.empty()) write_worst_sheet(engine, q.sheet, r);
   r.logits_file = q.logits, r.sheet_file = q.sheet;

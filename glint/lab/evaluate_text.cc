@@ -4,14 +4,13 @@
 
 #include "glint/base/error.h"
 #include "glint/data/story_reader.h"
+#include "glint/data/text_windows.h"
 #include "glint/io/json_number.h"
 #include "glint/lab/evaluate.h"
-#include "glint/lab/evaluate_parts.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/loss_positions.h"
-#include "glint/lab/run.h"
 #include "glint/lab/run_checks.h"
-#include "glint/nn/softmax.h"
+#include "glint/lab/text_losses.h"
 #include "glint/train/text_task.h"
 
 namespace glint {
@@ -19,115 +18,71 @@ namespace {
 
 constexpr size_t kRows = 32;  // sequences in flight
 
-void measure_corpus(const Engine& engine, TransformerEngine& transformer, const Corpus& corpus,
-                    const LanguageRun& run, TextEvaluation& r) {
-  const size_t context = run.model.config.context;
+// The stories of a corpus of the run, as training evaluates them, in the precision of the engine.
+void measure_corpus(const Engine& engine, const LanguageRun& run, const std::string& split, TextEvaluation& r) {
+  const TextData data = run.corpus();
+  const Corpus& corpus = split == "train" ? data.train : data.valid;
+  const LanguageModel& model = run.own();
+  TransformerEngine transformer(model.config, engine.compute(), kRows, false);
+  transformer.set_weights(model.weights.span());
   LossPositions positions;
-  const TextResult sum =
-      evaluate_corpus(transformer, corpus, run.tokenizer.end(), context, [&](std::span<const float> losses) {
-        engine.check_stop();
-        positions.add(losses);
-      });
+  const TextResult sum = evaluate_corpus(transformer, corpus, run.tokenizer().end(), r.context,
+                                         [&](std::span<const float> losses) {
+                                           engine.check_stop();
+                                           positions.add(losses);
+                                         });
   r.total_loss = sum.loss, r.correct = sum.correct, r.tokens = sum.tokens;
   r.stories = r.pieces = corpus.stories();
-  for (size_t i = 0; i < corpus.stories(); i++) r.cut += corpus.story(i).size() + 1 > context;
+  for (size_t i = 0; i < corpus.stories(); i++) r.cut += corpus.story(i).size() + 1 > r.context;
   r.positions = positions.used();
+  r.text = printable(data.name) + ", " + std::to_string(r.stories) +
+           (split == "train" ? " training stories" : " validation stories");
 }
 
 // Any text, story by story. One longer than the context goes through in pieces, each with half a context or
 // more of what comes before it.
-class TextMeasure {
- public:
-  TextMeasure(TransformerEngine& engine, const LanguageRun& run, TextEvaluation& result)
-      : engine_(engine),
-        end_(run.tokenizer.end()),
-        context_(run.model.config.context),
-        logits_(context_, run.model.config.vocab),
-        r_(result) {}
-
-  void add(std::vector<TokenId> story) {
-    story.insert(story.begin(), end_);
-    story.push_back(end_);
-    waiting_.push_back(std::move(story));
-    if (waiting_.size() == kRows) flush();
-  }
-  void finish() {
-    flush();
-    r_.positions = positions_.used();
-  }
-
- private:
-  void flush() {
-    std::vector<TokenRow> rows;
-    for (const std::vector<TokenId>& s : waiting_) rows.push_back(piece(s, 0));
-    const TextResult sum =
-        engine_.evaluate(rows, [&](size_t, std::span<const float> l) { positions_.add(l); });
-    r_.total_loss += sum.loss, r_.correct += sum.correct, r_.tokens += sum.tokens;
-    r_.pieces += rows.size();
-    for (const std::vector<TokenId>& s : waiting_) {
-      const size_t tokens = s.size() - 1;
-      for (size_t scored = context_; scored < tokens;) {
-        const size_t first = std::min(scored - context_ / 2, tokens - context_);
-        score(piece(s, first), first, scored - first);
-        scored = first + context_;
-      }
-    }
-    waiting_.clear();
-  }
-  TokenRow piece(const std::vector<TokenId>& s, size_t first) const {
-    const size_t n = std::min(context_, s.size() - 1 - first);
-    return {std::span(s).subspan(first, n), std::span(s).subspan(first + 1, n)};
-  }
-  // Tokens from `from` on of a piece that begins at `first`.
-  void score(const TokenRow& row, size_t first, size_t from) {
-    engine_.logits(row, logits_);
-    for (size_t i = from; i < row.input.size(); i++) {
-      const std::span<const float> l = std::as_const(logits_).view().row(i);
-      const auto top = std::max_element(l.begin(), l.end());
-      const double loss = log_sum_exp(l) - static_cast<double>(l[row.target[i]]);
-      positions_.add(loss, first + i);
-      r_.total_loss += loss;
-      r_.correct += top - l.begin() == row.target[i];
-      r_.tokens++;
-    }
-    r_.pieces++;
-  }
-
-  TransformerEngine& engine_;
-  TokenId end_;
-  size_t context_;
-  Matrix<float> logits_;
-  std::vector<std::vector<TokenId>> waiting_;  // a mark, the story, a mark
-  LossPositions positions_;
-  TextEvaluation& r_;
-};
-
-void measure_file(const Engine& engine, TransformerEngine& transformer, const std::string& path,
-                  const LanguageRun& run, TextEvaluation& r) {
-  TextMeasure measure(transformer, run, r);
+void measure_file(const Engine& engine, const LanguageRun& run, const std::string& path, TextEvaluation& r) {
+  TextLosses losses(engine, run.model(), r.context + 1);
+  LossPositions positions;
   StoryReader reader(path);
-  TextEncoder encoder(run.tokenizer);
-  std::vector<TokenId> ids;
+  const Tokenizer& tokenizer = run.tokenizer();
+  const auto unknown = tokenizer.unknown();
   for (std::string story; reader.next(story);) {
     engine.check_stop();
-    ids.clear();
-    encoder.encode(story, ids);
-    if (ids.empty()) {
+    std::vector<TokenId> ids = run.tokens_of(story);
+    const bool none = run.foreign() ? ids.size() < 2 : ids.size() == 1;
+    if (none) {
       r.empty++;
       continue;
     }
     r.stories++;
     r.bytes += story.size();
-    r.unknown += static_cast<uint64_t>(std::count(ids.begin(), ids.end(), run.tokenizer.unknown()));
-    measure.add(ids);
+    r.unknown += static_cast<uint64_t>(std::count(ids.begin(), ids.end(), unknown));
+    if (!run.foreign()) ids.push_back(tokenizer.end());
+    for (const TextWindow& w : text_windows(ids.size() - 1, r.context)) {
+      const std::span<const TokenId> piece = std::span(ids).subspan(w.first, w.count + 1);
+      losses.run(piece.first(w.count), piece.subspan(1), w.from);
+      for (size_t i = w.from; i < w.count; i++) {
+        positions.add(losses.losses()[i], w.first + i);
+        r.total_loss += losses.losses()[i], r.correct += losses.hits()[i], r.tokens++;
+      }
+      r.pieces++;
+    }
   }
   if (r.stories == 0)
     throw Error({.code = ErrorCode::bad_file,
-                 .what = r.empty ? "no story of the text has a token" : "there is no text",
+                 .what = r.empty ? "no story of the text has a token to predict" : "there is no text",
                  .where = path,
                  .expected = "a story"});
-  measure.finish();
+  r.positions = positions.used();
   r.replaced = reader.counts().replaced;
+  r.text = printable(path) + ", " + std::to_string(r.stories) + (r.stories == 1 ? " story" : " stories");
+  if (r.pieces > r.stories)
+    r.text += " in " + std::to_string(r.pieces) + " pieces of at most " + std::to_string(r.context) +
+              " tokens, which overlap by half";
+  if (const auto tokens = static_cast<double>(run.model().vocab()); r.loss() > std::log(tokens) && run.foreign())
+    engine.note("the model does worse than a guess among its " + std::to_string(run.model().vocab()) +
+                " tokens: its tokenizer may be that of another model");
 }
 
 }  // namespace
@@ -156,36 +111,31 @@ std::vector<std::string> TextEvaluation::notes() const {
 
 TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& q) {
   check_split(q.split);
-  if (is_foreign(q.run)) return evaluate_foreign_text(engine, q);
-  const LanguageRun run = load_language_run(engine, q.run);
-  TransformerEngine transformer(run.model.config, engine.compute(), kRows, false);
-  transformer.set_weights(run.model.weights.span());
-  TextEvaluation r;
-  r.run = run.directory;
-  r.model = config_to_json(run.model.config), r.context = run.model.config.context;
-  if (q.text.empty()) {
-    const TextData data = load_run_text(engine, run, q.data);
-    const bool train = q.split == "train";
-    measure_corpus(engine, transformer, train ? data.train : data.valid, run, r);
-    r.text = printable(data.name) + ", " + std::to_string(r.stories) +
-             (train ? " training stories" : " validation stories");
-  } else {
-    measure_file(engine, transformer, q.text, run, r);
-    r.text = printable(q.text) + ", " + std::to_string(r.stories) + (r.stories == 1 ? " story" : " stories");
-    if (r.pieces > r.stories)
-      r.text += " in " + std::to_string(r.pieces) + " pieces that overlap by half a context";
-  }
-  check_loss(engine, r);
-  return r;
+  return evaluate_text(
+      engine, *open_language_run(engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer}), q);
 }
 
-void check_loss(const Engine& engine, const TextEvaluation& r) {
+TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const TextEvaluationRequest& q) {
+  check_split(q.split);
+  TextEvaluation r;
+  r.run = run.directory();
+  r.model = run.config(), r.context = run.reading().context();
+  if (q.text.empty() && run.foreign())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a model of another program has no stories of its own",
+                 .where = "text",
+                 .expected = "`text=FILE`, a text to measure it on"});
+  if (q.text.empty())
+    measure_corpus(engine, run, q.split, r);
+  else
+    measure_file(engine, run, q.text, r);
   if (!std::isfinite(r.loss()))
     throw Error({.code = ErrorCode::numeric,
                  .what = "the loss is not a number: the weights overflow on this text",
                  .where = r.run,
                  .expected = "finite logits"});
   if (!std::isfinite(r.perplexity())) engine.note("the perplexity is infinite: null in JSON");
+  return r;
 }
 
 OrderedJson to_json(const TextEvaluation& r) {

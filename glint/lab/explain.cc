@@ -22,17 +22,6 @@ namespace {
 
 using nlohmann::ordered_json;
 
-FormKind form_kind(const std::string& form) {
-  if (form == "weights") return FormKind::weights;
-  if (form == "scaled") return FormKind::scaled;
-  if (form == "calibrated") return FormKind::calibrated;
-  if (form == "local") return FormKind::local;
-  throw Error({.code = ErrorCode::usage,
-               .what = "unknown form '" + form + "'",
-               .where = "form",
-               .expected = suggest(form, {"auto", "weights", "scaled", "calibrated", "local"})});
-}
-
 void check_input(const ExplainRequest& q) {
   if (q.index.has_value() == !q.image.empty())
     throw Error({.code = ErrorCode::usage,
@@ -43,10 +32,10 @@ void check_input(const ExplainRequest& q) {
 
 // The sample as the model reads it goes into `sample`, and what is known about it into `r`; returns the stem
 // of the figure's name.
-std::string load_input(const Kernels& kernels, Run& run, const ExplainRequest& q, std::vector<float>& sample,
+std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainRequest& q, std::vector<float>& sample,
                        ExplainResult& r) {
   check_input(q);
-  sample.resize(run.image().model.config.inputs);
+  sample.resize(run.model().config.inputs);
   if (q.image.empty()) {
     if (q.split != "test" && q.split != "train")
       throw Error({.code = ErrorCode::usage,
@@ -109,8 +98,8 @@ std::vector<size_t> classes_of(const ExplainRequest& q, const ExplainResult& r) 
 
 // The strongest terms of each sign, with pictures whose sign makes the projection positive.
 ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation& e, const std::string& name,
-                             FormKind form, size_t top, std::span<const GateLine> lines) {
-  const FormSums& sums = sums_of(e, form);
+                             Form form, size_t top, std::span<const GateTerms> lines) {
+  const FormSums& sums = e.sums[form].value();
   ExplainedClass c{.name = name,
                    .logit = e.logit,
                    .positive = sums.positive,
@@ -165,22 +154,22 @@ ordered_json sums_json(const FormSums& f, double logit) {
 }  // namespace
 
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
-  check_image_run(open_run(request.run));
   check_input(request);  // before the data are loaded
-  Run run(engine, {.run = request.run,
-                   .data = request.data,
-                   .data_dir = request.data_dir,
-                   .images = request.images,
-                   .refine = request.refine});
-  return explain(engine, run, request);
+  return explain(engine,
+                 *open_image_run(engine, {.run = request.run,
+                                          .data = request.data,
+                                          .data_dir = request.data_dir,
+                                          .images = request.images,
+                                          .refine = request.refine}),
+                 request);
 }
 
-ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
-  const ImageReading& reading = run.image_reading();
-  const ImageModel& model = run.image().model;
-  ExplainResult r{.run = run.directory(), .model = model_text(model), .input = {}};
-  r.form = q.form == "local" ? q.form : run.form(q.form);
-  const FormKind form = form_kind(r.form);
+ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest& q) {
+  check_input(q);
+  const ImageReading& reading = run.reading();
+  const ImageModel& model = run.model();
+  ExplainResult r{.run = run.directory(), .model = run.text(), .input = {}};
+  r.form = run.form(q.form, FormNeeds::input);
   r.linalg = engine.linalg().description();
   r.size = {model.height, model.width};
   r.layers = reading.layers();
@@ -204,20 +193,19 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
                    [&](size_t a, size_t b) { return r.logits[a] > r.logits[b]; });
 
   const std::vector<size_t> classes = classes_of(q, r);
-  const GateLine calibrated = run.lines("calibrated")[reading.last()];
-  const std::vector<GateLine> scaled = run.has_scaled() ? run.lines("scaled") : std::vector<GateLine>();
-  r.classes =
-      explain_classes(reading, one, 0, calibrated, classes, form, scaled.empty() ? nullptr : &scaled.back());
-  r.trusted = form == FormKind::local ? run.form("auto") : r.form;
-  const std::vector<GateLine> lines = run.lines(r.trusted);
+  PerForm<std::optional<GateTerms>> terms;
+  for (const Form form : run.forms()) terms[form] = run.line(form, reading.last());
+  r.classes = explain_classes(reading, one, 0, std::move(terms), classes, r.form);
+  r.trusted = r.form == Form::local ? run.form("auto") : r.form;
+  const std::vector<GateTerms> lines = run.lines(r.trusted);
   for (const ClassExplanation& e : r.classes)
-    r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], form, q.top, lines));
+    r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], r.form, q.top, lines));
   engine.check_stop();
   const Activations all = run.measured(reading.last());
   const std::vector<uint32_t> labels = labels_of(run.images().test);
   r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all, labels);
   r.controls = controls_of(
-      run, [](Run& of) { return of.image_reading().classes(); }, {r.trusted}, all, labels);
+      run, [](Run& of) { return of.image().reading().classes(); }, {r.trusted}, all, labels);
 
   if (q.figure && !r.pixels.empty()) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
@@ -227,10 +215,10 @@ ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& q) {
   return r;
 }
 
-size_t clear_image(Run& run, const std::string& form) {
-  const ImageReading& reading = run.image_reading();
+size_t clear_image(ImageRun& run, Form form) {
+  const ImageReading& reading = run.reading();
   const Directions classes = reading.classes();
-  const GateLine line = run.lines(form)[reading.last()];
+  const GateTerms line = run.lines(form)[reading.last()];
   const Activations a = reading.run(run.images().test, reading.last());
   Matrix<double> values = form_outputs(reading.linalg(), reading.pool(), reading.layer(reading.last()), line,
                                        classes.weights, a.inputs, classes.constants);
@@ -259,7 +247,7 @@ std::string trust_text(const ExplainResult& r) {
     return "R2 " + fixed_text(f.r2, 3) + " and decides as the model on " + fixed_text(100 * f.agreement, 1) +
            " %";
   };
-  std::string text = "Over all test images the " + r.trusted + " form has " + trust(r.fidelity) +
+  std::string text = "Over all test images the " + name(r.trusted) + " form has " + trust(r.fidelity) +
                      "; the best linear map of the layer's input has " + trust(r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained)
     text += "; of an untrained model the same form has " + trust(f);
@@ -271,7 +259,7 @@ std::string trust_text(const ExplainResult& r) {
 }
 
 Explanation explanation_figure(const ExplainResult& r) {
-  Explanation e{.title = r.input + ": " + verdict_text(r) + " (" + r.form + " form)",
+  Explanation e{.title = r.input + ": " + verdict_text(r) + " (" + name(r.form) + " form)",
                 .note = trust_text(r),
                 .size = r.size,
                 .input = {},
@@ -294,19 +282,17 @@ ordered_json to_json(const ExplainResult& r) {
   j["predicted"] = r.order[0];
   j["logits"] = r.logits;
   j["probabilities"] = r.probabilities;
-  j["form"] = r.form;
-  j["fidelity"] = {{r.trusted, fidelity_json(r.fidelity, true)}};
+  j["form"] = name(r.form);
+  j["fidelity"] = {{name(r.trusted), fidelity_json(r.fidelity, true)}};
   j["controls"] = controls_json(r.controls, true);
   j["classes"] = ordered_json::array();
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& e = r.classes[i];
     ordered_json c = {{"index", e.index},
                       {"name", r.class_names[e.index]},
-                      {"logit", e.logit},
-                      {"weights", sums_json(e.weights, e.logit)}};
-    if (e.scaled) c["scaled"] = sums_json(*e.scaled, e.logit);
-    c["calibrated"] = sums_json(e.calibrated, e.logit);
-    c["local"] = sums_json(e.local, e.logit);
+                      {"logit", e.logit}};
+    for (const FormInfo& f : kFormTable)
+      if (const auto& sums = e.sums[f.form]) c[std::string(f.name)] = sums_json(*sums, e.logit);
     c["terms"] = ordered_json::array();
     for (const auto* side : {&r.shown[i].forward, &r.shown[i].against})
       for (const ExplainedTerm& t : *side)

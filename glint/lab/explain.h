@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "glint/lab/engine.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "glint/report/explain_figure.h"
 #include "glint/spectra/explanation.h"
 
@@ -42,10 +42,10 @@ struct ExplainResult {
   std::vector<std::string> class_texts = {};  // "3 Dress", or "3" where that is the name
   std::vector<double> logits = {}, probabilities = {};
   std::vector<size_t> order = {};  // classes by logit; the first is the decision
-  std::string form = {};
+  Form form = Form::weights;
   std::vector<ClassExplanation> classes = {};  // what every form makes of the logit
   std::vector<ExplainedClass> shown = {};  // the same classes: their strongest eigenvectors, with pictures
-  std::string trusted = {};  // the form whose fidelity is given: the one shown; for local, the default
+  Form trusted = Form::weights;  // the form whose fidelity is given: the one shown; for local, the default
   Fidelity fidelity = {};    // of that form over the test images
   Controls controls = {};    // of that form
   std::string figure = {};   // the SVG that was written
@@ -53,9 +53,9 @@ struct ExplainResult {
 
 ExplainResult explain(const Engine& engine, const ExplainRequest& request);
 // The same for a run that is open already: its data are used, whatever the request says.
-ExplainResult explain(const Engine& engine, Run& run, const ExplainRequest& request);
+ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest& request);
 // The first test image that the model and the form both get right; 0 when there is none.
-size_t clear_image(Run& run, const std::string& form);
+size_t clear_image(ImageRun& run, Form form);
 
 // "says 3 Dress with 97.1 %, right".
 std::string verdict_text(const ExplainResult& result);

@@ -24,19 +24,19 @@ constexpr double kSumError = 1e-4;
 // Eigenvectors of a wide layer, of which not all are made.
 constexpr size_t kExplainedPairs = 64;
 
-ReadToken token_of(const Run& run, TokenId id) {
+ReadToken token_of(const LanguageRun& run, TokenId id) {
   return {id, id < run.tokenizer().size() ? run.tokenizer().piece(id) : "", run.piece(id)};
 }
 
 // The tokens of the request's text, and how many of them the model reads.
-std::vector<TokenId> read_tokens(Run& run, const ExplainTokenRequest& q, ExplainTokenResult& r) {
-  std::vector<TokenId> ids = beginning(run);
+std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainTokenRequest& q, ExplainTokenResult& r) {
+  std::vector<TokenId> ids = run.beginning();
   r.marks = ids.size();
   const std::vector<TokenId> rest = run.tokenizer().encode(q.text);
   ids.insert(ids.end(), rest.begin(), rest.end());
   for (const TokenId id : ids) r.tokens.push_back(token_of(run, id));
   r.position = q.position.value_or(rest.size());
-  const size_t lowest = r.marks > 0 ? 0 : 1, context = run.token_model().context();
+  const size_t lowest = r.marks > 0 ? 0 : 1, context = run.reading().context();
   if (r.position > rest.size() || r.position < lowest)
     throw Error(
         {.code = ErrorCode::usage,
@@ -58,7 +58,7 @@ std::vector<TokenId> read_tokens(Run& run, const ExplainTokenRequest& q, Explain
 // Places and probabilities of tokens, of the logits as the model gives them: with the cap.
 class Expectation {
  public:
-  Expectation(const Run& run, const std::vector<float>& logits, double cap) : run_(run), logits_(logits) {
+  Expectation(const LanguageRun& run, const std::vector<float>& logits, double cap) : run_(run), logits_(logits) {
     std::vector<double> capped(logits.begin(), logits.end());
     if (cap > 0)
       for (double& l : capped) l = cap * std::tanh(l / cap);
@@ -78,7 +78,7 @@ class Expectation {
   size_t size() const { return order_.size(); }
 
  private:
-  const Run& run_;
+  const LanguageRun& run_;
   const std::vector<float>& logits_;
   std::vector<double> probabilities_;
   std::vector<TokenId> order_;
@@ -110,7 +110,7 @@ std::vector<size_t> asked_layers(const ExplainTokenRequest& q, const LogitParts&
 }
 
 // The strongest terms of each sign with their words, and the words of the linear part.
-void add_vectors(const Run& run, const ExplainTokenRequest& q, ExplainedLayer& e) {
+void add_vectors(const LanguageRun& run, const ExplainTokenRequest& q, ExplainedLayer& e) {
   const Spectrum& s = e.share.form.spectrum;
   const BothEnds ends = both_ends(e.share.terms, q.show);
   std::vector<uint32_t> shown;
@@ -134,14 +134,14 @@ void add_vectors(const Run& run, const ExplainTokenRequest& q, ExplainedLayer& e
   if (linear) e.linear_near = near.back();
 }
 
-ExplainedLayer explain_layer(const Engine& engine, Run& run, const ExplainTokenRequest& q, size_t layer,
+ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const ExplainTokenRequest& q, size_t layer,
                              const ResidualTrace& trace, const Matrix<double>& direction,
                              ExplainTokenResult& r) {
-  const TokenModel& model = run.token_model();
+  const LanguageReading& model = run.reading();
   const GluLayerView view = model.layer(layer);
   const Directions along = model.directions(layer, direction, {asked_text(r)});
   const std::span<const float> input = trace.glu_inputs.view().row(layer);
-  const GateLine line = r.form == "local" ? local_form(view, std::vector<double>(input.begin(), input.end()))
+  const GateTerms line = r.form == Form::local ? local_form(view, std::vector<double>(input.begin(), input.end()))
                                           : run.line(r.form, layer);
   double constant = 0;
   const std::vector<float> bias = model.output_bias(layer);
@@ -153,14 +153,14 @@ ExplainedLayer explain_layer(const Engine& engine, Run& run, const ExplainTokenR
   e.normed_after = trace.glu_scale[layer] != 1;
   add_vectors(run, q, e);
   engine.check_stop();
-  const GateLine trusted = r.trusted == r.form ? line : run.line(r.trusted, layer);
+  const GateTerms trusted = r.trusted == r.form ? line : run.line(r.trusted, layer);
   const Activations measured = run.measured(layer);
   r.inputs = measured.inputs.rows();
-  const auto r2 = [&](const GateLine& of) {
+  const auto r2 = [&](const GateTerms& of) {
     return form_fidelity(model, along, of, measured, {}, Mirrored::no).r2;
   };
   e.r2 = r2(trusted);
-  e.eigenvectors_r2 = trusted.shift.empty() ? e.r2 : r2(without_shift(trusted));
+  e.eigenvectors_r2 = !has_linear_part(trusted) ? e.r2 : r2(without_linear_part(trusted));
   e.linear_map_r2 = linear_control(model, along, run.fitted(layer), measured).r2;
   engine.check_stop();
   return e;
@@ -169,16 +169,15 @@ ExplainedLayer explain_layer(const Engine& engine, Run& run, const ExplainTokenR
 }  // namespace
 
 ExplainTokenResult explain_token(const Engine& engine, const ExplainTokenRequest& request) {
-  Run run(engine, request.source);
-  return explain_token(engine, run, request);
+  return explain_token(engine, *open_language_run(engine, request.source), request);
 }
 
-ExplainTokenResult explain_token(const Engine& engine, Run& run, const ExplainTokenRequest& q) {
-  const TokenModel& model = run.token_model();
+ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainTokenRequest& q) {
+  const LanguageReading& model = run.reading();
   ExplainTokenResult r;
   r.run = run.directory(), r.model = run.text(), r.linalg = engine.linalg().description();
-  r.form = q.form == "local" ? q.form : run.form(q.form);
-  r.trusted = r.form == "local" ? run.form("auto") : r.form;
+  r.form = run.form(q.form, FormNeeds::input);
+  r.trusted = r.form == Form::local ? run.form("auto") : r.form;
   const TokenSpace space = token_space(run);
   const std::vector<TokenId> ids = read_tokens(run, q, r);
   const ResidualTrace trace = model.follow(ids);
@@ -241,12 +240,12 @@ std::string check_text(const ExplainTokenResult& r) {
 }
 
 std::string trust_text(const ExplainTokenResult& r, const ExplainedLayer& e) {
-  std::string text = "The " + r.trusted + " form of layer " + std::to_string(e.share.layer + 1) +
+  std::string text = "The " + name(r.trusted) + " form of layer " + std::to_string(e.share.layer + 1) +
                      " along this direction, at " + std::to_string(r.inputs) + " tokens of " + r.samples +
                      ": R2 " + fixed_text(e.r2, 3);
   if (e.eigenvectors_r2 != e.r2) text += ", of the eigenvectors alone " + fixed_text(e.eigenvectors_r2, 3);
   text += "; the best linear map of the layer's input " + fixed_text(e.linear_map_r2, 3) + ".";
-  if (r.form == "local") text += " The local form is exact for this input and holds for no other.";
+  if (r.form == Form::local) text += " The local form is exact for this input and holds for no other.";
   return text;
 }
 

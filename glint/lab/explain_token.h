@@ -65,8 +65,8 @@ struct ExplainTokenResult {
   std::vector<ExpectedToken> expected;  // most first
   double cap = 0;                       // of the logits; 0: none
   LogitParts parts;
-  std::string form,
-      trusted;          // `trusted`: the form whose fidelity is given: the one shown; for local, the default
+  Form form = Form::weights,
+       trusted = Form::weights;  // `trusted`: the form whose fidelity is given: the one shown; for local, the default
   std::string samples;  // what it is measured on
   size_t inputs = 0;    // tokens of it
   std::vector<ExplainedLayer> layers;
@@ -74,7 +74,7 @@ struct ExplainTokenResult {
 };
 
 ExplainTokenResult explain_token(const Engine& engine, const ExplainTokenRequest& request);
-ExplainTokenResult explain_token(const Engine& engine, Run& run, const ExplainTokenRequest& request);
+ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainTokenRequest& request);
 
 // "·happy" or "·happy against ·sad".
 std::string asked_text(const ExplainTokenResult& result);

@@ -27,7 +27,7 @@ std::string share_title(const ExplainTokenResult& r, const ExplainedLayer& e) {
   };
   return "layer " + std::to_string(s.layer + 1) + ": GLU " + signed_text(s.share) + " = eigenvectors " +
          signed_text(s.quadratic) + part("linear part", s.linear) + part("bias", s.constant) + ", rest " +
-         signed_text(s.rest) + " (" + r.form + " form)";
+         signed_text(s.rest) + " (" + name(r.form) + " form)";
 }
 
 LogitShare drawn_share(const ExplainTokenResult& r, const ExplainedLayer& e) {
@@ -74,7 +74,7 @@ ordered_json layer_json(const ExplainTokenResult& r, const ExplainedLayer& e) {
                     {"rest", s.rest},
                     {"scale", s.scale},
                     {"normed_after", e.normed_after}};
-  j["fidelity"] = {{r.trusted, {{"r2", e.r2}, {"eigenvectors_r2", e.eigenvectors_r2}, {"tokens", r.inputs}}}};
+  j["fidelity"] = {{name(r.trusted), {{"r2", e.r2}, {"eigenvectors_r2", e.eigenvectors_r2}, {"tokens", r.inputs}}}};
   j["controls"] = {{"linear", {{"r2", e.linear_map_r2}}}};
   j["terms"] = ordered_json::array();
   for (const auto* side : {&e.forward, &e.against})
@@ -121,7 +121,7 @@ ordered_json to_json(const ExplainTokenResult& r) {
   j["parts"] = {{"embedding", r.parts.embedding}, {"attention", r.parts.attention}, {"glu", r.parts.glu},
                 {"constant", r.parts.constant},   {"sum", r.parts.sum()},           {"logit", r.parts.logit},
                 {"difference", r.parts.error()}};
-  j["form"] = r.form;
+  j["form"] = name(r.form);
   j["data"] = {{"name", r.samples}, {"tokens", r.inputs}};
   j["layers"] = ordered_json::array();
   for (const ExplainedLayer& e : r.layers) j["layers"].push_back(layer_json(r, e));

@@ -8,76 +8,77 @@
 #include "glint/lab/controls.h"
 #include "glint/lab/export_arrays.h"
 #include "glint/lab/export_parts.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/image_run.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/report/hf_folder.h"
 
 namespace glint {
 namespace {
 
-// The run with its data; null, with a note, when the data are not at hand: the weights can go without.
-std::unique_ptr<Run> open_with_data(const Engine& engine, const ExportRequest& q, const std::string& lost) {
+// Whether the data are at hand; a note where they are not: the weights can go without.
+bool has_images(const Engine& engine, const ExportRequest& q, ImageRun& run) {
   try {
-    auto run = std::make_unique<Run>(engine, q.reading);
-    run->images();
-    return run;
+    run.images();
+    return true;
   } catch (const Error& e) {
     if (!q.reading.data.empty() || q.reading.images || e.code() == ErrorCode::interrupted) throw;
-    engine.note("without " + lost + ", since the data are not at hand: " + e.parts().what);
-    return nullptr;
+    engine.note("without the gains of the gates and the fidelity, since the data are not at hand: " +
+                e.parts().what);
+    return false;
   }
 }
 
-std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest& q, const LoadedRun& run,
-                                      Run* opened) {
+std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest& q, ImageRun& run,
+                                      bool images) {
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
-  arrays.add_weights(classifier_params(run.model.config).table, run.model.weights.span());
-  OrderedJson manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", run.directory}};
-  manifest["config"] = OrderedJson(hf_config(run.model));
-  if (opened) manifest["calibration"] = arrays.add_calibration(opened->calibration());
-  manifest["spectra"] = arrays.add_spectra(run.directory);
+  arrays.add_weights(classifier_params(run.model().config).table, run.model().weights.span());
+  OrderedJson manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", run.directory()}};
+  manifest["config"] = OrderedJson(hf_config(run.model()));
+  if (images) manifest["calibration"] = arrays.add_calibration(run.calibration());
+  manifest["spectra"] = arrays.add_spectra(run.directory());
   manifest["arrays"] = to_json(arrays.list());
   write_atomic(engine.files(), folder.file("manifest.json"), manifest.dump(2) + "\n");
   folder.commit();
   return arrays.list();
 }
 
-ModelCard model_card(const LoadedRun& run, Run* opened) {
-  const std::filesystem::path path = run.directory;
+ModelCard model_card(ImageRun& run, bool images) {
+  const std::filesystem::path path = run.directory();
+  const Json& file = run.info().run;
   ModelCard card{.name = printable(path.filename().string()),
                  .version = kVersion,
                  .options = {},
                  .result = {},
                  .fidelity = {}};
-  if (run.run.is_object()) {
-    card.options = run.run["identity"]["options"];
-    if (run.run.contains("result")) card.result = run.run["result"];
+  if (file.is_object()) {
+    card.options = file["identity"]["options"];
+    if (file.contains("result")) card.result = file["result"];
   }
-  if (!opened) return card;
-  const ImageReading& reading = opened->image_reading();
-  const ImageSet& test = opened->images().test;
+  if (!images) return card;
+  const ImageReading& reading = run.reading();
+  const ImageSet& test = run.images().test;
   const Activations pass = reading.run(test, reading.last());
-  const std::vector<std::string> forms = opened->forms();
-  for (const std::string& form : forms)
+  const std::vector<Form> forms = run.forms();
+  for (const Form form : forms)
     card.fidelity.push_back(
-        {form, reading.read(reading.classes(), opened->lines(form)[reading.last()], pass, labels_of(test))
+        {std::string(name(form)), reading.read(reading.classes(), run.lines(form)[reading.last()], pass, labels_of(test))
                    .fidelity});
   const Controls controls = controls_of(
-      *opened, [](Run& of) { return of.image_reading().classes(); }, forms, pass, labels_of(test));
+      run, [](Run& of) { return of.image().reading().classes(); }, forms, pass, labels_of(test));
   card.fidelity.push_back({"control: linear map", controls.linear});
-  for (const std::string& form : forms)
-    card.fidelity.push_back({"control: untrained, " + form, controls.untrained.at(form)});
+  for (const Form form : forms)
+    card.fidelity.push_back({"control: untrained, " + std::string(name(form)), controls.untrained.at(form)});
   return card;
 }
 
-std::vector<std::string> export_hf(const Engine& engine, const ExportRequest& q, const LoadedRun& run,
-                                   Run* opened) {
+std::vector<std::string> export_hf(const Engine& engine, const ExportRequest& q, ImageRun& run, bool images) {
   ExportFolder folder(engine.files(), q.hf, "modeling_glint.py", q.force);
-  save_weights(engine.files(), folder.file("model.safetensors"), classifier_params(run.model.config).table,
-               run.model.weights.span());
-  write_atomic(engine.files(), folder.file("config.json"), hf_config(run.model).dump(2) + "\n");
-  write_atomic(engine.files(), folder.file("README.md"), hf_readme(run.model, model_card(run, opened)));
+  save_weights(engine.files(), folder.file("model.safetensors"), classifier_params(run.model().config).table,
+               run.model().weights.span());
+  write_atomic(engine.files(), folder.file("config.json"), hf_config(run.model()).dump(2) + "\n");
+  write_atomic(engine.files(), folder.file("README.md"), hf_readme(run.model(), model_card(run, images)));
   write_atomic(engine.files(), folder.file("modeling_glint.py"), hf_modeling());
   folder.commit();
   return {"config.json", "model.safetensors", "modeling_glint.py", "README.md"};
@@ -91,20 +92,22 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
                  .what = "no kind of export is given",
                  .where = q.reading.run,
                  .expected = "`npy=DIR`, `hf=DIR`, or both"});
-  if (is_foreign(q.reading.run)) return export_foreign(engine, q);
-  refuse_tokenizer(q.reading.tokenizer);
-  if (model_kind(open_run(q.reading.run).directory) == ModelKind::language) return export_language(engine, q);
-  const std::unique_ptr<Run> opened = open_with_data(engine, q, "the gains of the gates and the fidelity");
-  const LoadedRun run = opened ? opened->image() : load_run(engine, q.reading.run);
-  ExportResult r{.run = run.directory,
+  const std::unique_ptr<Run> opened = open_run(engine, q.reading);
+  ExportResult r{.run = opened->directory(),
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,
                  .hf = q.hf,
                  .arrays = {},
                  .hf_files = {}};
-  if (!q.npy.empty()) r.arrays = export_npy(engine, q, run, opened.get());
+  if (opened->kind() == ModelKind::language) {
+    export_language(engine, q, opened->language(), r);
+    return r;
+  }
+  ImageRun& run = opened->image();
+  const bool images = has_images(engine, q, run);
+  if (!q.npy.empty()) r.arrays = export_npy(engine, q, run, images);
   if (!q.hf.empty()) {
-    r.hf_files = export_hf(engine, q, run, opened.get());
+    r.hf_files = export_hf(engine, q, run, images);
     r.loader = "from modeling_glint import GlintClassifier; GlintClassifier.from_pretrained(\".\")";
   }
   return r;

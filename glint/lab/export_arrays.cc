@@ -39,16 +39,22 @@ std::vector<std::filesystem::path> spectra_files(const std::string& directory) {
   return found;
 }
 
-// The gains of the scaled form of layer i, and their slopes where they depend on the input.
-void add_scaled(size_t i, const GateLine& line, ExportArrays& arrays) {
-  const std::string gates = "gates." + std::to_string(i) + ".scaled";
-  OrderedJson about = {{"form", "scaled"}, {"layer", i + 1}};
-  if (!line.slope.empty()) about["power"] = line.power, about["size"] = line.size;
-  const auto add = [&](const char* what, const std::vector<double>& values) {
-    arrays.add(gates + what, Dtype::f64, {values.size()}, std::as_bytes(std::span(values)), about);
+// The terms of a form of layer i: gains and shifts, and their slopes where they depend on the input.
+void add_terms(size_t i, Form form, const GateTerms& terms, ExportArrays& arrays) {
+  // The calibrated form is what others begin with: its arrays have the short names.
+  const std::string gates = "gates." + std::to_string(i) + (form == Form::calibrated ? "" : "." + name(form));
+  OrderedJson about = {{"form", name(form)}, {"layer", i + 1}};
+  if (!terms.slope.empty()) about["power"] = terms.power, about["size"] = terms.size;
+  const auto add = [&](const std::string& what, const std::vector<double>& values) {
+    arrays.add(gates + "." + what, Dtype::f64, {values.size()}, std::as_bytes(std::span(values)), about);
   };
-  add(".gain", line.gain);
-  if (!line.slope.empty()) add(".slope", line.slope);
+  const std::vector<double> none(terms.gain.size());
+  for (const TermList& list : kTermLists)
+    if (const std::vector<double>& values = terms.*list.values; !values.empty())
+      add(list.name, values);
+    else if (form == Form::calibrated && list.values == &GateTerms::shift)
+      add(list.name, none);
+  if (!terms.slope.empty()) add("slope", terms.slope);
 }
 
 }  // namespace
@@ -73,17 +79,10 @@ void ExportArrays::add_weights(const ParamTable& table, std::span<const float> w
 
 OrderedJson ExportArrays::add_calibration(const StoredCalibration& calibration) {
   OrderedJson kinds = OrderedJson::array();
-  for (size_t i = 0; i < calibration.lines.size(); i++) {
-    const GateLine& line = calibration.lines[i];
-    std::vector<double> shift = line.shift;
-    shift.resize(line.gain.size());
-    const std::string gates = "gates." + std::to_string(i);
-    const OrderedJson about = {{"form", "calibrated"}, {"layer", i + 1}};
-    add(gates + ".gain", Dtype::f64, {line.gain.size()}, std::as_bytes(std::span(line.gain)), about);
-    add(gates + ".shift", Dtype::f64, {shift.size()}, std::as_bytes(std::span(shift)), about);
-    kinds.push_back(name(calibration.kinds[i]));
-  }
-  for (size_t i = 0; i < calibration.scaled.size(); i++) add_scaled(i, calibration.scaled[i], *this);
+  for (const Calibration kind : calibration.kinds) kinds.push_back(name(kind));
+  for (const FormInfo& f : kFormTable)
+    for (size_t i = 0; i < calibration.terms[f.form].size(); i++)
+      add_terms(i, f.form, calibration.terms[f.form][i], *this);
   return {{"inputs", calibration.inputs},
           {"data", calibration.data},
           {"linalg", calibration.linalg},

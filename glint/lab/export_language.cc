@@ -8,7 +8,7 @@
 #include "glint/lab/controls.h"
 #include "glint/lab/export_arrays.h"
 #include "glint/lab/export_parts.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/model_info.h"
 #include "glint/model/family_hf.h"
 #include "glint/report/hf_language.h"
@@ -26,7 +26,7 @@ void write_manifest(const Engine& engine, const ExportFolder& folder, OrderedJso
 }
 
 // The run with its stories; its own without, and a note, when they are not at hand.
-bool has_stories(const Engine& engine, const ExportRequest& q, Run& run) {
+bool has_stories(const Engine& engine, const ExportRequest& q, LanguageRun& run) {
   try {
     run.stories();
     return true;
@@ -56,15 +56,15 @@ void write_tokens(const Engine& engine, const ExportFolder& folder, const Tokeni
                pieces.dump(0, ' ', true, OrderedJson::error_handler_t::replace) + "\n");
 }
 
-std::vector<ExportedArray> language_npy(const Engine& engine, const ExportRequest& q, Run& run,
+std::vector<ExportedArray> language_npy(const Engine& engine, const ExportRequest& q, LanguageRun& run,
                                         bool stories) {
-  const LanguageRun& own = run.language();
+  const LanguageModel& own = run.own();
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
-  arrays.add_weights(transformer_params(own.model.config).table, own.model.weights.span(), weight_rows);
-  write_tokens(engine, folder, own.tokenizer);
+  arrays.add_weights(transformer_params(own.config).table, own.weights.span(), weight_rows);
+  write_tokens(engine, folder, run.tokenizer());
   OrderedJson manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", run.directory()}};
-  manifest["config"] = OrderedJson(hf_config(own.model, own.tokenizer.end()));
+  manifest["config"] = OrderedJson(hf_config(own, run.tokenizer().end()));
   if (stories) manifest["calibration"] = arrays.add_calibration(run.calibration());
   manifest["spectra"] = arrays.add_spectra(run.directory());
   write_manifest(engine, folder, std::move(manifest), arrays);
@@ -72,40 +72,41 @@ std::vector<ExportedArray> language_npy(const Engine& engine, const ExportReques
   return arrays.list();
 }
 
-LanguageCard language_card(const Engine& engine, Run& run, bool stories) {
-  const LanguageRun& own = run.language();
+LanguageCard language_card(const Engine& engine, LanguageRun& run, bool stories) {
+  const Json& file = run.info().run;
   LanguageCard card{.name = printable(std::filesystem::path(run.directory()).filename().string()),
                     .version = kVersion,
                     .options = {},
                     .result = {},
                     .layers = {}};
-  if (own.run.is_object()) {
-    card.options = own.run["identity"]["options"];
-    if (own.run.contains("result")) card.result = own.run["result"];
+  if (file.is_object()) {
+    card.options = file["identity"]["options"];
+    if (file.contains("result")) card.result = file["result"];
   }
   for (size_t i = 0; stories && i < run.reading().layers(); i++) {
     engine.check_stop();
     const Activations a = run.measured(i);
     const double linear = layer_controls(run, i, {}).linear.r2;
-    for (const std::string& form : run.forms()) {
-      const TokenModel::LayerFidelity f =
-          run.token_model().layer_fidelity(i, run.line(form, i), a.inputs, a.blocks);
-      card.layers.push_back({form, i + 1, f.all.r2, f.eigenvectors_r2, linear});
+    for (const Form form : run.forms()) {
+      const LanguageReading::LayerFidelity f =
+          run.reading().layer_fidelity(i, run.line(form, i), a.inputs, a.blocks);
+      card.layers.push_back({std::string(name(form)), i + 1, f.all.r2, f.eigenvectors_r2, linear});
     }
   }
   return card;
 }
 
-std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& q, Run& run, bool stories) {
-  const LanguageRun& own = run.language();
+std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& q, LanguageRun& run,
+                                     bool stories) {
+  const LanguageModel& own = run.own();
   ExportFolder folder(engine.files(), q.hf, "modeling_glint.py", q.force);
-  save_weights(engine.files(), folder.file("model.safetensors"), transformer_params(own.model.config).table,
-               own.model.weights.span());
+  save_weights(engine.files(), folder.file("model.safetensors"), transformer_params(own.config).table,
+               own.weights.span());
   write_atomic(engine.files(), folder.file("config.json"),
-               hf_config(own.model, own.tokenizer.end()).dump(2) + "\n");
-  write_atomic(engine.files(), folder.file("tokenizer.model"), own.tokenizer.model());
+               hf_config(own, run.tokenizer().end()).dump(2) + "\n");
+  write_atomic(engine.files(), folder.file("tokenizer.model"), run.tokenizer().model());
   write_atomic(engine.files(), folder.file("README.md"),
-               hf_readme(own.model, language_card(engine, run, stories)));
+               hf_readme(own, language_card(engine, run, stories)));
   write_atomic(engine.files(), folder.file("modeling_glint.py"), hf_language_modeling());
   folder.commit();
   return {"config.json", "model.safetensors", "modeling_glint.py", "tokenizer.model", "README.md"};
@@ -113,8 +114,8 @@ std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& 
 
 // What the tensors of a file of another program are as arrays: all as f32, blocks widened.
 std::vector<ExportedArray> foreign_npy(const Engine& engine, const ExportRequest& q,
-                                       const ForeignModel& foreign) {
-  const FamilyModel& model = foreign.model;
+                                       const LanguageRun& run) {
+  const FamilyModel& model = run.model();
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
   for (const StoredTensor& t : model.file().tensors()) {
@@ -130,8 +131,8 @@ std::vector<ExportedArray> foreign_npy(const Engine& engine, const ExportRequest
   }
   OrderedJson manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", q.reading.run}};
   manifest["config"] = OrderedJson(family_json(model));
-  if (!foreign.tokenizer.empty()) write_tokens(engine, folder, foreign.tokenizer);
-  manifest["spectra"] = arrays.add_spectra(reading_folder(q.reading.run));
+  if (run.has_tokenizer()) write_tokens(engine, folder, run.tokenizer());
+  manifest["spectra"] = arrays.add_spectra(run.results());
   write_manifest(engine, folder, std::move(manifest), arrays);
   folder.commit();
   return arrays.list();
@@ -192,9 +193,9 @@ std::vector<std::string> write_shards(const Engine& engine, const ExportFolder& 
 }
 
 // The tokenizer of the model as a file, where it is one that glint opens beside the weights.
-std::string tokenizer_file(const Tokenizer& tokenizer) {
-  if (tokenizer.empty()) return "";
-  switch (tokenizer.format()) {
+std::string tokenizer_file(const LanguageRun& run) {
+  if (!run.has_tokenizer()) return "";
+  switch (run.tokenizer().format()) {
     case TokenizerFormat::sentencepiece:
       return "tokenizer.model";
     case TokenizerFormat::json:
@@ -208,8 +209,8 @@ std::string tokenizer_file(const Tokenizer& tokenizer) {
 }
 
 std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q,
-                                    const ForeignModel& foreign) {
-  const FamilyModel& model = foreign.model;
+                                    const LanguageRun& run) {
+  const FamilyModel& model = run.model();
   if (model.file().format() == WeightFormat::safetensors)
     throw Error({.code = ErrorCode::usage,
                  .what = "the model is a folder of Hugging Face already",
@@ -221,11 +222,11 @@ std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q
   write_atomic(engine.files(), folder.file("config.json"), hf_family_config(model).dump(2) + "\n");
   std::vector<std::string> files = {"config.json"};
   for (std::string& file : write_shards(engine, folder, tensors)) files.push_back(std::move(file));
-  if (const std::string file = tokenizer_file(foreign.tokenizer); !file.empty()) {
-    write_atomic(engine.files(), folder.file(file), foreign.tokenizer.model());
+  if (const std::string file = tokenizer_file(run); !file.empty()) {
+    write_atomic(engine.files(), folder.file(file), run.tokenizer().model());
     files.push_back(file);
   } else {
-    engine.note(foreign.tokenizer.empty()
+    engine.note(!run.has_tokenizer()
                     ? "the model has no tokenizer, and the folder has none"
                     : "the tokenizer stays inside " + q.reading.run + ": give that file as `tokenizer`");
   }
@@ -235,41 +236,21 @@ std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q
 
 }  // namespace
 
-ExportResult export_language(const Engine& engine, const ExportRequest& q) {
-  Run run(engine, {.run = q.reading.run, .data = q.reading.data});
+void export_language(const Engine& engine, const ExportRequest& q, LanguageRun& run, ExportResult& r) {
+  run.note_tokenizer();
+  const char* load = "from transformers import AutoModelForCausalLM; AutoModelForCausalLM.from_pretrained(\".\"";
+  if (run.foreign()) {
+    run.model().check_numbers(engine.pool());
+    if (!q.npy.empty()) r.arrays = foreign_npy(engine, q, run);
+    if (!q.hf.empty()) r.hf_files = foreign_hf(engine, q, run), r.loader = std::string(load) + ")";
+    return;
+  }
   const bool stories = has_stories(engine, q, run);
-  ExportResult r{.run = run.directory(),
-                 .linalg = engine.linalg().description(),
-                 .npy = q.npy,
-                 .hf = q.hf,
-                 .arrays = {},
-                 .hf_files = {}};
   if (!q.npy.empty()) r.arrays = language_npy(engine, q, run, stories);
   if (!q.hf.empty()) {
     r.hf_files = language_hf(engine, q, run, stories);
-    r.loader =
-        "from transformers import AutoModelForCausalLM; "
-        "AutoModelForCausalLM.from_pretrained(\".\", trust_remote_code=True)";
+    r.loader = std::string(load) + ", trust_remote_code=True)";
   }
-  return r;
-}
-
-ExportResult export_foreign(const Engine& engine, const ExportRequest& q) {
-  const ForeignModel model = open_foreign(q.reading.run, q.reading.tokenizer, false);
-  note_tokenizer(engine, model);
-  model.model.check_numbers(engine.pool());
-  ExportResult r{.run = model.path,
-                 .linalg = engine.linalg().description(),
-                 .npy = q.npy,
-                 .hf = q.hf,
-                 .arrays = {},
-                 .hf_files = {}};
-  if (!q.npy.empty()) r.arrays = foreign_npy(engine, q, model);
-  if (!q.hf.empty()) {
-    r.hf_files = foreign_hf(engine, q, model);
-    r.loader = "from transformers import AutoModelForCausalLM; AutoModelForCausalLM.from_pretrained(\".\")";
-  }
-  return r;
 }
 
 }  // namespace glint

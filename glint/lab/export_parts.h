@@ -5,7 +5,7 @@
 
 namespace glint {
 
-ExportResult export_language(const Engine& engine, const ExportRequest& request);
-ExportResult export_foreign(const Engine& engine, const ExportRequest& request);
+// Writes what the request asks for, and says so in the result.
+void export_language(const Engine& engine, const ExportRequest& request, LanguageRun& run, ExportResult& result);
 
 }  // namespace glint

@@ -24,7 +24,7 @@ nlohmann::ordered_json controls_json(const Controls& controls, bool decisions) {
   };
   nlohmann::ordered_json j = {{"linear", control(controls.linear)}};
   if (decisions) j["linear"]["accuracy"] = controls.linear.accuracy_form;
-  for (const auto& [form, f] : controls.untrained) j["untrained"][form] = control(f);
+  for (const auto& [form, f] : controls.untrained) j["untrained"][name(form)] = control(f);
   return j;
 }
 

@@ -41,78 +41,133 @@ class InOrder {
   uint32_t next_ = 0;
 };
 
+using StoryTokens = std::function<void(TokenId)>;  // as they are chosen
+using StoryDone = std::function<void(uint32_t index, std::span<const TokenId> added, bool ended)>;
+
+// A run of glint writes stories side by side.
+void write_side_by_side(const Engine& engine, const LanguageModel& model, const StoryPlan& plan,
+                        const StoryTokens& token, const StoryDone& done, GenerateResult& r) {
+  const size_t room = story_room(model.config, plan);
+  const size_t fit = kMemory / Generator::slot_bytes(model.config, engine.compute().kernels(), room);
+  const size_t slots = std::min(std::min(plan.count, kSideBySide) + 1, std::max<size_t>(fit, 2));
+  Generator generator(model.config, engine.compute(), slots, room);
+  generator.set_weights(model.weights.span());
+  r.tokens = generate(
+                 generator, engine.compute(), plan, [&](uint32_t, TokenId id) {
+                   engine.check_stop();
+                   token(id);
+                   return true;
+                 },
+                 [&](const Story& s) { done(s.index, s.ids, s.ended); })
+                 .tokens;
+}
+
+// Any other model one after the other: each begins from the same prompt, of which all but the last token is
+// kept.
+void write_in_turn(const Engine& engine, const LanguageRun& run, const StoryPlan& plan, size_t most,
+                   const StoryTokens& token, const StoryDone& done, GenerateResult& r) {
+  const std::vector<TokenId> ends = run.ends();
+  const size_t known = run.tokenizer().size(), prompt = plan.prompt.size();
+  FamilyPass pass(run.model(), engine.compute(), prompt + most);
+  Sampler sampler(plan.sampling);
+  const double start = seconds();
+  pass.prime(std::span(plan.prompt).first(prompt - 1));
+  r.prompt_seconds = seconds() - start;
+  for (uint32_t index = 0; index < plan.count; index++) {
+    pass.rewind(prompt - 1);
+    std::vector<TokenId> ids = {plan.prompt.begin(), plan.prompt.end()};
+    bool ended = false;
+    while (ids.size() < prompt + most) {
+      engine.check_stop();
+      const std::span<float> logits = pass.feed({&ids.back(), 1});
+      // Weights may have more tokens than the tokenizer: padding, which is never chosen.
+      const TokenId next =
+          sampler.choose(engine.compute().kernels(), logits.first(std::min(logits.size(), known)), index,
+                         ids.size() - prompt);
+      r.tokens++;
+      ended = std::ranges::find(ends, next) != ends.end();
+      if (ended) break;
+      ids.push_back(next);
+      token(next);
+    }
+    done(index, std::span(ids).subspan(prompt), ended);
+  }
+}
+
 }  // namespace
 
 std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text) {
   if (repair_utf8(text) > 0) engine.note("the prompt was not UTF-8 everywhere; such bytes count as a space");
-  std::vector<TokenId> ids = run.tokenizer.encode(text);
-  const auto unknown = std::count(ids.begin(), ids.end(), run.tokenizer.unknown());
+  const Tokenizer& tokenizer = run.tokenizer();
+  std::vector<TokenId> ids = text.empty() ? run.beginning() : run.tokens_of(text);
+  const auto unknown = std::count(ids.begin(), ids.end(), tokenizer.unknown());
   if (unknown > 0)
     engine.note("the tokenizer does not know " + std::to_string(unknown) + " stretch" +
                 (unknown == 1 ? "" : "es") + " of the prompt; the model sees a mark instead");
-  const size_t most = run.model.config.context - 2;  // the end piece before it, and one token to write
-  if (ids.size() > most)
+  if (ids.empty())
     throw Error({.code = ErrorCode::usage,
-                 .what = "the prompt has " + std::to_string(ids.size()) + " tokens",
+                 .what = "the tokenizer of this model puts nothing before a text",
+                 .where = "prompt",
+                 .expected = "a prompt"});
+  const size_t context = run.reading().context(), marks = run.beginning().size(), most = context - 1 - marks;
+  if (ids.size() > most + marks)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the prompt has " + std::to_string(ids.size() - marks) + " tokens",
                  .where = "prompt",
                  .expected = "at most " + std::to_string(most) + ": the model sees " +
-                             std::to_string(run.model.config.context) + " tokens at once",
+                             std::to_string(context) + " tokens at once",
                  .hint = "a shorter prompt"});
-  ids.insert(ids.begin(), run.tokenizer.end());
   return ids;
 }
 
-void check_count(const GenerateRequest& q) {
+GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& q) {
   if (q.count == 0 || q.count > kMostStories)
     throw Error({.code = ErrorCode::usage,
                  .what = std::to_string(q.count) + " is no number of stories",
                  .where = "count",
                  .expected = "from 1 to " + std::to_string(kMostStories)});
-}
-
-GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& q) {
-  check_count(q);
-  const Tokenizer& tokenizer = run.tokenizer;
-  const TransformerConfig& config = run.model.config;
+  run.model().check_numbers(engine.pool());  // before anything is written
+  const Tokenizer& tokenizer = run.tokenizer();
   const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt);
-  const StoryPlan plan{
-      .prompt = prompt, .end = tokenizer.end(), .count = q.count, .tokens = q.tokens, .sampling = q.sampling};
-  const size_t room = story_room(config, plan);
-  const size_t fit = kMemory / Generator::slot_bytes(config, engine.compute().kernels(), room);
-  const size_t slots = std::min(std::min(q.count, kSideBySide) + 1, std::max<size_t>(fit, 2));
-  Generator generator(config, engine.compute(), slots, room);
-  generator.set_weights(run.model.weights.span());
+  const bool own = !run.foreign();
+  const StoryPlan plan{.prompt = prompt,
+                       .end = own ? tokenizer.end() : 0,
+                       .count = q.count,
+                       .tokens = q.tokens,
+                       .sampling = q.sampling};
+  const size_t left = run.reading().context() - prompt.size();
+  const size_t most = own ? most_added(run.own().config, plan)
+                          : std::min(q.tokens ? q.tokens : kUsualTokens, left);
 
   GenerateResult r;
-  r.run = run.directory;
+  r.run = run.directory();
   r.prompt = tokenizer.decode(prompt);
-  r.prompt_tokens = prompt.size() - 1;
+  r.prompt_tokens = prompt.size() - run.beginning().size();
   r.sampling = q.sampling;
-  r.precision = name(engine.precision());
+  r.precision = own ? name(engine.precision()) : run.model().precision();
   r.threads = engine.pool().size();
   r.count = q.count;
-  r.limit = most_added(config, plan);
-  r.limit_is_context = q.tokens == 0 || r.limit != q.tokens;
+  r.limit = most;
+  r.limit_is_context = own ? q.tokens == 0 || r.limit != q.tokens : most == left;
 
   InOrder in_order(q, r);
   std::unique_ptr<StoryStream> stream;
   if (q.count == 1 && q.on_text) stream = std::make_unique<StoryStream>(q, tokenizer, prompt);
+  const auto token = [&](TokenId id) {
+    if (stream) stream->add(id);
+  };
+  const auto done = [&](uint32_t index, std::span<const TokenId> added, bool ended) {
+    r.cut += !ended;
+    std::vector<TokenId> ids = prompt;
+    ids.insert(ids.end(), added.begin(), added.end());
+    in_order.add({index, tokenizer.decode(ids), added.size(), ended});
+  };
   const double start = seconds();
-  const GenerateCounts counts = generate(
-      generator, engine.compute(), plan,
-      [&](uint32_t, TokenId id) {
-        engine.check_stop();
-        if (stream) stream->add(id);
-        return true;
-      },
-      [&](const Story& s) {
-        r.cut += !s.ended;
-        std::vector<TokenId> ids = prompt;
-        ids.insert(ids.end(), s.ids.begin(), s.ids.end());
-        in_order.add({s.index, tokenizer.decode(ids), s.ids.size(), s.ended});
-      });
+  if (own)
+    write_side_by_side(engine, run.own(), plan, token, done, r);
+  else
+    write_in_turn(engine, run, plan, most, token, done, r);
   r.seconds = seconds() - start;
-  r.tokens = counts.tokens;
   if (stream) stream->finish();
   return r;
 }

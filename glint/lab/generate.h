@@ -8,8 +8,7 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/engine.h"
-#include "glint/lab/foreign.h"
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 #include "glint/model/sampling.h"
 
 namespace glint {
@@ -50,21 +49,16 @@ struct GenerateResult {
   double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
 };
 
-// The tokens that the model is given for a prompt: the end token, which begins every story, then the text. A
-// note where the text is not UTF-8 or has characters that the tokenizer does not know; Error (usage) when no
-// room for another token is left.
+// The tokens that the model is given for a prompt: what begins every text, then the prompt. A note where the
+// text is not UTF-8 or has characters that the tokenizer does not know; Error (usage) when no room for another
+// token is left.
 std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text);
 
-// A story depends on the seed and on its number alone: the first of ten is the one that a count of 1 gives.
-// Error (usage) for a count out of range.
-inline constexpr size_t kMostStories = 10'000'000;
-void check_count(const GenerateRequest& request);
+// A story depends on the seed and on its number alone: the first of ten is the one that a count of 1 gives. It
+// ends with a token that ends a text. Error (usage) for a count out of range. A model of another program adds
+// at most kUsualTokens without `tokens`.
+inline constexpr size_t kMostStories = 10'000'000, kUsualTokens = 1024;
 GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& request);
-// The same for a model of another program, which reads the beginning that its tokenizer puts before a text
-// and stops at EOS or BOS. Without `tokens` at most kUsualTokens are added.
-inline constexpr size_t kUsualTokens = 1024;
-GenerateResult generate_stories(const Engine& engine, const ForeignModel& model,
-                                const GenerateRequest& request);
 OrderedJson to_json(const GenerateResult& result);
 
 }  // namespace glint

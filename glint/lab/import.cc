@@ -9,7 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "glint/lab/run_checks.h"
 #include "glint/model/model_file.h"
 
@@ -272,8 +272,8 @@ ImportResult import_classifier(const Engine& engine, const ImportRequest& q) {
   save_config(engine.files(), q.out, model);
   save_weights(engine.files(), q.out + "/model.safetensors", classifier_params(model.config).table,
                model.weights.span());
-  const LoadedRun run = load_run(engine, q.out);  // it opens, and its numbers are finite
-  return {q.out, run.model.config, importer.tensors(), model_text(run.model)};
+  const auto run = open_image_run(engine, {.run = q.out});  // it opens, and its numbers are finite
+  return {q.out, run->model().config, importer.tensors(), run->text()};
 }
 
 OrderedJson to_json(const ImportResult& r) {

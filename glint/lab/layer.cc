@@ -134,22 +134,13 @@ Directions layer_directions(const ArrayModel& model, ConstMatrixView<double> vec
   return model.directions(0, vectors, std::move(names));
 }
 
-std::string layer_form(const LayerReadRequest& request, const GluLayerView& layer) {
+Form layer_form(const LayerReadRequest& request, const GluLayerView& layer) {
   const bool data = !request.inputs.empty();
-  std::string form = request.form;
-  if (form == "auto")
-    form = !data                                                   ? "weights"
-           : gate_info(layer.gate.kind).text.parity == Parity::odd ? "scaled"
-                                                                   : "calibrated";
-  if (form != "weights" && form != "scaled" && form != "calibrated")
+  const Form form = asked_form(request.form).value_or(default_form(layer.gate.kind, data));
+  if (const auto check = form_functions(form).check) check(layer);
+  if (form_info(form).needs != FormNeeds::nothing && !data)
     throw Error({.code = ErrorCode::usage,
-                 .what = "unknown form '" + form + "'",
-                 .where = "form",
-                 .expected = suggest(form, {"auto", "weights", "scaled", "calibrated"})});
-  if (form == "scaled") check_scaled_form(layer);
-  if (form != "weights" && !data)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the " + form + " form is fitted on data",
+                 .what = "the " + name(form) + " form is fitted on data",
                  .where = "inputs",
                  .expected = "inputs of the layer, or `form=weights`"});
   return form;
@@ -192,19 +183,16 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
   const size_t samples = request.inputs.rows();
   if (samples == 1)
     bad_argument("inputs", "one input", "two or more: one half is fitted on, one measured on");
+  const bool from_weights = form_info(result.form).needs == FormNeeds::nothing;
   Activations fitted, measured;
   if (samples > 0) {
     result.fitted = samples / 2;
-    const bool all = result.form == "weights";
-    result.measured = all ? samples : samples - result.fitted;
+    result.measured = from_weights ? samples : samples - result.fitted;
     fitted.inputs = model.read(request.inputs, 0, result.fitted);
     measured.inputs = model.read(request.inputs, samples - result.measured, result.measured);
   }
   const LinearAlgebra& linalg = engine.linalg();
-  result.line = result.form == "weights" ? weights_form(layer)
-                : result.form == "scaled"
-                    ? scaled_form(linalg, engine.pool(), layer, {}, fitted.inputs)
-                    : calibrated_form(linalg, engine.pool(), layer, fitted.inputs, Calibration::affine);
+  result.line = fit_form(model, result.form, 0, fitted.inputs);
   if (samples == 0) {
     result.units = unit_forms(linalg, engine.pool(), layer, result.line, directions.weights, {}, wanted);
   } else {
@@ -212,9 +200,9 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
     result.units = std::move(result.reading->units);
     result.reading->units.clear();
     Activations later;
-    if (result.form == "weights")
+    if (from_weights)
       later.inputs = model.read(request.inputs, result.fitted, samples - result.fitted);
-    result.linear = linear_control(model, directions, fitted, result.form == "weights" ? later : measured);
+    result.linear = linear_control(model, directions, fitted, from_weights ? later : measured);
   }
   for (const UnitForm& unit : result.units)
     result.rank.push_back(unit.spectrum.count() == layer.width()
@@ -233,7 +221,7 @@ Matrix<double> layer_values(const Engine& engine, const LayerArrays& arrays, Con
 }
 
 Matrix<double> form_values(const Engine& engine, const LayerArrays& arrays, ConstMatrixView<double> vectors,
-                           const GateLine& line, ConstMatrixView<float> inputs) {
+                           const GateTerms& line, ConstMatrixView<float> inputs) {
   const ArrayModel model(engine, arrays);
   const Directions directions = layer_directions(model, vectors, {});
   return form_outputs(engine.linalg(), engine.pool(), model.layer(0), line, directions.weights,
@@ -241,14 +229,14 @@ Matrix<double> form_values(const Engine& engine, const LayerArrays& arrays, Cons
 }
 
 OrderedJson to_json(const LayerReading& r) {
-  OrderedJson j = {{"schema", "glint-layer/1"}, {"form", r.form}, {"linalg", r.linalg}};
+  OrderedJson j = {{"schema", "glint-layer/1"}, {"form", name(r.form)}, {"linalg", r.linalg}};
   if (r.reading) {
     OrderedJson fidelity = fidelity_json(r.reading->fidelity, false);
     fidelity["eigenvectors_r2"] = r.reading->eigenvectors.r2;
     fidelity["inputs"] = r.measured;
     j["fidelity"] = std::move(fidelity);
     j["controls"] = {{"linear", fidelity_json(*r.linear, false)}};
-    j["fitted_on"] = r.form == "weights" ? 0 : r.fitted;
+    j["fitted_on"] = r.form == Form::weights ? 0 : r.fitted;
   }
   j["units"] = OrderedJson::array();
   for (size_t u = 0; u < r.units.size(); u++) {

@@ -44,7 +44,8 @@ struct LayerReadRequest {
 };
 
 struct LayerReading {
-  std::string form, linalg;
+  Form form = Form::weights;
+  std::string linalg;
   std::vector<std::string> names;
   std::vector<UnitForm> units;                    // [directions]
   std::vector<std::optional<SpectrumRank>> rank;  // none where not all eigenvalues are known
@@ -53,7 +54,7 @@ struct LayerReading {
   size_t fitted = 0, measured = 0;
   std::optional<Reading> reading;  // without its units; none without inputs
   std::optional<Fidelity> linear;  // the control: the best linear map of the input
-  GateLine line;                   // of every hidden unit
+  GateTerms line;                   // of every hidden unit
 };
 
 // Error (usage) for shapes that do not fit together, fewer than two inputs, and a layer wider than kFullWidth
@@ -63,7 +64,7 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& layer, const La
 Matrix<double> layer_values(const Engine& engine, const LayerArrays& layer, ConstMatrixView<float> inputs);
 // Values [samples, directions] of a reading's form.
 Matrix<double> form_values(const Engine& engine, const LayerArrays& layer, ConstMatrixView<double> directions,
-                           const GateLine& line, ConstMatrixView<float> inputs);
+                           const GateTerms& line, ConstMatrixView<float> inputs);
 
 OrderedJson to_json(const LayerReading& result);  // "glint-layer/1"
 

@@ -4,7 +4,8 @@
 #include <filesystem>
 
 #include "glint/base/text.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/image_run.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/run.h"
 
 namespace glint {
@@ -28,9 +29,8 @@ std::string rotary_words(const FamilyConfig& c) {
 
 std::string norm_words(const FamilyModel& model) {
   const FamilyNorm kind = model.config().family->norm;
-  std::string text = kind == FamilyNorm::rms     ? "RMS"
-                     : kind == FamilyNorm::layer ? "layer norms"
-                                                 : "layer norms without weights";
+  std::string text = kind == FamilyNorm::rms ? "RMS" : "layer norms";
+  if (model.config().family->plain_norms) text += " without weights";
   const FamilyLayer& l = model.layers().front();
   const bool before = l.before_attention.used, after = l.after_glu.used;
   text += before && after ? ", before and after each part"
@@ -60,43 +60,42 @@ std::string expert_words(const FamilyConfig& c) {
          (c.family->names.shared_gate.hf.empty() ? "" : "; one more for all tokens (shared)");
 }
 
-ModelInfo foreign_info(const Engine& engine, const ModelInfoRequest& q) {
-  const ForeignModel m = open_foreign(q.path, q.tokenizer, false);
-  note_tokenizer(engine, m);
-  const FamilyConfig& c = m.model.config();
+ModelInfo foreign_info(const LanguageRun& run) {
+  run.note_tokenizer();
+  const FamilyModel& m = run.model();
+  const FamilyConfig& c = m.config();
   ModelInfo r;
-  r.path = m.path, r.format = name(m.model.file().format()), r.family = c.family->title;
+  r.path = run.directory(), r.format = name(m.file().format()), r.family = c.family->title;
   r.gate = gate_info(c.gate.kind).text.name;
   r.layers = c.layers, r.d_model = c.d_model, r.d_hidden = c.d_hidden;
   r.heads = c.heads, r.kv_heads = c.kv_heads, r.head_dim = c.head_dim;
-  r.vocab = m.model.vocab(), r.context = c.context, r.window = m.window();
-  r.rotary = rotary_words(c), r.norms = norm_words(m.model), r.attention = attention_words(c);
+  r.vocab = m.vocab(), r.context = c.context, r.window = m.window();
+  r.rotary = rotary_words(c), r.norms = norm_words(m), r.attention = attention_words(c);
   r.experts = expert_words(c);
-  r.tied = m.model.tied();
-  r.parameters = m.model.parameters(), r.precision = m.model.precision();
-  r.file_bytes = m.model.file().file_bytes(), r.cache_bytes = FamilyPass::cache_bytes(m.model, r.window);
-  r.parts = m.model.parts();
-  const bool has = !m.tokenizer.empty();
+  r.tied = m.tied();
+  r.parameters = m.parameters(), r.precision = m.precision();
+  r.file_bytes = m.file().file_bytes(), r.cache_bytes = FamilyPass::cache_bytes(m, r.window);
+  r.parts = m.parts();
+  const bool has = run.has_tokenizer();
   if (has)
     r.tokenizer =
-        std::string(name(m.tokenizer.format())) + ", " + std::to_string(m.tokenizer.size()) + " tokens";
-  r.config = family_json(m.model);
-  const bool runs = has && !m.model.mixture();
+        std::string(name(run.tokenizer().format())) + ", " + std::to_string(run.tokenizer().size()) + " tokens";
+  r.config = family_json(m);
+  const bool runs = has && !m.mixture();
   r.verbs = {{"eval", "loss on a text", runs},
              {"generate", "text from a prompt", runs},
-             {"spectrum", "eigenvectors of a layer's GLU", has || m.model.mixture()},
+             {"spectrum", "eigenvectors of a layer's GLU", has || m.mixture()},
              {"explain", "why this next token", runs},
              {"ablate", "removing eigenvectors", runs},
              {"readability", "measures of readings", runs},
-             {"neurons", "classes of neurons", !m.model.mixture()},
+             {"neurons", "classes of neurons", !m.mixture()},
              {"compare", "eigenvectors of two models", runs},
              {"page", "the explorer", runs},
              {"export", "arrays, or a folder of Hugging Face", true}};
   return r;
 }
 
-ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
-  Run run(engine, {.run = q.path});
+ModelInfo own_info(const Run& run) {
   ModelInfo r;
   r.path = run.directory(), r.format = "run";
   r.gate = gate_info(run.gate()).text.name;
@@ -107,7 +106,7 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
     r.parameters = table.parameters();
   };
   if (run.kind() == ModelKind::image) {
-    const ClassifierConfig& c = run.image().model.config;
+    const ClassifierConfig& c = run.image().model().config;
     r.family = "glint classifier";
     r.layers = c.layers, r.d_model = c.d_model, r.d_hidden = c.hidden();
     add(classifier_params(c).table);
@@ -116,14 +115,14 @@ ModelInfo own_info(const Engine& engine, const ModelInfoRequest& q) {
       r.verbs.push_back({verb, ""});
   } else {
     const LanguageRun& language = run.language();
-    const TransformerConfig& c = language.model.config;
+    const TransformerConfig& c = language.own().config;
     r.family = "glint transformer";
     r.layers = c.layers, r.d_model = c.d_model, r.d_hidden = c.hidden();
     r.heads = r.kv_heads = c.heads, r.head_dim = c.head_dim();
     r.vocab = c.vocab, r.context = r.window = c.context;
     add(transformer_params(c).table);
-    r.tokenizer = std::string(name(language.tokenizer.format())) + ", " +
-                  std::to_string(language.tokenizer.size()) + " tokens";
+    r.tokenizer = std::string(name(language.tokenizer().format())) + ", " +
+                  std::to_string(language.tokenizer().size()) + " tokens";
     for (const char* verb : {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability",
                              "compare", "page", "export"})
       r.verbs.push_back({verb, ""});
@@ -146,7 +145,9 @@ Json family_json(const FamilyModel& model) {
 }
 
 ModelInfo model_info(const Engine& engine, const ModelInfoRequest& q) {
-  return is_foreign(q.path) ? foreign_info(engine, q) : own_info(engine, q);
+  const std::unique_ptr<Run> run = open_run(engine, {.run = q.path, .tokenizer = q.tokenizer});
+  const bool foreign = run->kind() == ModelKind::language && run->language().foreign();
+  return foreign ? foreign_info(run->language()) : own_info(*run);
 }
 
 OrderedJson to_json(const ModelInfo& r) {

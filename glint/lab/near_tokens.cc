@@ -3,22 +3,22 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/lab/read_directions.h"
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 
 namespace glint {
 
-std::vector<NearTokens> near_tokens(const Run& run, ConstMatrixView<double> vectors, size_t count) {
+std::vector<NearTokens> near_tokens(const LanguageRun& run, ConstMatrixView<double> vectors, size_t count) {
   std::vector<NearTokens> out;
   if (vectors.rows() == 0) return out;
   const Tokenizer& tokenizer = run.tokenizer();
-  const auto named = [&](const std::vector<TokenModel::NearToken>& side) {
+  const auto named = [&](const std::vector<LanguageReading::NearToken>& side) {
     std::vector<NearToken> tokens;
-    for (const TokenModel::NearToken& n : side)
+    for (const LanguageReading::NearToken& n : side)
       tokens.push_back({n.token, tokenizer.piece(n.token), piece_text(tokenizer, n.token), n.cosine});
     return tokens;
   };
-  for (const TokenModel::NearTokens& n :
-       run.token_model().near(vectors, count, [&](TokenId t) { return is_text(tokenizer, t); }))
+  for (const LanguageReading::NearTokens& n :
+       run.reading().near(vectors, count, [&](TokenId t) { return is_text(tokenizer, t); }))
     out.push_back({named(n.positive), named(n.negative)});
   return out;
 }

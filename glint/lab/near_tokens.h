@@ -12,7 +12,7 @@
 
 namespace glint {
 
-class Run;
+class LanguageRun;
 
 struct NearToken {
   TokenId id = 0;
@@ -27,7 +27,7 @@ struct NearTokens {
 };
 
 // For every row, the `count` nearest tokens that are text.
-std::vector<NearTokens> near_tokens(const Run& run, ConstMatrixView<double> vectors, size_t count);
+std::vector<NearTokens> near_tokens(const LanguageRun& run, ConstMatrixView<double> vectors, size_t count);
 // "·happy ·glad ·merry".
 std::string token_list(const std::vector<NearToken>& tokens);
 nlohmann::ordered_json near_json(const std::vector<NearToken>& tokens);

@@ -7,12 +7,13 @@
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/lab/figures.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
+#include "glint/lab/run_checks.h"
 #include "glint/lab/read_directions.h"
 #include "glint/lab/read_parts.h"
 #include "glint/report/neuron_figure.h"
 #include "glint/report/table.h"
-#include "glint/spectra/family_reading.h"
+#include "glint/spectra/language_reading.h"
 
 namespace glint {
 namespace {
@@ -120,20 +121,15 @@ void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest&
 }  // namespace
 
 NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
+  return neurons(engine, *open_language_run(engine, {.run = q.run, .tokenizer = q.tokenizer}), q);
+}
+
+NeuronsResult neurons(const Engine& engine, const LanguageRun& run, const NeuronsRequest& q) {
+  if (run.mixture()) refuse_mixture(run.directory());
+  run.note_tokenizer();
   NeuronsResult r;
-  if (is_foreign(q.run)) {
-    const ForeignModel model = open_foreign(q.run, q.tokenizer, false);
-    if (model.model.mixture()) refuse_mixture(model.path);
-    note_tokenizer(engine, model);
-    const FamilyReading reading(model.model, engine.compute(), engine.linalg());
-    r.run = model.path, r.model_text = model.model.text();
-    r.gate = gate_info(model.model.config().gate.kind).text.name;
-    read_all(engine, reading, q, reading_folder(model.path), r);
-    return r;
-  }
-  const Run run(engine, {.run = q.run, .tokenizer = q.tokenizer});
   r.run = run.directory(), r.model_text = run.text(), r.gate = gate_info(run.gate()).text.name;
-  read_all(engine, run.token_model(), q, r.run, r);
+  read_all(engine, run.reading(), q, run.results(), r);
   return r;
 }
 

@@ -13,6 +13,8 @@
 
 namespace glint {
 
+class LanguageRun;
+
 struct NeuronsRequest {
   std::string run;   // a run of a language model, or a model of another program
   std::optional<size_t> layer = {};  // from 1 on; none: all
@@ -43,6 +45,7 @@ struct NeuronsResult {
 
 // Error (bad_file) for an image model, whose layers do not write where they read.
 NeuronsResult neurons(const Engine& engine, const NeuronsRequest& request);
+NeuronsResult neurons(const Engine& engine, const LanguageRun& run, const NeuronsRequest& request);
 // "schema": "glint-neurons/1". The neurons of a layer as lists of cosines.
 OrderedJson to_json(const NeuronsResult& result);
 

@@ -11,7 +11,8 @@
 #include "glint/io/half.h"
 #include "glint/lab/controls.h"
 #include "glint/lab/fidelity_json.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/image_run.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/page_fit.h"
 #include "glint/lab/page_run.h"
 #include "glint/lab/run_checks.h"
@@ -35,15 +36,15 @@ Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
   return out;
 }
 
-PageForm read_form(Run& run, const std::string& name, const Activations& pass,
+PageForm read_form(ImageRun& run, Form kind, const Activations& pass,
                    std::span<const uint32_t> labels, size_t strongest) {
-  const std::vector<GateLine> lines = run.lines(name);
-  const ImageReading& reading = run.image_reading();
+  const std::vector<GateTerms> lines = run.lines(kind);
+  const ImageReading& reading = run.reading();
   const Reading read = reading.read(reading.classes(), lines.back(), pass, labels);
   const TruncationCurve curve = reading.truncation(read, pass, labels);
 
   PageForm form;
-  form.name = name;
+  form.name = name(kind);
   form.gain = lines.back().gain;
   form.shift = lines.back().shift;
   form.slope = lines.back().slope, form.power = lines.back().power, form.size = lines.back().size;
@@ -101,8 +102,8 @@ double half_deviation(const ImageModel& model, const Engine& engine, ConstMatrix
 // So many training images give the means of the classes.
 constexpr size_t kUsualImages = 5000;
 
-UsualInputs usual_inputs_of(Run& run, const Activations& test) {
-  const ImageReading& reading = run.image_reading();
+UsualInputs usual_inputs_of(ImageRun& run, const Activations& test) {
+  const ImageReading& reading = run.reading();
   const ImageSet& train = run.images().train;
   std::vector<uint32_t> rows, labels;
   const size_t step = std::max<size_t>(1, train.count() / kUsualImages);
@@ -114,9 +115,9 @@ UsualInputs usual_inputs_of(Run& run, const Activations& test) {
   return usual_inputs(seen.inputs, labels, reading.model().config.classes, test.inputs);
 }
 
-PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
+PageRun read_run(ImageRun& run, const PageRequest& q, const Engine& engine, const ImageSet& test,
                  ConstMatrixView<uint8_t> shown) {
-  const ImageModel& model = run.image().model;
+  const ImageModel& model = run.model();
   PageRun page;
   page.name = short_run_name(run.directory());
   page.config = model.config;
@@ -126,20 +127,18 @@ PageRun read_run(Run& run, const PageRequest& q, const Engine& engine, const Ima
   page.class_names = model.class_names;
   page.weights.assign(model.weights.span().begin(), model.weights.span().end());
 
-  const ImageReading& reading = run.image_reading();
+  const ImageReading& reading = run.reading();
   const Activations pass = reading.run(test, reading.last());
   const std::vector<uint32_t> labels = labels_of(test);
   page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
   // Every form of the identity is the identity.
   const bool plain = model.config.gate.kind == GateKind::Identity;
-  for (const std::string& form : plain ? std::vector<std::string>{"weights"} : run.forms())
-    page.forms.push_back(read_form(run, form, pass, labels, page.strongest));
-  page.form = plain ? "weights" : run.form("auto");
+  const std::vector<Form> forms = plain ? std::vector{Form::weights} : run.forms();
+  for (const Form form : forms) page.forms.push_back(read_form(run, form, pass, labels, page.strongest));
+  page.form = name(plain ? Form::weights : run.form("auto"));
 
-  std::vector<std::string> names;
-  for (const PageForm& form : page.forms) names.push_back(form.name);
   page.controls = controls_of(
-      run, [](Run& of) { return of.image_reading().classes(); }, names, pass, labels);
+      run, [](Run& of) { return of.image().reading().classes(); }, forms, pass, labels);
 
   page.logits = Matrix<float>(shown.rows(), model.config.classes);
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
@@ -178,15 +177,19 @@ PageImages page_images(const Dataset& data, size_t most) {
   return images;
 }
 
-PageResult write_image_page(const Engine& engine, const PageRequest& q) {
-  Run first(engine, q.first);
+PageResult write_image_page(const Engine& engine, ImageRun& first, const PageRequest& q) {
+  if (!q.layers.empty() || !q.token.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "`layers` and `token` are for language models",
+                 .where = q.first.run,
+                 .expected = "an image run without them"});
   check_pictures(first.images(), "the explorer page");
-  std::unique_ptr<Run> second;
+  std::unique_ptr<ImageRun> second;
   if (!q.second.empty()) {
     RunSource other = q.first;
     other.run = q.second;
-    second = std::make_unique<Run>(engine, other, first.share_images());
-    check_pair(first.image().model, second->image().model, q.second);
+    second = open_image_run(engine, other, first.share_images());
+    check_pair(first.model(), second->model(), q.second);
   }
   const ImageSet& test = first.images().test;
   PageData data;
@@ -245,17 +248,14 @@ OrderedJson to_json(const PageFormResult& form, bool language) {
 }  // namespace
 
 PageResult write_page(const Engine& engine, const PageRequest& request) {
-  if (run_kind(request.first.run) != ModelKind::language) {
-    if (!request.layers.empty() || !request.token.empty())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "`layers` and `token` are for language models",
-                   .where = request.first.run,
-                   .expected = "an image run without them"});
-    return write_image_page(engine, request);
-  }
-  const bool chosen = !request.second.empty() || !request.layers.empty() || !request.token.empty();
-  return chosen || is_foreign(request.first.run) ? write_readings_page(engine, request)
-                                                 : write_language_page(engine, request);
+  return write_page(engine, *open_run(engine, request.first), request);
+}
+
+PageResult write_page(const Engine& engine, Run& run, const PageRequest& q) {
+  if (run.kind() == ModelKind::image) return write_image_page(engine, run.image(), q);
+  const bool chosen = !q.second.empty() || !q.layers.empty() || !q.token.empty();
+  return chosen || run.language().foreign() ? write_readings_page(engine, run.language(), q)
+                                            : write_language_page(engine, run.language(), q);
 }
 
 OrderedJson to_json(const PageResult& r) {

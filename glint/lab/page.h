@@ -59,6 +59,8 @@ struct PageResult {
 // Error (usage) for a second run that does not fit the first, and for a page over the limit even with f16 and
 // as few images and eigenvectors as may be. A note says when they are fewer than asked for.
 PageResult write_page(const Engine& engine, const PageRequest& request);
+// `run` is the first, open already.
+PageResult write_page(const Engine& engine, Run& run, const PageRequest& request);
 OrderedJson to_json(const PageResult& result);
 
 }  // namespace glint

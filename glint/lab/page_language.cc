@@ -6,7 +6,10 @@
 #include "glint/base/version.h"
 #include "glint/io/half.h"
 #include "glint/lab/controls.h"
+#include "glint/lab/language_run.h"
+#include "glint/lab/logits.h"
 #include "glint/lab/page_run.h"
+#include "glint/model/glint_model.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
 #include "glint/train/run_dir.h"
@@ -18,7 +21,7 @@ namespace fs = std::filesystem;
 
 constexpr size_t kDeviationStories = 16, kSampleTokens = 24;
 
-LanguagePageLine page_line(const GateLine& line, const TokenModel::LayerFidelity& f) {
+LanguagePageLine page_line(const GateTerms& line, const LanguageReading::LayerFidelity& f) {
   return {.gain = line.gain,
           .shift = line.shift,
           .correlation = f.all.correlation,
@@ -34,24 +37,21 @@ LanguagePageLine page_line(const GateLine& line, const TokenModel::LayerFidelity
 }
 
 // The rows of the first stories that the page's f16 weights are tried on.
-double half_deviation(Run& run, const Engine& engine) {
-  const LanguageModel& model = run.language().model;
+double half_deviation(LanguageRun& run, const Engine& engine) {
+  const LanguageModel& model = run.own();
   std::vector<float> rounded(model.weights.span().begin(), model.weights.span().end());
   for (float& w : rounded) w = from_half(to_half(w));
   if (!all_finite(rounded)) return INFINITY;  // f16 cannot hold them
-  TransformerEngine exact(model.config, engine.compute(), 1, false);
-  TransformerEngine half(model.config, engine.compute(), 1, false);
-  exact.set_weights(model.weights.span());
-  half.set_weights(rounded);
+  auto half = std::make_shared<LanguageModel>(model);
+  std::ranges::copy(rounded, half->weights.data());
+  const FamilyModel half_model = glint_model(std::move(half), run.directory());
   double most = 0;
   for (size_t i = 0; i < std::min(kDeviationStories, run.stories().valid.stories()); i++) {
     const std::vector<TokenId> story = run.stories().valid.story(i).ids();
-    std::vector<TokenId> ids(1, run.language().tokenizer.end());
+    std::vector<TokenId> ids(1, run.tokenizer().end());
     ids.insert(ids.end(), story.begin(), story.end());
     ids.resize(std::min(ids.size(), model.config.context));
-    Matrix<float> a(ids.size(), model.config.vocab), b(ids.size(), model.config.vocab);
-    exact.logits({ids, ids}, a);
-    half.logits({ids, ids}, b);
+    const Matrix<float> a = text_logits(engine, run.model(), ids), b = text_logits(engine, half_model, ids);
     for (size_t k = 0; k < a.size(); k++)
       most = std::max(most, std::fabs(static_cast<double>(a.data()[k]) - static_cast<double>(b.data()[k])));
   }
@@ -59,11 +59,11 @@ double half_deviation(Run& run, const Engine& engine) {
 }
 
 // The first words of a story: up to its first full stop when that comes soon.
-std::string sample(Run& run) {
+std::string sample(LanguageRun& run) {
   if (run.stories().valid.stories() == 0) return "";
   std::vector<TokenId> story = run.stories().valid.story(0).ids();
   story.resize(std::min(story.size(), kSampleTokens));
-  std::string text = run.language().tokenizer.decode(story);
+  std::string text = run.tokenizer().decode(story);
   const size_t stop = text.rfind('.');
   if (stop != text.npos && stop > 20) text.resize(stop + 1);
   return text;
@@ -102,9 +102,8 @@ Json page_run_info(const std::string& directory) {
   return info;
 }
 
-PageResult write_language_page(const Engine& engine, const PageRequest& q) {
-  Run run(engine, {.run = q.first.run, .data = q.first.data});
-  const LanguageModel& model = run.language().model;
+PageResult write_language_page(const Engine& engine, LanguageRun& run, const PageRequest& q) {
+  const LanguageModel& model = run.own();
   const std::string& directory = run.directory();
 
   LanguagePageData data;
@@ -114,24 +113,22 @@ PageResult write_language_page(const Engine& engine, const PageRequest& q) {
   data.data = last_name(model.data);
   data.config = model.config;
   data.weights.assign(model.weights.span().begin(), model.weights.span().end());
-  data.tokenizer_model = run.language().tokenizer.model();
+  data.tokenizer_model = run.tokenizer().model();
   data.sample = sample(run);
   // Every form of the identity is the identity.
   const bool plain = model.config.gate.kind == GateKind::Identity;
-  for (const std::string& form : plain ? std::vector<std::string>{"weights"} : run.forms())
-    data.forms.push_back({form, {}});
-  data.form = plain ? "weights" : run.form("auto");
+  const std::vector<Form> forms = plain ? std::vector{Form::weights} : run.forms();
+  for (const Form form : forms) data.forms.push_back({name(form), {}});
+  data.form = name(plain ? Form::weights : run.form("auto"));
 
-  for (size_t i = 0; i < run.token_model().layers(); i++) {
+  for (size_t i = 0; i < run.reading().layers(); i++) {
     engine.check_stop();
-    const Matrix<float> x = run.inputs(i, TokenModel::kFidelityTokens);
-    for (LanguagePageForm& form : data.forms) {
-      const GateLine line = run.lines(form.name)[i];
-      form.lines.push_back(page_line(line, run.token_model().layer_fidelity(i, line, x)));
+    const Matrix<float> x = run.measured(i).inputs;
+    for (size_t f = 0; f < forms.size(); f++) {
+      const GateTerms terms = run.line(forms[f], i);
+      data.forms[f].lines.push_back(page_line(terms, run.reading().layer_fidelity(i, terms, x)));
     }
-    std::vector<std::string> names;
-    for (const LanguagePageForm& form : data.forms) names.push_back(form.name);
-    data.controls.push_back(layer_controls(run, i, names));
+    data.controls.push_back(layer_controls(run, i, forms));
   }
   data.half_deviation = half_deviation(run, engine);
   data.run = page_run_info(directory);

@@ -7,7 +7,7 @@
 #include "glint/base/error.h"
 #include "glint/base/text.h"
 #include "glint/base/version.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/page_run.h"
 #include "glint/lab/passages.h"
 #include "glint/lab/read.h"
@@ -107,9 +107,8 @@ struct PageReading {
 };
 
 // One model: every layer read and looked for in its text.
-PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source,
+PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source, LanguageRun& run,
                           const std::string& token) {
-  Run run(engine, source);
   const std::vector<size_t> layers = page_layers(q.layers, run.reading().layers());
   PageReading out;
   out.result.name =
@@ -119,11 +118,10 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
   const size_t vectors = std::min(q.vectors, kPageVectors);
   for (size_t i = 0; i < layers.size(); i++) {
     engine.progress({.label = "layers", .done = i, .total = layers.size(), .unit = "layers"});
-    ReadRequest request{.run = source.run, .data = source.data, .data_dir = {}};
-    request.tokenizer = source.tokenizer, request.tokens = source.tokens;
+    ReadRequest request;
     request.layer = layers[i], request.token = token, request.show = vectors;
     request.spectra = request.figures = false;
-    const ReadResult r = read(engine, request);
+    const ReadResult r = read(engine, run, request);
     PassagesRequest look{.source = source};
     look.layer = layers[i], look.count = kPagePassages, look.near = 1;
     size_t rows = 0;
@@ -138,7 +136,7 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     const PassagesResult found = passages(engine, run, look);
     looked_in = searched_text(found.text);
     const Fidelity& f = r.chosen().fidelity;
-    OrderedJson reading = {{"layer", layers[i]},         {"form", r.form},
+    OrderedJson reading = {{"layer", layers[i]},         {"form", name(r.form)},
                            {"fidelity", {{"r2", f.r2}}}, {"linear", r.controls.linear.r2},
                            {"warnings", r.warnings},     {"units", OrderedJson::array()}};
     if (f.r2_interval) reading["fidelity"]["interval"] = interval_json(f.r2_interval);
@@ -152,7 +150,7 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     }
     readings.push_back(std::move(reading));
     out.result.forms.resize(1);
-    out.result.forms[0].name = r.form;
+    out.result.forms[0].name = name(r.form);
     double linear_share = 0;
     for (const ReadDirection& d : r.directions)
       linear_share += d.linear_share / static_cast<double>(r.directions.size());
@@ -168,7 +166,7 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
   const size_t all = run.reading().layers(), units = readings[0]["units"].size();
   const std::string left_out =
       "Packed in: " + std::to_string(layers.size()) + " of " + std::to_string(all) + " layers, " +
-      std::to_string(units) + " of " + std::to_string(run.token_model().vocab()) + " tokens, the " +
+      std::to_string(units) + " of " + std::to_string(run.reading().vocab()) + " tokens, the " +
       std::to_string(vectors) + " strongest eigenvectors of each sign, and " + std::to_string(kPagePassages) +
       " passages of each. Left out: the other layers and tokens, all other eigenvectors, and the weights, so "
       "that no text can be typed in. A page can be made of any other layers and tokens.";
@@ -180,12 +178,8 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
 
 // The tokens of the page: those that are asked for, or the most frequent of the first model's text that the
 // second has too.
-std::string page_tokens(const Engine& engine, const PageRequest& q, const RunSource& first,
-                        const RunSource* second) {
+std::string page_tokens(const PageRequest& q, LanguageRun& run, const LanguageRun* other) {
   if (!q.token.empty()) return q.token;
-  Run run(engine, first);
-  std::unique_ptr<Run> other;
-  if (second) other = std::make_unique<Run>(engine, *second);
   std::string list;
   size_t count = 0;
   for (const TokenId t : frequent_tokens(run, 8 * kPageTokens)) {
@@ -205,28 +199,28 @@ std::string page_tokens(const Engine& engine, const PageRequest& q, const RunSou
   if (list.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "no word of the text is a token",
-                 .where = first.run,
+                 .where = run.directory(),
                  .expected = "tokens to read along, in `token`"});
   return list;
 }
 
 }  // namespace
 
-PageResult write_readings_page(const Engine& engine, const PageRequest& q) {
-  RunSource first = q.first, second = q.first;
+PageResult write_readings_page(const Engine& engine, LanguageRun& run, const PageRequest& q) {
+  RunSource second = q.first;
   second.run = q.second;
-  for (RunSource* source : {&first, &second})
-    if (!is_foreign(source->run)) source->tokenizer.clear();
   const bool two = !q.second.empty();
-  if (two && run_kind(q.second) != ModelKind::language)
+  if (two && !is_foreign(second.run)) second.tokenizer.clear();
+  if (two && run_kind(second.run) != ModelKind::language)
     throw Error({.code = ErrorCode::usage,
                  .what = "an image model cannot stand beside a language model",
                  .where = q.second,
                  .expected = "a language model"});
-  const std::string token = page_tokens(engine, q, first, two ? &second : nullptr);
+  const std::unique_ptr<LanguageRun> other = two ? open_language_run(engine, second) : nullptr;
+  const std::string token = page_tokens(q, run, other.get());
   std::vector<PageReading> read = {};
-  read.push_back(read_for_page(engine, q, first, token));
-  if (two) read.push_back(read_for_page(engine, q, second, token));
+  read.push_back(read_for_page(engine, q, q.first, run, token));
+  if (two) read.push_back(read_for_page(engine, q, second, *other, token));
   if (two && read[0].json["readings"].size() != read[1].json["readings"].size())
     throw Error({.code = ErrorCode::usage,
                  .what = "the two models have different layers",
@@ -251,8 +245,7 @@ PageResult write_readings_page(const Engine& engine, const PageRequest& q) {
                  .expected = "at most " + std::to_string(q.limit) + " bytes",
                  .hint = "fewer `layers`, `token` or `vectors`, or a larger `limit`"});
   if (q.out.empty())
-    result.page = (is_foreign(q.first.run) ? result_folder(reading_folder(q.first.run), "") : q.first.run) +
-                  "/explorer.html";
+    result.page = result_folder("", run.results()) + "/explorer.html";
   else
     result.page = q.out;
   result.bytes = page.html.size();

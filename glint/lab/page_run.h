@@ -10,9 +10,9 @@
 namespace glint {
 
 // A language run with its weights.
-PageResult write_language_page(const Engine& engine, const PageRequest& request);
+PageResult write_language_page(const Engine& engine, LanguageRun& run, const PageRequest& request);
 // Readings of one or two language models, without their weights.
-PageResult write_readings_page(const Engine& engine, const PageRequest& request);
+PageResult write_readings_page(const Engine& engine, LanguageRun& run, const PageRequest& request);
 
 // What a reader of a page should call a run: without the folders of this machine.
 std::string short_run_name(const std::string& directory);

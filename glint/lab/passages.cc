@@ -44,9 +44,9 @@ std::vector<Probe> probes_of(const GluModel& model, size_t layer, const Passages
 }
 
 // All stories through the finder, some at a time.
-PassageText search(const Engine& engine, Run& run, StorySource& source, uint64_t most,
+PassageText search(const Engine& engine, LanguageRun& run, StorySource& source, uint64_t most,
                    PassageFinder& finder) {
-  const size_t window = run.token_model().context();
+  const size_t window = run.reading().context();
   PassageText text{.name = source.name()};
   std::vector<Stretch> batch;
   size_t batch_tokens = 0;
@@ -115,12 +115,11 @@ ShownPassage shown_passage(const Tokenizer& tokenizer, size_t marks, const Probe
 }  // namespace
 
 PassagesResult passages(const Engine& engine, const PassagesRequest& request) {
-  Run run(engine, request.source);
-  return passages(engine, run, request);
+  return passages(engine, *open_language_run(engine, request.source), request);
 }
 
-PassagesResult passages(const Engine& engine, Run& run, const PassagesRequest& q) {
-  const TokenModel& model = run.token_model();
+PassagesResult passages(const Engine& engine, LanguageRun& run, const PassagesRequest& q) {
+  const LanguageReading& model = run.reading();
   PassagesResult r{.run = run.directory(),
                    .model = run.text(),
                    .linalg = engine.linalg().description(),

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "glint/lab/near_tokens.h"
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 #include "glint/report/marked_text.h"
 #include "glint/spectra/passages.h"
 
@@ -73,7 +73,7 @@ struct PassagesResult {
 // memory.
 PassagesResult passages(const Engine& engine, const PassagesRequest& request);
 // The same for a run that is open already.
-PassagesResult passages(const Engine& engine, Run& run, const PassagesRequest& request);
+PassagesResult passages(const Engine& engine, LanguageRun& run, const PassagesRequest& request);
 
 // Where they were looked for: "the first 200000 tokens of stories.txt, 1024 stories".
 std::string searched_text(const PassageText& text);

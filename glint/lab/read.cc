@@ -16,16 +16,16 @@ namespace {
 constexpr size_t kLocalImages = 300;
 constexpr size_t kSharedPictures = 10;
 
-bool same(const GateLine& a, const GateLine& b) {
-  const auto none = [](const std::vector<double>& s) {
-    return std::all_of(s.begin(), s.end(), [](double v) { return v == 0; });
-  };
-  return a.gain == b.gain && a.slope == b.slope && (a.shift == b.shift || (none(a.shift) && none(b.shift)));
+// Forms that are the same are read once: shifts that are all 0 are none.
+bool same(GateTerms a, GateTerms b) {
+  for (GateTerms* t : {&a, &b})
+    if (!has_linear_part(*t)) *t = without_linear_part(std::move(*t));
+  return a == b;
 }
 
 // The units asked for, most of which are classes that have been read already.
 Reading asked_of(const ImageReading& reading, const Reading& classes, const std::vector<UnitWord>& words,
-                 const GateLine& line, const Activations& a, const Wanted& wanted) {
+                 const GateTerms& line, const Activations& a, const Wanted& wanted) {
   Directions differences;
   for (const UnitWord& w : words)
     if (w.minus) append(differences, reading.difference(w.plus, *w.minus));
@@ -48,7 +48,7 @@ Reading asked_of(const ImageReading& reading, const Reading& classes, const std:
 // Where the eigenvectors of a form with slopes are drawn, and how far they hold at other sizes.
 void add_size(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted,
               ReadResult& r) {
-  const GateLine line = run.lines(r.form)[r.layer];
+  const GateTerms line = run.lines(r.form)[r.layer];
   if (line.slope.empty() || a.inputs.rows() == 0) return;
   std::vector<double> sizes;
   for (size_t i = 0; i < a.inputs.rows(); i++) sizes.push_back(input_size(a.inputs.view().row(i)));
@@ -66,7 +66,7 @@ void add_size(Run& run, const Directions& directions, const Activations& a, cons
 bool all_known(const Spectrum& s) { return s.count() == s.width(); }
 
 // Pictures of the eigenvectors that are shown, and of the first shared directions.
-void add_pictures(const ImageReading& reading, std::span<const GateLine> lines, size_t show, ReadResult& r) {
+void add_pictures(const ImageReading& reading, std::span<const GateTerms> lines, size_t show, ReadResult& r) {
   std::vector<std::span<const double>> wanted;
   std::vector<std::vector<double>*> targets;
   for (ReadDirection& d : r.directions) {
@@ -103,26 +103,26 @@ void add_pictures(const ImageReading& reading, std::span<const GateLine> lines, 
 }
 
 // Directions of one layer by themselves.
-void read_layer(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted,
+void read_layer(ImageRun& run, const Directions& directions, const Activations& a, const Wanted& wanted,
                 ReadResult& r) {
-  const ImageReading& reading = run.image_reading();
+  const ImageReading& reading = run.reading();
   const std::vector<FormReading> forms = read_forms(run, directions, a, {}, wanted);
-  for (const FormReading& f : forms) r.forms.push_back(form_result(f.name, *f.reading));
+  for (const FormReading& f : forms) r.forms.push_back(form_result(f.form, *f.reading));
   r.local = local_error(reading, directions, a, kLocalImages);
   set_directions(r, directions.names, *form_called(forms, r.form).reading);
 }
 
 // The last layer: every form of all classes, then the directions asked for.
-void read_model(Run& run, const std::vector<UnitWord>& words, const Activations& a, const Wanted& wanted,
+void read_model(ImageRun& run, const std::vector<UnitWord>& words, const Activations& a, const Wanted& wanted,
                 ReadResult& r) {
-  const ImageReading& reading = run.image_reading();
+  const ImageReading& reading = run.reading();
   const std::vector<uint32_t> labels = labels_of(run.images().test);
   const Directions classes = reading.classes();
   const std::vector<FormReading> forms = read_forms(run, classes, a, labels, wanted);
   r.whole_model = true;
   r.accuracy_model = forms[0].reading->fidelity.accuracy_model;
   for (size_t f = 0; f < forms.size(); f++) {
-    r.forms.push_back(form_result(forms[f].name, *forms[f].reading));
+    r.forms.push_back(form_result(forms[f].form, *forms[f].reading));
     r.forms.back().by_size = !forms[f].line.slope.empty();
     r.forms.back().truncation = f > 0 && forms[f].reading == forms[f - 1].reading
                                     ? r.forms[f - 1].truncation
@@ -141,22 +141,13 @@ bool ReadDirection::has_linear() const {
 }
 
 const ReadForm& ReadResult::chosen() const {
-  return *std::find_if(forms.begin(), forms.end(), [&](const ReadForm& f) { return f.name == form; });
+  return *std::find_if(forms.begin(), forms.end(), [&](const ReadForm& f) { return f.form == form; });
 }
 
 std::vector<std::string> ReadResult::names() const {
   std::vector<std::string> out;
   for (const ReadDirection& d : directions) out.push_back(d.name);
   return out;
-}
-
-void check_form(const std::string& form) {
-  const std::vector<std::string> known = {"auto", "weights", "scaled", "calibrated"};
-  if (std::ranges::count(known, form) == 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "unknown form '" + form + "'",
-                 .where = "form",
-                 .expected = suggest(form, known)});
 }
 
 std::string result_folder(const std::string& out, const std::string& run) {
@@ -173,8 +164,8 @@ std::vector<FormReading> read_forms(Run& run, const Directions& directions, cons
                                     std::span<const uint32_t> labels, const Wanted& wanted) {
   std::vector<FormReading> forms;
   const MirroredModel mirror = mirrored_model(run.reading(), directions, activations);
-  for (const std::string& name : run.forms()) {
-    FormReading form{.name = name, .line = run.line(name, directions.layer), .reading = nullptr};
+  for (const Form each : run.forms()) {
+    FormReading form{.form = each, .line = run.line(each, directions.layer), .reading = nullptr};
     if (!forms.empty() && same(forms.back().line, form.line))
       form.reading = forms.back().reading;
     else
@@ -185,12 +176,12 @@ std::vector<FormReading> read_forms(Run& run, const Directions& directions, cons
   return forms;
 }
 
-const FormReading& form_called(const std::vector<FormReading>& forms, const std::string& name) {
-  return *std::find_if(forms.begin(), forms.end(), [&](const FormReading& f) { return f.name == name; });
+const FormReading& form_called(const std::vector<FormReading>& forms, Form form) {
+  return *std::find_if(forms.begin(), forms.end(), [&](const FormReading& f) { return f.form == form; });
 }
 
-ReadForm form_result(const std::string& name, const Reading& reading) {
-  ReadForm form{.name = name, .fidelity = reading.fidelity, .eigenvectors = reading.eigenvectors};
+ReadForm form_result(Form of, const Reading& reading) {
+  ReadForm form{.form = of, .fidelity = reading.fidelity, .eigenvectors = reading.eigenvectors};
   for (const UnitForm& u : reading.units)
     form.linear_part =
         form.linear_part || std::any_of(u.linear.begin(), u.linear.end(), [](double v) { return v != 0; });
@@ -219,16 +210,14 @@ void set_directions(ReadResult& r, const std::vector<std::string>& names, Readin
   }
 }
 
-std::vector<std::string> form_names(const ReadResult& r) {
-  std::vector<std::string> names;
-  for (const ReadForm& form : r.forms) names.push_back(form.name);
-  return names;
+std::vector<Form> forms_of(const ReadResult& r) {
+  std::vector<Form> forms;
+  for (const ReadForm& form : r.forms) forms.push_back(form.form);
+  return forms;
 }
 
-namespace {
-
 void describe_model(Run& run, ReadResult& r) {
-  r.kind = run.kind(), r.foreign = run.foreign();
+  r.kind = run.kind();
   r.linalg = run.reading().linalg().description();
   r.run = run.directory(), r.model_text = run.text(), r.model = run.config();
   r.gate = gate_info(run.gate()).text.name;
@@ -237,27 +226,30 @@ void describe_model(Run& run, ReadResult& r) {
   r.weights_sha256 = run.reading().weights_hash();
 }
 
-}  // namespace
-
-void read_weights(Run& run, const Directions& directions, size_t top, ReadResult& r) {
-  describe_model(run, r);
-  const GluModel& model = run.reading();
-  const GluLayerView view = model.layer(r.layer);
-  const std::vector<double> unknown(directions.count(), std::numeric_limits<double>::quiet_NaN());
-  Reading reading;
-  reading.units = unit_forms(model.linalg(), model.pool(), view, weights_form(view), directions.weights,
-                             directions.constants, wanted_pairs(view, top));
-  reading.fidelity.unit_r2 = reading.fidelity.unit_even_share = reading.eigenvectors.unit_r2 = unknown;
-  reading.linear_share = reading.quadratic_share = unknown;
-  set_directions(r, directions.names, std::move(reading));
-}
-
-void describe(Run& run, ReadResult& r) {
-  describe_model(run, r);
+void describe_data(Run& run, ReadResult& r) {
   r.data = run.data_name(), r.data_checksum = run.data_checksum();
   const Run::CalibrationInfo calibration = run.calibration_info(r.layer);
   r.calibration = name(calibration.kind), r.calibration_inputs = calibration.inputs;
   r.default_form = run.form("auto");
+}
+
+std::string why_alone(Run& run, const ReadRequest& q) {
+  if (q.measure == ReadRequest::Measure::nothing) return "it was not asked for";
+  // Passages and latents are measured.
+  const bool weights = asked_form(q.form) == Form::weights && q.passages == 0 && q.sae.empty() && q.inputs.empty();
+  return weights || (run.kind() == ModelKind::language && run.language().mixture()) ? run.unmeasured() : "";
+}
+
+void read_unmeasured(Run& run, const Directions& directions, const Wanted& wanted, ReadResult& r) {
+  const std::vector<double> unknown(directions.count(), std::numeric_limits<double>::quiet_NaN());
+  const GluLayerView view = run.reading().layer(r.layer);
+  Reading reading;
+  reading.units = unit_forms(run.reading().linalg(), run.reading().pool(), view, run.line(r.form, r.layer),
+                             directions.weights, directions.constants, wanted);
+  reading.fidelity.unit_r2 = reading.fidelity.unit_even_share = reading.eigenvectors.unit_r2 = unknown;
+  reading.linear_share = reading.quadratic_share = unknown;
+  r.default_form = r.form;
+  set_directions(r, directions.names, std::move(reading));
 }
 
 namespace {
@@ -278,9 +270,9 @@ void check_no_latents(const ReadRequest& q) {
 
 }  // namespace
 
-ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
+ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q) {
   check_no_latents(q);
-  const ImageReading& reading = run.image_reading();
+  const ImageReading& reading = run.reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
@@ -293,20 +285,24 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
   }
   const auto directions_of = [&](Run& of) {
     if (!q.hidden.empty()) return hidden_direction(of.reading(), r.layer, q.hidden);
-    Directions d = class_directions(of.image_reading(), words);
-    for (const size_t rank : via) d = step_down(of.reading(), d, of.lines(r.form)[d.layer], rank);
+    Directions d = class_directions(of.image().reading(), words);
+    for (const size_t rank : via) d = step_down(of.reading(), d, of.line(r.form, d.layer), rank);
     return d;
   };
   const Directions directions = directions_of(run);
   if (!q.hidden.empty()) r.asked = directions.names[0];
-  const std::string folder = result_folder(q.out, run.directory());
-  r.size = {run.image().model.height, run.image().model.width};
+  const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.directory()) : "";
   engine.check_stop();
-  const auto measure = [&] {
-    describe(run, r);
+  describe_model(run, r);
+  r.size = {run.model().height, run.model().width};
+  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+  r.alone = why_alone(run, q);
+  if (!r.alone.empty()) {
+    read_unmeasured(run, directions, wanted, r);
+  } else {
+    describe_data(run, r);
     const Activations a = run.measured(r.layer);
     r.inputs = a.inputs.rows();
-    const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
     if (r.layer == reading.last() && q.hidden.empty())
       read_model(run, words, a, wanted, r);
     else
@@ -314,16 +310,12 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
     r.residual = r.whole_model && a.residual_logits.size() > 0;
     engine.check_stop();
     add_size(run, directions, a, wanted, r);
+    const std::vector<Form> twins = q.measure == ReadRequest::Measure::all ? forms_of(r) : std::vector<Form>();
     r.controls = r.whole_model ? controls_of(
-                                     run, [](Run& of) { return of.image_reading().classes(); }, form_names(r),
-                                     a, labels_of(run.images().test))
-                               : controls_of(run, directions_of, form_names(r), a);
-  };
-  if (q.form == "weights") r.alone = run.unmeasured();
-  if (r.alone.empty())
-    measure();
-  else
-    read_weights(run, directions, q.top, r);
+                                     run, [](Run& of) { return of.image().reading().classes(); }, twins, a,
+                                     labels_of(run.images().test))
+                               : controls_of(run, directions_of, twins, a);
+  }
   engine.check_stop();
   std::vector<Spectrum> spectra;
   for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);
@@ -334,18 +326,25 @@ ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& q) {
   return r;
 }
 
+RunSource source_of(const ReadRequest& q) {
+  return {.run = q.run,
+          .data = q.data,
+          .data_dir = q.data_dir,
+          .images = q.images,
+          .refine = q.refine,
+          .tokenizer = q.tokenizer,
+          .expert = q.expert,
+          .tokens = q.tokens};
+}
+
 ReadResult read(const Engine& engine, const ReadRequest& request) {
-  check_form(request.form);
-  Run run(engine, {.run = request.run,
-                   .data = request.data,
-                   .data_dir = request.data_dir,
-                   .images = request.images,
-                   .refine = request.refine,
-                   .tokenizer = request.tokenizer,
-                   .expert = request.expert,
-                   .tokens = request.tokens});
-  const bool language = run.kind() == ModelKind::language;
-  return language ? read_language(engine, run, request) : read_images(engine, run, request);
+  asked_form(request.form);  // refused before anything is opened
+  return read(engine, *open_run(engine, source_of(request)), request);
+}
+
+ReadResult read(const Engine& engine, Run& run, const ReadRequest& q) {
+  return run.kind() == ModelKind::language ? read_language(engine, run.language(), q)
+                                           : read_images(engine, run.image(), q);
 }
 
 }  // namespace glint

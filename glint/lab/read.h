@@ -16,16 +16,17 @@
 #include "glint/lab/near_tokens.h"
 #include "glint/lab/passages.h"
 #include "glint/lab/pieces.h"
+#include "glint/lab/run.h"
 #include "glint/model/config_file.h"
 #include "glint/report/signed_picture.h"
 #include "glint/spectra/glu_model.h"
 #include "glint/spectra/latents.h"
-#include "glint/spectra/token_model.h"
+#include "glint/spectra/language_reading.h"
 
 namespace glint {
 
 struct ReadRequest {
-  std::string run, data, data_dir;             // as in RunSource
+  std::string run = {}, data = {}, data_dir = {};  // as in RunSource
   std::string tokenizer = {};                  // as in RunSource
   size_t tokens = 0;                           // as in RunSource
   std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
@@ -60,10 +61,16 @@ struct ReadRequest {
   // looked for in so many tokens (PassagesRequest); 0: none.
   size_t passages = 0;
   size_t passage_tokens = kPassageTokens;
+  // How much is measured beside the eigenvectors: nothing (no data are needed for the weights), the fidelity of
+  // every form with the linear map as its control, or an untrained model too.
+  enum class Measure { nothing, linear, all } measure = Measure::all;
   // What to write, into `out`; "": into the run.
   bool spectra = true, figures = true;
   std::string out = {};
 };
+
+// What it asks to be opened.
+RunSource source_of(const ReadRequest& request);
 
 struct ShownVector {
   double value = 0;
@@ -91,7 +98,7 @@ struct ReadDirection {
 
 // One form over all classes (whole_model) or over the directions.
 struct ReadForm {
-  std::string name;
+  Form form = Form::weights;
   Fidelity fidelity, eigenvectors;
   std::vector<double> truncation = {};  // accuracy with k eigenvectors, from k = 0; only for the whole model
   bool linear_part = false;
@@ -111,7 +118,6 @@ struct DrawnSize {
 
 struct ReadResult {
   ModelKind kind = ModelKind::image;
-  bool foreign = false;  // a language model of another program
   std::string run, model_text;
   Json model;  // the configuration
   std::string gate, trained_on;
@@ -121,7 +127,7 @@ struct ReadResult {
   size_t calibration_inputs = 0, inputs = 0;  // images or tokens
   size_t layer = 0, layers = 0;               // from 0
   std::string expert;                         // of a mixture: the one that was read
-  std::string form;
+  Form form = Form::weights;
   std::string samples = "validation stories";  // of a language model: what the tokens are of
   std::string alone;  // why the weights alone were read and nothing was measured; "": it was
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
@@ -151,13 +157,14 @@ struct ReadResult {
   std::string figures_folder;                    // "": no figures
   std::vector<std::string> figures;              // the SVG files that were written
 
-  std::string default_form;  // that "auto" means for this run
+  Form default_form = Form::weights;  // that "auto" means for this run
 
   const ReadForm& chosen() const;
   std::vector<std::string> names() const;
 };
 
 ReadResult read(const Engine& engine, const ReadRequest& request);
+ReadResult read(const Engine& engine, Run& run, const ReadRequest& request);
 // What the files of a reading show: the spectrum of every direction, the eigenvectors of all as pictures, the
 // accuracy with few of them, directions that several share. The first are those of the directions, in order.
 std::vector<FigureFile> read_figures(const ReadResult& result);
@@ -167,7 +174,7 @@ nlohmann::ordered_json to_json(const ReadResult& result);
 // Every token of a language model, or every latent of a sparse autoencoder, as a direction of one layer, the
 // most concentrated spectra first.
 struct ScanRequest {
-  std::string run, data, tokenizer = {};
+  std::string run = {}, data = {}, tokenizer = {};
   size_t tokens = 0;
   std::optional<size_t> layer = {};  // from 1 on; none: the last
   std::string form = "auto";
@@ -187,7 +194,8 @@ struct ScannedToken {
 };
 
 struct ScanResult {
-  std::string run, linalg, form;
+  std::string run, linalg;
+  Form form = Form::weights;
   size_t strongest = 0;   // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
   std::string samples;    // what the tokens that it is measured on are of
   std::string untrained;  // as in ReadResult
@@ -205,6 +213,7 @@ struct ScanResult {
 // Tells its progress and can be stopped; then the same call goes on. The ranks of the engine's group share
 // the tokens, and rank 0 has the result, or workers that join; it is the same at any number of them.
 ScanResult scan(const Engine& engine, const ScanRequest& request);
+ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& request);
 // "schema": "glint-scan/1".
 nlohmann::ordered_json to_json(const ScanResult& result);
 

@@ -170,7 +170,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
 }
 
-TokenSpace token_space(const Run& run) { return {run.tokenizer(), run.token_model()}; }
+TokenSpace token_space(const LanguageRun& run) { return {run.tokenizer(), run.reading()}; }
 
 std::string piece_text(const Tokenizer& tokenizer, TokenId token) {
   if (token >= tokenizer.size()) return "#" + std::to_string(token);
@@ -238,22 +238,19 @@ std::vector<int> parse_signed_ranks(const std::string& text) {
   return ranks;
 }
 
-Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateLine& line,
+Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateTerms& line,
                                   std::span<const int> ranks, size_t layer) {
   const GluLayerView view = model.layer(later.layer);
   size_t most = 1;
   for (const int r : ranks) most = std::max(most, static_cast<size_t>(std::abs(r)));
-  const GateLine plain = at_size(line, line.size);
   Matrix<double> vectors(later.count() * ranks.size(), view.width());
   std::vector<std::string> names;
   for (size_t u = 0; u < later.count(); u++) {
-    std::vector<double> q(view.hidden());
-    for (size_t h = 0; h < q.size(); h++) q[h] = later.weights(u, h) * plain.gain[h];
+    const QuadraticPart q = quadratic_part(later.weights.view().row(u), line);
     const Spectrum s =
         view.width() > kFullWidth && 2 * most <= view.width() / 8
             ? top_interaction(model.linalg(), model.pool(), view, q, 2 * most, {.by = TopBy::both_ends})
-            : interaction_spectra(model.linalg(), model.pool(), view,
-                                  ConstMatrixView<double>(q.data(), 1, q.size()))[0];
+            : eigh(model.linalg(), interaction(model.linalg(), view, q));
     const BothEnds ends = both_ends(s.values, most);
     for (const int rank : ranks) {
       const std::vector<uint32_t>& side = rank > 0 ? ends.positive : ends.negative;
@@ -271,12 +268,12 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
   return model.directions(layer, vectors, std::move(names));
 }
 
-Directions asked_directions(Run& run, size_t layer, const ReadRequest& q, const std::string& form) {
+Directions asked_directions(LanguageRun& run, size_t layer, const ReadRequest& q, Form form) {
   // Where no direction is a word, a model without a tokenizer will do.
+  static const Tokenizer none;
   const bool words = !q.token.empty() || !q.direction.empty();
-  const TokenSpace space = words || run.has_tokenizer()
-                               ? token_space(run)
-                               : TokenSpace{run.foreign_run().model.tokenizer, run.token_model()};
+  const TokenSpace space =
+      words || run.has_tokenizer() ? token_space(run) : TokenSpace{none, run.reading()};
   if (!q.from_layer) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
   if (*q.from_layer > space.model.layers() || *q.from_layer <= layer + 1)
@@ -362,7 +359,7 @@ std::vector<size_t> parse_via(const std::string& text, size_t steps) {
   return via;
 }
 
-Directions step_down(const GluModel& model, const Directions& d, const GateLine& line, size_t rank) {
+Directions step_down(const GluModel& model, const Directions& d, const GateTerms& line, size_t rank) {
   const GluLayerView layer = model.layer(d.layer);
   if (rank > layer.width())
     throw Error({.code = ErrorCode::usage,
@@ -396,10 +393,9 @@ std::string class_text(const std::vector<UnitWord>& words, const std::vector<std
   return text;
 }
 
-std::vector<TokenId> frequent_tokens(Run& run, size_t most) {
-  TextRows rows = run.rows();
-  std::vector<size_t> count(run.token_model().vocab());
-  for (const TokenRow& row : rows.fill_first(run.stories().valid, run.tokens()))
+std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most) {
+  std::vector<size_t> count(run.reading().vocab());
+  for (const TokenRow& row : run.measured_rows())
     for (const TokenId t : row.target) count[t] += is_text(run.tokenizer(), t);
   std::vector<TokenId> tokens(count.size());
   std::iota(tokens.begin(), tokens.end(), TokenId{0});

@@ -7,7 +7,8 @@
 #include <vector>
 
 #include "glint/lab/read.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/unit_words.h"
 
 namespace glint {
@@ -24,7 +25,7 @@ std::vector<size_t> parse_ranks(const std::string& text, const std::string& para
 // strongest.
 std::vector<size_t> parse_via(const std::string& text, size_t steps);
 // One step down: eigenvector `rank` (by magnitude) of each direction as a direction of the layer below.
-Directions step_down(const GluModel& model, const Directions& directions, const GateLine& line, size_t rank);
+Directions step_down(const GluModel& model, const Directions& directions, const GateTerms& line, size_t rank);
 // For the names of files: "3 - 5, 7", "all via v1"; empty for all classes of the last layer.
 std::string class_text(const std::vector<UnitWord>& words, const std::vector<std::string>& class_names,
                        const std::vector<size_t>& via);
@@ -36,9 +37,9 @@ Directions hidden_direction(const GluModel& model, size_t layer, const std::stri
 // Where the tokens that people name come from, and their directions in the residual stream.
 struct TokenSpace {
   const Tokenizer& tokenizer;
-  const TokenModel& model;
+  const LanguageReading& model;
 };
-TokenSpace token_space(const Run& run);  // of a language model; keeps references
+TokenSpace token_space(const LanguageRun& run);  // of a language model; keeps references
 
 // A piece as people read it, "·happy" where a word begins.
 std::string piece_text(const Tokenizer& tokenizer, TokenId token);
@@ -49,7 +50,7 @@ TokenId find_token(const TokenSpace& space, const std::string& word, const std::
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text);
 // The tokens that come most often in the stories that readings are measured on, at most so many; not bytes
 // and marks.
-std::vector<TokenId> frequent_tokens(Run& run, size_t most);
+std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most);
 // What `token`, `direction`, `hidden` and `latent` ask for, in this order. Error (usage) when that is
 // nothing, or a direction is 0.
 Directions language_directions(const TokenSpace& space, size_t layer, const ReadRequest& request);
@@ -57,9 +58,9 @@ Directions language_directions(const TokenSpace& space, size_t layer, const Read
 std::vector<int> parse_signed_ranks(const std::string& text);
 // Eigenvectors of the forms of directions of a later layer, as directions of `layer`: what the later layer
 // reads is the stream, but for the factor of its norm. Error (usage) for one that is not there.
-Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateLine& line,
+Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateTerms& line,
                                   std::span<const int> ranks, size_t layer);
 // All that a request for a language model asks for, `from_layer` included; `form` is that of the later layer.
-Directions asked_directions(Run& run, size_t layer, const ReadRequest& request, const std::string& form);
+Directions asked_directions(LanguageRun& run, size_t layer, const ReadRequest& request, Form form);
 
 }  // namespace glint

@@ -21,8 +21,8 @@ std::string place(const ReadResult& r) {
   return "-layer-" + std::to_string(r.layer + 1) + (r.expert.empty() ? "" : "-expert-" + r.expert);
 }
 std::string file_tag(const ReadResult& r) {
-  if (r.asked.empty()) return r.form == r.default_form ? "" : "-" + r.form;
-  return "-" + file_word(r.asked) + "-" + r.form + place(r);
+  if (r.asked.empty()) return r.form == r.default_form ? "" : "-" + name(r.form);
+  return "-" + file_word(r.asked) + "-" + name(r.form) + place(r);
 }
 
 void write_spectra(const Engine& engine, const GluModel& model, size_t top, const std::string& path,
@@ -30,7 +30,7 @@ void write_spectra(const Engine& engine, const GluModel& model, size_t top, cons
   SpectraToWrite spectra{.units = {},
                          .features = {},
                          .names = r.names(),
-                         .form = r.form,
+                         .form = name(r.form),
                          .layer = r.layer,
                          .model = r.weights_sha256,
                          .linalg = r.linalg,
@@ -61,7 +61,7 @@ std::vector<SignedPicture> pictures_of(const std::vector<ShownVector>& side) {
 std::string what_text(const ReadResult& r) {
   return r.gate + (r.trained_on.empty() ? "" : " on " + r.trained_on) +
          (r.layers > 1 ? ", layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers) : "") +
-         (r.expert.empty() ? "" : ", expert " + r.expert) + ", " + r.form + " form";
+         (r.expert.empty() ? "" : ", expert " + r.expert) + ", " + name(r.form) + " form";
 }
 
 std::string trust_text(const ReadResult& r) {
@@ -120,7 +120,7 @@ Figure grid_of(const ReadResult& r) {
 Figure truncation_of(const ReadResult& r) {
   std::vector<TruncationSeries> series;
   for (const ReadForm& f : r.forms)
-    series.push_back({f.name + " form", f.truncation, f.linear_part, f.by_size});
+    series.push_back({name(f.form) + " form", f.truncation, f.linear_part, f.by_size});
   return figure_of(truncation_figure(
       "Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series, r.accuracy_model));
 }
@@ -144,9 +144,9 @@ Figure shared_of(const ReadResult& r) {
 std::vector<FigureFile> read_figures(const ReadResult& r) {
   std::vector<FigureFile> figures;
   for (const ReadDirection& d : r.directions)
-    figures.push_back({"spectrum-" + file_word(d.name) + "-" + r.form + place(r), spectrum_of(d, r)});
+    figures.push_back({"spectrum-" + file_word(d.name) + "-" + name(r.form) + place(r), spectrum_of(d, r)});
   // The pictures of all classes of the last layer have short names.
-  const std::string tag = r.asked.empty() ? "-" + r.form : file_tag(r);
+  const std::string tag = r.asked.empty() ? "-" + name(r.form) : file_tag(r);
   const bool pictures = r.size.height > 0;
   if (pictures) figures.push_back({"features" + tag, grid_of(r)});
   if (r.whole_model) figures.push_back({"truncation", truncation_of(r)});
@@ -168,7 +168,7 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
   if (r.passage_text) {
     std::vector<std::string> trust;
     for (const ReadDirection& d : r.directions)
-      trust.push_back(printable(d.name) + ", " + r.form + " form: R\u00b2 " + fixed_text(d.r2, 3) +
+      trust.push_back(printable(d.name) + ", " + name(r.form) + " form: R\u00b2 " + fixed_text(d.r2, 3) +
                       ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3));
     r.passages_page = r.figures_folder + "/passages" + file_tag(r) + ".html";
     write_atomic(

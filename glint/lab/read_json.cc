@@ -25,7 +25,7 @@ ordered_json form_json(const ReadResult& r, const ReadForm& form) {
 
 ordered_json all_fidelity_json(const ReadResult& r) {
   ordered_json j = ordered_json::object();
-  for (const ReadForm& form : r.forms) j[form.name] = form_json(r, form);
+  for (const ReadForm& form : r.forms) j[name(form.form)] = form_json(r, form);
   if (r.kind == ModelKind::language || r.inputs == 0) return j;
   j["local"] = {{"largest_error", r.local.largest}, {"largest_value", r.local.scale}};
   if (r.whole_model) j["local"]["agreement"] = r.local.agreement;
@@ -36,10 +36,10 @@ ordered_json all_fidelity_json(const ReadResult& r) {
 // Element k is with k eigenvectors; element 0 is what the form has without any.
 ordered_json truncation_json(const ReadResult& r) {
   ordered_json j = {{"first_k", 0}};
-  for (const ReadForm& form : r.forms) j[form.name] = form.truncation;
-  for (const ReadForm& form : r.forms) j["linear_part"][form.name] = form.linear_part;
+  for (const ReadForm& form : r.forms) j[name(form.form)] = form.truncation;
+  for (const ReadForm& form : r.forms) j["linear_part"][name(form.form)] = form.linear_part;
   for (const ReadForm& form : r.forms)
-    if (form.linear_part) j["linear_part_alone"][form.name] = form.truncation.front();
+    if (form.linear_part) j["linear_part_alone"][name(form.form)] = form.truncation.front();
   j["residual"] = r.residual;
   return j;
 }
@@ -108,7 +108,7 @@ ordered_json to_json(const ReadResult& r) {
   j["layer"] = r.layer + 1;
   j["layers"] = r.layers;
   if (!r.expert.empty()) j["expert"] = r.expert;
-  j["form"] = r.form;
+  j["form"] = name(r.form);
   if (!r.alone.empty()) j["unmeasured"] = r.alone;
   if (r.drawn)
     j["size"] = {{"drawn_at", r.drawn->size},
@@ -167,7 +167,7 @@ ordered_json to_json(const ScanResult& r) {
                     {"run", r.run},
                     {"linalg", r.linalg},
                     {"layer", r.layer + 1},
-                    {"form", r.form},
+                    {"form", name(r.form)},
                     {"samples", r.samples},
                     {"strongest", r.strongest},
                     {"fidelity", std::move(fidelity)},

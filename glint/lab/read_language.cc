@@ -12,8 +12,8 @@ namespace glint {
 namespace {
 
 // What a text would be needed for.
-void check_mixture(const Run& run, const ReadRequest& q, const std::string& form) {
-  if (form == "weights" && q.data.empty()) return;
+void check_mixture(const LanguageRun& run, const ReadRequest& q, Form form) {
+  if (form == Form::weights && q.data.empty()) return;
   throw Error({.code = ErrorCode::bad_file,
                .what = "a mixture of experts cannot be run yet, so that there is nothing to measure on",
                .where = run.directory(),
@@ -22,7 +22,7 @@ void check_mixture(const Run& run, const ReadRequest& q, const std::string& form
 
 }  // namespace
 
-void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d) {
+void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirection& d) {
   const Spectrum& s = d.form.spectrum;
   const BothEnds ends = both_ends(s.values, show);
   std::vector<std::span<const double>> wanted;
@@ -46,7 +46,7 @@ void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& d)
   if (d.has_linear()) d.linear_near = found[at];
 }
 
-void add_passages(const Engine& engine, Run& run, const ReadRequest& q, ReadResult& r) {
+void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, ReadResult& r) {
   PassagesRequest wanted{.source = {.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
   wanted.near = 0, wanted.tokens = q.passage_tokens;
   std::vector<std::span<const double>> vectors;
@@ -89,8 +89,8 @@ PassagesResult passages_of(const ReadResult& r) {
   return out;
 }
 
-ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
-  const TokenModel& reading = run.token_model();
+ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadRequest& q) {
+  const LanguageReading& reading = run.reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = q.expert;
   r.form = run.form(q.form);
@@ -99,32 +99,33 @@ ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& q) {
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
-  // Passages and latents are measured.
-  const bool weights_alone = q.form == "weights" && q.passages == 0 && q.sae.empty() && q.inputs.empty();
-  if (run.mixture() || weights_alone) r.alone = run.unmeasured();
+  describe_model(run, r);
+  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+  r.alone = why_alone(run, q);
   if (!r.alone.empty()) {
-    read_weights(run, directions, q.top, r);
+    read_unmeasured(run, directions, wanted, r);
     for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
     write_read_files(engine, reading, q, folder, r);
     return r;
   }
-  describe(run, r);
+  describe_data(run, r);
   r.samples = run.samples(), r.untrained = run.untrained_text();
   const Activations a = run.measured(r.layer);
   r.inputs = a.inputs.rows();
-  const std::vector<FormReading> forms =
-      read_forms(run, directions, a, {}, wanted_pairs(reading.layer(r.layer), q.top));
-  for (const FormReading& f : forms) r.forms.push_back(form_result(f.name, *f.reading));
-  set_directions(r, directions.names, *form_called(forms, r.form).reading);
+  const std::vector<FormReading> forms = read_forms(run, directions, a, {}, wanted);
+  for (const FormReading& f : forms) r.forms.push_back(form_result(f.form, *f.reading));
+  const FormReading& chosen = form_called(forms, r.form);
+  set_directions(r, directions.names, *chosen.reading);
   engine.check_stop();
+  const std::vector<Form> twins = q.measure == ReadRequest::Measure::all ? forms_of(r) : std::vector<Form>();
   r.controls = controls_of(
-      run, [&](Run& of) { return asked_directions(of, r.layer, q, r.form); }, form_names(r), a);
+      run, [&](Run& of) { return asked_directions(of.language(), r.layer, q, r.form); }, twins, a);
   r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
-  add_missing_control(run, r.warnings);
+  if (!twins.empty()) add_missing_control(run, r.warnings);
   engine.check_stop();
   for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
   if (q.passages > 0) add_passages(engine, run, q, r);
-  add_latents(engine, run, q, directions, form_called(forms, r.form).line, a.inputs, r);
+  add_latents(engine, run, q, directions, chosen.line, a.inputs, r);
   write_read_files(engine, reading, q, folder, r);
   return r;
 }

@@ -18,7 +18,7 @@ std::optional<size_t> latent_number(std::string_view word) {
   return problem == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
 }
 
-void add_fits(const Run& run, const ReadRequest& q, ConstMatrixView<float> glu_inputs, ReadResult& r) {
+void add_fits(const LanguageRun& run, const ReadRequest& q, ConstMatrixView<float> glu_inputs, ReadResult& r) {
   const Autoencoder sae = read_autoencoder(q.sae);
   r.autoencoder = autoencoder_text(sae);
   const LatentInputs read = latent_inputs(run.reading(), r.layer, glu_inputs, sae, q.sae_reads);
@@ -36,8 +36,8 @@ void add_fits(const Run& run, const ReadRequest& q, ConstMatrixView<float> glu_i
   });
 }
 
-void add_pairs(const Engine& engine, const Run& run, const ReadRequest& q, const Directions& directions,
-               const GateLine& line, ReadResult& r) {
+void add_pairs(const Engine& engine, const LanguageRun& run, const ReadRequest& q, const Directions& directions,
+               const GateTerms& line, ReadResult& r) {
   const Autoencoder sae = read_autoencoder(q.inputs);
   const GluLayerView layer = run.reading().layer(r.layer);
   if (sae.outputs() != layer.inputs())
@@ -46,11 +46,9 @@ void add_pairs(const Engine& engine, const Run& run, const ReadRequest& q, const
                  .where = q.inputs,
                  .expected = std::to_string(layer.inputs()) + ", the width that the layer reads"});
   r.input_autoencoder = autoencoder_text(sae);
-  const std::vector<double> gain = at_size(line, line.size).gain;
   std::set<uint32_t> named;
   for (size_t u = 0; u < directions.count(); u++) {
-    std::vector<double> weights(gain.size());
-    for (size_t h = 0; h < weights.size(); h++) weights[h] = directions.weights(u, h) * gain[h];
+    const QuadraticPart weights = quadratic_part(directions.weights.view().row(u), line);
     r.directions[u].pairs = strongest_pairs(engine.linalg(), engine.pool(), layer, weights, sae.decoder,
                                             q.pairs, [&](size_t done) {
                                               engine.check_stop();
@@ -167,8 +165,8 @@ std::string autoencoder_text(const Autoencoder& sae) {
   return text;
 }
 
-void add_latents(const Engine& engine, const Run& run, const ReadRequest& q, const Directions& directions,
-                 const GateLine& line, ConstMatrixView<float> glu_inputs, ReadResult& r) {
+void add_latents(const Engine& engine, const LanguageRun& run, const ReadRequest& q, const Directions& directions,
+                 const GateTerms& line, ConstMatrixView<float> glu_inputs, ReadResult& r) {
   if (!q.sae.empty() && !q.from_layer) add_fits(run, q, glu_inputs, r);
   engine.check_stop();
   if (!q.inputs.empty()) add_pairs(engine, run, q, directions, line, r);

@@ -38,8 +38,8 @@ std::string autoencoder_text(const Autoencoder& sae);
 
 // Fills in what a reading says of latents: the fits of directions that are latents, and the strongest pairs
 // of the latents of `inputs`. `line` is that of the form that is shown.
-void add_latents(const Engine& engine, const Run& run, const ReadRequest& request,
-                 const Directions& directions, const GateLine& line, ConstMatrixView<float> glu_inputs,
+void add_latents(const Engine& engine, const LanguageRun& run, const ReadRequest& request,
+                 const Directions& directions, const GateTerms& line, ConstMatrixView<float> glu_inputs,
                  ReadResult& result);
 
 }  // namespace glint

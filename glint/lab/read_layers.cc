@@ -6,7 +6,6 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/text.h"
-#include "glint/base/version.h"
 #include "glint/lab/figures.h"
 #include "glint/lab/file_words.h"
 #include "glint/lab/read_parts.h"
@@ -15,40 +14,6 @@ namespace glint {
 namespace {
 
 constexpr const char* kLinearMap = "linear map";
-
-// What the pieces depend on beside the layer.
-std::string layers_key(const Engine& engine, const Run& run, const ReadRequest& q) {
-  std::string key;
-  for (const std::string& part : {std::string(kVersion),
-                                  std::string(name(engine.isa())),
-                                  engine.linalg().description(),
-                                  run.reading().weights_hash(),
-                                  q.run,
-                                  q.data,
-                                  q.data_dir,
-                                  q.tokenizer,
-                                  std::to_string(q.tokens),
-                                  q.form,
-                                  q.unit,
-                                  q.via,
-                                  q.token,
-                                  q.direction,
-                                  q.hidden,
-                                  q.sae,
-                                  q.latent,
-                                  q.side,
-                                  q.sae_reads,
-                                  q.inputs,
-                                  std::to_string(q.pairs),
-                                  std::to_string(q.from_layer.value_or(0)),
-                                  q.eigenvector,
-                                  std::to_string(q.top),
-                                  std::to_string(q.show),
-                                  std::to_string(q.near),
-                                  std::to_string(q.refine)})
-    key += part + "\n";
-  return key;
-}
 
 void add_fidelity(ReadLayersResult& r, const OrderedJson& layer) {
   const size_t number = layer["layer"].get<size_t>();
@@ -76,39 +41,25 @@ Table layers_csv(const ReadLayersResult& r) {
 }  // namespace
 
 ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request) {
-  check_form(request.reading.form);
+  asked_form(request.reading.form);  // refused before anything is opened
+  return read_layers(engine, *open_run(engine, source_of(request.reading)), request);
+}
+
+ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersRequest& request) {
   ReadRequest q = request.reading;
   q.spectra = q.figures = false;
   ReadLayersResult r;
-  size_t layers = 0;
-  std::string folder, key;
-  {
-    const Run run(
-        engine,
-        {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images, .tokenizer = q.tokenizer});
-    r.run = run.directory(), layers = run.reading().layers();
-    folder = result_folder(q.out, run.results());
-    key = layers_key(engine, run, q);
-  }
-  const PiecesResult pieces = compute_pieces(engine,
-                                             {.count = layers,
-                                              .folder = folder + "/layers",
-                                              .key = key,
-                                              .label = "read",
-                                              .unit = "layers",
-                                              .compute =
-                                                  [&](size_t i) {
-                                                    ReadRequest one = q;
-                                                    one.layer = i + 1;
-                                                    return to_json(read(engine, one)).dump();
-                                                  }},
-                                             request.sharing);
-  r.left = pieces.left;
-  if (pieces.all.empty()) return r;
-  for (const std::string& text : pieces.all) {
-    r.layers.push_back(OrderedJson::parse(text));
+  r.run = run.directory();
+  const size_t layers = run.reading().layers();
+  const std::string folder = result_folder(q.out, run.results());
+  for (size_t layer = 1; layer <= layers; layer++) {
+    engine.progress({.label = "read", .done = layer - 1, .total = layers, .unit = "layers"});
+    q.layer = layer;
+    r.layers.push_back(to_json(read(engine, run, q)));
     add_fidelity(r, r.layers.back());
+    engine.check_stop();
   }
+  engine.progress({.label = "read", .done = layers, .total = layers, .unit = "layers"});
   for (const OrderedJson& unit : r.layers.front()["units"])
     r.asked += (r.asked.empty() ? "" : ", ") + unit["name"].get<std::string>();
   const std::string stem = "layers-" + file_word(r.asked);
@@ -119,7 +70,6 @@ ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& requ
     write_figure(engine, path, figure_of(layers_chart(r)));
     r.figure = path + ".svg";
   }
-  discard_pieces(pieces, request.sharing);
   return r;
 }
 
@@ -176,7 +126,7 @@ Table layers_table(const ReadLayersResult& r) {
 }
 
 OrderedJson to_json(const ReadLayersResult& r) {
-  OrderedJson j = {{"schema", "glint-read-layers/1"}, {"run", r.run}, {"left", r.left}};
+  OrderedJson j = {{"schema", "glint-read-layers/1"}, {"run", r.run}};
   j["layers"] = r.layers;
   j["csv"] = r.csv;
   j["figure"] = r.figure;

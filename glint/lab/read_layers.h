@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "glint/io/json_fwd.h"
-#include "glint/lab/pieces.h"
 #include "glint/lab/read.h"
 #include "glint/report/chart.h"
 #include "glint/report/table.h"
@@ -16,7 +15,6 @@ namespace glint {
 struct ReadLayersRequest {
   ReadRequest reading;  // of each layer; `layer`, `spectra` and `figures` are not looked at
   bool figure = true;
-  PieceSharing sharing = {};
 };
 
 // One form of one layer, over the directions.
@@ -30,13 +28,12 @@ struct ReadLayersResult {
   std::string run, asked;               // the directions
   std::vector<OrderedJson> layers;      // each as to_json(ReadResult) has it
   std::vector<LayerFidelity> fidelity;  // by layer, then form; "linear map" is the control
-  size_t left = 0;                      // layers that other workers still read; then the rest is empty
   std::string csv, figure;              // files that were written
 };
 
-// Tells its progress and can be stopped. The ranks of the engine's group share the layers, or workers that
-// join; the result is the same.
+// Tells its progress and can be stopped. The text goes through the model once, layer by layer.
 ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request);
+ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersRequest& request);
 
 // R2 over the layers, a line per form.
 Chart layers_chart(const ReadLayersResult& result);

@@ -2,20 +2,23 @@
 #pragma once
 
 #include "glint/lab/read.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
+#include "glint/lab/language_run.h"
 
 namespace glint {
 
-ReadResult read_images(const Engine& engine, Run& run, const ReadRequest& request);
-ReadResult read_language(const Engine& engine, Run& run, const ReadRequest& request);
+ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& request);
+ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadRequest& request);
 
-// What the result says of the run, its data and its calibration.
-void describe(Run& run, ReadResult& result);
-// The form of the weights where nothing can be measured: spectra, and what the result says of the model.
-void read_weights(Run& run, const Directions& directions, size_t top, ReadResult& result);
+// What the result says of the run; of its data and its calibration.
+void describe_model(Run& run, ReadResult& result);
+void describe_data(Run& run, ReadResult& result);
+// The eigenvectors of one form with nothing measured.
+void read_unmeasured(Run& run, const Directions& directions, const Wanted& wanted, ReadResult& result);
+// Why nothing is measured: nobody asked for it, or the form of the weights is read and there is nothing to
+// measure on. "": something is.
+std::string why_alone(Run& run, const ReadRequest& request);
 
-// Error (usage) for what is no form of a layer: auto, weights, scaled, calibrated.
-void check_form(const std::string& form);
 // The folder that results go to, made when it is not there.
 std::string result_folder(const std::string& out, const std::string& run);
 
@@ -25,16 +28,16 @@ Wanted wanted_pairs(const GluLayerView& layer, size_t top);
 // The directions through every form that the run has, in the order of Run::forms; lines that are the same are
 // read once.
 struct FormReading {
-  std::string name;
-  GateLine line;
+  Form form = Form::weights;
+  GateTerms line;
   std::shared_ptr<const Reading> reading;  // shared by forms whose lines are the same
 };
 std::vector<FormReading> read_forms(Run& run, const Directions& directions, const Activations& activations,
                                     std::span<const uint32_t> labels, const Wanted& wanted);
-const FormReading& form_called(const std::vector<FormReading>& forms, const std::string& name);
-ReadForm form_result(const std::string& name, const Reading& reading);
+const FormReading& form_called(const std::vector<FormReading>& forms, Form form);
+ReadForm form_result(Form form, const Reading& reading);
 // Of the forms that the result has.
-std::vector<std::string> form_names(const ReadResult& result);
+std::vector<Form> forms_of(const ReadResult& result);
 void set_directions(ReadResult& result, const std::vector<std::string>& names, Reading reading);
 
 // Writes spectra and figures as the request wants them, and notes their names in the result.
@@ -42,9 +45,9 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
                       const std::string& folder, ReadResult& result);
 
 // Of the `show` strongest eigenvectors of each sign, and of the linear part, the `near` nearest tokens.
-void add_near_tokens(const Run& run, size_t near, size_t show, ReadDirection& direction);
+void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirection& direction);
 // The passages that the request wants.
-void add_passages(const Engine& engine, Run& run, const ReadRequest& request, ReadResult& result);
+void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& request, ReadResult& result);
 // The same as a result of its own.
 PassagesResult passages_of(const ReadResult& result);
 

@@ -31,7 +31,7 @@ struct ReadableRun {
   std::string options;                  // all that makes it this run but for the seed; "": not known
 };
 
-std::vector<Spectrum> leading_spectra(const GluModel& model, const Directions& d, const GateLine& line) {
+std::vector<Spectrum> leading_spectra(const GluModel& model, const Directions& d, const GateTerms& line) {
   const GluLayerView layer = model.layer(d.layer);
   std::vector<Spectrum> out;
   for (const UnitForm& f :
@@ -43,7 +43,7 @@ std::vector<Spectrum> leading_spectra(const GluModel& model, const Directions& d
 // Eigenvectors where models of any seed can be compared: as pictures, or by their products with the
 // embeddings of all tokens. All directions in one call: deeper models walk down many vectors at once.
 std::vector<LeadingVectors> as_seen(Run& run, size_t layer, const std::vector<Spectrum>& spectra,
-                                    const std::vector<GateLine>& lines) {
+                                    const std::vector<GateTerms>& lines) {
   const GluModel& model = run.reading();
   size_t rows = 0, at = 0;
   for (const Spectrum& s : spectra) rows += s.count();
@@ -52,8 +52,8 @@ std::vector<LeadingVectors> as_seen(Run& run, size_t layer, const std::vector<Sp
     std::copy_n(s.vectors.data(), s.vectors.size(), all.view().row_ptr(at));
     at += s.count();
   }
-  const Matrix<double> seen = run.kind() == ModelKind::image ? run.image_reading().pictures(layer, all, lines)
-                                                             : run.token_model().products(all);
+  const Matrix<double> seen = run.kind() == ModelKind::image ? run.image().reading().pictures(layer, all, lines)
+                                                             : run.language().reading().products(all);
   std::vector<LeadingVectors> out;
   at = 0;
   for (const Spectrum& s : spectra) {
@@ -74,67 +74,49 @@ std::optional<double> mean_likeness(const LinearAlgebra& linalg, const std::vect
   return mean_and_sd(all).mean;
 }
 
-// Every second sample from `first` on, of those that a calibration takes.
-ImageSet half_of(const ImageSet& set, size_t first) {
-  const size_t most = std::min(set.count(), ImageReading::kCalibrationImages);
-  std::vector<size_t> rows;
-  for (size_t i = first; i < most; i += 2) rows.push_back(i * set.count() / most);
-  ImageSet half{.pixels = Matrix<uint8_t>(set.floats() ? 0 : rows.size(), set.pixels.cols()),
-                .values = Matrix<float>(set.floats() ? rows.size() : 0, set.values.cols()),
-                .labels = {},
-                .height = set.height,
-                .width = set.width,
-                .classes = set.classes};
-  for (size_t i = 0; i < rows.size(); i++) {
-    if (set.floats())
-      std::ranges::copy(set.values.view().row(rows[i]), half.values.view().row_ptr(i));
-    else
-      std::ranges::copy(set.pixels.view().row(rows[i]), half.pixels.view().row_ptr(i));
-    half.labels.push_back(set.labels[rows[i]]);
-  }
-  return half;
-}
-
-// The lines of a fitted form from one half of the data that it is fitted to; of a language model those of one
-// layer alone.
-std::vector<GateLine> half_lines(Run& run, size_t layer, const std::string& form, size_t first) {
+// The terms of a fitted form from every second sample, from `first` on, of the data that it is fitted to; of a
+// language model those of one layer alone.
+std::vector<GateTerms> half_lines(Run& run, size_t layer, Form form, size_t first) {
+  std::vector<GateTerms> lines(run.reading().layers());
   if (run.kind() == ModelKind::image) {
-    const ImageSet half = half_of(run.images().train, first);
-    return form == "scaled" ? run.image_reading().scaled_lines(half)
-                            : run.image_reading().calibrate(half, "").lines;
+    const ImageSet& train = run.image().images().train;
+    const std::vector<uint32_t> all = evenly_spaced(train.count(), ImageReading::kCalibrationImages);
+    std::vector<uint32_t> half;
+    for (size_t i = first; i < all.size(); i += 2) half.push_back(all[i]);
+    for (size_t i = 0; i < lines.size(); i++)
+      lines[i] = fit_form(run.reading(), form, i, run.image().reading().run(train, i, half).inputs);
+    return lines;
   }
-  TextRows rows = run.rows();
+  LanguageRun& language = run.language();
+  TextRows rows = language.rows();
   std::vector<TokenRow> half;
-  const size_t tokens = run.foreign() ? run.tokens() : TokenModel::kCalibrationTokens;
-  const std::span<const TokenRow> all = rows.fill_first(run.stories().train, tokens);
+  const size_t tokens = language.calibration_tokens();
+  const std::span<const TokenRow> all = rows.fill_first(language.stories().train, tokens);
   for (size_t i = first; i < all.size(); i += 2) half.push_back(all[i]);
-  const TokenModel& model = run.token_model();
-  TokenModel::Lines fitted = model.layer_lines(layer, model.inputs(half, layer, tokens));
-  std::vector<GateLine> lines(model.layers());
-  lines[layer] = std::move(form == "scaled" ? fitted.scaled : fitted.calibrated);
+  lines[layer] = fit_form(run.reading(), form, layer, language.reading().inputs(half, layer, tokens));
   return lines;
 }
 
-std::optional<double> halves(Run& run, const Directions& d, const std::string& form) {
-  if (form == "weights" || run.gate() == GateKind::Identity) return {};  // nothing is fitted
+std::optional<double> halves(Run& run, const Directions& d, Form form) {
+  if (form_info(form).needs == FormNeeds::nothing || run.gate() == GateKind::Identity) return {};  // nothing is fitted
   std::vector<LeadingVectors> both[2];
   for (size_t h = 0; h < 2; h++) {
-    const std::vector<GateLine> lines = half_lines(run, d.layer, form, h);
+    const std::vector<GateTerms> lines = half_lines(run, d.layer, form, h);
     both[h] = as_seen(run, d.layer, leading_spectra(run.reading(), d, lines[d.layer]), lines);
   }
   return mean_likeness(run.reading().linalg(), both[0], both[1]);
 }
 
 Directions asked(Run& run, const ReadabilityRequest& q) {
-  if (run.kind() == ModelKind::image) return run.image_reading().classes();
+  if (run.kind() == ModelKind::image) return run.image().reading().classes();
   const size_t layer = asked_layer(run.reading(), q.layer);
   ReadRequest request;
   request.token = q.token;
-  if (!q.token.empty()) return language_directions(token_space(run), layer, request);
-  const std::vector<TokenId> tokens = frequent_tokens(run, kTokens);
+  if (!q.token.empty()) return language_directions(token_space(run.language()), layer, request);
+  const std::vector<TokenId> tokens = frequent_tokens(run.language(), kTokens);
   std::vector<std::string> names;
-  for (const TokenId t : tokens) names.push_back(run.piece(t));
-  return run.reading().directions(layer, run.token_model().token_directions(tokens), names);
+  for (const TokenId t : tokens) names.push_back(run.language().piece(t));
+  return run.reading().directions(layer, run.language().reading().token_directions(tokens), names);
 }
 
 void add_pictures(const Engine& engine, const std::vector<LeadingVectors>& leading, RunReadability& r) {
@@ -161,7 +143,7 @@ void add_auc(const std::vector<Spectrum>& spectra, ConstMatrixView<float> x, std
 }
 
 void add_ablations(const GluModel& model, const Directions& d, const std::vector<Spectrum>& spectra,
-                   const GateLine& line, ConstMatrixView<float> x, RunReadability& r) {
+                   const GateTerms& line, ConstMatrixView<float> x, RunReadability& r) {
   std::vector<double> correlations, slopes;
   for (size_t u = 0; u < d.count(); u++) {
     Directions one{.layer = d.layer,
@@ -186,7 +168,7 @@ std::vector<Spectrum> begin(Run& run, const ReadabilityRequest& q, const Directi
   r.seed = run_seed(r.run), r.form = run.form(q.form);
   r.layer = d.layer;
   r.data = run.data_name();
-  std::vector<GateLine> lines(run.reading().layers());  // below the layer of a language model nothing is read
+  std::vector<GateTerms> lines(run.reading().layers());  // below the layer of a language model nothing is read
   if (r.kind == ModelKind::image)
     lines = run.lines(r.form);
   else
@@ -196,7 +178,7 @@ std::vector<Spectrum> begin(Run& run, const ReadabilityRequest& q, const Directi
   if (run.info().run.is_object()) {
     Json identity = run.info().run["identity"];
     identity["options"].erase("seed");
-    e.options = identity.dump() + " " + r.form;
+    e.options = identity.dump() + " " + name(r.form);
   }
   return spectra;
 }
@@ -209,9 +191,9 @@ ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, Run& run
   const Activations a = run.measured(d.layer);
   engine.check_stop();
   if (r.kind == ModelKind::image) {
-    for (size_t c = 0; c < d.count(); c++) r.directions.push_back(run.class_text(c));
+    for (size_t c = 0; c < d.count(); c++) r.directions.push_back(run.image().class_text(c));
     add_pictures(engine, e.leading, r);
-    add_auc(spectra, a.inputs, labels_of(run.images().test), r);
+    add_auc(spectra, a.inputs, labels_of(run.image().images().test), r);
   } else {
     r.directions = d.names;
   }
@@ -247,23 +229,23 @@ void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::func
   std::shared_ptr<const Dataset> shared;
   for (const std::string& directory : runs_in(q.runs)) {
     engine.check_stop();
-    Run run(engine,
-            {.run = directory,
-             .data = q.data,
-             .data_dir = q.data_dir,
-             .images = q.images,
-             .tokenizer = q.tokenizer,
-             .tokens = q.tokens},
-            shared);
-    use(run);
-    if (run.kind() == ModelKind::image) shared = run.share_images();
+    const std::unique_ptr<Run> run = open_run(engine,
+                                              {.run = directory,
+                                               .data = q.data,
+                                               .data_dir = q.data_dir,
+                                               .images = q.images,
+                                               .tokenizer = q.tokenizer,
+                                               .tokens = q.tokens},
+                                              shared);
+    use(*run);
+    if (run->kind() == ModelKind::image) shared = run->image().share_images();
   }
 }
 
 }  // namespace
 
 std::vector<std::optional<double>> seed_stability(const Engine& engine, const ReadabilityRequest& q) {
-  check_form(q.form);
+  asked_form(q.form);  // refused before anything is opened
   std::vector<ReadableRun> entries;
   for_runs(engine, q, [&](Run& run) { begin(run, q, asked(run, q), entries.emplace_back()); });
   ReadabilityResult groups;
@@ -274,7 +256,7 @@ std::vector<std::optional<double>> seed_stability(const Engine& engine, const Re
 }
 
 std::optional<double> half_stability(const Engine& engine, const ReadabilityRequest& q) {
-  check_form(q.form);
+  asked_form(q.form);  // refused before anything is opened
   std::optional<double> out;
   ReadabilityRequest first = q;
   first.runs.resize(1);
@@ -283,7 +265,7 @@ std::optional<double> half_stability(const Engine& engine, const ReadabilityRequ
 }
 
 ReadabilityResult readability(const Engine& engine, const ReadabilityRequest& q) {
-  check_form(q.form);
+  asked_form(q.form);  // refused before anything is opened
   ReadabilityResult result;
   result.linalg = engine.linalg().description();
   std::vector<ReadableRun> entries;
@@ -307,7 +289,7 @@ OrderedJson to_json(const ReadabilityResult& result) {
                        {"gate", r.gate},
                        {"seed", r.seed ? OrderedJson(*r.seed) : OrderedJson()},
                        {"data", r.data},
-                       {"form", r.form},
+                       {"form", name(r.form)},
                        {"layer", r.layer + 1},
                        {"distinct_pictures", known(r.distinct_pictures)},
                        {"pictures", r.pictures},

@@ -26,7 +26,8 @@ struct ReadabilityRequest {
 };
 
 struct RunReadability {
-  std::string run, model_text, gate, data, form;
+  std::string run, model_text, gate, data;
+  Form form = Form::weights;
   ModelKind kind = ModelKind::image;
   std::optional<uint64_t> seed = {};
   size_t layer = 0;                          // from 0

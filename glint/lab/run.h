@@ -1,26 +1,23 @@
-// A trained model and its data, from a run directory, from a folder with config.json and model.safetensors,
-// or a language model of another program (foreign.h) from its file or folder.
+// An open model with its data, the one thing that every call of lab takes. It is opened once: from a run
+// directory, from a folder with config.json and model.safetensors, or from the file or folder of a language
+// model of another program. What is computed of it (text, calibration, what layers read) is computed once.
 //
-//   glint::Run run(engine, {.run = "runs/first"});   // an image or a language model: run.kind() says which
-//   glint::Reading r = glint::read(run.reading(), directions, run.lines("weights")[0], run.measured(0));
+//   const auto run = glint::open_run(engine, {.run = "runs/first"});
+//   glint::Reading r = glint::read(run->reading(), directions, run->line(Form::weights, 0), run->measured(0));
+//
+// image_run.h and language_run.h are the two kinds.
 #pragma once
 
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "glint/data/dataset.h"
-#include "glint/data/text_batches.h"
-#include "glint/data/text_data.h"
 #include "glint/io/json.h"
 #include "glint/lab/engine.h"
-#include "glint/lab/foreign.h"
 #include "glint/model/config_file.h"
-#include "glint/model/language_file.h"
-#include "glint/model/model_file.h"
-#include "glint/spectra/image_reading.h"
-#include "glint/spectra/token_model.h"
+#include "glint/spectra/calibration.h"
+#include "glint/spectra/glu_model.h"
 
 namespace glint {
 
@@ -33,42 +30,7 @@ struct RunInfo {
 };
 // Error (bad_file) for what is no run directory or is damaged, and for a run that is not finished, with the
 // call that resumes it. The weights are looked at when they are loaded.
-RunInfo open_run(const std::string& directory);
-
-struct LoadedRun : RunInfo {
-  ImageModel model;
-};
-LoadedRun load_run(const Engine& engine, const std::string& directory);
-
-// A language model, with the tokenizer that lies beside it.
-struct LanguageRun : RunInfo {
-  LanguageModel model;
-  Tokenizer tokenizer;
-};
-LanguageRun load_language_run(const Engine& engine, const std::string& directory);
-
-// A language model of another program. It was trained on nothing that glint knows.
-struct ForeignRun : RunInfo {
-  ForeignModel model;
-  std::string trained_on = {};
-};
-
-// What a path opens as. Errors as open_run.
-ModelKind run_kind(const std::string& path);
-
-// `name_or_dir`, or when it is empty the data that the run was trained on; checked as below.
-Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::string& name_or_dir,
-                      const DataOptions& options);
-// Error when the samples have another size than the model's, or a label that it does not know; a note when
-// they are the run's `own` and have changed since.
-void check_run_data(const Engine& engine, const LoadedRun& run, const Dataset& data, bool own);
-
-// The same for stories: `name_or_dir`, or the corpus of the run. Error when another tokenizer made it.
-TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::string& name_or_dir);
-
-// "sqs, 1 layer, width 256, 334336 parameters".
-std::string model_text(const ImageModel& model);
-std::string model_text(const LanguageModel& model);
+RunInfo run_info(const std::string& directory);
 
 // Text from a file, for the terminal: without control characters.
 std::string printable(std::string text);
@@ -77,134 +39,113 @@ std::string printable(std::string text);
 // another program the built-in tales. A language model also takes a file with text (reading_text.h). A
 // program that has images in memory (data/arrays.h) gives them as `images`, and `data` is not looked at.
 struct RunSource {
-  std::string run, data = {}, data_dir = {};
+  std::string run = {}, data = {}, data_dir = {};
   std::shared_ptr<const Dataset> images = {};
   bool refine = false;         // the scaled form refined: spectra/refine.h; image models that have that form
   std::string tokenizer = {};  // models of other programs: a file instead of their own
   std::string expert = {};     // of a mixture of experts: its number from 1 on, or "shared"
-  size_t tokens = 0;           // language models: Run::tokens; 0: as many as is usual
+  size_t tokens = 0;           // language models: LanguageRun::tokens; 0: as many as is usual
 };
+
+class ImageRun;
+class LanguageRun;
 
 class Run {
  public:
-  // `engine` is kept. Errors as open_run, and (usage) where there is nothing to refine. Runs on the same
-  // images share them: `data` are those of another run, or null.
-  Run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data = nullptr);
   virtual ~Run() = default;
+  Run(const Run&) = delete;
+  Run& operator=(const Run&) = delete;
 
-  const RunInfo& info() const;
-  const std::string& directory() const { return info().directory; }
+  const RunInfo& info() const { return info_; }
+  const std::string& directory() const { return info_.directory; }
   // Where results go when the caller does not say: the run itself; of a model of another program NAME-reading
   // in the current folder.
-  std::string results() const;
-  ModelKind kind() const { return image_ ? ModelKind::image : ModelKind::language; }
-  std::string text() const;  // "sqs, 1 layer, width 256, 334336 parameters"
-  Json config() const;       // of the model
-  GateKind gate() const;
-  const std::string& trained_on() const;  // the name of its data
-
-  // The model, for reading. The other kind of model is an Error (bad_file).
-  const GluModel& reading() const { return *reading_; }
-  const LoadedRun& image() const;
-  const ImageReading& image_reading() const;
-  // Any language model.
-  const TokenModel& token_model() const;
-  bool has_tokenizer() const { return !foreign_ || !foreign_->model.tokenizer.empty(); }
-  const Tokenizer& tokenizer() const;  // Error (bad_file) where a model of another program has none
-  // Whether another program made it; then foreign_run() is the model, otherwise language() is.
-  bool foreign() const { return foreign_ != nullptr; }
-  // A mixture of experts is not run: there is nothing to measure on, and the form is that of the weights.
-  bool mixture() const { return foreign_ && foreign_->model.model.mixture(); }
-  const ForeignRun& foreign_run() const;
+  virtual std::string results() const { return directory(); }
+  virtual ModelKind kind() const = 0;
+  virtual std::string text() const = 0;  // "sqs, 1 layer, width 256, 334336 parameters"
+  virtual Json config() const = 0;       // of the model
+  virtual GateKind gate() const = 0;
+  virtual const std::string& trained_on() const = 0;  // the name of its data
+  virtual const GluModel& reading() const = 0;        // the model, for reading
+  // The run of one kind; the other is an Error (bad_file).
+  ImageRun& image();
+  const ImageRun& image() const;
+  LanguageRun& language();
   const LanguageRun& language() const;
 
   // Its data, loaded when they are first asked for.
-  const Dataset& images();
-  std::shared_ptr<const Dataset> share_images();
-  // Of a language model: `train` calibrates, readings are measured on `valid`. `samples` says what `valid`
-  // is: "validation stories", "the built-in tales", the name of a file.
-  const TextData& stories();
-  std::string samples() const;
-  const std::string& data_name();
-  const std::string& data_checksum();
-  // Makes rows of stories as the model reads them.
-  TextRows rows() const;
-  // Of how many tokens the first stories calibrate (a run's own calibration: kCalibrationTokens), and of how
-  // many readings are measured on: kFidelityTokens; of a model of another program 4000, for models of more
-  // than 100 million parameters fewer, down to 500.
-  size_t tokens() const;
+  virtual const std::string& data_name() = 0;
+  virtual const std::string& data_checksum() = 0;
   // What a layer sees on the data that readings are measured on: the test images; the first validation
   // stories, about tokens() tokens.
-  Activations measured(size_t layer);
+  virtual Activations measured(size_t layer) = 0;
   // What it sees on data that none of those are: kFitted of the training images, evenly spaced, or tokens of
   // the first training stories. For fits of controls.
   static constexpr size_t kFitted = 10000;
-  Activations fitted(size_t layer);
-  // The same configuration and data with fresh weights, those of seed 0: a control. Of a model of another
-  // program every matrix is redrawn (model/redrawn.h), which takes memory: beyond kTwinBytes there is none.
-  // Made when it is first asked for; its calibration is measured on kTwinSamples images or tokens and is not
-  // stored.
+  virtual Activations fitted(size_t layer) = 0;
+  // The same configuration and data with fresh weights: a control, made when it is first asked for. Of glint's
+  // own models the weights are those of seed 0, of others every matrix is redrawn (model/redrawn.h). Its
+  // calibration is measured on kTwinSamples images or tokens and is not stored.
   static constexpr size_t kTwinSamples = 5000;
-  static constexpr uint64_t kTwinBytes = uint64_t{2} << 30;
-  bool has_untrained() const;
-  std::string untrained_text() const;  // what it is: "an untrained model", "the model with redrawn matrices"
+  virtual bool has_untrained() const { return true; }
+  virtual std::string untrained_text() const { return "an untrained model"; }
   Run& untrained();
 
-  // From calibration.safetensors of the run when that fits its weights; otherwise measured on the training
-  // data and stored there when those are the run's (a note when not, and when the directory cannot be
-  // written). The refined form is added to it when it is first asked for. That of a model of another program is
-  // measured layer by layer and not stored.
+  // The forms that this model has and that data are read by.
+  virtual bool has(Form form) const { return has_form(reading(), form); }
+  std::vector<Form> forms() const;
+  // Why there is nothing to measure on: a mixture of experts is not run, or the data of the run are not at
+  // hand; "": there is. Data that somebody asked for have to be there.
+  virtual std::string unmeasured();
+  // The form that is meant by a word; "auto" is default_form, and that of the weights where nothing can be
+  // measured. Error (usage) for one that the model has not.
+  Form form(const std::string& asked, FormNeeds most = FormNeeds::data);
+  // Of every layer; of one layer, which alone is then calibrated where that is possible. The scaled form is
+  // refined where the source says so.
+  virtual std::vector<GateTerms> lines(Form form);
+  virtual GateTerms line(Form form, size_t layer) { return lines(form)[layer]; }
+  // Fitted to the training data: from calibration.safetensors of the run when that fits its weights; otherwise
+  // measured, and stored there when the data are the run's (a note when not, and when the directory cannot be
+  // written).
   const StoredCalibration& calibration();
   // Of one layer: of what kind it is, and of how many images or tokens.
   struct CalibrationInfo {
-    Calibration kind;
-    size_t inputs;
+    Calibration kind = Calibration::affine;
+    size_t inputs = 0;
   };
-  CalibrationInfo calibration_info(size_t layer);
-  // Whether the model has the scaled form: spectra/scaled.h.
-  bool has_scaled() const;
-  // Why there is nothing to measure on: a mixture of experts is not run, or the data of the run are not at
-  // hand; "": there is. Data that somebody asked for have to be there.
-  std::string unmeasured();
-  // The form that is meant: for "auto" the scaled one where the gate is odd, the calibrated one for other
-  // gates, and that of the weights where nothing can be measured; any other name as it is. Error
-  // (usage) for "scaled" where the model has none.
-  std::string form(const std::string& asked);
-  // The forms that this model has and that data are read by: weights, scaled, calibrated.
-  std::vector<std::string> forms() const;
-  // "weights", "scaled" (refined where the source says so) or "calibrated", of every layer, and of one layer,
-  // which alone is then calibrated where that is possible.
-  std::vector<GateLine> lines(const std::string& form);
-  GateLine line(const std::string& form, size_t layer);
+  virtual CalibrationInfo calibration_info(size_t layer);
 
-  // Image models: printable names of the classes; "3 Dress", or "3" where that is the name.
-  std::vector<std::string> class_names() const;
-  std::string class_text(size_t c) const;
-  // Language models: a piece as people read it, "·happy" where a word begins, "#300" where the tokenizer has
-  // none; what the GLU of a layer reads on validation stories, about so many tokens.
-  std::string piece(TokenId token) const;
-  Matrix<float> inputs(size_t layer, size_t tokens);
-
- private:
-  struct Twin {
-    Run& of;
-  };
-  explicit Run(Twin twin);
-  bool own_text() const;  // read on a text or on tales, not on the corpus of a run
-  const TokenModel::Lines& foreign_lines(size_t layer);
-  void check_form_name(const std::string& form) const;
+ protected:
+  // Keeps the engine.
+  Run(const Engine& engine, const RunSource& source, RunInfo info)
+      : engine_(engine), source_(source), info_(std::move(info)) {}
+  virtual std::unique_ptr<Run> make_untrained() = 0;
+  virtual StoredCalibration measure_calibration() = 0;
+  // Adds what the source asks for and a stored one lacks; whether that was anything.
+  virtual bool complete(StoredCalibration&) { return false; }
 
   const Engine& engine_;
   RunSource source_;
-  std::unique_ptr<LoadedRun> image_;
-  std::unique_ptr<LanguageRun> language_;
-  std::unique_ptr<ForeignRun> foreign_;
-  std::unique_ptr<GluModel> reading_;
-  std::shared_ptr<const Dataset> images_;
-  std::shared_ptr<TextData> stories_;
+  RunInfo info_;
   std::unique_ptr<StoredCalibration> calibration_;
-  std::map<size_t, TokenModel::Lines> foreign_lines_;  // of layers
+  bool stored_ = true;  // false: no calibration is read from a file or written
+
+ private:
+  StoredCalibration stored_or_measured();
+  void keep(const std::string& path, const StoredCalibration& calibration);
+  void check_has(Form form) const;
   std::unique_ptr<Run> untrained_;
 };
+
+// What a path opens as. Errors as run_info.
+ModelKind run_kind(const std::string& path);
+
+// Errors as run_info, and (usage) where there is nothing to refine. Runs on the same images share them:
+// `data` are those of another run, or null. The second and third refuse the other kind before they load it.
+std::unique_ptr<Run> open_run(const Engine& engine, const RunSource& source,
+                              std::shared_ptr<const Dataset> data = nullptr);
+std::unique_ptr<ImageRun> open_image_run(const Engine& engine, const RunSource& source,
+                                         std::shared_ptr<const Dataset> data = nullptr);
+std::unique_ptr<LanguageRun> open_language_run(const Engine& engine, const RunSource& source);
 
 }  // namespace glint

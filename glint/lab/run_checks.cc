@@ -9,10 +9,6 @@
 
 namespace glint {
 
-void check_image_run(const RunInfo& info) {
-  if (model_kind(info.directory) == ModelKind::language) refuse_language(info.directory);
-}
-
 void refuse_language(const std::string& path) {
   throw Error({.code = ErrorCode::bad_file,
                .what = "this is a language model, not an image model",

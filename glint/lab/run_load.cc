@@ -1,5 +1,3 @@
-#include "glint/lab/run.h"
-
 #include <algorithm>
 #include <filesystem>
 
@@ -8,8 +6,10 @@
 #include "glint/data/story_reader.h"
 #include "glint/io/json.h"
 #include "glint/lab/file_words.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/image_run.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/run_checks.h"
+#include "glint/model/glint_model.h"
 #include "glint/train/checkpoint.h"
 #include "glint/train/options.h"
 #include "glint/train/run_file.h"
@@ -94,12 +94,6 @@ std::string model_inside(const std::string& directory) {
                                         : "`train(quick, out=DIR)` makes a run"});
 }
 
-// "28 x 28", or "vectors of 20 numbers".
-std::string size_text(size_t height, size_t width, size_t inputs) {
-  return height > 0 ? std::to_string(height) + " x " + std::to_string(width)
-                    : "vectors of " + std::to_string(inputs) + " numbers";
-}
-
 // What makes the files of a run once more: its training, or where it is another run with eigenvectors removed
 // the same ablation.
 std::string making_call(const RunInfo& run) {
@@ -170,8 +164,8 @@ RunFile read_run(const std::string& directory) {
 
 }  // namespace
 
-RunInfo open_run(const std::string& directory) {
-  refuse_foreign(directory, "this");
+RunInfo run_info(const std::string& directory) {
+  check_not_foreign(directory, "this");
   RunInfo run;
   run.directory = directory;
   while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();
@@ -199,132 +193,79 @@ RunInfo open_run(const std::string& directory) {
   return run;
 }
 
-LoadedRun load_run(const Engine& engine, const std::string& directory) {
-  const RunInfo info = open_run(directory);
-  check_image_run(info);
-  return {info, load_image_model(info.directory,
-                                 [&](const ParamTable& table) { return run_weights(engine, info, table); })};
-}
+namespace {
 
-LanguageRun load_language_run(const Engine& engine, const std::string& directory) {
-  const RunInfo info = open_run(directory);
+// Opens no weights of a run of glint whose kind is another than the wanted.
+std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std::optional<ModelKind> wanted,
+                              std::shared_ptr<const Dataset> data = nullptr) {
+  const auto no_refining = [&] {
+    if (source.refine)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "there is nothing to refine: a layer of a language model has no logits of its own",
+                   .where = "refine",
+                   .expected = "an image model"});
+  };
+  if (is_foreign(source.run)) {
+    if (wanted == ModelKind::image) refuse_language(source.run);
+    no_refining();
+    return std::make_unique<LanguageRun>(engine, source, open_language_file(source));
+  }
+  refuse_tokenizer(source.tokenizer);
+  if (!source.expert.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a run of glint has no experts",
+                 .where = "expert",
+                 .expected = "a mixture of experts"});
+  RunInfo info = run_info(source.run);
+  const auto weights = [&](const ParamTable& table) { return run_weights(engine, info, table); };
+  const ModelKind kind = model_kind(info.directory);
+  if (wanted == ModelKind::image && kind != *wanted) refuse_language(info.directory);
+  if (wanted == ModelKind::language && kind != *wanted) refuse_image(info.directory);
+  if (kind == ModelKind::image) {
+    ImageModel model = load_image_model(info.directory, weights);
+    return std::make_unique<ImageRun>(engine, source, std::move(info), std::move(model), std::move(data));
+  }
+  no_refining();
+  const std::string tokenizer = info.directory + "/" + kTokenizerFile;
   check_file(info, kTokenizerFile);
-  LanguageRun run{
-      info,
-      load_language_model(info.directory,
-                          [&](const ParamTable& table) { return run_weights(engine, info, table); }),
-      Tokenizer::read(info.directory + "/" + kTokenizerFile)};
-  const bool fits = run.tokenizer.size() == run.model.config.vocab &&
-                    (run.model.tokenizer_hash.empty() || run.model.tokenizer_hash == run.tokenizer.sha256());
+  const auto own = std::make_shared<const LanguageModel>(load_language_model(info.directory, weights));
+  LanguageFile file{.info = info, .own = own, .model = glint_model(own, info.directory),
+                    .tokenizer = Tokenizer::read(tokenizer)};
+  const bool fits = file.tokenizer.size() == own->config.vocab &&
+                    (own->tokenizer_hash.empty() || own->tokenizer_hash == file.tokenizer.sha256());
   if (!fits)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the tokenizer is not the one that the model was trained with",
-                 .where = info.directory + "/" + kTokenizerFile,
-                 .expected = "SHA-256 " + run.model.tokenizer_hash + ", " +
-                             std::to_string(run.model.config.vocab) + " pieces",
+                 .where = tokenizer,
+                 .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) +
+                             " pieces",
                  .hint = "copy tokenizer.model from the corpus of the run"});
-  return run;
+  return std::make_unique<LanguageRun>(engine, source, std::move(file));
 }
 
-TextData load_run_text(const Engine& engine, const LanguageRun& run, const std::string& name_or_dir) {
-  const bool own = name_or_dir.empty();
-  TextData data;
-  try {
-    data = load_text_data(own ? run.model.data : name_or_dir);
-  } catch (const Error& e) {
-    if (!own) throw;
-    ErrorParts parts = e.parts();
-    parts.what += " (the run was trained on it)";
-    if (parts.where == "data") {  // nobody gave that
-      parts.code = ErrorCode::bad_file;
-      parts.where = run.directory + "/config.json";
-    }
-    parts.hint = "`data=DIR`, where the corpus is now" + (parts.hint.empty() ? "" : ", or " + parts.hint);
-    throw Error(parts);
-  }
-  if (data.tokenizer.sha256() != run.tokenizer.sha256())
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the corpus was made with another tokenizer than the model's",
-         .where = data.origin,
-         .expected = "ids of " + run.directory + "/" + kTokenizerFile,
-         .hint = "`tokenize(TEXT, tokenizer=" + run.directory + "/" + kTokenizerFile + ", out=DIR)`"});
-  if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
-    engine.note(data.name + " is not what it was when the run was trained (other checksum)");
-  return data;
+template <class Kind>
+std::unique_ptr<Kind> as(std::unique_ptr<Run> run) {
+  return std::unique_ptr<Kind>(static_cast<Kind*>(run.release()));
 }
 
-Dataset load_run_data(const Engine& engine, const LoadedRun& run, const std::string& name_or_dir,
-                      const DataOptions& options) {
-  const ImageModel& model = run.model;
-  const bool own = name_or_dir.empty();
-  if (own && model.data.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the run does not say what data it was trained on",
-                 .where = run.directory + "/config.json",
-                 .expected = "`data` with a data set or a folder"});
-  if (own && on_arrays(run))
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the run was trained on arrays in memory, of which it keeps no copy",
-                 .where = "data",
-                 .expected = "the same images and labels: the arrays, or a folder with them",
-                 .hint = "`spectrum(RUN, form=weights)` needs none"});
-  Dataset data;
-  try {
-    data = load_dataset(own ? model.data : name_or_dir, options);
-  } catch (const Error& e) {
-    if (!own || e.code() == ErrorCode::interrupted) throw;
-    ErrorParts parts = e.parts();
-    parts.what += " (the run was trained on it)";
-    parts.hint += (parts.hint.empty() ? "" : ", or ") + std::string("`data` with a data set or a folder");
-    throw Error(parts);
-  }
-  check_run_data(engine, run, data, own);
-  return data;
+}  // namespace
+
+ModelKind run_kind(const std::string& path) {
+  return is_foreign(path) ? ModelKind::language : model_kind(run_info(path).directory);
 }
 
-void check_run_data(const Engine& engine, const LoadedRun& run, const Dataset& data, bool own) {
-  const ImageModel& model = run.model;
-  const ImageSet& set = data.train;
-  if (set.height != model.height || set.width != model.width || set.inputs() != model.config.inputs)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the images of " + data.name + " do not fit the model: they are " +
-                 size_text(set.height, set.width, set.inputs()),
-         .where = data.origin,
-         .expected = size_text(model.height, model.width, model.config.inputs) + ", as in " + run.directory});
-  if (data.train.classes > model.config.classes)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = data.name + " has " + std::to_string(data.train.classes) + " classes, more than the model",
-         .where = data.origin,
-         .expected =
-             "labels from 0 to " + std::to_string(model.config.classes - 1) + ", as in " + run.directory});
-  if (data.train.classes < model.config.classes)
-    engine.note(data.name + " has " + std::to_string(data.train.classes) + " classes, the model " +
-                std::to_string(model.config.classes));
-  if (own && !run.data_checksum.empty() && run.data_checksum != data.checksum)
-    engine.note(data.name + " is not what it was when the run was trained (other checksum)");
+std::unique_ptr<Run> open_run(const Engine& engine, const RunSource& source,
+                              std::shared_ptr<const Dataset> data) {
+  return open_any(engine, source, std::nullopt, std::move(data));
 }
 
-std::string model_text(const ImageModel& m) {
-  const ClassifierConfig& c = m.config;
-  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
-                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
-  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
-  if (c.bias) text += ", bias";
-  if (c.residual) text += ", residual";
-  if (c.norm == Norm::rms) text += ", norm rms";
-  return text + ", " + std::to_string(classifier_params(c).table.parameters()) + " parameters";
+std::unique_ptr<ImageRun> open_image_run(const Engine& engine, const RunSource& source,
+                                         std::shared_ptr<const Dataset> data) {
+  return as<ImageRun>(open_any(engine, source, ModelKind::image, std::move(data)));
 }
 
-std::string model_text(const LanguageModel& m) {
-  const TransformerConfig& c = m.config;
-  std::string text = std::string(gate_info(c.gate.kind).text.name) + ", " + std::to_string(c.layers) +
-                     (c.layers == 1 ? " layer" : " layers") + ", width " + std::to_string(c.d_model);
-  if (c.hidden() != c.d_model) text += " and " + std::to_string(c.hidden());
-  return text + ", " + std::to_string(c.vocab) + " tokens, " +
-         std::to_string(transformer_params(c).table.parameters()) + " parameters";
+std::unique_ptr<LanguageRun> open_language_run(const Engine& engine, const RunSource& source) {
+  return as<LanguageRun>(open_any(engine, source, ModelKind::language));
 }
 
 std::string printable(std::string text) {

@@ -9,7 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/json.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "glint/lab/unit_words.h"
 #include "glint/train/run_file.h"
 

@@ -54,7 +54,7 @@ struct ScannedLatents {
 // Activations of so many latents fit into a gigabyte; fewer tokens are used where they would not.
 constexpr size_t kMostActivations = size_t{1} << 28;
 
-ScannedLatents scanned_latents(Run& run, const ScanRequest& q, size_t layer) {
+ScannedLatents scanned_latents(LanguageRun& run, const ScanRequest& q, size_t layer) {
   ScannedLatents out{.sae = read_autoencoder(q.sae),
                      .side = q.side,
                      .glu_inputs = run.measured(layer).inputs,
@@ -76,7 +76,7 @@ ScannedLatents scanned_latents(Run& run, const ScanRequest& q, size_t layer) {
 }
 
 // Keeps a reference.
-ScanPlan latent_scan(const Run& run, const ScannedLatents& latents, LatentSide side, size_t layer) {
+ScanPlan latent_scan(const LanguageRun& run, const ScannedLatents& latents, LatentSide side, size_t layer) {
   const size_t width = run.reading().outputs(layer);
   latent_vectors(latents.sae, side, {}, width);  // a wrong width is refused before any work
   ScanPlan plan = scan_plan(run.reading(), layer, latents.sae.latents(), [&latents, side, width](Range some) {
@@ -93,7 +93,7 @@ ScanPlan latent_scan(const Run& run, const ScannedLatents& latents, LatentSide s
   return plan;
 }
 
-ScannedToken scanned_token(const Run& run, const ScannedDirection& s, const ScanResult& r) {
+ScannedToken scanned_token(const LanguageRun& run, const ScannedDirection& s, const ScanResult& r) {
   const Tokenizer& tokenizer = run.tokenizer();
   ScannedToken e{.id = static_cast<uint32_t>(s.index), .piece = {}, .text = {}};
   if (!r.autoencoder.empty()) {
@@ -110,14 +110,17 @@ ScannedToken scanned_token(const Run& run, const ScannedDirection& s, const Scan
 static_assert(std::is_trivially_copyable_v<ScannedDirection>);
 
 // What the numbers of a scan depend on beside the token.
-std::string scan_key(const Engine& engine, const GluModel& model, const ScanPlan& plan, const GateLine& line,
+std::string scan_key(const Engine& engine, const GluModel& model, const ScanPlan& plan, const GateTerms& line,
                      const ScannedLatents* latents) {
   std::string key = std::string(kVersion) + "\n" + std::string(name(engine.isa())) + "\n" +
                     engine.linalg().description() + "\n" + model.weights_hash() + "\n" +
                     std::to_string(plan.layer) + "\n" + std::to_string(plan.block) + "\n" +
                     std::to_string(plan.strongest) + "\n";
-  for (const auto* values : {&line.gain, &line.shift, &line.slope})
-    key.append(reinterpret_cast<const char*>(values->data()), values->size() * sizeof(double)).append("\n");
+  const auto add = [&](const std::vector<double>& values) {
+    key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)).append("\n");
+  };
+  for (const TermList& list : kTermLists) add(line.*list.values);
+  add(line.slope);
   key += number_text(line.power) + "\n" + number_text(line.size);
   if (!latents) return key;
   const Autoencoder& sae = latents->sae;
@@ -128,7 +131,7 @@ std::string scan_key(const Engine& engine, const GluModel& model, const ScanPlan
 }
 
 PiecesResult scan_pieces(const Engine& engine, const GluModel& model, const ScanPlan& plan,
-                         const GateLine& line, const std::string& folder, const PieceSharing& sharing,
+                         const GateTerms& line, const std::string& folder, const PieceSharing& sharing,
                          const ScannedLatents* latents) {
   return compute_pieces(
       engine,
@@ -163,9 +166,15 @@ std::vector<ScannedDirection> scanned_rows(const PiecesResult& pieces) {
 }  // namespace
 
 ScanResult scan(const Engine& engine, const ScanRequest& q) {
-  check_form(q.form);
-  Run run(engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer, .tokens = q.tokens});
-  const TokenModel& reading = run.token_model();
+  asked_form(q.form);  // refused before anything is opened
+  return scan(engine,
+              *open_language_run(
+                  engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer, .tokens = q.tokens}),
+              q);
+}
+
+ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& q) {
+  const LanguageReading& reading = run.reading();
   ScanResult r;
   r.linalg = engine.linalg().description();
   r.run = run.directory(), r.form = run.form(q.form), r.layer = asked_layer(reading, q.layer);
@@ -174,7 +183,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   // With several ranks the first stores what calibration gives, and the others find it.
   Group& group = engine.group();
   if (!group.first()) group.barrier();
-  const GateLine line = run.line(r.form, r.layer);
+  const GateTerms line = run.line(r.form, r.layer);
   if (group.first()) group.barrier();
   std::optional<ScannedLatents> latents;
   if (!q.sae.empty()) {
@@ -192,10 +201,10 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
   const Activations a = run.measured(r.layer);
-  const TokenModel::LayerFidelity trust = reading.layer_fidelity(r.layer, line, a.inputs, a.blocks, &plan);
+  const LanguageReading::LayerFidelity trust = reading.layer_fidelity(r.layer, line, a.inputs, a.blocks, &plan);
   r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
   r.controls = layer_controls(run, r.layer, {r.form});
-  r.warnings = trust_sentences({{.name = r.form, .fidelity = r.fidelity, .eigenvectors = {}}}, r.form,
+  r.warnings = trust_sentences({{.form = r.form, .fidelity = r.fidelity, .eigenvectors = {}}}, r.form,
                                r.controls, r.layer);
   add_missing_control(run, r.warnings);
   for (const ScannedDirection& s : all) {
@@ -205,7 +214,7 @@ ScanResult scan(const Engine& engine, const ScanRequest& q) {
     e.linear_share = trust.tokens.linear_share[e.id];
     r.tokens.push_back(std::move(e));
   }
-  const std::string form = r.form == run.form("auto") ? "" : "-" + r.form;
+  const std::string form = r.form == run.form("auto") ? "" : "-" + name(r.form);
   r.csv = folder + (latents ? "/scan-latents" : "/scan") + form + "-layer-" + std::to_string(r.layer + 1) +
           ".csv";
   write_atomic(engine.files(), r.csv, scan_table(r).csv());

@@ -4,14 +4,8 @@
 
 namespace glint {
 
-std::vector<TokenId> beginning(const Run& run) {
-  const Tokenizer& tokenizer = run.tokenizer();
-  if (!run.foreign()) return {tokenizer.end()};
-  return {tokenizer.prefix().begin(), tokenizer.prefix().end()};
-}
-
-StorySource::StorySource(Run& run, const std::vector<std::string>& texts, const std::string& data)
-    : run_(run), texts_(texts), marks_(beginning(run)) {
+StorySource::StorySource(LanguageRun& run, const std::vector<std::string>& texts, const std::string& data)
+    : run_(run), texts_(texts), marks_(run.beginning()) {
   std::error_code ignored;
   if (!texts.empty()) {
     name_ = texts.size() == 1 ? "the text" : "the texts";

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "glint/data/story_reader.h"
-#include "glint/lab/run.h"
+#include "glint/lab/language_run.h"
 
 namespace glint {
 
@@ -16,7 +16,7 @@ class StorySource {
  public:
   // `texts` where there are any; else the file `data`; else the stories that the run is measured on. Keeps
   // references. Error (bad_file) for a file that cannot be read.
-  StorySource(Run& run, const std::vector<std::string>& texts, const std::string& data);
+  StorySource(LanguageRun& run, const std::vector<std::string>& texts, const std::string& data);
 
   // With the marks that begin a story; false at the end. Stories without a token are left out.
   bool next(std::vector<TokenId>& tokens);
@@ -31,15 +31,12 @@ class StorySource {
  private:
   bool next_story(std::vector<TokenId>& tokens);
 
-  Run& run_;
+  LanguageRun& run_;
   const std::vector<std::string>& texts_;
   std::optional<StoryReader> reader_;
   std::vector<TokenId> marks_;
   std::string name_;
   uint64_t next_ = 0, total_ = 0;
 };
-
-// What the model reads before a text: the mark that begins every story, or what its tokenizer puts there.
-std::vector<TokenId> beginning(const Run& run);
 
 }  // namespace glint

@@ -49,21 +49,22 @@ ReadabilityRequest readability_request(const SweepPlan& plan, const std::vector<
 
 SweepReading read_images_of(const Engine& engine, TrainingData& data, const SweepPlan& plan,
                             const std::string& directory) {
-  Run run(engine, {.run = directory, .data = data_of(plan)}, data.images(plan.settings.front().options.data));
+  const auto run = open_image_run(engine, {.run = directory, .data = data_of(plan)},
+                                  data.images(plan.settings.front().options.data));
   ReadRequest request;
-  request.run = directory, request.form = "weights", request.show = kShown;
+  request.form = name(Form::weights), request.show = kShown;
   request.spectra = request.figures = false;
-  const ReadResult r = read_images(engine, run, request);
+  const ReadResult r = read(engine, *run, request);
   SweepReading out;
   for (const ReadForm& form : r.forms) {
-    out.values["agreement_" + form.name] = form.fidelity.agreement;
-    out.values["accuracy_" + form.name] = form.fidelity.accuracy_form;
-    out.values["r2_" + form.name] = form.fidelity.r2;
+    out.values["agreement_" + name(form.form)] = form.fidelity.agreement;
+    out.values["accuracy_" + name(form.form)] = form.fidelity.accuracy_form;
+    out.values["r2_" + name(form.form)] = form.fidelity.r2;
   }
   out.values["even_share"] = r.forms.front().fidelity.even_share;
   out.values["linear_agreement"] = r.controls.linear.agreement;
   out.values["linear_r2"] = r.controls.linear.r2;
-  if (const auto control = r.controls.untrained.find("weights"); control != r.controls.untrained.end())
+  if (const auto control = r.controls.untrained.find(Form::weights); control != r.controls.untrained.end())
     out.values["untrained_agreement"] = control->second.agreement;
   out.pictures = pictures_of(r);
   return out;
@@ -71,21 +72,22 @@ SweepReading read_images_of(const Engine& engine, TrainingData& data, const Swee
 
 // R2 of what a layer adds to the residual stream, mean over the layers.
 SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const std::string& directory) {
-  Run run(engine, {.run = directory, .data = data_of(plan)});
-  const size_t layers = run.token_model().layers();
+  const auto opened = open_language_run(engine, {.run = directory, .data = data_of(plan)});
+  LanguageRun& run = *opened;
+  const size_t layers = run.reading().layers();
   SweepReading out;
   for (size_t i = 0; i < layers; i++) {
-    const Matrix<float> x = run.inputs(i, TokenModel::kFidelityTokens);
-    for (const std::string& form : run.forms()) {
-      const Fidelity f = run.token_model().layer_fidelity(i, run.lines(form)[i], x).all;
-      out.values["r2_" + form] += f.r2 / static_cast<double>(layers);
-      out.values["correlation_" + form] += f.correlation / static_cast<double>(layers);
+    const Matrix<float> x = run.measured(i).inputs;
+    for (const Form form : run.forms()) {
+      const Fidelity f = run.reading().layer_fidelity(i, run.line(form, i), x).all;
+      out.values["r2_" + name(form)] += f.r2 / static_cast<double>(layers);
+      out.values["correlation_" + name(form)] += f.correlation / static_cast<double>(layers);
       if (form == run.forms().front()) out.values["even_share"] += f.even_share / static_cast<double>(layers);
     }
-    const Controls controls = layer_controls(run, i, {"weights"});
+    const Controls controls = layer_controls(run, i, {Form::weights});
     out.values["linear_r2"] += controls.linear.r2 / static_cast<double>(layers);
     out.values["untrained_correlation"] +=
-        controls.untrained.at("weights").correlation / static_cast<double>(layers);
+        controls.untrained.at(Form::weights).correlation / static_cast<double>(layers);
   }
   return out;
 }
@@ -93,7 +95,7 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
 // Of the form of the weights, whose pictures are shown; the halves are those of the form that is fitted.
 void add_readability(const Engine& engine, const SweepPlan& plan, const std::string& directory,
                      SweepReading& out) {
-  const ReadabilityResult result = readability(engine, readability_request(plan, {directory}, "weights"));
+  const ReadabilityResult result = readability(engine, readability_request(plan, {directory}, name(Form::weights)));
   const RunReadability& r = result.runs.front();
   if (r.distinct_pictures) out.values["distinct_pictures"] = *r.distinct_pictures;
   if (r.auc) out.values["auc"] = *r.auc;
@@ -208,7 +210,7 @@ std::vector<std::optional<double>> read_seed_stability(const Engine& engine, con
   } catch (const Error& e) {
     if (e.code() != ErrorCode::bad_file) throw;  // damaged: it is made anew
   }
-  out = seed_stability(engine, readability_request(plan, directories, "weights"));
+  out = seed_stability(engine, readability_request(plan, directories, name(Form::weights)));
   Json alike = Json::array();
   for (const std::optional<double>& v : out) alike.push_back(v ? Json(*v) : Json());
   const Json j = {{"schema", kSeedsSchema}, {"weights", weights}, {"alike", alike}};
@@ -245,7 +247,9 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
                    .head = "accuracy %",
                    .factor = 100,
                    .decimals = 2});
-  for (const std::string form : {"weights", "scaled", "calibrated"}) {
+  for (const FormInfo& f : kFormTable) {
+    if (f.needs == FormNeeds::input) continue;
+    const std::string form = name(f.form);
     if (!text)
       all.push_back({.key = "agreement_" + form,
                      .title = "agreement of the " + form + " form %",
@@ -260,7 +264,7 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
       all.push_back({.key = "correlation_" + form,
                      .title = "correlation of the " + form + " form",
                      .head = form + " correlation",
-                     .in_table = form == "weights"});
+                     .in_table = f.form == Form::weights});
     else
       all.push_back({.key = "accuracy_" + form,
                      .title = "accuracy of the " + form + " form %",

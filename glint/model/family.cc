@@ -123,7 +123,8 @@ std::vector<Family> make_families() {
        .hf_class = "Olmo",
        .gguf = "olmo",
        .names = names_with([](FamilyNames& n) { n.final_norm = n.before_attention = n.before_glu = {}; }),
-       .norm = FamilyNorm::plain,
+       .norm = FamilyNorm::layer,
+       .plain_norms = true,
        .gguf_adjacent = true,
        .biases = true,
        .eps = 1e-5,
@@ -194,6 +195,17 @@ std::vector<Family> make_families() {
        .biases = true,
        .windows = WindowPattern::config,
        .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"}});
+  // Its configuration is no config.json of Hugging Face: glint_model.h makes it.
+  all.push_back({.name = "glint",
+                 .title = "glint",
+                 .block = "h.",
+                 .names = names_with([](FamilyNames& n) {
+                   n.embedding = {"wte"};
+                   n.final_norm = n.before_attention = n.before_glu = {};
+                   n.qkv = {"attn.qkv"}, n.o = {"attn.o"};
+                   n.gate_up = {"mlp.w"}, n.down = {"mlp.p"};
+                 }),
+                 .plain_norms = true});
   return all;
 }
 
@@ -203,6 +215,8 @@ std::span<const Family> families() {
   static const std::vector<Family> all = make_families();
   return all;
 }
+
+const Family& glint_family() { return families().back(); }
 
 const Family* find_family_hf(std::string_view model_type) {
   for (const Family& f : families())
@@ -218,7 +232,8 @@ const Family* find_family_gguf(std::string_view architecture, bool mixture) {
 
 std::string family_list() {
   std::string list;
-  for (const Family& f : families()) list += (list.empty() ? "" : ", ") + std::string(f.name);
+  for (const Family& f : families())
+    if (&f != &glint_family()) list += (list.empty() ? "" : ", ") + std::string(f.name);
   return list;
 }
 

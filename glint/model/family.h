@@ -1,9 +1,9 @@
-// The families of language models that glint runs: one entry each says how the family differs from Llama, and
-// how its tensors are called in Hugging Face folders and in GGUF files. Reading of configurations, finding of
+// The families of language models that glint runs, its own among them: one entry each says how the family
+// differs from Llama, and how its tensors are called in Hugging Face folders and in GGUF files. Reading of configurations, finding of
 // tensors and the forward pass all follow the entry; to add a family, add an entry.
 //
 //   x = E[token] (times the square root of the width)
-//   x += after(attention(before(x)))
+//   x += after(attention(before(x))) (times a factor)
 //   x += after(P (gate(L u) * (R u))), u = before(x)         "parallel": u is what attention read
 //   logits = norm(x) H^T
 #pragma once
@@ -20,7 +20,6 @@ namespace glint {
 enum class FamilyNorm {
   rms,    // x / rms(x) w
   layer,  // (x - mean) / deviation w (+ b)
-  plain,  // the same without w and b
 };
 
 // Norms of queries and keys, before they are turned.
@@ -73,8 +72,10 @@ struct Family {
   std::vector<std::string_view> hf;  // `model_type` of config.json
   std::string_view hf_class = {};    // in front of ForCausalLM
   std::string_view gguf = {};        // `general.architecture`; "": not known there
+  std::string_view block = "layers.";  // what stands before the number of a block in files of Hugging Face
   FamilyNames names = {};
   FamilyNorm norm = FamilyNorm::rms;
+  bool plain_norms = false;  // without w and b
   bool one_plus = false;  // the files of Hugging Face store the weights of norms minus 1
   HeadNorm head_norm = HeadNorm::none;
   GateKind gate = GateKind::Silu;  // where the file does not say
@@ -93,6 +94,8 @@ struct Family {
 };
 
 std::span<const Family> families();
+// The models that glint trains (model/transformer.h).
+const Family& glint_family();
 const Family* find_family_hf(std::string_view model_type);  // null when there is none
 // `mixture`: the file has experts. Mixtral and Llama have the same architecture there.
 const Family* find_family_gguf(std::string_view architecture, bool mixture = false);

@@ -179,7 +179,7 @@ Json hf_family_config(const FamilyModel& model) {
   if (c.head_dim * c.heads != c.d_model || f.head_norm == HeadNorm::each) j["head_dim"] = c.head_dim;
   if (has("hidden_activation")) j["hidden_activation"] = hf_activation(c.gate.kind);
   j[f.norm == FamilyNorm::rms ? "rms_norm_eps" : "layer_norm_eps"] = c.eps;
-  if (f.norm == FamilyNorm::plain) j.erase("layer_norm_eps");
+  if (f.plain_norms) j.erase("layer_norm_eps");
   if (!first.q.bias.empty()) {
     if (has("use_qkv_bias")) j["use_qkv_bias"] = true;
     if (has("qkv_bias")) j["qkv_bias"] = true;

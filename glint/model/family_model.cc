@@ -11,7 +11,7 @@ namespace glint {
 namespace {
 
 // What may stand before the names of Hugging Face.
-constexpr std::string_view kPrefixes[] = {"model.", "", "language_model.model.", "model.language_model."};
+constexpr std::string_view kPrefixes[] = {"model.", "", "language_model.model.", "model.language_model.", "transformer."};
 
 // Parts of names of tensors that change nothing in a forward pass: tables that are computed anew (of turns,
 // of masks), factors that read_rotary_gguf takes, and the parts of a model that look at pictures.
@@ -27,8 +27,8 @@ class Finder {
       : file_(file), config_(config), hf_(file.format() == WeightFormat::safetensors) {
     if (!hf_) return;
     for (const std::string_view prefix : kPrefixes)
-      if (file_.find(std::string(prefix) + "layers.0." + std::string(config.family->names.o.hf) +
-                     ".weight")) {
+      if (file_.find(std::string(prefix) + std::string(config.family->block) + "0." +
+                     std::string(config.family->names.o.hf) + ".weight")) {
         prefix_ = prefix;
         return;
       }
@@ -42,7 +42,7 @@ class Finder {
   }
   std::string in_block(const TensorName& name, size_t layer) const {
     const std::string number = std::to_string(layer) + ".";
-    return hf_ ? prefix_ + "layers." + number + std::string(name.hf)
+    return hf_ ? prefix_ + std::string(config_.family->block) + number + std::string(name.hf)
                : "blk." + number + std::string(name.gguf);
   }
   size_t rows(const std::string& name) const {
@@ -104,7 +104,7 @@ class Finder {
   }
   NormWeights norm(const TensorName& name, const std::string& full) const {
     NormWeights n;
-    if (config_.family->norm == FamilyNorm::plain) {
+    if (config_.family->plain_norms) {
       n.used = true;
       return n;
     }
@@ -222,7 +222,10 @@ StoredMatrix vocabulary(const WeightFile& file, const Finder& find, const std::s
 
 }  // namespace
 
-FamilyModel::FamilyModel(WeightFile file) : file_(std::move(file)), config_(family_config(file_)) {
+FamilyModel::FamilyModel(WeightFile file) : FamilyModel(file, family_config(file)) {}
+
+FamilyModel::FamilyModel(WeightFile file, FamilyConfig config)
+    : file_(std::move(file)), config_(std::move(config)) {
   const Finder find(file_, config_);
   const FamilyNames& n = config_.family->names;
   for (const StoredTensor& t : file_.tensors())
@@ -259,6 +262,7 @@ void FamilyModel::check_numbers(ThreadPool& pool) const {
 }
 
 void FamilyModel::check_numbers(const StoredMatrix& matrix, ThreadPool& pool) const {
+  if (prepare_ || !hash_.empty()) return;  // drawn by glint, or looked at when they were loaded
   const StoredTensor& t = *matrix.tensor;
   std::atomic<bool>& checked = checked_[static_cast<size_t>(&t - file_.tensors().data())];
   if (checked) return;
@@ -321,10 +325,12 @@ std::string FamilyModel::precision() const {
 
 std::string FamilyModel::text() const {
   const FamilyConfig& c = config_;
-  return std::string(c.family->title) + ", " + std::string(gate_info(c.gate.kind).text.name) + ", " +
+  const bool own = c.family == &glint_family();
+  const size_t hidden = mixture() ? c.d_expert : c.d_hidden;
+  return (own ? "" : std::string(c.family->title) + ", ") + std::string(gate_info(c.gate.kind).text.name) + ", " +
          std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
          (mixture() ? " of " + std::to_string(c.experts) + " experts" : "") + ", width " +
-         std::to_string(c.d_model) + " and " + std::to_string(mixture() ? c.d_expert : c.d_hidden) + ", " +
+         std::to_string(c.d_model) + (own && hidden == c.d_model ? "" : " and " + std::to_string(hidden)) + ", " +
          std::to_string(vocab()) + " tokens, " + std::to_string(parameters()) + " parameters";
 }
 

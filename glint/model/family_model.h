@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,7 +15,7 @@
 
 namespace glint {
 
-// Weight and bias [d]; both empty: there is no such norm, or one without them (FamilyNorm::plain).
+// Weight and bias [d]; both empty: there is no such norm, or one without them.
 struct NormWeights {
   bool used = false;
   std::vector<float> weight, bias;
@@ -39,12 +40,16 @@ class FamilyModel {
  public:
   // Error (bad_file) for what is no model of a known family, lacks a tensor or has one of another shape.
   explicit FamilyModel(WeightFile file);
+  FamilyModel(WeightFile file, FamilyConfig config);
   // `layers` point into the file's list of tensors.
   FamilyModel(const FamilyModel&) = delete;
   FamilyModel& operator=(const FamilyModel&) = delete;
   FamilyModel(FamilyModel&&) = default;
 
   const WeightFile& file() const { return file_; }
+  // What names the weights where somebody has hashed all of them; else "".
+  const std::string& hash() const { return hash_; }
+  void set_hash(std::string hash) { hash_ = std::move(hash); }
   const FamilyConfig& config() const { return config_; }
   size_t vocab() const { return embedding_.rows; }
   // The tokens that it is run on at once: its context, at most kLongest, which bounds the memory.
@@ -56,6 +61,14 @@ class FamilyModel {
   const StoredMatrix& head() const { return head_; }
   const NormWeights& final_norm() const { return final_norm_; }
   const std::vector<FamilyLayer>& layers() const { return layers_; }
+  // One of them, whose numbers are to be read.
+  const FamilyLayer& layer(size_t i) const {
+    if (prepare_) prepare_(i);
+    return layers_[i];
+  }
+  // For models whose layers share their memory (redrawn.h): called before the numbers of a layer are read,
+  // which are then valid until those of another are. Not for several threads.
+  void set_prepare(std::function<void(size_t)> prepare) { prepare_ = std::move(prepare); }
 
   // Error (numeric) with the name of a tensor that has a weight which is no number, or beyond kLargestWeight.
   // A tensor is looked at when it is first used, and once. The first: of all tensors.
@@ -82,6 +95,8 @@ class FamilyModel {
   std::vector<FamilyLayer> layers_;
   bool tied_ = false;
   mutable std::unique_ptr<std::atomic<bool>[]> checked_;  // of the file's tensors
+  std::function<void(size_t)> prepare_;
+  std::string hash_;
 };
 
 }  // namespace glint

@@ -41,6 +41,9 @@ uint64_t FamilyPass::cache_bytes(const FamilyModel& model, size_t room) {
 }
 
 FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t room)
+    : FamilyPass(model, compute, room, {}) {}
+
+FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t room, const Shape& shape)
     : model_(model), config_(model.config()), compute_(compute), products_(compute), room_(room) {
   if (room == 0) bad_argument("room", "no room for a token", "at least 1");
   if (model.mixture())
@@ -58,12 +61,14 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
   model.check_numbers(compute.pool);
   const FamilyConfig& c = config_;
   const Kernels& k = compute.kernels();
-  chunk_ = std::min(room, kChunk);
+  chunk_ = shape.rows ? shape.rows : std::min(room, kChunk);
   logit_rows_ = std::clamp<size_t>(kLogitFloats / model.vocab(), 1, chunk_);
   value_stride_ = whole(c.head_dim, k.nr);
   key_floats_ = whole(room, k.nr) * c.head_dim;
   head_floats_ = cached_head_floats(c, room, k.nr);
-  for (size_t i = 0; i < c.layers; i++) cache_.emplace_back(c.kv_heads, head_floats_);
+  const size_t layers = shape.one_layer ? 1 : c.layers;
+  for (size_t i = 0; i < layers; i++) cache_.emplace_back(shape.texts * c.kv_heads, head_floats_);
+  rows_of_.resize(chunk_);
   const auto table = [&](bool local) {
     const std::vector<double> f = rotary_frequencies(c, local);
     const double size = local ? 1 : c.scaling.size;
@@ -82,14 +87,29 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
   q_ = Matrix<float>(chunk_, q), a_ = Matrix<float>(chunk_, q);
   k_ = Matrix<float>(chunk_, kv), v_ = Matrix<float>(chunk_, kv);
   y_ = Matrix<float>(chunk_, c.d_hidden);
-  logits_ = Matrix<float>(logit_rows_, model.vocab());
+  if (!shape.one_layer) logits_ = Matrix<float>(logit_rows_, model.vocab());
   const size_t strip = kStripTiles * k.mr;
   scores_ = Matrix<float>(compute.pool.size(), strip * whole(room, k.nr));
   norms_ = Matrix<float>(compute.pool.size(), 2 * whole(strip, kLineFloats));
 }
 
-float* FamilyPass::keys(size_t layer, size_t head) { return cache_[layer].view().row_ptr(head); }
-float* FamilyPass::values(size_t layer, size_t head) { return keys(layer, head) + key_floats_; }
+float* FamilyPass::keys(size_t layer, size_t text, size_t head) {
+  return cache_[layer % cache_.size()].view().row_ptr(text * config_.kv_heads + head);
+}
+float* FamilyPass::values(size_t layer, size_t text, size_t head) {
+  return keys(layer, text, head) + key_floats_;
+}
+
+void FamilyPass::set_texts(std::span<const TextRowsOf> texts) {
+  texts_.assign(texts.begin(), texts.end());
+  for (const TextRowsOf& t : texts)
+    for (size_t i = 0; i < t.rows.count; i++) rows_of_[t.rows.first + i] = {t.text, t.position + i};
+}
+
+void FamilyPass::set_rows(size_t rows) {
+  const TextRowsOf one[] = {{.text = 0, .rows = {0, rows}, .position = position_}};
+  set_texts(one);
+}
 
 template <class Body>
 void FamilyPass::each_rows(size_t rows, const Body& body) {
@@ -105,27 +125,28 @@ void FamilyPass::plain_norm(ConstMatrixView<float> x, MatrixView<float> u) const
   for (size_t i = 0; i < x.rows(); i++) {
     const float* from = x.row_ptr(i);
     float* to = u.row_ptr(i);
-    if (config_.family->norm != FamilyNorm::rms) {
+    if (config_.family->norm == FamilyNorm::layer) {
       const auto mean = static_cast<float>(k.sum(x.cols(), from) / static_cast<double>(x.cols()));
       for (size_t j = 0; j < x.cols(); j++) to[j] = from[j] - mean;
       from = to;
     }
     float inverse = 0;
     k.rmsnorm_forward(1, x.cols(), from, x.cols(), eps, to, x.cols(), &inverse);
+    if (!(inverse > 0)) throw_overflow("a norm");  // 0 for infinite squares: the row would look sound
   }
 }
 
 double FamilyPass::norm_scale(std::span<const float> x) const {
   const auto n = static_cast<double>(x.size());
   double mean = 0, squares = 0;
-  if (config_.family->norm != FamilyNorm::rms)
+  if (config_.family->norm == FamilyNorm::layer)
     for (const float v : x) mean += v / n;
   for (const float v : x) squares += (v - mean) * (v - mean);
   return 1 / std::sqrt(squares / n + config_.eps);
 }
 
 const NormWeights& FamilyPass::norm_before_glu(size_t layer) const {
-  const FamilyLayer& l = model_.layers()[layer];
+  const FamilyLayer& l = model_.layer(layer);
   return config_.parallel ? l.before_attention : l.before_glu;
 }
 
@@ -170,8 +191,8 @@ void FamilyPass::change(const NormWeights& before, MatrixView<float> x) {
 void FamilyPass::turn(const Turn& table, size_t heads, Range rows, MatrixView<float> x) const {
   const size_t pairs = config_.rotary_dims / 2, dim = config_.head_dim;
   for (size_t i = rows.first; i < rows.first + rows.count; i++) {
-    const float* cos = table.cos.view().row_ptr(position_ + i);
-    const float* sin = table.sin.view().row_ptr(position_ + i);
+    const float* cos = table.cos.view().row_ptr(rows_of_[i].position);
+    const float* sin = table.sin.view().row_ptr(rows_of_[i].position);
     for (size_t h = 0; h < heads; h++) {
       float* head = x.row_ptr(i) + h * dim;
       const size_t step = config_.adjacent ? 2 : 1, apart = config_.adjacent ? 1 : pairs;
@@ -188,7 +209,7 @@ void FamilyPass::turn(const Turn& table, size_t heads, Range rows, MatrixView<fl
 // Norms and turns of queries and keys, and keys and values to the cache.
 void FamilyPass::keep(size_t layer, Range rows) {
   const FamilyConfig& c = config_;
-  const FamilyLayer& l = model_.layers()[layer];
+  const FamilyLayer& l = model_.layer(layer);
   const Kernels& k = compute_.kernels();
   const auto eps = static_cast<float>(c.eps);
   const auto head_norm = [&](const std::vector<float>& weight, Matrix<float>& m) {
@@ -210,22 +231,23 @@ void FamilyPass::keep(size_t layer, Range rows) {
   const size_t nr = k.nr, dim = c.head_dim;
   for (size_t i = rows.first; i < rows.first + rows.count; i++) {
     for (float& v : q_.view().row(i)) v *= scale;
-    const size_t at = position_ + i;
+    const auto [text, at] = rows_of_[i];
     for (size_t h = 0; h < c.kv_heads; h++) {
-      float* panel = keys(layer, h) + at / nr * nr * dim + at % nr;
+      float* panel = keys(layer, text, h) + at / nr * nr * dim + at % nr;
       const float* key = k_.view().row_ptr(i) + h * dim;
       for (size_t j = 0; j < dim; j++) panel[j * nr] = key[j];
-      std::copy_n(v_.view().row_ptr(i) + h * dim, dim, values(layer, h) + at * value_stride_);
+      std::copy_n(v_.view().row_ptr(i) + h * dim, dim, values(layer, text, h) + at * value_stride_);
     }
   }
 }
 
-// Some queries of one head over all keys that they see.
+// Some queries of one head, all of one text, over all keys that they see.
 void FamilyPass::attend(size_t layer, size_t head, Range rows, size_t worker) {
   const FamilyConfig& c = config_;
   const Kernels& k = compute_.kernels();
   const size_t nr = k.nr, dim = c.head_dim, kv = head / (c.heads / c.kv_heads), window = c.windows[layer];
-  const size_t first = position_ + rows.first, seen = first + rows.count;
+  const auto [text, first] = rows_of_[rows.first];
+  const size_t seen = first + rows.count;
   const size_t low = window > 0 && first + 1 > window ? first + 1 - window : 0, start = low / nr * nr;
   const size_t width = whole(seen - start, nr);
   float* scores = scores_.view().row_ptr(worker);
@@ -236,7 +258,7 @@ void FamilyPass::attend(size_t layer, size_t head, Range rows, size_t worker) {
           .a_tile = k.mr * q_.cols(),
           .a_row = q_.cols(),
           .a_k = 1,
-          .b = keys(layer, kv) + start * dim,
+          .b = keys(layer, text, kv) + start * dim,
           .b_panel = nr * dim,
           .b_k = nr,
           .c = scores,
@@ -263,7 +285,7 @@ void FamilyPass::attend(size_t layer, size_t head, Range rows, size_t worker) {
           .a_tile = k.mr * width,
           .a_row = width,
           .a_k = 1,
-          .b = values(layer, kv) + start * value_stride_,
+          .b = values(layer, text, kv) + start * value_stride_,
           .b_panel = nr,
           .b_k = value_stride_,
           .c = out,
@@ -274,35 +296,43 @@ void FamilyPass::attend(size_t layer, size_t head, Range rows, size_t worker) {
 
 void FamilyPass::attention(size_t layer, size_t rows) {
   const FamilyConfig& c = config_;
-  const FamilyLayer& l = model_.layers()[layer];
+  const FamilyLayer& l = model_.layer(layer);
   const MatrixView<float> u = first_rows(u_, rows);
   const StoredProducts::Task tasks[] = {
       {&l.q, u, first_rows(q_, rows)}, {&l.k, u, first_rows(k_, rows)}, {&l.v, u, first_rows(v_, rows)}};
   products_.run(tasks);
   each_rows(rows, [&](Range r) { keep(layer, r); });
-  const size_t strip = kStripTiles * compute_.kernels().mr, strips = (rows + strip - 1) / strip;
+  const size_t strip = kStripTiles * compute_.kernels().mr;
+  strips_.clear();
+  size_t work = 0;
+  for (const TextRowsOf& t : texts_) {
+    for (size_t first = 0; first < t.rows.count; first += strip)
+      strips_.push_back({t.rows.first + first, std::min(strip, t.rows.count - first)});
+    work += t.rows.count * (t.position + t.rows.count);
+  }
   const auto one = [&](size_t tile, size_t worker) {
-    const size_t first = tile / c.heads * strip;
-    attend(layer, tile % c.heads, {first, std::min(strip, rows - first)}, worker);
+    attend(layer, tile % c.heads, strips_[tile / c.heads], worker);
   };
-  if (rows * (position_ + rows) * c.heads * c.head_dim < kSmallWork)
-    for (size_t t = 0; t < strips * c.heads; t++) one(t, 0);
+  if (work * c.heads * c.head_dim < kSmallWork)
+    for (size_t t = 0; t < strips_.size() * c.heads; t++) one(t, 0);
   else
-    compute_.pool.for_tiles(strips * c.heads, one);
+    compute_.pool.for_tiles(strips_.size() * c.heads, one);
   const StoredProducts::Task out[] = {{&l.o, first_rows(a_, rows), first_rows(sum_, rows)}};
   products_.run(out);
+  if (const auto factor = static_cast<float>(c.attention_factor); factor != 1)
+    for (float& v : std::span(sum_.data(), rows * sum_.cols())) v *= factor;
 }
 
 void FamilyPass::glu(size_t layer, MatrixView<float> u) {
-  const FamilyLayer& l = model_.layers()[layer];
+  const FamilyLayer& l = model_.layer(layer);
   const MatrixView<float> y = first_rows(y_, u.rows());
   products_.run_glu(l.gate, l.up, config_.gate, u, y);
   const StoredProducts::Task out[] = {{&l.down, y, first_rows(sum_, u.rows())}};
   products_.run(out);
 }
 
-void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last) {
-  const FamilyLayer& l = model_.layers()[layer];
+void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last, MatrixView<float> inputs) {
+  const FamilyLayer& l = model_.layer(layer);
   const MatrixView<float> x = first_rows(x_, rows), u = first_rows(u_, rows), sum = first_rows(sum_, rows);
   // What attention (part 1) or the GLU (part 2) adds to the stream, and then, where it is given, the norm of
   // the stream: rows that are in the cache once serve both.
@@ -318,6 +348,9 @@ void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last) {
   const auto keep_input = [&] {
     const NormWeights plain{.used = norm_before_glu(layer).used, .weight = {}, .bias = {}};
     if (last) norm(plain, x.row_range(rows - 1, 1), last->glu_inputs.view().row_range(layer, 1));
+    if (inputs.empty()) return;
+    norm(plain, x, inputs);
+    if (!all_finite(inputs)) throw_overflow("layer " + std::to_string(layer + 1));
   };
   if (config_.parallel) keep_input();
   const bool changed = change_ && layer == changed_layer_;
@@ -334,12 +367,12 @@ void FamilyPass::layer_forward(size_t layer, size_t rows, ResidualTrace* last) {
   add(l.after_glu, 2, nullptr);
 }
 
-void FamilyPass::embed(std::span<const TokenId> tokens) {
+void FamilyPass::embed(std::span<const TokenId> tokens, MatrixView<float> x) const {
   const auto scale = static_cast<float>(config_.embedding_scale);
   for (size_t i = 0; i < tokens.size(); i++) {
-    widen_rows(model_.embedding(), tokens[i], x_.view().row_range(i, 1));
+    widen_rows(model_.embedding(), tokens[i], x.row_range(i, 1));
     if (scale != 1)
-      for (float& v : x_.view().row(i)) v *= scale;
+      for (float& v : x.row(i)) v *= scale;
   }
 }
 
@@ -373,7 +406,8 @@ size_t FamilyPass::layers_forward(std::span<const TokenId> tokens) {
   size_t rows = 0;
   for (size_t first = 0; first < tokens.size(); first += rows) {
     rows = std::min(chunk_, tokens.size() - first);
-    embed(tokens.subspan(first, rows));
+    embed(tokens.subspan(first, rows), first_rows(x_, rows));
+    set_rows(rows);
     for (size_t i = 0; i < config_.layers; i++) layer_forward(i, rows);
     position_ += rows;
   }
@@ -399,7 +433,8 @@ void FamilyPass::feed_all(std::span<const TokenId> tokens,
   check_tokens_fit(tokens);
   for (size_t first = 0; first < tokens.size(); first += chunk_) {
     const size_t rows = std::min(chunk_, tokens.size() - first);
-    embed(tokens.subspan(first, rows));
+    embed(tokens.subspan(first, rows), first_rows(x_, rows));
+    set_rows(rows);
     for (size_t i = 0; i < config_.layers; i++) layer_forward(i, rows);
     position_ += rows;
     norm(model_.final_norm(), first_rows(x_, rows), first_rows(u_, rows));
@@ -411,28 +446,14 @@ void FamilyPass::feed_all(std::span<const TokenId> tokens,
   }
 }
 
-void FamilyPass::trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> out) {
-  check_tokens_fit(tokens);
-  check_argument(layer < config_.layers && out.rows() == tokens.size() && out.cols() == config_.d_model,
-                 "trace", "a layer of the model, and out [tokens, d]");
-  for (size_t first = 0; first < tokens.size(); first += chunk_) {
-    const size_t rows = std::min(chunk_, tokens.size() - first);
-    embed(tokens.subspan(first, rows));
-    for (size_t i = 0; i < layer; i++) layer_forward(i, rows);
-    const FamilyLayer& l = model_.layers()[layer];
-    const MatrixView<float> x = first_rows(x_, rows), to = out.row_range(first, rows);
-    const NormWeights plain{.used = norm_before_glu(layer).used, .weight = {}, .bias = {}};
-    if (config_.parallel) norm(plain, x, to);
-    norm(l.before_attention, x, first_rows(u_, rows));
-    attention(layer, rows);
-    if (!config_.parallel) {
-      if (l.after_attention.used) norm(l.after_attention, first_rows(sum_, rows), first_rows(sum_, rows));
-      compute_.kernels().add_rows(rows, x.cols(), sum_.data(), sum_.cols(), x.data(), x.stride());
-      norm(plain, x, to);
-    }
-    position_ += rows;
-    if (!all_finite(to)) throw_overflow("layer " + std::to_string(layer + 1));
-  }
+void FamilyPass::layer_of(size_t layer, std::span<const TextRowsOf> texts, MatrixView<float> stream,
+                          MatrixView<float> inputs) {
+  const size_t rows = stream.rows();
+  check_argument(rows <= chunk_ && stream.cols() == x_.cols(), "layer_of", "at most the rows of the pass");
+  for (size_t i = 0; i < rows; i++) std::ranges::copy(stream.row(i), x_.view().row_ptr(i));
+  set_texts(texts);
+  layer_forward(layer, rows, nullptr, inputs);
+  for (size_t i = 0; i < rows; i++) std::ranges::copy(x_.view().row(i), stream.row_ptr(i));
 }
 
 ResidualTrace FamilyPass::follow(std::span<const TokenId> tokens) {
@@ -442,7 +463,8 @@ ResidualTrace FamilyPass::follow(std::span<const TokenId> tokens) {
   for (size_t first = 0; first < tokens.size(); first += chunk_) {
     const size_t rows = std::min(chunk_, tokens.size() - first);
     const bool last = first + rows == tokens.size();
-    embed(tokens.subspan(first, rows));
+    embed(tokens.subspan(first, rows), first_rows(x_, rows));
+    set_rows(rows);
     if (last) out.keep_stream(0, x_.view().row_ptr(rows - 1));
     for (size_t i = 0; i < config_.layers; i++) layer_forward(i, rows, last ? &out : nullptr);
     position_ += rows;

@@ -15,11 +15,24 @@
 
 namespace glint {
 
+// Rows of a chunk that belong to one text; texts are counted from 0.
+struct TextRowsOf {
+  size_t text = 0;
+  Range rows;
+  size_t position = 0;  // in the text, of the first of them
+};
+
 class FamilyPass {
  public:
   // Room for so many tokens; keeps references. Allocates here: about cache_bytes and the numbers of kChunk
   // tokens.
   FamilyPass(const FamilyModel& model, const Compute& compute, size_t room);
+  // For layer_of: so many rows at once, of so many texts with `room` tokens each, and the cache of one layer.
+  struct Shape {
+    size_t rows = 0, texts = 1;
+    bool one_layer = false;
+  };
+  FamilyPass(const FamilyModel& model, const Compute& compute, size_t room, const Shape& shape);
   static uint64_t cache_bytes(const FamilyModel& model, size_t room);
   // Tokens that go through the layers together.
   static constexpr size_t kChunk = 256;
@@ -39,9 +52,12 @@ class FamilyPass {
   // The same with the logits after every token, some at a time: `each` is given the number of the first among
   // `tokens`, and [n, vocab].
   void feed_all(std::span<const TokenId> tokens, const std::function<void(size_t, MatrixView<float>)>& each);
-  // What the GLU of a layer reads at every token, after its norm but before the weights of that norm [n, d].
-  // Layers above are not computed: clear() before anything else is fed.
-  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> out);
+  // The beginning of the residual stream [n, d].
+  void embed(std::span<const TokenId> tokens, MatrixView<float> stream) const;
+  // One layer of the rows of some texts, whose earlier rows went through it before: the stream becomes what it
+  // is behind the layer, and `inputs` what the GLU reads, after its norm but before the weights of that norm.
+  void layer_of(size_t layer, std::span<const TextRowsOf> texts, MatrixView<float> stream,
+                MatrixView<float> inputs);
   // Feeds tokens and follows the last of them.
   ResidualTrace follow(std::span<const TokenId> tokens);
 
@@ -55,16 +71,17 @@ class FamilyPass {
     Matrix<float> cos, sin;
   };
   void check_tokens_fit(std::span<const TokenId> tokens) const;
-  // The chunk's tokens from layer 0 up to `layers`, of which the last only gives what its GLU reads.
-  void embed(std::span<const TokenId> tokens);
+  // Which text, and which place in it, the rows of the chunk are of; the first `rows` are the next of text 0.
+  void set_texts(std::span<const TextRowsOf> texts);
+  void set_rows(size_t rows);
   // All tokens through all layers, a chunk at a time; the rows of the last chunk.
   size_t layers_forward(std::span<const TokenId> tokens);
   void attention(size_t layer, size_t rows);
   void attend(size_t layer, size_t head, Range rows, size_t worker);
   void glu(size_t layer, MatrixView<float> u);
   void change(const NormWeights& norm, MatrixView<float> x);
-  // `last`, when given, is told of the last of the rows.
-  void layer_forward(size_t layer, size_t rows, ResidualTrace* last = nullptr);
+  // `last`, when given, is told of the last of the rows; `inputs`, where not empty, are as in layer_of.
+  void layer_forward(size_t layer, size_t rows, ResidualTrace* last = nullptr, MatrixView<float> inputs = {});
   void norm(const NormWeights& weights, MatrixView<float> x, MatrixView<float> u);
   void norm_rows(const NormWeights& weights, Range rows, MatrixView<float> x, MatrixView<float> u) const;
   void weigh(const NormWeights& weights, MatrixView<float> u) const;
@@ -75,8 +92,8 @@ class FamilyPass {
   void turn(const Turn& table, size_t heads, Range rows, MatrixView<float> x) const;
   void keep(size_t layer, Range rows);
   void head(Range rows, bool capped = true);
-  float* keys(size_t layer, size_t head);
-  float* values(size_t layer, size_t head);
+  float* keys(size_t layer, size_t text, size_t head);
+  float* values(size_t layer, size_t text, size_t head);
   // body(rows) over the rows of a chunk, on the pool where there are many.
   template <class Body>
   void each_rows(size_t rows, const Body& body);
@@ -88,7 +105,13 @@ class FamilyPass {
   size_t room_, position_ = 0, chunk_;
   size_t value_stride_, key_floats_, head_floats_;
   size_t logit_rows_;
-  std::vector<Matrix<float>> cache_;  // per layer: [kv_heads, head_floats]
+  std::vector<Matrix<float>> cache_;  // per layer, or of one: [texts, kv_heads, head_floats]
+  struct Place {
+    size_t text = 0, position = 0;
+  };
+  std::vector<TextRowsOf> texts_;  // of the chunk
+  std::vector<Place> rows_of_;     // of each of its rows
+  std::vector<Range> strips_;
   Turn turn_, local_turn_;
   Matrix<float> x_, u_, q_, k_, v_, a_, y_, sum_;  // [chunk, ...]
   Matrix<float> logits_;                           // [logit_rows, vocab]

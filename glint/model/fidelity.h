@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "glint/model/form.h"
+
 namespace glint {
 
 // A form against the model at the mirror images -x of the inputs of its layer. A model whose gate is odd says
@@ -46,8 +48,8 @@ struct Fidelity {
 // What a fidelity has to be compared with before it impresses.
 struct Controls {
   Fidelity linear;  // the layer replaced by the best linear map of its input, against the model
-  // By form: the same form of a model of the same configuration with fresh weights, against that model.
-  std::map<std::string, Fidelity> untrained;
+  // The same form of a model of the same configuration with fresh weights, against that model.
+  std::map<Form, Fidelity> untrained;
 };
 
 }  // namespace glint

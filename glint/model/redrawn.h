@@ -7,9 +7,8 @@
 
 namespace glint {
 
-// In bf16, so many bytes.
-uint64_t redrawn_bytes(const FamilyModel& model);
-// The same bytes at any number of threads.
+// In bf16. The layers share the memory of one: each is drawn when it is asked for (FamilyModel::layer). Keeps
+// the pool. The same bytes at any number of threads.
 FamilyModel redrawn(const FamilyModel& model, ThreadPool& pool, uint64_t seed);
 
 }  // namespace glint

@@ -13,9 +13,9 @@ void add_run(Measuring& m, const PlannedRun& planned, const std::string& data, G
   m.hooks.tell(
       {.label = "read choices", .done = choice.loss.size(), .unit = "models", .detail = planned.path()});
   const RunCurve curve = curve_of(m.directory(planned), planned.options);
-  const std::unique_ptr<Run> run = open_run_of(m, planned, data);
-  const ImageReading& reading = run->image_reading();
-  const std::vector<GateLine> lines = run->lines("weights");
+  const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
+  const ImageReading& reading = run->reading();
+  const std::vector<GateTerms> lines = run->lines(Form::weights);
   const Reading form =
       reading.read(reading.classes(), lines[reading.last()], reading.run(run->images().test, reading.last()),
                    labels_of(run->images().test));

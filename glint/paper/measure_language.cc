@@ -6,6 +6,7 @@
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/lab/controls.h"
+#include "glint/lab/language_run.h"
 #include "glint/paper/language_intervals.h"
 #include "glint/paper/measure_reading.h"
 
@@ -26,11 +27,6 @@ std::vector<TokenId> frequent_tokens(const Corpus& stories) {
   return {drawn.begin(), drawn.end()};
 }
 
-GateLine eigenvectors_alone(GateLine line) {
-  line.shift.clear();
-  return line;
-}
-
 // Of one form of one layer, [token][seed].
 struct Values {
   std::vector<std::vector<double>> r2, correlation;
@@ -49,19 +45,22 @@ void measure_language(Measuring& m) {
     for (const PlannedRun* planned : runs) {
       m.check_stop("reading the language models");
       m.hooks.tell({.label = "read language models", .done = 0, .unit = "models", .detail = planned->path()});
-      Run run(m.engine, {.run = m.directory(*planned), .data = planned->options.data, .data_dir = {}});
-      const TokenModel& reading = run.token_model();
+      const auto opened =
+          open_language_run(m.engine, {.run = m.directory(*planned), .data = planned->options.data});
+      LanguageRun& run = *opened;
+      const LanguageReading& reading = run.reading();
       const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
       directions = drawn.size();
       const Matrix<double> along = reading.token_directions(drawn);
-      const std::vector<std::string> read = forms_of(run);
-      forms = read;
+      const std::vector<Form> read = paper_forms(run);
+      forms.clear();
+      for (const Form form : read) forms.push_back(name(form));
       forms.push_back(kLinearMap);
-      for (const std::string& form : read) forms.push_back(kUntrained + form);
+      for (const Form form : read) forms.push_back(kUntrained + name(form));
       values.resize(forms.size());
       for (std::vector<Values>& layers : values) layers.resize(reading.layers());
       for (size_t layer = 0; layer < reading.layers(); layer++) {
-        const Matrix<float> x = run.inputs(layer, TokenModel::kFidelityTokens);
+        const Matrix<float> x = run.measured(layer).inputs;
         tokens = x.rows();
         const Matrix<double> weights = reading.hidden(layer, along);
         const GluLayerView view = reading.layer(layer);
@@ -75,17 +74,17 @@ void measure_language(Measuring& m) {
             v.correlation[t].push_back(fit.unit_correlation[t]);
           }
         };
-        for (const std::string& form : read) {
-          const GateLine line = eigenvectors_alone(run.lines(form)[layer]);
+        for (const Form form : read) {
+          const GateTerms line = without_linear_part(run.line(form, layer));
           add(fidelity(own, form_outputs(reading.linalg(), reading.pool(), view, line, weights, x)));
         }
         const auto tokens_of = [&](Run& of) {
-          return of.reading().directions(layer, of.token_model().token_directions(drawn),
+          return of.reading().directions(layer, of.language().reading().token_directions(drawn),
                                          std::vector<std::string>(drawn.size()));
         };
         const Controls controls = controls_of(run, tokens_of, read, run.measured(layer));
         add(controls.linear);
-        for (const std::string& form : read) add(controls.untrained.at(form));
+        for (const Form form : read) add(controls.untrained.at(form));
       }
     }
     for (size_t f = 0; f < values.size(); f++)

@@ -11,7 +11,7 @@ namespace {
 constexpr size_t kShown = 3;  // pictures of each sign
 
 // The strongest eigenvectors of each sign as pictures.
-void add_pictures(Run& run, const Spectrum& spectrum, const std::vector<GateLine>& lines,
+void add_pictures(const ImageRun& run, const Spectrum& spectrum, const std::vector<GateTerms>& lines,
                   ClassSpectrum& out) {
   std::vector<size_t> rows;
   for (size_t k = 0; k < std::min(kShown, spectrum.count()) && spectrum.values[k] > 0; k++) rows.push_back(k);
@@ -21,7 +21,7 @@ void add_pictures(Run& run, const Spectrum& spectrum, const std::vector<GateLine
   Matrix<double> vectors(rows.size(), spectrum.width());
   for (size_t i = 0; i < rows.size(); i++)
     std::ranges::copy(spectrum.vectors.view().row(rows[i]), vectors.view().row_ptr(i));
-  const ImageReading& reading = run.image_reading();
+  const ImageReading& reading = run.reading();
   const Matrix<double> pixels = reading.pictures(reading.last(), vectors, lines);
   for (size_t i = 0; i < rows.size(); i++) {
     const std::span<const double> row = pixels.view().row(i);
@@ -32,11 +32,11 @@ void add_pictures(Run& run, const Spectrum& spectrum, const std::vector<GateLine
 
 // Adds the classes from `first` on, `last` excluded, of the SQS model of the first seed.
 void add_classes(Measuring& m, const std::string& data, size_t first, size_t last) {
-  const std::unique_ptr<Run> run = open_first_sqs(m, data);
+  const std::unique_ptr<ImageRun> run = open_first_sqs(m, data);
   if (!run) return;
   m.check_stop("reading the models");
-  const std::vector<GateLine> lines = run->lines("weights");
-  const ImageReading& reading = run->image_reading();
+  const std::vector<GateTerms> lines = run->lines(Form::weights);
+  const ImageReading& reading = run->reading();
   const auto form =
       reading.read(reading.classes(), lines[reading.last()], reading.run(run->images().test, reading.last()),
                    labels_of(run->images().test));
@@ -44,7 +44,7 @@ void add_classes(Measuring& m, const std::string& data, size_t first, size_t las
   auto found = std::ranges::find(all, data, &ModelPictures::data);
   if (found == all.end())
     found = all.insert(all.end(), {.data = data,
-                                   .size = {run->image().model.height, run->image().model.width},
+                                   .size = {run->model().height, run->model().width},
                                    .r2 = form.fidelity.r2,
                                    .agreement = form.fidelity.agreement});
   for (size_t c = first; c < std::min(last, form.units.size()); c++) {
@@ -73,10 +73,10 @@ std::vector<double> column(const std::vector<Spread>& ranks, double Spread::*mem
 }
 
 // One way to compare: SQS in a form, in a space.
-void add_similarity(Measuring& m, const std::string& data, const std::string& form,
+void add_similarity(Measuring& m, const std::string& data, Form form,
                     const std::string& space) {
   CompareRequest request;
-  request.form = form, request.space = space;
+  request.form = name(form), request.space = space;
   request.controls = false;  // those of the fidelities are measured with the readings
   for (const PlannedRun* sqs : m.finished(group_41(data), "sqs"))
     for (const PlannedRun* other : m.finished(group_41(data), "identity"))
@@ -90,13 +90,13 @@ void add_similarity(Measuring& m, const std::string& data, const std::string& fo
                 .done = m.measured.similarity.size() / std::size(kMeasures),
                 .total = 3 * m.plan.setup.images.size(),
                 .unit = "comparisons",
-                .detail = data + ", " + form + " form, " + space});
+                .detail = data + ", " + name(form) + " form, " + space});
   const Comparison comparison = compare_runs(m.engine, request);
   for (const Measure measure : kMeasures) {
     const std::vector<Spread> own = by_rank(comparison.results, measure, Side::both),
                               control = by_rank(comparison.control, measure, Side::both);
     m.measured.similarity.push_back({.data = data,
-                                     .form = form,
+                                     .form = name(form),
                                      .space = space,
                                      .measure = words(measure),
                                      .mean = column(own, &Spread::mean),
@@ -123,27 +123,27 @@ void measure_class_spectra(Measuring& m) { add_classes(m, m.plan.setup.images.fr
 void measure_similarity(Measuring& m) {
   if (!m.measured.similarity.empty()) return;
   for (const std::string& data : m.plan.setup.images) {
-    add_similarity(m, data, "weights", "pixels");
-    add_similarity(m, data, "calibrated", "pixels");
+    add_similarity(m, data, Form::weights, "pixels");
+    add_similarity(m, data, Form::calibrated, "pixels");
   }
-  for (const std::string& data : m.plan.setup.images) add_similarity(m, data, "weights", "input");
+  for (const std::string& data : m.plan.setup.images) add_similarity(m, data, Form::weights, "input");
 }
 
 void measure_explanation(Measuring& m) {
   const std::string& data = m.plan.setup.images.front();
-  const std::unique_ptr<Run> run = open_first_sqs(m, data);
+  const std::unique_ptr<ImageRun> run = open_first_sqs(m, data);
   if (!run) return;
   m.check_stop("explaining a decision");
-  const size_t index = clear_image(*run, "calibrated");
+  const size_t index = clear_image(*run, Form::calibrated);
   ExplainRequest request;
-  request.form = "calibrated";
+  request.form = name(Form::calibrated);
   request.run = run->directory(), request.index = index, request.figure = false;
   const ExplainResult result = explain(m.engine, *run, request);
   m.measured.explained = {.data = data,
                           .run = run->directory(),
                           .index = index,
                           .constant = std::ranges::any_of(
-                              result.classes, [](const auto& c) { return c.calibrated.constant != 0; }),
+                              result.classes, [](const auto& c) { return c.sums[Form::calibrated]->constant != 0; }),
                           .r2 = result.fidelity.r2,
                           .agreement = result.fidelity.agreement,
                           .explanation = explanation_figure(result)};

@@ -20,23 +20,23 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   m.check_stop("reading the models");
   m.hooks.tell(
       {.label = "read models", .done = m.readings.size(), .unit = "models", .detail = planned.path()});
-  const std::unique_ptr<Run> run = open_run_of(m, planned, data);
-  const ImageReading& reading = run->image_reading();
+  const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
+  const ImageReading& reading = run->reading();
   const std::vector<uint32_t> labels = labels_of(run->images().test);
   const auto pass = reading.run(run->images().test, reading.last());
   const auto classes = reading.classes();
   auto result = std::make_shared<ModelReading>();
-  for (const std::string& form : forms_of(*run)) {
-    const std::vector<GateLine> lines = run->lines(form);
+  for (const Form form : paper_forms(*run)) {
+    const std::vector<GateTerms> lines = run->lines(form);
     const auto r = reading.read(classes, lines[reading.last()], pass, labels);
     result->forms[form] = {r.fidelity, r.eigenvectors, reading.truncation(r, pass, labels)};
-    if (form != "weights") continue;
+    if (form != Form::weights) continue;
     for (const UnitForm& unit : r.units) result->energy.push_back(energy_curve(unit.spectrum.values));
     result->likeness =
         class_likeness(top_pictures(reading, r.units, lines), class_deviations(run->images().train));
   }
   result->controls = controls_of(
-      *run, [](Run& of) { return of.image_reading().classes(); }, forms_of(*run), pass, labels);
+      *run, [](Run& of) { return of.image().reading().classes(); }, paper_forms(*run), pass, labels);
   return *m.readings.emplace(directory, std::move(result)).first->second;
 }
 
@@ -47,7 +47,7 @@ Models all_models(Measuring& m, const std::string& data, std::string_view gate) 
 }
 
 // Mean over models of accuracy[k].
-std::vector<double> mean_curve(const Models& models, const std::string& form) {
+std::vector<double> mean_curve(const Models& models, Form form) {
   std::vector<double> mean(models.front()->forms.at(form).cut.accuracy.size());
   for (const ModelReading* model : models)
     for (size_t k = 0; k < mean.size(); k++)
@@ -71,8 +71,8 @@ void set_means(FormTrust& t) {
 }
 
 FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate,
-                   const std::string& form) {
-  FormTrust t{.data = data, .gate = std::string(gate), .form = form};
+                   Form form) {
+  FormTrust t{.data = data, .gate = std::string(gate), .form = name(form)};
   for (const ModelReading* model : models) {
     const auto& [f, alone, cut] = model->forms.at(form);
     add_seed(t, f);
@@ -98,19 +98,18 @@ FormTrust linear_trust(const Models& models, const std::string& data, std::strin
 }  // namespace
 
 Matrix<double> top_pictures(const ImageReading& reading, std::span<const UnitForm> units,
-                            std::span<const GateLine> lines) {
+                            std::span<const GateTerms> lines) {
   Matrix<double> top(units.size(), units.front().spectrum.width());
   for (size_t u = 0; u < units.size(); u++)
     std::ranges::copy(units[u].spectrum.vectors.view().row(0), top.view().row_ptr(u));
   return reading.pictures(reading.last(), top, lines);
 }
 
-std::unique_ptr<Run> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data) {
-  return std::make_unique<Run>(m.engine, RunSource{.run = m.directory(run), .data = {}, .data_dir = {}},
-                               m.data.images(data));
+std::unique_ptr<ImageRun> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data) {
+  return open_image_run(m.engine, {.run = m.directory(run)}, m.data.images(data));
 }
 
-std::unique_ptr<Run> open_first_sqs(const Measuring& m, const std::string& data) {
+std::unique_ptr<ImageRun> open_first_sqs(const Measuring& m, const std::string& data) {
   const std::vector<const PlannedRun*> runs = m.finished(group_41(data), "sqs");
   return runs.empty() ? nullptr : open_run_of(m, *runs.front(), data);
 }
@@ -121,9 +120,8 @@ void measure_trust(Measuring& m) {
     for (const std::string_view gate : kPaperGates) {
       const Models models = all_models(m, data, gate);
       if (models.empty()) continue;
-      for (const char* form : {"weights", "scaled", "calibrated"})
-        if (models.front()->forms.contains(form))
-          m.measured.trust.push_back(trust_of(models, data, gate, form));
+      for (const auto& [form, measured] : models.front()->forms)
+        m.measured.trust.push_back(trust_of(models, data, gate, form));
       m.measured.trust.push_back(linear_trust(models, data, gate));
     }
 }
@@ -153,7 +151,7 @@ SpectrumShare share_of(const Models& models, const std::string& data, std::strin
   share.few = std::min(share.few, share.width);
   share.energy.resize(models.front()->energy.size());
   for (const ModelReading* model : models) {
-    const std::vector<double>& accuracy = model->forms.at("weights").cut.accuracy;
+    const std::vector<double>& accuracy = model->forms.at(Form::weights).cut.accuracy;
     share.energy_by_seed.emplace_back();
     for (size_t c = 0; c < share.energy.size(); c++) {
       const double energy = model->energy[c][share.few - 1];
@@ -172,8 +170,8 @@ SpectrumShare share_of(const Models& models, const std::string& data, std::strin
 std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRun& planned,
                                                    const std::string& data) {
   m.check_stop("reading the models");
-  const std::unique_ptr<Run> run = open_run_of(m, planned, data);
-  ImageModel model = run->image().model;
+  const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
+  ImageModel model = run->model();
   classifier_params(model.config)
       .table.initialise({model.weights.data(), model.weights.size()}, planned.options.seed);
   const ImageReading reading(model, m.engine.compute(), m.engine.linalg());
@@ -182,7 +180,7 @@ std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRu
   const auto form = reading.read(reading.classes(), weights_lines(reading)[reading.last()], pass, labels);
   auto result = std::make_shared<ModelReading>();
   for (const UnitForm& unit : form.units) result->energy.push_back(energy_curve(unit.spectrum.values));
-  result->forms["weights"].cut = reading.truncation(form, pass, labels);
+  result->forms[Form::weights].cut = reading.truncation(form, pass, labels);
   return result;
 }
 

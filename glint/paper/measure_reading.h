@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "glint/paper/class_match.h"
 #include "glint/paper/measuring.h"
 
@@ -20,29 +20,23 @@ struct MeasuredForm {
 
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
-  std::map<std::string, MeasuredForm> forms;  // by name; always "weights"
+  std::map<Form, MeasuredForm> forms;       // always that of the weights
   std::vector<std::vector<double>> energy;    // [class][k - 1], weights form
   ClassLikeness likeness;                     // of its strongest eigenvectors, weights form
   Controls controls;
 };
 
 // The forms that a model is read by. That of a bilinear model is the model itself: nothing is fitted.
-template <class AnyRun>
-std::vector<std::string> forms_of(const AnyRun& run) {
-  if (run.gate() == GateKind::Identity) return {"weights"};
-  if constexpr (requires { run.forms(); })
-    return run.forms();
-  else
-    return {"weights", "calibrated"};
+inline std::vector<Form> paper_forms(const Run& run) {
+  return run.gate() == GateKind::Identity ? std::vector{Form::weights} : run.forms();
 }
 
 // The strongest eigenvector for every class as a picture, [classes, pixels].
 Matrix<double> top_pictures(const ImageReading& reading, std::span<const UnitForm> units,
-                            std::span<const GateLine> lines);
+                            std::span<const GateTerms> lines);
 
-// On the heap: its parts refer to each other, so it cannot move.
-std::unique_ptr<Run> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data);
+std::unique_ptr<ImageRun> open_run_of(const Measuring& m, const PlannedRun& run, const std::string& data);
 // The first finished SQS run, for pictures. Null when there is none.
-std::unique_ptr<Run> open_first_sqs(const Measuring& m, const std::string& data);
+std::unique_ptr<ImageRun> open_first_sqs(const Measuring& m, const std::string& data);
 
 }  // namespace glint

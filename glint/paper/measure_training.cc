@@ -107,7 +107,7 @@ void measure_samples(Measuring& m) {
       if (run->options.seed != 0) continue;
       GenerateRequest request{.prompt = kSamplePrompt, .sampling = {.temperature = kSampleTemperature}};
       const GenerateResult result =
-          generate_stories(m.engine, load_language_run(m.engine, m.directory(*run)), request);
+          generate_stories(m.engine, *open_language_run(m.engine, {.run = m.directory(*run)}), request);
       m.check_stop("writing stories");
       const GeneratedStory& story = result.stories.front();
       m.measured.samples.push_back(

@@ -72,7 +72,7 @@ ordered_json page_controls(const Controls& controls, bool decisions) {
     return j;
   };
   ordered_json j = {{"linear", control(controls.linear)}, {"untrained", ordered_json::object()}};
-  for (const auto& [form, f] : controls.untrained) j["untrained"][form] = control(f);
+  for (const auto& [form, f] : controls.untrained) j["untrained"][name(form)] = control(f);
   return j;
 }
 

@@ -60,7 +60,7 @@ void fold_ablation(const LinearAlgebra& linalg, ConstMatrixView<double> basis, d
   if (basis.rows() > 0 && keep != 1) project(linalg, basis, keep, weights, weights);
 }
 
-OutputChanges output_changes(const GluModel& model, const Directions& d, const GateLine& line,
+OutputChanges output_changes(const GluModel& model, const Directions& d, const GateTerms& line,
                              ConstMatrixView<float> x, ConstMatrixView<float> changed) {
   const GluLayerView layer = model.layer(d.layer);
   const auto own = [&](ConstMatrixView<float> inputs) {

@@ -27,7 +27,7 @@ void fold_ablation(const LinearAlgebra& linalg, ConstMatrixView<double> basis, d
 struct OutputChanges {
   Matrix<double> truth, predicted;  // value(x) - value(changed)
 };
-OutputChanges output_changes(const GluModel& model, const Directions& directions, const GateLine& line,
+OutputChanges output_changes(const GluModel& model, const Directions& directions, const GateTerms& line,
                              ConstMatrixView<float> x, ConstMatrixView<float> changed);
 
 // The line through true changes against predicted ones; over several outputs together after the mean of each

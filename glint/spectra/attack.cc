@@ -21,12 +21,6 @@ std::vector<double> truncated_gradient(const Spectrum& s, std::span<const uint32
   return g;
 }
 
-std::vector<double> with_gains(std::span<const double> q, const GateLine& line) {
-  std::vector<double> out = at_size(line, line.size).gain;
-  for (size_t h = 0; h < q.size(); h++) out[h] *= q[h];
-  return out;
-}
-
 }  // namespace
 
 std::vector<std::vector<double>> layer_means(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,
@@ -38,12 +32,12 @@ std::vector<std::vector<double>> layer_means(const ImageReading& reading, ConstM
 }
 
 std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q,
-                              std::span<const GateLine> lines, std::span<const std::vector<double>> means,
+                              std::span<const GateTerms> lines, std::span<const std::vector<double>> means,
                               size_t terms, double length, int push) {
   assert(push == 1 || push == -1);
   const LinearAlgebra& linalg = reading.linalg();
   size_t layer = reading.last();
-  Spectrum s = eigh(linalg, interaction(linalg, reading.layer(layer), with_gains(q, lines[layer])));
+  Spectrum s = eigh(linalg, interaction(linalg, reading.layer(layer), quadratic_part(q, lines[layer])));
   std::vector<uint32_t> rows;
   for (size_t t = 0; t < std::min(terms, s.count()); t++) {
     const size_t k = push > 0 ? t : s.count() - 1 - t;
@@ -53,7 +47,7 @@ std::vector<float> class_mask(const ImageReading& reading, std::span<const doubl
   std::vector<double> g = truncated_gradient(s, rows, means[layer]);
   for (double& e : g) e *= push;
   while (layer-- > 0) {
-    s = top_interaction(linalg, reading.pool(), reading.layer(layer), with_gains(g, lines[layer]), terms);
+    s = top_interaction(linalg, reading.pool(), reading.layer(layer), quadratic_part(g, lines[layer]), terms);
     rows.resize(s.count());
     for (size_t k = 0; k < rows.size(); k++) rows[k] = static_cast<uint32_t>(k);
     std::vector<double> below = truncated_gradient(s, rows, means[layer]);

@@ -22,7 +22,7 @@ std::vector<std::vector<double>> layer_means(const ImageReading& reading, ConstM
 //   pixels      E' g
 // With one layer this is eigen_mask. A norm between the layers is taken as a constant.
 std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q,
-                              std::span<const GateLine> lines, std::span<const std::vector<double>> means,
+                              std::span<const GateTerms> lines, std::span<const std::vector<double>> means,
                               size_t terms, double length, int push);
 
 // Decisions of the model on some images, plain or with strength * mask added and held inside [0, 1].

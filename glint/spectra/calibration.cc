@@ -5,6 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
+#include "glint/spectra/glu_model.h"
 #include "glint/spectra/unit_fits.h"
 
 namespace glint {
@@ -40,7 +41,7 @@ Line fit(const Moments& m, Calibration calibration) {
 
 std::string_view name(Calibration calibration) { return kNames[static_cast<size_t>(calibration)]; }
 
-GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                          ConstMatrixView<float> x, Calibration calibration) {
   const size_t h = layer.hidden();
   const std::vector<Moments> moments = unit_sums<Moments>(
@@ -48,7 +49,7 @@ GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const Gl
         const double rr = r * r;
         m += {rr, rr * l, rr * l * l, rr * g, rr * l * g};
       });
-  GateLine line{.gain = std::vector<double>(h)};
+  GateTerms line{.gain = std::vector<double>(h)};
   if (calibration == Calibration::affine) line.shift.resize(h);
   for (size_t j = 0; j < h; j++) {
     const Moments& m = moments[j];
@@ -61,10 +62,10 @@ GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const Gl
   return line;
 }
 
-GateLine joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                     ConstMatrixView<double> weights, ConstMatrixView<float> x) {
   const size_t h = layer.hidden();
-  GateLine line = calibrated_form(linalg, pool, layer, x, Calibration::affine);
+  GateTerms line = calibrated_form(linalg, pool, layer, x, Calibration::affine);
   const std::vector<double> change = joint_changes(
       linalg, pool, layer, weights, x, 2,
       [&](size_t, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
@@ -82,6 +83,39 @@ GateLine joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLaye
   return line;
 }
 
+Calibration best_kind(const GluLayerView& layer, ConstMatrixView<double> outputs) {
+  return outputs.empty() || layer.hidden() > kJointUnits ? Calibration::affine : Calibration::joint;
+}
+
+GateTerms best_line(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                    ConstMatrixView<double> outputs, ConstMatrixView<float> x) {
+  return best_kind(layer, outputs) == Calibration::joint
+             ? joint_form(linalg, pool, layer, outputs, x)
+             : calibrated_form(linalg, pool, layer, x, Calibration::affine);
+}
+
+void add_layer(const GluModel& model, size_t layer, ConstMatrixView<float> x, StoredCalibration& c) {
+  const GluLayerView view = model.layer(layer);
+  for (const FormInfo& info : kFormTable) {
+    const auto has = form_functions(info.form).has;
+    if (info.needs == FormNeeds::data && (!has || has(view)))
+      c.terms[info.form].push_back(fit_form(model, info.form, layer, x));
+  }
+  c.kinds.push_back(best_kind(view, model.logit_weights(layer)));
+}
+
+namespace {
+
+// Every list of terms that a file may hold: by its name, where it lies in the calibration.
+template <class Stored, class Visit>
+void each_terms(Stored& c, const Visit& visit) {
+  for (const FormInfo& info : kFormTable)
+    if (info.needs == FormNeeds::data) visit(name(info.form), c.terms[info.form]);
+  visit("refined", c.refined);
+}
+
+}  // namespace
+
 void save_calibration(FileSystem& files, const std::string& path, const StoredCalibration& c) {
   std::vector<TensorToWrite> tensors;
   std::map<std::string, std::string> metadata = {{"format", kFormat},
@@ -89,25 +123,20 @@ void save_calibration(FileSystem& files, const std::string& path, const StoredCa
                                                  {"data", c.data},
                                                  {"inputs", std::to_string(c.inputs)},
                                                  {"linalg", c.linalg}};
-  for (size_t i = 0; i < c.lines.size(); i++) {
+  for (size_t i = 0; i < c.kinds.size(); i++) {
     const std::string layer = "blocks." + std::to_string(i);
-    const auto add = [&](const std::string& what, const std::vector<double>& v) {
-      tensors.push_back({layer + "." + what, Dtype::f64, {v.size()}, std::as_bytes(std::span(v))});
-    };
-    add("gain", c.lines[i].gain);
-    if (!c.lines[i].shift.empty()) add("shift", c.lines[i].shift);
     metadata[layer] = name(c.kinds[i]);
-    const auto add_sized = [&](const std::string& form, const std::vector<GateLine>& lines) {
-      if (lines.empty()) return;
-      const GateLine& line = lines[i];
-      add(form + ".gain", line.gain);
-      if (line.slope.empty()) return;
-      add(form + ".slope", line.slope);
-      for (const auto& [what, value] : {std::pair(".power", &line.power), std::pair(".size", &line.size)})
-        tensors.push_back({layer + "." + form + what, Dtype::f64, {1}, std::as_bytes(std::span(value, 1))});
-    };
-    add_sized("scaled", c.scaled);
-    add_sized("refined", c.refined);
+    each_terms(c, [&](const std::string& form, const std::vector<GateTerms>& all) {
+      if (all.empty()) return;
+      const GateTerms& terms = all[i];
+      const auto add = [&](const std::string& what, std::span<const double> v) {
+        if (!v.empty())
+          tensors.push_back({layer + "." + form + "." + what, Dtype::f64, {v.size()}, std::as_bytes(v)});
+      };
+      for (const TermList& list : kTermLists) add(list.name, terms.*list.values);
+      if (terms.slope.empty()) return;
+      add("slope", terms.slope), add("power", {&terms.power, 1}), add("size", {&terms.size, 1});
+    });
   }
   write_sealed_safetensors(files, path, tensors, metadata);
 }
@@ -129,7 +158,7 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
   if (!is_sealed(file))
     refuse("the calibration is damaged: it is not what its checksum says", "the file as glint wrote it");
   if (text("format") != kFormat) refuse("not a calibration", std::string("format ") + kFormat);
-  StoredCalibration c{.model = text("model"), .data = text("data"), .lines = {}, .kinds = {}};
+  StoredCalibration c{.model = text("model"), .data = text("data")};
   c.linalg = text("linalg");
   const std::string inputs = text("inputs");
   if (inputs.empty() || inputs.size() > 18 || inputs.find_first_not_of("0123456789") != std::string::npos)
@@ -150,25 +179,30 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
           refuse(layer + "." + what + " holds a value that is not finite", "finite numbers");
       return v;
     };
-    GateLine line{.gain = numbers("gain", hidden[i])};
-    if (c.kinds.back() != Calibration::gain) line.shift = numbers("shift", hidden[i]);
-    c.lines.push_back(std::move(line));
-    const auto add_sized = [&](const std::string& form, std::vector<GateLine>& lines) {
-      if (!file->find("blocks.0." + form + ".gain")) return;
-      GateLine sized{.gain = numbers(form + ".gain", hidden[i])};
-      if (file->find(layer + "." + form + ".slope")) {
-        sized.slope = numbers(form + ".slope", hidden[i]);
-        sized.power = numbers(form + ".power", 1)[0], sized.size = numbers(form + ".size", 1)[0];
-        const bool shrinks = std::ranges::all_of(sized.slope, [](double s) { return s >= 0; });
-        if (!shrinks || !(sized.power > 0) || !(sized.size >= 0))
+    each_terms(c, [&](const std::string& form, std::vector<GateTerms>& all) {
+      const auto has = [&](size_t block, const std::string& what) {
+        return file->find("blocks." + std::to_string(block) + "." + form + "." + what) != nullptr;
+      };
+      const auto list = [&](const std::string& what, size_t count) { return numbers(form + "." + what, count); };
+      if (!has(0, "gain")) return;
+      GateTerms terms;
+      for (const TermList& t : kTermLists)
+        if (t.values == &GateTerms::gain || has(i, t.name)) terms.*t.values = list(t.name, hidden[i]);
+      if (has(i, "slope")) {
+        terms.slope = list("slope", hidden[i]);
+        terms.power = list("power", 1)[0], terms.size = list("size", 1)[0];
+        const bool shrinks = std::ranges::all_of(terms.slope, [](double s) { return s >= 0; });
+        if (!shrinks || !(terms.power > 0) || !(terms.size >= 0))
           refuse(layer + "." + form + " does not shrink with the size of the input",
                  "slopes and a size of 0 or more, a power above 0");
       }
-      lines.push_back(std::move(sized));
-    };
-    add_sized("scaled", c.scaled);
-    add_sized("refined", c.refined);
+      all.push_back(std::move(terms));
+    });
   }
+  for (size_t i = 0; i < hidden.size(); i++)
+    if (i >= c.terms[Form::calibrated].size() ||
+        (c.kinds[i] != Calibration::gain && c.terms[Form::calibrated][i].shift.empty()))
+      refuse("the calibrated form of layer " + std::to_string(i + 1) + " is not whole", "its gains and shifts");
   return c;
 }
 

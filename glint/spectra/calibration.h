@@ -14,35 +14,45 @@
 #include <vector>
 
 #include "glint/base/file.h"
-#include "glint/spectra/forms.h"
+#include "glint/spectra/form_table.h"
 
 namespace glint {
+
+class GluModel;
 
 enum class Calibration { gain, affine, joint };
 std::string_view name(Calibration calibration);
 
 // x [n, d]: inputs of the layer. A unit that the data never moves (r l = 0 everywhere) keeps gain 1. The
 // affine line of a unit whose l hardly varies is that of `gain`.
-GateLine calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                          ConstMatrixView<float> x, Calibration calibration);
 
 // `joint`, for outputs with these hidden weights [units, h].
-GateLine joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                     ConstMatrixView<double> weights, ConstMatrixView<float> x);
 // Beyond this many hidden units the joint fit would take minutes; callers take `affine`.
 inline constexpr size_t kJointUnits = 1024;
+
+// The best of the three: `joint` where the outputs of the layer are known and it is not too wide, else
+// `affine`.
+Calibration best_kind(const GluLayerView& layer, ConstMatrixView<double> outputs);
+GateTerms best_line(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+                    ConstMatrixView<double> outputs, ConstMatrixView<float> x);
 
 // All layers of one model. `model` is the SHA-256 of its weights: the lines of other weights mean nothing.
 struct StoredCalibration {
   std::string model, data;  // data: checksum of the set that it was measured on
   uint64_t inputs = 0;      // how many samples
-  std::vector<GateLine> lines;
-  std::vector<Calibration> kinds;
-  // Empty where the model has no such form, or nobody has asked for it yet.
-  std::vector<GateLine> scaled = {};
-  std::vector<GateLine> refined = {};  // the scaled form after spectra/refine.h
-  std::string linalg = {};             // what computed it, as LinearAlgebra::description
+  // Of every form that is fitted to data, for every layer; empty where the model has no such form.
+  PerForm<std::vector<GateTerms>> terms = {};
+  std::vector<Calibration> kinds = {};  // of the calibrated form
+  std::vector<GateTerms> refined = {};  // the scaled form after spectra/refine.h; empty: nobody asked for it
+  std::string linalg = {};              // what computed it, as LinearAlgebra::description
 };
+
+// Fits every form that is fitted to data to inputs of one layer [n, d], and adds them.
+void add_layer(const GluModel& model, size_t layer, ConstMatrixView<float> x, StoredCalibration& calibration);
 
 void save_calibration(FileSystem& files, const std::string& path, const StoredCalibration& calibration);
 // Error (bad_file) for what is damaged, or no calibration of a model with so many hidden units in its layers.

@@ -18,23 +18,17 @@ struct FormSums {
 struct ClassExplanation {
   size_t index = 0;
   double logit = 0;
-  FormSums weights, calibrated, local;
-  std::optional<FormSums> scaled =
-      {};         // with the gains of the input's own size; none where there is no such form
-  UnitForm form;  // the chosen form, whole
-  std::vector<double> projections;  // [k]: v . x, with a bias v . (x, 1)
-  std::vector<double> terms;        // [k]: value (v . x)^2
+  // Of every form that the layer has, with the coefficients of the input's own size.
+  PerForm<std::optional<FormSums>> sums = {};
+  UnitForm form = {};  // the chosen form, whole
+  std::vector<double> projections = {};  // [k]: v . x, with a bias v . (x, 1)
+  std::vector<double> terms = {};        // [k]: value (v . x)^2
 };
 
-enum class FormKind { weights, scaled, calibrated, local };
-
-const FormSums& sums_of(const ClassExplanation& explanation, FormKind form);
-
-// Classes of the model at the last layer; the input is row `row` of the activations of that layer. The lines
-// are those of the last layer; `scaled` may be null unless it is chosen.
+// Classes of the model at the last layer; the input is row `row` of the activations of that layer. `terms` are
+// those of the last layer in every form that is looked at; the local ones are made here.
 std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& activations,
-                                              size_t row, const GateLine& calibrated,
-                                              std::span<const size_t> classes, FormKind chosen,
-                                              const GateLine* scaled = nullptr);
+                                              size_t row, PerForm<std::optional<GateTerms>> terms,
+                                              std::span<const size_t> classes, Form chosen);
 
 }  // namespace glint

@@ -36,14 +36,41 @@ Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
 }
 
 std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                     const Matrix<double>& q, const Wanted& wanted) {
+                                     const Matrix<double>& q, const Matrix<double>& squares,
+                                     const Wanted& wanted) {
   const size_t k = wanted.strongest;
   if (k == 0 || layer.width() <= kFullWidth || k > layer.width() / 8)
-    return interaction_spectra(linalg, pool, layer, q, wanted.gap);
+    return interaction_spectra(linalg, pool, layer, q, squares, wanted.gap);
   std::vector<Spectrum> out;
   for (size_t u = 0; u < q.rows(); u++)
-    out.push_back(top_interaction(linalg, pool, layer, q.view().row(u), k, {.gap = wanted.gap}));
+    out.push_back(top_interaction(
+        linalg, pool, layer,
+        ProductWeights(q.view().row(u), squares.size() ? squares.view().row(u) : std::span<const double>()), k,
+        {.gap = wanted.gap}));
   return out;
+}
+
+// q times one list of the terms, for every unit; empty where there is none.
+Matrix<double> weighted(ConstMatrixView<double> q, const std::vector<double>& term) {
+  if (term.empty()) return {};
+  Matrix<double> out(q.rows(), q.cols());
+  for (size_t u = 0; u < q.rows(); u++)
+    for (size_t j = 0; j < q.cols(); j++) out(u, j) = q(u, j) * term[j];
+  return out;
+}
+
+// Adds sum_j s_j (row j of the half, and its bias) to the linear part of a form.
+void add_half(const WeightRows& half, std::span<const float> bias, std::span<const double> s,
+              std::vector<double>& linear) {
+  const size_t d = half.cols();
+  Matrix<double> row(1, d);
+  Matrix<float> buffer;
+  for (size_t j = 0; j < s.size(); j++) {
+    if (s[j] == 0) continue;
+    half.widen(j, row, buffer);
+    for (size_t i = 0; i < d; i++) linear[i] += s[j] * row(0, i);
+    if (!bias.empty()) linear[d] += s[j] * static_cast<double>(bias[j]);
+  }
 }
 
 }  // namespace
@@ -60,28 +87,47 @@ double input_size(std::span<const double> x) {
   return std::sqrt(squares);
 }
 
-GateLine at_size(const GateLine& line, double s) {
-  GateLine plain{.gain = line.gain, .shift = line.shift};
-  for (size_t h = 0; h < line.slope.size(); h++)
-    plain.gain[h] /= gate_code::shrink(line.slope[h] * s, line.power);
+GateTerms at_size(const GateTerms& line, double s) {
+  GateTerms plain = line;
+  plain.slope.clear(), plain.power = 1, plain.size = 0;
+  for (size_t h = 0; h < line.slope.size(); h++) {
+    const double shrunk = gate_code::shrink(line.slope[h] * s, line.power);
+    plain.gain[h] /= shrunk;
+    if (!plain.square.empty()) plain.square[h] /= shrunk;
+  }
   return plain;
 }
 
-GateLine without_shift(GateLine line) {
-  line.shift.clear();
-  return line;
+bool has_linear_part(const GateTerms& terms) {
+  const auto any = [](const std::vector<double>& v) {
+    return std::ranges::any_of(v, [](double e) { return e != 0; });
+  };
+  return any(terms.shift) || any(terms.left);
 }
 
-GateLine weights_form(const GluLayerView& layer) {
+GateTerms without_linear_part(GateTerms terms) {
+  terms.shift.clear(), terms.left.clear();
+  return terms;
+}
+
+QuadraticPart quadratic_part(std::span<const double> q, const GateTerms& any_size) {
+  const GateTerms terms = at_size(any_size, any_size.size);
+  QuadraticPart out{.products = terms.gain, .squares = terms.square};
+  for (size_t h = 0; h < out.products.size(); h++) out.products[h] *= q[h];
+  for (size_t h = 0; h < out.squares.size(); h++) out.squares[h] *= q[h];
+  return out;
+}
+
+GateTerms weights_form(const GluLayerView& layer) {
   // Where gate(l) - gate(-l) = l, half of l is the gate's odd part, and with it the form the layer's even
   // part.
   const bool half = gate_info(layer.gate.kind).text.parity == Parity::half_linear;
   return {.gain = std::vector<double>(layer.hidden(), half ? 0.5 : 1.0)};
 }
 
-GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
+GateTerms local_form(const GluLayerView& layer, std::span<const double> x) {
   const GateInfo& gate = gate_info(layer.gate.kind);
-  GateLine line{std::vector<double>(layer.hidden()), std::vector<double>(layer.hidden())};
+  GateTerms line{std::vector<double>(layer.hidden()), std::vector<double>(layer.hidden())};
   for (size_t h = 0; h < layer.hidden(); h++) {
     const double l = pre_activation(layer, h, x).l, g = gate.value(l, layer.gate.params);
     if (std::fabs(g) <= kLocalGain * std::fabs(l)) {
@@ -95,32 +141,28 @@ GateLine local_form(const GluLayerView& layer, std::span<const double> x) {
 }
 
 std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 const GateLine& any_size, ConstMatrixView<double> weights,
+                                 const GateTerms& any_size, ConstMatrixView<double> weights,
                                  std::span<const float> constants, const Wanted& wanted) {
-  const size_t h = layer.hidden(), d = layer.inputs();
-  const GateLine line = at_size(any_size, any_size.size);
-  assert(weights.cols() == h && line.gain.size() == h && (line.shift.empty() || line.shift.size() == h));
-  Matrix<double> q(weights.rows(), h);
-  for (size_t u = 0; u < q.rows(); u++)
-    for (size_t j = 0; j < h; j++) q(u, j) = weights(u, j) * line.gain[j];
-  std::vector<Spectrum> spectra = wanted_spectra(linalg, pool, layer, q, wanted);
+  const GateTerms terms = at_size(any_size, any_size.size);
+  for ([[maybe_unused]] const TermList& list : kTermLists)
+    assert((terms.*list.values).empty() || (terms.*list.values).size() == weights.cols());
+  assert(weights.cols() == layer.hidden() && !terms.gain.empty());
+  std::vector<Spectrum> spectra =
+      wanted_spectra(linalg, pool, layer, weighted(weights, terms.gain), weighted(weights, terms.square), wanted);
+  const Matrix<double> of_left = weighted(weights, terms.left), of_right = weighted(weights, terms.shift),
+                       of_one = weighted(weights, terms.constant);
   std::vector<UnitForm> forms(weights.rows());
-  Matrix<float> buffer;
   for (size_t u = 0; u < forms.size(); u++) {
     UnitForm& f = forms[u];
     f.spectrum = std::move(spectra[u]);
     if (wanted.strongest) f = strongest_terms(std::move(f), wanted.strongest);
     if (!constants.empty()) f.constant = constants[u];
-    if (line.shift.empty()) continue;
+    if (of_one.size() > 0)
+      for (const double c : of_one.view().row(u)) f.constant += c;
+    if (of_left.size() == 0 && of_right.size() == 0) continue;
     f.linear.assign(layer.width(), 0.0);
-    Matrix<double> row(1, d);
-    for (size_t j = 0; j < h; j++) {
-      const double s = weights(u, j) * line.shift[j];
-      if (s == 0) continue;
-      layer.right.widen(j, row, buffer);
-      for (size_t i = 0; i < d; i++) f.linear[i] += s * row(0, i);
-      if (!layer.bias_right.empty()) f.linear[d] += s * static_cast<double>(layer.bias_right[j]);
-    }
+    if (of_left.size() > 0) add_half(layer.left, layer.bias_left, of_left.view().row(u), f.linear);
+    if (of_right.size() > 0) add_half(layer.right, layer.bias_right, of_right.view().row(u), f.linear);
     if (!all_finite(f.linear)) throw_overflow("the linear part of a form");
   }
   return forms;
@@ -192,15 +234,18 @@ Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, cons
 }
 
 Matrix<double> form_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                            const GateLine& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                            const GateTerms& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
                             std::span<const float> constants) {
   const auto activate = [&](ConstMatrixView<float> inputs, const TileMemory& tile, Matrix<double>& y) {
     for (size_t i = 0; i < y.rows(); i++) {
-      const GateLine own = line.slope.empty() ? GateLine() : at_size(line, input_size(inputs.row(i)));
-      const std::vector<double>& gain = line.slope.empty() ? line.gain : own.gain;
+      const GateTerms own = line.slope.empty() ? GateTerms() : at_size(line, input_size(inputs.row(i)));
+      const GateTerms& t = line.slope.empty() ? line : own;
       for (size_t j = 0; j < y.cols(); j++) {
-        const double shift = line.shift.empty() ? 0 : line.shift[j];
-        y(i, j) = (gain[j] * static_cast<double>(tile.l(i, j)) + shift) * static_cast<double>(tile.r(i, j));
+        const double l = tile.l(i, j), r = tile.r(i, j);
+        y(i, j) = (t.gain[j] * l + (t.shift.empty() ? 0 : t.shift[j])) * r;
+        if (!t.square.empty()) y(i, j) += t.square[j] * l * l;
+        if (!t.left.empty()) y(i, j) += t.left[j] * l;
+        if (!t.constant.empty()) y(i, j) += t.constant[j];
       }
     }
   };

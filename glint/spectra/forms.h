@@ -1,13 +1,14 @@
-// Four readings of a gated layer as a quadratic form of its input. Each replaces the gate of hidden unit h
-// by a line, gate(l) ~ gain_h l + shift_h, so that an output with hidden weights q becomes
+// Readings of a gated layer as a quadratic form of its input. Each replaces the product of hidden unit h by
 //
-//   value(x) = x' Q x + w . x + constant,   Q from the weights gain_h q_h,   w = sum_h shift_h q_h R_h
+//   gate(l) r ~ gain l r + square l^2 + left l + shift r + constant        l = L_h x, r = R_h x
 //
-//   weights     shift 0, from the weights alone. Odd gates (identity, SQS): gain 1, the paper's form, exact
-//               for the identity. ReLU, GELU, SiLU: gain 1/2, the even part of the layer, exactly (even.h)
-//   scaled      no shift, and a gain that depends on the size of the input: spectra/scaled.h
-//   calibrated  the line that serves best over data: spectra/calibration.h
-//   local       the line through the point of one input: the value at that input is the model's own
+// so that an output with hidden weights q becomes, with sums over h,
+//
+//   value(x) = x' Q x + w . x + c
+//   Q = 1/2 (L' diag(q gain) R + R' diag(q gain) L) + L' diag(q square) L
+//   w = sum q (left L_h + shift R_h),   c = sum q constant
+//
+// spectra/form_table.h has the forms: what each makes of the five.
 #pragma once
 
 #include <span>
@@ -17,36 +18,60 @@
 
 namespace glint {
 
-struct GateLine {
-  std::vector<double> gain;        // [h]
-  std::vector<double> shift = {};  // [h], or empty: all 0
-  // [h], or empty: the gain is the same for every input. Otherwise, for an input of size s,
+struct GateTerms {
+  std::vector<double> gain;  // [h]
+  // [h] each, or empty: all 0
+  std::vector<double> shift = {}, square = {}, left = {}, constant = {};
+  // [h], or empty: gains and squares are the same for every input. Otherwise, for an input of size s,
   //   gain_h(s) = gain_h / (1 + (slope_h s)^power)^(1/power)
   std::vector<double> slope = {};
   double power = 1;
   double size = 0;  // where spectra are drawn: the median of s over data; 0 where there is no slope
+
+  bool operator==(const GateTerms&) const = default;
 };
+// The lists of the five coefficients, by name: what files, pages and exports write of them.
+struct TermList {
+  const char* name;
+  std::vector<double> GateTerms::*values;
+};
+inline constexpr TermList kTermLists[] = {{"gain", &GateTerms::gain},
+                                          {"shift", &GateTerms::shift},
+                                          {"square", &GateTerms::square},
+                                          {"left", &GateTerms::left},
+                                          {"constant", &GateTerms::constant}};
 
 // s of one input of a layer: its Euclidean length, without the 1 that biases append.
 double input_size(std::span<const float> x);
 double input_size(std::span<const double> x);
-// The line of inputs of size s, with plain gains.
-GateLine at_size(const GateLine& line, double s);
-// The form without its linear part: the eigenvectors alone.
-GateLine without_shift(GateLine line);
+// The terms for inputs of size s, without slopes.
+GateTerms at_size(const GateTerms& terms, double s);
+bool has_linear_part(const GateTerms& terms);
+// The form without its linear part: the eigenvectors, and the constant.
+GateTerms without_linear_part(GateTerms terms);
 
-GateLine weights_form(const GluLayerView& layer);
+// From the weights alone. Odd gates (identity, SQS): gain 1, the paper's form, exact for the identity. ReLU,
+// GELU, SiLU: gain 1/2, the even part of the layer, exactly (even.h).
+GateTerms weights_form(const GluLayerView& layer);
 
-// gain = gate(l) / l where that is at most kLocalGain in magnitude; nearer to 0 the gain stays there and the
-// rest is shift, so that the line goes through (l, gate(l)) for every l, also l = 0 (where SQS is -c).
+// The line through the point of one input: the value at that input is the model's own. gain = gate(l) / l
+// where that is at most kLocalGain in magnitude; nearer to 0 the gain stays there and the rest is shift, so
+// that the line goes through (l, gate(l)) for every l, also l = 0 (where SQS is -c).
 inline constexpr double kLocalGain = 16;
-GateLine local_form(const GluLayerView& layer, std::span<const double> x);
+GateTerms local_form(const GluLayerView& layer, std::span<const double> x);
+
+// The hidden weights q of one output times the quadratic terms, at the size of the terms.
+struct QuadraticPart {
+  std::vector<double> products, squares;  // the second may be empty
+  operator ProductWeights() const { return {products, squares}; }
+};
+QuadraticPart quadratic_part(std::span<const double> q, const GateTerms& terms);
 
 // One output read through a form.
 struct UnitForm {
   Spectrum spectrum;           // of Q
   std::vector<double> linear;  // [w], or empty: all 0
-  double constant = 0;         // the bias of the head
+  double constant = 0;         // the bias of the head, and c
 };
 
 // Which eigenpairs of a form are wanted: the `strongest` by |value|, 0: all. Layers wider than kFullWidth of
@@ -61,7 +86,7 @@ struct Wanted {
 // A form for every row of the hidden weights [units, h]; constants [units] or empty. Gains that depend on the
 // input's size are taken at the size of the line.
 std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 const GateLine& line, ConstMatrixView<double> weights,
+                                 const GateTerms& line, ConstMatrixView<double> weights,
                                  std::span<const float> constants = {}, const Wanted& wanted = {});
 
 // How alike the strongest eigenvectors of two forms of each output are: |cos| of the first above 0 and of the
@@ -83,7 +108,7 @@ Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, cons
                              ConstMatrixView<double> weights, ConstMatrixView<float> x,
                              std::span<const float> constants = {});
 Matrix<double> form_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                            const GateLine& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                            const GateTerms& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
                             std::span<const float> constants = {});
 
 }  // namespace glint

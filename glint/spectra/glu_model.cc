@@ -11,17 +11,13 @@
 namespace glint {
 namespace {
 
-bool has_shift(const GateLine& line) {
-  return std::any_of(line.shift.begin(), line.shift.end(), [](double v) { return v != 0; });
-}
-
 Matrix<double> widened(const Matrix<float>& m) {
   Matrix<double> out(m.rows(), m.cols());
   std::copy_n(m.data(), m.size(), out.data());
   return out;
 }
 
-Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateLine& line,
+Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateTerms& line,
                           const Activations& a) {
   Matrix<double> out = form_outputs(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
                                     a.inputs, d.constants);
@@ -120,10 +116,23 @@ Directions GluModel::hidden_unit(size_t i, size_t unit) const {
   return d;
 }
 
-std::vector<GateLine> weights_lines(const GluModel& model) {
-  std::vector<GateLine> lines;
+std::vector<GateTerms> weights_lines(const GluModel& model) {
+  std::vector<GateTerms> lines;
   for (size_t i = 0; i < model.layers(); i++) lines.push_back(weights_form(model.layer(i)));
   return lines;
+}
+
+GateTerms fit_form(const GluModel& model, Form form, size_t i, ConstMatrixView<float> x) {
+  const FormFunctions& functions = form_functions(form);
+  const GluLayerView layer = model.layer(i);
+  if (functions.check) functions.check(layer);
+  assert(functions.fit);
+  return functions.fit({model.linalg(), model.pool(), layer, model.logit_weights(i), x});
+}
+
+bool has_form(const GluModel& model, Form form) {
+  const FormFunctions& functions = form_functions(form);
+  return !functions.has || functions.has(model.layer(model.last()));
 }
 
 Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Activations& a) {
@@ -144,7 +153,7 @@ MirroredModel mirrored_model(const GluModel& model, const Directions& d, const A
   return out;
 }
 
-Reading read(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
+Reading read(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a,
              std::span<const uint32_t> labels, const Wanted& wanted, const MirroredModel* shared) {
   const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
   const MirroredModel made = shared ? MirroredModel() : mirrored_model(model, d, a);
@@ -155,8 +164,8 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
               .eigenvectors = {},
               .linear_share = std::vector<double>(d.count()),
               .quadratic_share = std::vector<double>(d.count(), 1.0)};
-  const bool shifted = has_shift(line), passed = mirror.past.size() > 0;
-  const Matrix<double> squared = shifted ? outputs_of(model, d, without_shift(line), a) : Matrix<double>();
+  const bool shifted = has_linear_part(line), passed = mirror.past.size() > 0;
+  const Matrix<double> squared = shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
   out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, shifted ? squared : form);
   if (!shifted && !passed) {
     out.eigenvectors = out.fidelity;
@@ -173,13 +182,13 @@ Reading read(const GluModel& model, const Directions& d, const GateLine& line, c
   return out;
 }
 
-Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateLine& line, const Activations& a,
+Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a,
                        std::span<const uint32_t> labels, Mirrored mirrored) {
   const Matrix<double> form = outputs_of(model, d, line, a);
   Fidelity f = fidelity(own_outputs(model, d, a), form, labels);
   if (mirrored == Mirrored::no) return f;
   return with_mirror(std::move(f), mirrored_model(model, d, a), form,
-                     has_shift(line) ? outputs_of(model, d, without_shift(line), a) : form);
+                     has_linear_part(line) ? outputs_of(model, d, without_linear_part(line), a) : form);
 }
 
 LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,
@@ -194,7 +203,7 @@ LocalError local_error(const GluModel& model, const Directions& units, const Act
   std::vector<LocalError> errors(n);
   model.pool().for_tiles(n, [&](size_t i, size_t) {
     const std::vector<double> input(x.row(i).begin(), x.row(i).end());
-    const GateLine line = local_form(view, input);
+    const GateTerms line = local_form(view, input);
     // x' Q x + w x as half of (q * (R x, 1))' (L x, 1) and half of the reverse, and the shifts.
     Matrix<double> to_left(units.count(), d), to_right(units.count(), d);
     std::vector<double> values(units.count());

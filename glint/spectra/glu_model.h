@@ -10,6 +10,7 @@
 
 #include "glint/base/tokens.h"
 #include "glint/spectra/even.h"
+#include "glint/spectra/form_table.h"
 #include "glint/spectra/measures.h"
 
 namespace glint {
@@ -55,6 +56,9 @@ class GluModel {
   // From what people see, pixels or tokens, to the input of the first layer.
   virtual InputMap input_map() const = 0;
   virtual std::string weights_hash() const = 0;
+  // Of a layer whose outputs become logits: the weights of its hidden units in every class [classes, h]; else
+  // empty.
+  virtual Matrix<double> logit_weights(size_t) const { return {}; }
   // Error (usage) for samples of another kind than the model's.
   virtual Activations activations(size_t layer, const ModelInputs& samples) const = 0;
 
@@ -69,7 +73,11 @@ class GluModel {
 };
 
 // The form of the weights for every layer.
-std::vector<GateLine> weights_lines(const GluModel& model);
+std::vector<GateTerms> weights_lines(const GluModel& model);
+// A form of one layer fitted to inputs of it [n, d]. Error (usage) where the layer has no such form.
+GateTerms fit_form(const GluModel& model, Form form, size_t layer, ConstMatrixView<float> x);
+// Whether the model's last layer, and with it all, has the form.
+bool has_form(const GluModel& model, Form form);
 
 // Directions read through one form. A form is its eigenvectors and, where the lines have shifts, a linear
 // part; beside it a residual path may reach the logits. The share of a part is cov(part, form) / var(form):
@@ -97,12 +105,12 @@ MirroredModel mirrored_model(const GluModel& model, const Directions& directions
 
 // `activations` must be of the directions' layer; labels, for decisions, may be empty. Several forms of the
 // same directions share a `mirror`; without one it is made.
-Reading read(const GluModel& model, const Directions& directions, const GateLine& line,
+Reading read(const GluModel& model, const Directions& directions, const GateTerms& line,
              const Activations& activations, std::span<const uint32_t> labels = {}, const Wanted& wanted = {},
              const MirroredModel* mirror = nullptr);
 // The fidelity alone, without any eigenvector; on request without even share and mirror images as well.
 enum class Mirrored { yes, no };
-Fidelity form_fidelity(const GluModel& model, const Directions& directions, const GateLine& line,
+Fidelity form_fidelity(const GluModel& model, const Directions& directions, const GateTerms& line,
                        const Activations& activations, std::span<const uint32_t> labels = {},
                        Mirrored mirrored = Mirrored::yes);
 

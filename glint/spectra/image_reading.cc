@@ -135,44 +135,26 @@ Activations ImageReading::activations(size_t layer, const ModelInputs& samples) 
                "samples of " + std::to_string(model_.config.inputs) + " numbers");
 }
 
-StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::string& data_checksum,
-                                          Calibration calibration) const {
+StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::string& data_checksum) const {
   const std::vector<uint32_t> rows = evenly_spaced(train.count(), kCalibrationImages);
-  StoredCalibration stored{
-      .model = weights_hash(), .data = data_checksum, .inputs = rows.size(), .lines = {}, .kinds = {}};
-  stored.linalg = linalg_.description();
-  for (size_t i = 0; i < layers(); i++) {
-    const Activations pass = run(train, i, rows);
-    Calibration kind = calibration;
-    if (kind == Calibration::joint && (i != last() || model_.config.hidden() > kJointUnits))
-      kind = Calibration::affine;
-    stored.kinds.push_back(kind);
-    stored.lines.push_back(kind == Calibration::joint
-                               ? joint_form(linalg_, pool(), layer(i), classes().weights, pass.inputs)
-                               : calibrated_form(linalg_, pool(), layer(i), pass.inputs, kind));
-    if (has_scaled_form(layer(i))) stored.scaled.push_back(scaled_line(i, pass));
-  }
+  StoredCalibration stored{.model = weights_hash(),
+                           .data = data_checksum,
+                           .inputs = rows.size(),
+                           .linalg = linalg_.description()};
+  for (size_t i = 0; i < layers(); i++) add_layer(*this, i, run(train, i, rows).inputs, stored);
   return stored;
 }
 
-std::vector<GateLine> ImageReading::scaled_lines(const ImageSet& train) const {
-  const std::vector<uint32_t> rows = evenly_spaced(train.count(), kCalibrationImages);
-  std::vector<GateLine> lines;
-  for (size_t i = 0; i < layers(); i++) lines.push_back(scaled_line(i, run(train, i, rows)));
-  return lines;
-}
-
-std::vector<GateLine> ImageReading::refined_lines(const ImageSet& train, std::vector<GateLine> scaled) const {
+std::vector<GateTerms> ImageReading::refined_lines(const ImageSet& train, std::vector<GateTerms> scaled) const {
   assert(scaled.size() == layers());
   const Activations pass = run(train, last(), evenly_spaced(train.count(), kCalibrationImages));
-  scaled.back() = refined_form(linalg_, pool(), layer(last()), classes().weights, pass.logits, pass.inputs,
+  scaled.back() = refined_form(linalg_, pool(), layer(last()), logit_weights(last()), pass.logits, pass.inputs,
                                scaled.back());
   return scaled;
 }
 
-GateLine ImageReading::scaled_line(size_t i, const Activations& pass) const {
-  const Matrix<double> logits = i == last() ? classes().weights : Matrix<double>();
-  return scaled_form(linalg_, pool(), layer(i), logits, pass.inputs);
+Matrix<double> ImageReading::logit_weights(size_t i) const {
+  return i == last() ? hidden_weights(head()) : Matrix<double>();
 }
 
 Directions ImageReading::classes() const {
@@ -204,16 +186,13 @@ TruncationCurve ImageReading::truncation(const Reading& reading, const Activatio
 }
 
 Matrix<double> ImageReading::pictures(size_t layer_index, ConstMatrixView<double> vectors,
-                                      std::span<const GateLine> lines) const {
+                                      std::span<const GateTerms> lines) const {
   if (layer_index == 0) return features(linalg_, vectors, input_map()).maps;
   const GluLayerView below = layer(layer_index - 1);
-  const GateLine& any_size = lines[layer_index - 1];
-  const GateLine line = at_size(any_size, any_size.size);
   Matrix<double> strongest(vectors.rows(), below.width());
   pool().for_tiles(vectors.rows(), [&](size_t k, size_t) {
-    std::vector<double> q(below.hidden());
-    for (size_t h = 0; h < q.size(); h++) q[h] = vectors(k, h) * line.gain[h];
     ThreadPool alone(1);  // a tile must not use the pool that runs it
+    const QuadraticPart q = quadratic_part(vectors.row(k).first(below.hidden()), lines[layer_index - 1]);
     const Spectrum top = top_interaction(linalg_, alone, below, q, 1);
     std::ranges::copy(top.vectors.view().row(0), strongest.view().row_ptr(k));
   });

@@ -31,6 +31,7 @@ class ImageReading : public GluModel {
   ConstMatrixView<float> head() const;
   std::span<const float> head_bias() const;
   std::string weights_hash() const override;
+  Matrix<double> logit_weights(size_t layer) const override;
   Activations activations(size_t layer, const ModelInputs& samples) const override;
 
   // Runs the model on `count` images; `source` writes image i as floats, as in ClassifierEngine.
@@ -41,23 +42,19 @@ class ImageReading : public GluModel {
   Activations run(ConstMatrixView<uint8_t> pixels, size_t layer, std::span<const uint32_t> rows = {}) const;
   Activations run(ConstMatrixView<float> values, size_t layer, std::span<const uint32_t> rows = {}) const;
 
-  // Lines of all layers from training images, at most kCalibrationImages of them, evenly spaced: gains and
-  // shifts, and those of the scaled form where the model has one. `joint` applies to the last layer, whose
-  // outputs are known; the layers below get `affine`.
+  // The forms that are fitted to data, of all layers, from at most kCalibrationImages of the training images,
+  // evenly spaced.
   static constexpr size_t kCalibrationImages = 20000;
-  StoredCalibration calibrate(const ImageSet& train, const std::string& data_checksum,
-                              Calibration calibration = Calibration::joint) const;
-  // The scaled form of all layers alone, from the same images.
-  std::vector<GateLine> scaled_lines(const ImageSet& train) const;
-  // The same with the last layer refined: spectra/refine.h.
-  std::vector<GateLine> refined_lines(const ImageSet& train, std::vector<GateLine> scaled) const;
+  StoredCalibration calibrate(const ImageSet& train, const std::string& data_checksum) const;
+  // The scaled form of all layers with that of the last one refined: spectra/refine.h.
+  std::vector<GateTerms> refined_lines(const ImageSet& train, std::vector<GateTerms> scaled) const;
 
   // All classes; one class against another.
   Directions classes() const;
   Directions difference(size_t a, size_t b) const;
 
   // As glint::read.
-  Reading read(const Directions& directions, const GateLine& line, const Activations& activations,
+  Reading read(const Directions& directions, const GateTerms& line, const Activations& activations,
                std::span<const uint32_t> labels = {}) const {
     return glint::read(*this, directions, line, activations, labels);
   }
@@ -68,12 +65,11 @@ class ImageReading : public GluModel {
   // an output direction of the layer below, whose strongest eigenvector (by |value|) stands for it, and so on
   // down; `lines` are the forms of all layers.
   Matrix<double> pictures(size_t layer, ConstMatrixView<double> vectors,
-                          std::span<const GateLine> lines) const;
+                          std::span<const GateTerms> lines) const;
 
  private:
   template <class T>
   Activations run_samples(ConstMatrixView<T> samples, size_t layer, std::span<const uint32_t> rows) const;
-  GateLine scaled_line(size_t layer, const Activations& pass) const;
 
   const ImageModel& model_;
   const Compute& compute_;

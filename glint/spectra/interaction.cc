@@ -100,14 +100,17 @@ InteractionBuilder::InteractionBuilder(const LinearAlgebra& linalg, const GluLay
       left_(widen(layer.left, layer.bias_left, layer.width())),
       right_(widen(layer.right, layer.bias_right, layer.width())) {}
 
-void InteractionBuilder::build(std::span<const double> q, MatrixView<double> out,
+void InteractionBuilder::build(const ProductWeights& q, MatrixView<double> out,
                                Matrix<double>& scratch) const {
-  assert(q.size() == hidden());
+  assert(q.products.size() == hidden() && (q.squares.empty() || q.squares.size() == hidden()));
   if (scratch.rows() != hidden() || scratch.cols() != width()) scratch = Matrix<double>(hidden(), width());
   for (size_t h = 0; h < hidden(); h++) {
     const double* from = right_.view().row_ptr(h);
     double* to = scratch.view().row_ptr(h);
-    for (size_t i = 0; i < width(); i++) to[i] = q[h] * from[i];
+    for (size_t i = 0; i < width(); i++) to[i] = q.products[h] * from[i];
+    if (q.squares.empty()) continue;
+    const double* left = left_.view().row_ptr(h);
+    for (size_t i = 0; i < width(); i++) to[i] += q.squares[h] * left[i];
   }
   linalg_.gemm(Op::transposed, Op::plain, 1.0, left_, scratch, 0.0, out);
   symmetrise(out);
@@ -157,9 +160,9 @@ InteractionOperator::InteractionOperator(const LinearAlgebra& linalg, ThreadPool
 
 InteractionOperator::~InteractionOperator() = default;
 
-void InteractionOperator::apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y) {
+void InteractionOperator::apply(const ProductWeights& q, ConstMatrixView<double> x, MatrixView<double> y) {
   const size_t hidden = layer_.hidden(), d = layer_.inputs(), width = layer_.width(), n = x.rows();
-  assert(q.size() == hidden && x.cols() == width && y.cols() == width && n == y.rows());
+  assert(q.products.size() == hidden && x.cols() == width && y.cols() == width && n == y.rows());
   const size_t blocks = (hidden + kUnits - 1) / kUnits;
   // Factors of the columns belong to the vectors: L diag(g) x = L (g * x). Those of both halves are the same.
   const std::span<const float> factors = layer_.left.column_factors();
@@ -179,10 +182,12 @@ void InteractionOperator::apply(std::span<const double> q, ConstMatrixView<doubl
       linalg_.dots(input, right, r);
       for (size_t i = 0; i < n; i++)
         for (size_t h = 0; h < units; h++) {
-          const double one = width > d ? x(i, d) : 0.0, half = q[first + h] / 2;
+          const double one = width > d ? x(i, d) : 0.0, half = q.products[first + h] / 2,
+                       square = q.squares.empty() ? 0 : q.squares[first + h];
           const double bias_l = bias_at(layer_.bias_left, first + h),
                        bias_r = bias_at(layer_.bias_right, first + h);
-          l(i, h) = half * (l(i, h) + one * bias_l), r(i, h) = half * (r(i, h) + one * bias_r);
+          const double own = l(i, h) + one * bias_l;
+          l(i, h) = half * own, r(i, h) = half * (r(i, h) + one * bias_r) + square * own;
           if (width > d) sum(i, d) += r(i, h) * bias_l + l(i, h) * bias_r;
         }
       linalg_.add_rows(r, left, sum.view().col_range(0, d));
@@ -198,21 +203,23 @@ void InteractionOperator::apply(std::span<const double> q, ConstMatrixView<doubl
 }
 
 Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer,
-                           std::span<const double> q) {
+                           const ProductWeights& q) {
   Matrix<double> out(layer.width(), layer.width()), scratch;
   InteractionBuilder(linalg, layer).build(q, out, scratch);
   return out;
 }
 
 std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
-                                          const GluLayerView& layer, ConstMatrixView<double> q, double gap) {
+                                          const GluLayerView& layer, ConstMatrixView<double> q,
+                                          ConstMatrixView<double> s, double gap) {
   assert(q.cols() == layer.hidden());
   const InteractionBuilder builder(linalg, layer);
   std::vector<Matrix<double>> scratch(pool.size());
   return eigh_many(
       linalg, pool, q.rows(), layer.width(),
       [&](size_t unit, size_t worker, MatrixView<double> out) {
-        builder.build(q.row(unit), out, scratch[worker]);
+        builder.build({q.row(unit), s.empty() ? std::span<const double>() : s.row(unit)}, out,
+                      scratch[worker]);
       },
       gap);
 }

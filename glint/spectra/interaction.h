@@ -1,9 +1,10 @@
 // The interaction matrix of one output direction of a GLU layer y = gate(L x) * (R x):
 //
-//   Q = 1/2 (L' diag(q) R + R' diag(q) L)    [w, w], symmetric, in double,
+//   Q = 1/2 (L' diag(q) R + R' diag(q) L) + L' diag(s) L    [w, w], symmetric, in double,
 //
-// q the weight of every hidden unit in that output: x' Q x = sum_h q_h (L x)_h (R x)_h. A layer with biases
-// reads the input (x, 1): its Q has one more row and column, w = d + 1.
+// q and s the weights of the products of every hidden unit in that output:
+// x' Q x = sum_h q_h (L x)_h (R x)_h + s_h (L x)_h^2. A layer with biases reads the input (x, 1): its Q has
+// one more row and column, w = d + 1.
 #pragma once
 
 #include <memory>
@@ -48,31 +49,40 @@ Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<doubl
                               const WeightRows& projection);
 Matrix<double> hidden_weights(const WeightRows& directions);
 
+// q and s of one output.
+struct ProductWeights {
+  std::span<const double> products;      // [h]: q
+  std::span<const double> squares = {};  // [h]: s, or empty: all 0
+  ProductWeights(std::span<const double> q, std::span<const double> s = {}) : products(q), squares(s) {}
+  ProductWeights(std::span<double> q) : products(q) {}
+  ProductWeights(const std::vector<double>& q) : products(q) {}
+};
+
 // Builds Q for many q of one layer: L and R are widened once.
 class InteractionBuilder {
  public:
   InteractionBuilder(const LinearAlgebra& linalg, const GluLayerView& layer);
   size_t width() const { return left_.cols(); }
   size_t hidden() const { return left_.rows(); }
-  // q [h] -> out [w, w]; scratch is resized to [h, w].
-  void build(std::span<const double> q, MatrixView<double> out, Matrix<double>& scratch) const;
+  // -> out [w, w]; scratch is resized to [h, w].
+  void build(const ProductWeights& q, MatrixView<double> out, Matrix<double>& scratch) const;
 
  private:
   const LinearAlgebra& linalg_;
   Matrix<double> left_, right_;  // [h, w], with the bias as last column
 };
 
-Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, std::span<const double> q);
+Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, const ProductWeights& q);
 
-// Q applied without forming it: y = 1/2 (L' (q * R x) + R' (q * L x)), in double. The weights are read as
-// they lie, once for a few vectors. The order of the sums depends on h alone.
+// Q applied without forming it: y = L' (q/2 * R x + s * L x) + R' (q/2 * L x), in double. The weights are read
+// as they lie, once for a few vectors. The order of the sums depends on h alone.
 class InteractionOperator {
  public:
   // Keeps references.
   InteractionOperator(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer);
   ~InteractionOperator();
   // For every row of x [n, w].
-  void apply(std::span<const double> q, ConstMatrixView<double> x, MatrixView<double> y);
+  void apply(const ProductWeights& q, ConstMatrixView<double> x, MatrixView<double> y);
 
  private:
   struct Memory;  // of one worker
@@ -84,10 +94,10 @@ class InteractionOperator {
   std::vector<std::unique_ptr<Memory>> memory_;  // one per worker
 };
 
-// All eigenpairs of Q for every row of q [units, h]; one unit per tile.
+// All eigenpairs of Q for every row of q [units, h] and of s, where that is not empty; one unit per tile.
 std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
                                           const GluLayerView& layer, ConstMatrixView<double> q,
-                                          double gap = kDefaultGap);
+                                          ConstMatrixView<double> s = {}, double gap = kDefaultGap);
 
 // Where the layer's input comes from: x = E p + b, with p the pixels or a one-hot token.
 struct InputMap {

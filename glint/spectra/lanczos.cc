@@ -293,7 +293,7 @@ Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const App
 }
 
 Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         std::span<const double> q, size_t k, const LanczosOptions& options) {
+                         const ProductWeights& q, size_t k, const LanczosOptions& options) {
   InteractionOperator q_times(linalg, pool, layer);
   return top_eigenpairs(
       linalg, pool, [&](ConstMatrixView<double> x, MatrixView<double> y) { q_times.apply(q, x, y); },

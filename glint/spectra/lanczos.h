@@ -37,8 +37,8 @@ using ApplySymmetric = std::function<void(ConstMatrixView<double> x, MatrixView<
 Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply,
                         size_t width, size_t k, const LanczosOptions& options = {});
 
-// The same for the interaction matrix of the hidden weights q [h].
+// The same for the interaction matrix of one output.
 Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         std::span<const double> q, size_t k, const LanczosOptions& options = {});
+                         const ProductWeights& q, size_t k, const LanczosOptions& options = {});
 
 }  // namespace glint

@@ -53,10 +53,10 @@ double correlation_of(std::span<const double> a, std::span<const double> b) {
 }  // namespace
 
 std::vector<LatentPair> strongest_pairs(const LinearAlgebra& linalg, ThreadPool& pool,
-                                        const GluLayerView& layer, std::span<const double> q,
+                                        const GluLayerView& layer, const ProductWeights& q,
                                         ConstMatrixView<float> decoder, size_t most,
                                         const std::function<void(size_t)>& progress) {
-  check_argument(decoder.cols() == layer.inputs() && q.size() == layer.hidden(), "strongest_pairs",
+  check_argument(decoder.cols() == layer.inputs() && q.products.size() == layer.hidden(), "strongest_pairs",
                  "latents as wide as the layer's input, and a weight per hidden unit");
   const size_t n = decoder.rows(), width = layer.width();
   std::vector<LatentPair> best;

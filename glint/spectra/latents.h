@@ -26,7 +26,7 @@ struct LatentPair {
 // of zeros is in no pair. M is gone through in tiles and never whole in memory. `progress` is told how many
 // latents are done.
 std::vector<LatentPair> strongest_pairs(const LinearAlgebra& linalg, ThreadPool& pool,
-                                        const GluLayerView& layer, std::span<const double> q,
+                                        const GluLayerView& layer, const ProductWeights& q,
                                         ConstMatrixView<float> decoder, size_t most,
                                         const std::function<void(size_t done)>& progress = {});
 

@@ -34,21 +34,21 @@ LogitParts logit_parts(const ResidualTrace& trace, std::span<const double> direc
 }
 
 GluShare glu_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& view, size_t layer,
-                   std::span<const double> weights, double constant, const GateLine& line,
+                   std::span<const double> weights, double constant, const GateTerms& line,
                    const ResidualTrace& trace, double share, const Wanted& wanted) {
   check_argument(layer < trace.layers() && weights.size() == view.hidden(), "glu_share",
                  "a layer of the trace, and a weight for every hidden unit");
   const ConstMatrixView<float> input = trace.glu_inputs.view().row_range(layer, 1);
   const std::vector<double> x(input.row(0).begin(), input.row(0).end());
   const ConstMatrixView<double> q(weights.data(), 1, weights.size());
-  const GateLine own = at_size(line, input_size(x));
+  const GateTerms own = at_size(line, input_size(x));
   GluShare s{.layer = layer, .share = share, .form = {}};
   s.scale = trace.last_scale * trace.glu_scale[layer];
   s.form = unit_forms(linalg, pool, view, own, q, {}, wanted)[0];
-  s.quadratic = s.scale * form_outputs(linalg, pool, view, without_shift(own), q, input)(0, 0);
-  s.linear = s.scale * form_outputs(linalg, pool, view, own, q, input)(0, 0) - s.quadratic;
-  if (own.shift.empty()) s.linear = 0;
-  s.constant = s.scale * constant;
+  const double even = form_outputs(linalg, pool, view, without_linear_part(own), q, input)(0, 0);
+  s.quadratic = s.scale * (even - s.form.constant);
+  if (has_linear_part(own)) s.linear = s.scale * (form_outputs(linalg, pool, view, own, q, input)(0, 0) - even);
+  s.constant = s.scale * (constant + s.form.constant);
   s.rest = share - s.quadratic - s.linear - s.constant;
   s.terms = contributions(s.form.spectrum, x);
   s.others = s.quadratic;

@@ -12,7 +12,7 @@ namespace {
 constexpr uint32_t kControlStream = 0x636d7000u;  // sub-streams of Stream::sample, one per unit
 
 // All units' vectors stacked become pictures in one call: deeper models walk down many vectors at once.
-void to_pixels(const ImageReading& reading, std::span<const GateLine> lines, ModelVectors& model) {
+void to_pixels(const ImageReading& reading, std::span<const GateTerms> lines, ModelVectors& model) {
   size_t rows = 0, at = 0;
   for (const Matrix<double>& m : model.vectors) rows += m.rows();
   Matrix<double> all(rows, reading.layer(reading.last()).width());
@@ -60,7 +60,7 @@ const std::vector<double>& values_of(const SideComparison& side, Measure measure
 }  // namespace
 
 ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
-                           std::span<const GateLine> lines, CompareSpace space, size_t k) {
+                           std::span<const GateTerms> lines, CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
   ModelVectors model =
       strongest_vectors(unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
@@ -88,7 +88,7 @@ ModelVectors strongest_vectors(std::span<const UnitForm> forms, size_t k) {
   return model;
 }
 
-ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateLine> lines,
+ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateTerms> lines,
                             CompareSpace space, size_t k, uint64_t seed) {
   ModelVectors model = random_vectors(units, reading.layer(reading.last()).width(), k, seed);
   if (space == CompareSpace::pixels) to_pixels(reading, lines, model);

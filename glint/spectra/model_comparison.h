@@ -25,11 +25,11 @@ struct ModelVectors {
 
 // `lines`: the forms of all layers. k is cut to what there is.
 ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
-                           std::span<const GateLine> lines, CompareSpace space, size_t k);
+                           std::span<const GateTerms> lines, CompareSpace space, size_t k);
 
 // The control that is always at hand: random orthonormal directions at the input of the last layer in the
 // place of eigenvectors, seen through the model's own embedding.
-ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateLine> lines,
+ModelVectors random_vectors(const ImageReading& reading, size_t units, std::span<const GateTerms> lines,
                             CompareSpace space, size_t k, uint64_t seed);
 
 // Of forms that are at hand, at the input of their layer; k is cut to what there is.

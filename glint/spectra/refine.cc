@@ -50,7 +50,7 @@ class Objective {
   }
 
   // At a line with power 1; the gradients by gain and by slope [h] each.
-  double value(const GateLine& line, Vector& by_gain, Vector& by_slope) const {
+  double value(const GateTerms& line, Vector& by_gain, Vector& by_slope) const {
     const size_t n = products_.rows(), h = products_.cols(), tiles = tiles_of(n);
     Vector losses(tiles);
     Matrix<double> gain_parts(tiles, h), slope_parts(tiles, h);
@@ -65,7 +65,7 @@ class Objective {
   }
 
  private:
-  double tile_value(const GateLine& line, size_t first, size_t rows, std::span<double> by_gain,
+  double tile_value(const GateTerms& line, size_t first, size_t rows, std::span<double> by_gain,
                     std::span<double> by_slope) const {
     const size_t h = products_.cols(), classes = weights_.rows();
     const double n = static_cast<double>(products_.rows()), all = n * static_cast<double>(classes);
@@ -159,19 +159,19 @@ void descend(Vector& at, const Value& value) {
 
 }  // namespace
 
-GateLine refined_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms refined_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                       ConstMatrixView<double> weights, ConstMatrixView<float> logits,
-                      ConstMatrixView<float> x, const GateLine& line) {
+                      ConstMatrixView<float> x, const GateTerms& line) {
   const size_t h = layer.hidden();
   if (layer.gate.kind == GateKind::Identity || !fits_together(layer, x.rows())) return line;
-  GateLine start = line;
+  GateTerms start = line;
   if (!line.slope.empty() && line.power != 1) {
     start.power = 1;
     start.gain = fitted_gains(linalg, pool, layer, weights, x, start);
   }
   // Relative to the start, slopes as squares: they cannot become negative, and a slope of 0 stays.
   const auto line_at = [&](const Vector& at) {
-    GateLine out = start;
+    GateTerms out = start;
     for (size_t j = 0; j < h; j++) out.gain[j] *= at[j];
     for (size_t j = 0; j < out.slope.size(); j++) out.slope[j] *= at[h + j] * at[h + j];
     return out;

@@ -51,11 +51,11 @@ void check_scaled_form(const GluLayerView& layer) {
                .hint = "the form `calibrated` reads every gate"});
 }
 
-GateLine scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                      ConstMatrixView<double> weights, ConstMatrixView<float> x) {
   const GateText& gate = gate_info(layer.gate.kind).text;
   check_scaled_form(layer);
-  GateLine line = weights_form(layer);
+  GateTerms line = weights_form(layer);
   if (layer.gate.kind == GateKind::Identity) return line;
 
   const std::vector<double> sizes = sizes_of(x);
@@ -77,7 +77,7 @@ GateLine scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLay
 
 std::vector<double> fitted_gains(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                  ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                                 const GateLine& line) {
+                                 const GateTerms& line) {
   const size_t h = layer.hidden();
   const std::vector<double> sizes = sizes_of(x);
   // The share of its gain that unit j has at row i.

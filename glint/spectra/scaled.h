@@ -4,7 +4,7 @@
 //   gate(l) ~ gain_h(s) l,   gain_h(s) = a_h / (1 + (lambda m_h s)^p)^(1/p)
 //   m_h = E[(l r)^2 |l|] / (E[(l r)^2] E[s])
 //
-// lambda and p are those of the gate, so that slope = lambda m and power = p in a GateLine. s is the length
+// lambda and p are those of the gate, so that slope = lambda m and power = p in a GateTerms. s is the length
 // of the layer's input. Behind a norm that is always the same, and there is one gain per unit, without a
 // slope; only there can a gate that is not odd be read so.
 //
@@ -29,7 +29,7 @@ void check_scaled_form(const GluLayerView& layer);
 // kJointUnits units; otherwise the gains are those of the single units. Error (usage) where the layer has no
 // such form.
 inline constexpr size_t kSamplesPerUnit = 10;
-GateLine scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
+GateTerms scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                      ConstMatrixView<double> weights, ConstMatrixView<float> x);
 
 // Its parts. Whether there are samples enough to fit the units together; the gains for the slopes that a line
@@ -38,7 +38,7 @@ GateLine scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLay
 bool fits_together(const GluLayerView& layer, size_t samples);
 std::vector<double> fitted_gains(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
                                  ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                                 const GateLine& line);
+                                 const GateTerms& line);
 Matrix<double> centred_over_classes(ConstMatrixView<double> weights);
 
 }  // namespace glint

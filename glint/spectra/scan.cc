@@ -22,19 +22,17 @@ ScannedDirection scanned(size_t index, std::span<const double> values) {
 // All eigenvalues of the matrices of a layer, one at a time on each thread.
 class WholeSpectra {
  public:
-  WholeSpectra(const GluModel& model, const GluLayerView& view, const GateLine& line)
+  WholeSpectra(const GluModel& model, const GluLayerView& view, const GateTerms& line)
       : model_(model),
         builder_(model.linalg(), view),
-        gain_(at_size(line, line.size).gain),
+        terms_(line),
         workers_(model.pool().size()) {}
 
   ScannedDirection one(const ScanPlan& plan, size_t index, std::span<const double> weights, size_t worker) {
     Worker& w = workers_[worker];
     if (w.q.rows() == 0)
       w.q = Matrix<double>(builder_.width(), builder_.width()), w.values.resize(builder_.width());
-    w.weights.assign(weights.begin(), weights.end());
-    for (size_t j = 0; j < gain_.size(); j++) w.weights[j] *= gain_[j];
-    builder_.build(w.weights, w.q, w.scratch);
+    builder_.build(quadratic_part(weights, terms_), w.q, w.scratch);
     if (!all_finite(w.q)) throw_overflow("the interaction matrix of direction " + std::to_string(index));
     model_.linalg().eigh_in_place(w.q, w.values, w.workspace);
     ScannedDirection out = scanned(index, w.values);
@@ -45,12 +43,12 @@ class WholeSpectra {
  private:
   struct Worker {
     Matrix<double> q, scratch;
-    std::vector<double> weights, values;
+    std::vector<double> values;
     EighWorkspace workspace;
   };
   const GluModel& model_;
   const InteractionBuilder builder_;
-  const std::vector<double> gain_;
+  const GateTerms terms_;
   std::vector<Worker> workers_;
 };
 
@@ -63,7 +61,7 @@ ScanPlan scan_plan(const GluModel& model, size_t layer, size_t count,
   return plan;
 }
 
-std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateLine& line,
+std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateTerms& line,
                                               const ScanPlan& plan, Range some,
                                               const std::function<void(size_t)>& progress) {
   const GluLayerView view = model.layer(plan.layer);

@@ -41,7 +41,7 @@ ScanPlan scan_plan(const GluModel& model, size_t layer, size_t count,
                    std::function<Matrix<double>(Range block)> directions);
 
 // The directions of `some`. `progress` is told how many are done, from any thread, one call at a time.
-std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateLine& line,
+std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateTerms& line,
                                               const ScanPlan& plan, Range some,
                                               const std::function<void(size_t done)>& progress = {});
 

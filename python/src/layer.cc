@@ -67,10 +67,9 @@ class LayerHolder {
   std::vector<AnyArray> kept_;
 };
 
-nb::dict line_dict(GateLine&& line) {
+nb::dict line_dict(GateTerms&& line) {
   nb::dict out;
-  out["gain"] = to_numpy(std::move(line.gain));
-  out["shift"] = to_numpy(std::move(line.shift));
+  for (const TermList& list : kTermLists) out[list.name] = to_numpy(std::move(line.*list.values));
   out["slope"] = to_numpy(std::move(line.slope));
   out["power"] = line.power;
   out["size"] = line.size;
@@ -91,7 +90,7 @@ nb::tuple read_arrays(nb::dict values, nb::handle talk) {
   nb::list units, figures;
   for (size_t u = 0; u < result.units.size(); u++) {
     UnitForm& unit = result.units[u];
-    const Figure figure = spectrum_figure({.title = result.names[u] + ": " + result.form + " form",
+    const Figure figure = spectrum_figure({.title = result.names[u] + ": " + name(result.form) + " form",
                                            .values = unit.spectrum.values,
                                            .groups = unit.spectrum.groups,
                                            .size = {},
@@ -121,14 +120,16 @@ nb::object form_outputs_of(nb::dict values, nb::handle talk) {
   LayerHolder held(values);
   const ConstMatrixView<float> inputs = held.samples("inputs");
   const ConstMatrixView<double> directions = held.doubles("out");
-  GateLine line;
-  line.gain = held.reals("gain"), line.shift = held.reals("shift"), line.slope = held.reals("slope");
+  GateTerms line;
+  const size_t h = held.layer().left.rows();
+  const auto reals = [&](const char* name, std::vector<double>& values, bool needed) {
+    values = held.reals(name);
+    if ((needed || !values.empty()) && values.size() != h) refuse(name, "another number of units", std::to_string(h));
+  };
+  for (const TermList& list : kTermLists) reals(list.name, line.*list.values, list.values == &GateTerms::gain);
+  reals("slope", line.slope, false);
   held.fields().real("power", line.power);
   held.fields().real("size", line.size);
-  const size_t h = held.layer().left.rows();
-  if (line.gain.size() != h || (!line.shift.empty() && line.shift.size() != h) ||
-      (!line.slope.empty() && line.slope.size() != h))
-    refuse("line", "another number of units", std::to_string(h));
   Call call(talk);
   return to_numpy(
       call.run([&] { return form_values(call.engine(), held.layer(), directions, line, inputs); }));

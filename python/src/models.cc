@@ -58,7 +58,8 @@ struct OwnLayer {
 };
 
 OwnLayer own_layer(const Engine& engine, const RunSource& source, std::optional<size_t> asked) {
-  const Run run(engine, source);
+  const std::unique_ptr<Run> opened = open_run(engine, source);
+  const Run& run = *opened;
   const size_t index = asked_layer(run.reading(), asked);
   const GluLayerView layer = run.reading().layer(index);
   const auto copy = [](const WeightRows& weights) {

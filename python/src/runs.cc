@@ -15,6 +15,7 @@
 #include "glint/lab/evaluate.h"
 #include "glint/lab/export.h"
 #include "glint/lab/generate.h"
+#include "glint/lab/image_run.h"
 #include "glint/lab/logits.h"
 #include "glint/lab/page.h"
 #include "glint/lab/readability.h"
@@ -29,12 +30,13 @@ namespace {
 std::string open_json(const std::string& directory, const std::string& tokenizer, nb::handle talk) {
   Call call(talk);
   return json_text(call.run([&] {
-    const Run run(call.engine(), {.run = directory, .tokenizer = tokenizer});
+    const std::unique_ptr<Run> opened = open_run(call.engine(), {.run = directory, .tokenizer = tokenizer});
+    const Run& run = *opened;
     const RunInfo& info = run.info();
     const bool language = run.kind() == ModelKind::language;
     OrderedJson j = {{"directory", info.directory},
                      {"kind", language ? "language" : "image"},
-                     {"foreign", run.foreign()},
+                     {"foreign", language && run.language().foreign()},
                      {"precision", info.precision},
                      {"data_checksum", info.data_checksum},
                      {"run", OrderedJson(info.run)}};
@@ -43,13 +45,20 @@ std::string open_json(const std::string& directory, const std::string& tokenizer
     j["gate"] = gate_info(run.gate()).text.name;
     j["trained_on"] = run.trained_on();
     j["layers"] = run.reading().layers();
-    j["forms"] = run.forms();
+    for (const Form form : run.forms()) j["forms"].push_back(name(form));
     if (!language) {
-      j["class_names"] = run.class_names();
-      j["picture"] = {run.image().model.height, run.image().model.width};
+      j["class_names"] = run.image().class_names();
+      j["picture"] = {run.image().model().height, run.image().model().width};
     }
     return j;
   }));
+}
+
+template <class T>
+Matrix<float> image_logits(const Engine& engine, const std::string& run, ConstMatrixView<T> images) {
+  const auto opened = open_image_run(engine, {.run = run});
+  const ImageReading& reading = opened->reading();
+  return std::move(reading.run(images, reading.last()).logits);
 }
 
 nb::object logits_of(const std::string& directory, const AnyArray& inputs, nb::handle talk) {
@@ -59,7 +68,7 @@ nb::object logits_of(const std::string& directory, const AnyArray& inputs, nb::h
   if (holds<uint32_t>(inputs)) {
     if (inputs.ndim() != 1) refuse("X", "not a list of tokens", "[tokens]");
     const std::span<const TokenId> tokens(static_cast<const TokenId*>(inputs.data()), inputs.shape(0));
-    return to_numpy(call.run([&] { return language_logits(call.engine(), directory, tokens); }));
+    return to_numpy(call.run([&] { return language_logits(call.engine(), *open_language_run(call.engine(), {.run = directory}), tokens); }));
   }
   if (inputs.ndim() != 2) refuse("X", "not a matrix", "[samples, numbers]");
   if (holds<uint8_t>(inputs)) {
@@ -76,8 +85,11 @@ nb::list tokens_of(const std::string& directory, nb::handle text, const std::str
   const std::string words = text_of(text, "text");
   Call call(talk);
   nb::list out;
-  for (const TokenId t : call.run([&] { return text_tokens(call.engine(), directory, words, tokenizer); }))
-    out.append(t);
+  const auto tokens = call.run([&] {
+    const auto run = open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer});
+    return run->foreign() ? run->tokens_of(words) : prompt_tokens(call.engine(), *run, words);
+  });
+  for (const TokenId t : tokens) out.append(t);
   return out;
 }
 
@@ -87,7 +99,9 @@ std::string decode(const std::string& directory, const AnyArray& inputs, const s
     refuse("tokens", "not a list of tokens", "[tokens] of uint32");
   const std::span<const TokenId> tokens(static_cast<const TokenId*>(inputs.data()), inputs.shape(0));
   Call call(talk);
-  return call.run([&] { return tokens_text(call.engine(), directory, tokens, tokenizer); });
+  return call.run([&] {
+    return tokens_text(*open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer}), tokens);
+  });
 }
 
 std::string generate_json(nb::dict values, nb::handle talk) {
@@ -105,10 +119,8 @@ std::string generate_json(nb::dict values, nb::handle talk) {
   fields.count("seed", request.sampling.seed);
   Call call(talk);
   return json_text(to_json(call.run([&] {
-    if (is_foreign(directory))
-      return generate_stories(call.engine(), open_foreign(directory, tokenizer), request);
-    const LanguageRun run = load_language_run(call.engine(), directory);
-    return generate_stories(call.engine(), run, request);
+    return generate_stories(
+        call.engine(), *open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer}), request);
   })));
 }
 

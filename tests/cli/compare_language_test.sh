@@ -68,7 +68,7 @@ run page run-0 run-1 --out two.html --token happy,sad
 expect_code 0
 run page run-0 --out live.html
 expect_code 0
-grep -q '"readings"' live.html && fail "a run by itself is packed in whole"
+grep -q '"kind":"readings"' live.html && fail "a run by itself is packed in whole"
 refused "no layer 3" page "$tiny" --layers 3 --text text.txt --out none.html
 refused "at most" page "$tiny" --layers 1 --token cat --text text.txt --out none.html --limit 100000
 [ ! -e none.html ] || fail "a refused page was written"

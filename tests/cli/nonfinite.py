@@ -77,8 +77,9 @@ def main():
                     file.write(data[:place] + BAD[bad] + data[place + 4:])
                 for verb, arguments in verbs.items():
                     done = run(arguments)
-                    # What does not look at attention gives what it gives of the sound model.
-                    if verb == "neurons" and "attn" in name and (done.returncode, done.stdout) == (0, sound[verb]):
+                    # What looks at the GLUs alone gives what it gives of the sound model.
+                    others = ("attn", "embed", "lm_head")
+                    if verb == "neurons" and any(o in name for o in others) and (done.returncode, done.stdout) == (0, sound[verb]):
                         continue
                     layer = re.search(r"layers?\.(\d+)|\.h\.(\d+)", name)
                     number = layer and int(layer.group(1) or layer.group(2)) + 1

@@ -166,12 +166,15 @@ python3 - "$work" <<'PYTHON' || fail "eval and eval --text disagree"
 import json, sys
 load = lambda name: json.load(open(sys.argv[1] + "/" + name + ".json"))
 a, b = load("short-corpus"), load("short-text")
-assert abs(a["loss"] - b["loss"]) < 1e-6 and a["tokens"] == b["tokens"] and a["positions"] == b["positions"], (a, b)
+# The corpus goes through the engine of training, a text through the pass of all families: other orders of sums.
+def same(x, y):
+    return len(x) == len(y) and all(abs(p["loss"] - q["loss"]) < 1e-5 and {**p, "loss": 0} == {**q, "loss": 0} for p, q in zip(x, y))
+assert abs(a["loss"] - b["loss"]) < 1e-6 and a["tokens"] == b["tokens"] and same(a["positions"], b["positions"]), (a, b)
 assert a["cut_stories"] == b["cut_stories"] == 0 and b["pieces"] == b["stories"] == 3
 a, b = load("long-corpus"), load("long-text")
 assert a["cut_stories"] == 1 and b["cut_stories"] == 0 and b["pieces"] > b["stories"] == 4
 n = len(a["positions"])
-assert a["positions"] == b["positions"][:n] and a["positions"][-1]["last"] == 32, (a["positions"], b["positions"])
+assert same(a["positions"], b["positions"][:n]) and a["positions"][-1]["last"] == 32, (a["positions"], b["positions"])
 # Every token once, at its place in the story.
 assert sum(p["tokens"] for p in b["positions"]) == b["tokens"] and b["tokens"] > a["tokens"]
 last = b["positions"][-1]["last"]
@@ -181,7 +184,7 @@ PYTHON
 run eval "$work/run" --data "$work/long"
 expect_out "1 story is longer than the context of 32 tokens and cut there"
 run eval "$work/run" --text "$work/long.txt"
-expect_out "overlap by half a context"
+expect_out "which overlap by half"
 
 # What is not as it should be in a text.
 printf 'the cat \xff\xfe ran.\n<|endoftext|>\n\xe2\x80\x8b\n<|endoftext|>\nthe \xe4\xbd\xa0 cat.\n' >"$work/odd.txt"

@@ -89,20 +89,21 @@ TEST(Ablate, TheSavedRunIsTheChangedModel) {
   const ImageEvaluation e = evaluation(saved, q.save);
   EXPECT_EQ(e.accuracy, r.all.after.accuracy);
   EXPECT_NEAR(e.loss, r.all.after.loss, 1e-6);
-  const RunInfo info = open_run(q.save);
+  const RunInfo info = run_info(q.save);
   const Json& made = info.run["identity"]["ablations"];
   ASSERT_EQ(made.size(), 1u);
   EXPECT_EQ(made[0]["removed"][1]["rank"], 3);
   EXPECT_EQ(made[0]["layer"], 1);
-  const glint::Run before(saved.engine, {.run = saved.folder.path()}), after(saved.engine, {.run = q.save});
-  EXPECT_NE(before.reading().weights_hash(), after.reading().weights_hash());
-  EXPECT_EQ(made[0]["weights_sha256"], before.reading().weights_hash());
+  const auto before = glint::open_run(saved.engine, {.run = saved.folder.path()}),
+             after = glint::open_run(saved.engine, {.run = q.save});
+  EXPECT_NE(before->reading().weights_hash(), after->reading().weights_hash());
+  EXPECT_EQ(made[0]["weights_sha256"], before->reading().weights_hash());
   EXPECT_EQ(where_of_error([&] { ablate(saved.engine, q); }), q.save);  // never over another
   // A second ablation knows of the first.
   AblationRequest again = q;
   again.reading.run = q.save, again.layer = 2, again.save = saved.folder.path() + "/twice";
   ablate(saved.engine, again);
-  EXPECT_EQ(open_run(again.save).run["identity"]["ablations"].size(), 2u);
+  EXPECT_EQ(run_info(again.save).run["identity"]["ablations"].size(), 2u);
 }
 
 TEST(Ablate, RefusesWhatMakesNoSense) {

@@ -9,7 +9,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/npy.h"
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 #include "saved_model.h"
 
 namespace glint {
@@ -89,7 +89,7 @@ TEST(Export, FilesOfLlama2cBecomeFolders) {
     for (size_t i = 0; i < got.size(); i++) EXPECT_NEAR(got.data()[i], want.data()[i], 1e-4) << file;
   }
   // With its tokenizer, so that all verbs take it.
-  EXPECT_NO_THROW(open_foreign(folder.path("tiny13")));
+  EXPECT_NO_THROW(open_language_run(Engine({.threads = 1}), {.run = folder.path("tiny13")})->tokenizer());
 }
 
 TEST(Export, QuantisedNumbersBecomeFloats) {

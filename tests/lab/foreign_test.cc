@@ -1,6 +1,6 @@
 // Models of other programs: opened by their path, evaluated, continued and read. tiny/ is made by
 // tests/golden/make_llama_family.py; the real models are used where they are at hand.
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 
 #include <gtest/gtest.h>
 
@@ -24,12 +24,24 @@
 #include "glint/lab/train.h"
 #include "glint/model/redrawn.h"
 #include "glint/nn/softmax.h"
-#include "glint/spectra/family_reading.h"
+#include "glint/spectra/language_reading.h"
 #include "real_model.h"
 #include "saved_model.h"
 
 namespace glint {
 namespace {
+
+const Engine& any_engine() {
+  static const Engine engine({.threads = 1});
+  return engine;
+}
+
+// With a tokenizer, or an Error.
+std::unique_ptr<LanguageRun> open_model(const std::string& path, const std::string& tokenizer = {}) {
+  auto run = open_language_run(any_engine(), {.run = path, .tokenizer = tokenizer});
+  run->tokenizer();
+  return run;
+}
 
 const std::string kFamiliesDir = GLINT_GOLDEN_DIR "/families/", kTiny = kFamiliesDir + "tiny/tiny.bin";
 
@@ -67,8 +79,8 @@ TEST(Foreign, SaysWhatItIs) {
 }
 
 // The mean over all tokens but the first, in double from the logits themselves.
-double loss_by_hand(const ForeignModel& model, const Engine& engine, const std::vector<TokenId>& ids) {
-  FamilyPass pass(model.model, engine.compute(), ids.size());
+double loss_by_hand(const LanguageRun& model, const Engine& engine, const std::vector<TokenId>& ids) {
+  FamilyPass pass(model.model(), engine.compute(), ids.size());
   double sum = 0;
   pass.feed_all(ids, [&](size_t first, MatrixView<float> logits) {
     for (size_t i = 0; i < logits.rows() && first + i + 1 < ids.size(); i++)
@@ -79,8 +91,9 @@ double loss_by_hand(const ForeignModel& model, const Engine& engine, const std::
 
 TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
   const Engine engine({.threads = 2});
-  const ForeignModel model = open_foreign(kTiny);
-  const std::vector<TokenId> ids = model.tokens("the cat sat");
+  const auto held_model = open_model(kTiny);
+  const LanguageRun& model = *held_model;
+  const std::vector<TokenId> ids = model.tokens_of("the cat sat");
   ASSERT_GE(ids.size(), 4u);
   EXPECT_EQ(ids.front(), 1u);  // the beginning, and no end
   EXPECT_NE(ids.back(), 2u);
@@ -98,19 +111,21 @@ TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
 // A context of 16: every token of a longer text counts once.
 TEST(Foreign, LongTextsGoThroughInWindows) {
   const Engine engine({.threads = 1});
-  const ForeignModel model = open_foreign(kTiny);
+  const auto held_model = open_model(kTiny);
+  const LanguageRun& model = *held_model;
   std::string text;
   for (int i = 0; i < 40; i++) text += i % 2 ? "the dog " : "a cat sat ";
   const TempFolder folder;
   const TextEvaluation r =
       evaluate_text(engine, {.run = kTiny, .data = {}, .text = written(folder, "a.txt", text)});
-  EXPECT_EQ(r.tokens, model.tokens(text.substr(0, text.size() - 1)).size() - 1);
+  EXPECT_EQ(r.tokens, model.tokens_of(text.substr(0, text.size() - 1)).size() - 1);
   EXPECT_GT(r.pieces, 2u);
   EXPECT_EQ(r.context, 16u);
 }
 
 TEST(Foreign, GreedyTextIsTheSameAtAnyNumberOfThreads) {
-  const ForeignModel model = open_foreign(kTiny);
+  const auto held_model = open_model(kTiny);
+  const LanguageRun& model = *held_model;
   GenerateRequest request{.prompt = "the cat", .sampling = {.temperature = 0}, .tokens = 8};
   const Engine one({.threads = 1}), two({.threads = 2});
   const GenerateResult a = generate_stories(one, model, request), b = generate_stories(two, model, request);
@@ -129,55 +144,60 @@ TEST(Foreign, GreedyTextIsTheSameAtAnyNumberOfThreads) {
 
 TEST(Foreign, WrongTokenizersAreRefused) {
   const Engine engine({.threads = 1});
-  EXPECT_THROW(open_foreign(kFamiliesDir + "llama.bin", kFamiliesDir + "tiny/tokenizer.bin"), Error);
-  EXPECT_THROW(open_foreign(kFamiliesDir + "qwen3"), Error);  // none at all
-  EXPECT_NO_THROW(open_foreign(kFamiliesDir + "qwen3", "", false));
+  EXPECT_THROW(open_model(kFamiliesDir + "llama.bin", kFamiliesDir + "tiny/tokenizer.bin"), Error);
+  EXPECT_THROW(open_model(kFamiliesDir + "qwen3"), Error);  // none at all
+  EXPECT_NO_THROW(open_language_run(any_engine(), {.run = kFamiliesDir + "qwen3"}));
 }
 
 TEST(Foreign, OpensAsARun) {
   const Engine engine({.threads = 1});
-  glint::Run run(engine, {.run = kTiny});
-  EXPECT_TRUE(run.foreign());
+  const auto opened_run = glint::open_run(engine, {.run = kTiny});
+  glint::Run& run = *opened_run;
+  EXPECT_TRUE(run.language().foreign());
   EXPECT_EQ(run.kind(), ModelKind::language);
-  EXPECT_EQ(run.token_model().vocab(), 288u);
-  EXPECT_EQ(run.tokenizer().size(), 288u);
-  EXPECT_EQ(run.forms(), (std::vector<std::string>{"weights", "scaled", "calibrated"}));
-  EXPECT_EQ(run.form("auto"), "calibrated");
+  EXPECT_EQ(run.language().reading().vocab(), 288u);
+  EXPECT_EQ(run.language().tokenizer().size(), 288u);
+  EXPECT_EQ(run.forms(), (std::vector{Form::weights, Form::scaled, Form::calibrated}));
+  EXPECT_EQ(run.form("auto"), Form::calibrated);
   EXPECT_EQ(run.results(), "tiny-reading");
   EXPECT_THROW(run.image(), Error);
-  EXPECT_THROW(run.language(), Error);
+  EXPECT_THROW(run.language().own(), Error);
   // The line of one layer is that of all.
-  EXPECT_EQ(run.line("calibrated", 1).gain, run.lines("calibrated")[1].gain);
-  EXPECT_EQ(run.line("scaled", 0).gain, run.lines("scaled")[0].gain);
+  EXPECT_EQ(run.line(Form::calibrated, 1).gain, run.lines(Form::calibrated)[1].gain);
+  EXPECT_EQ(run.line(Form::scaled, 0).gain, run.lines(Form::scaled)[0].gain);
   // Rows begin with what the tokenizer puts there and have no end; the target is what comes next.
-  TextRows rows = run.rows();
-  const std::span<const TokenRow> first = rows.fill_first(run.stories().valid, 1);
+  TextRows rows = run.language().rows();
+  const std::span<const TokenRow> first = rows.fill_first(run.language().stories().valid, 1);
   ASSERT_EQ(first.size(), 1u);
   EXPECT_EQ(first[0].input[0], 1u);
-  EXPECT_EQ(first[0].target[0], run.stories().valid.story(0)[0]);
+  EXPECT_EQ(first[0].target[0], run.language().stories().valid.story(0)[0]);
   EXPECT_LE(first[0].input.size(), 16u);
-  glint::Run on_folder(engine, {.run = kTiny, .data = kFamiliesDir});
-  EXPECT_THROW(on_folder.stories(), Error);
+  const auto opened_on_folder = glint::open_run(engine, {.run = kTiny, .data = kFamiliesDir});
+  glint::Run& on_folder = *opened_on_folder;
+  EXPECT_THROW(on_folder.language().stories(), Error);
 }
 
 TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   const std::string one = written(folder, "one.txt", "the cat sat a dog so the dog sat");
-  glint::Run cut(engine, {.run = kTiny, .data = one});
-  const std::vector<TokenId> all = cut.tokenizer().encode("the cat sat a dog so the dog sat");
+  const auto opened_cut = glint::open_run(engine, {.run = kTiny, .data = one});
+  glint::Run& cut = *opened_cut;
+  const std::vector<TokenId> all = cut.language().tokenizer().encode("the cat sat a dog so the dog sat");
   std::vector<TokenId> both;
-  for (const Corpus* c : {&cut.stories().train, &cut.stories().valid})
+  for (const Corpus* c : {&cut.language().stories().train, &cut.language().stories().valid})
     for (size_t i = 0; i < c->stories(); i++)
       for (const TokenId t : c->story(i).ids()) both.push_back(t);
   EXPECT_EQ(both, all);
   const std::string two = written(folder, "two.txt", "the cat<|endoftext|>a dog<|endoftext|>the dog sat");
-  glint::Run turns(engine, {.run = kTiny, .data = two});
-  EXPECT_EQ(turns.stories().train.stories(), 2u);
-  EXPECT_EQ(turns.stories().valid.stories(), 1u);
-  EXPECT_EQ(turns.stories().valid.story(0).ids(), turns.tokenizer().encode("a dog"));
-  glint::Run empty(engine, {.run = kTiny, .data = written(folder, "empty.txt", "the")});
-  EXPECT_THROW(empty.stories(), Error);
+  const auto opened_turns = glint::open_run(engine, {.run = kTiny, .data = two});
+  glint::Run& turns = *opened_turns;
+  EXPECT_EQ(turns.language().stories().train.stories(), 2u);
+  EXPECT_EQ(turns.language().stories().valid.stories(), 1u);
+  EXPECT_EQ(turns.language().stories().valid.story(0).ids(), turns.language().tokenizer().encode("a dog"));
+  const auto opened_empty = glint::open_run(engine, {.run = kTiny, .data = written(folder, "empty.txt", "the")});
+  glint::Run& empty = *opened_empty;
+  EXPECT_THROW(empty.language().stories(), Error);
 }
 
 // Every matrix redrawn with its norm, norms as they are, the same at any number of threads.
@@ -189,6 +209,9 @@ TEST(Foreign, RedrawnModelsKeepNormsAlone) {
   for (size_t i = 0; i < a.file().tensors().size(); i++) {
     const StoredTensor &was = model.file().tensors()[i], &is = a.file().tensors()[i];
     SCOPED_TRACE(was.name);
+    // The layers share the memory of one: it is drawn when it is asked for.
+    if (const size_t block = was.name.find("blk."); block == 0)
+      for (const FamilyModel* m : {&a, &b}) m->layer(std::stoul(was.name.substr(4)));
     ASSERT_TRUE(std::ranges::equal(is.bytes, b.file().tensors()[i].bytes));
     std::vector<float> before(was.values()), after(is.values());
     widen(was, 0, before), widen(is, 0, after);
@@ -234,13 +257,14 @@ TEST(Foreign, AModelOf30GigabytesOpensAtOnce) {
   };
   const size_t before = resident();
   const std::clock_t start = std::clock();
-  const ForeignModel model = open_foreign(path, "", false);
-  EXPECT_EQ(model.model.config().layers, layers);
-  EXPECT_GT(model.model.parameters(), uint64_t{7} << 30);
+  const auto held = open_language_run(any_engine(), {.run = path});
+  const LanguageRun& model = *held;
+  EXPECT_EQ(model.model().config().layers, layers);
+  EXPECT_GT(model.model().parameters(), uint64_t{7} << 30);
   EXPECT_LT(static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC, 1.0);
   // One layer's GLU is read: three matrices of d h floats as they lie, of which these few rows are touched.
   Matrix<float> rows(4, d);
-  widen_rows(model.model.layers()[5].gate, 100, rows);
+  widen_rows(model.model().layers()[5].gate, 100, rows);
   EXPECT_LT(resident(), before + (size_t{64} << 20));
 }
 
@@ -275,7 +299,7 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
   const TempFolder folder;
   const std::string same = written(folder, "same.bin", bytes);
-  EXPECT_NO_THROW(open_foreign(kTiny, same));
+  EXPECT_NO_THROW(open_model(kTiny, same));
   // Letters of the pieces: every a becomes a q, and so on.
   const Tokenizer own = Tokenizer::read(same);
   std::string changed = bytes;
@@ -290,7 +314,7 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
   const std::string other = written(folder, "other.bin", changed);
   ASSERT_EQ(Tokenizer::read(other).size(), own.size());
   try {
-    open_foreign(kTiny, other);
+    open_model(kTiny, other);
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos)
@@ -305,7 +329,7 @@ TEST(Foreign, AWrongTokenizerBesideAModelIsNamed) {
   std::filesystem::copy(kFamiliesDir + "tiny/tokenizer.bin", folder.path("tokenizer.bin"));
   const std::string model = folder.path("llama.bin");
   try {
-    open_foreign(model);
+    open_model(model);
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_EQ(e.parts().where, folder.path("tokenizer.bin"));
@@ -321,7 +345,7 @@ TEST(Foreign, AWrongTokenizerBesideAModelIsNamed) {
   EXPECT_NO_THROW(neurons(engine, {.run = model, .figures = false, .out = folder.path("out")}));
   EXPECT_NO_THROW(export_run(engine, {.reading = {.run = model}, .npy = {}, .hf = folder.path("hub")}));
   EXPECT_EQ(notes.size(), 4u);  // the export also says that its folder has none
-  EXPECT_THROW(glint::Run(engine, {.run = model}).tokenizer(), Error);
+  EXPECT_THROW(glint::open_language_run(engine, {.run = model})->tokenizer(), Error);
 }
 
 TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
@@ -389,12 +413,12 @@ TEST(Foreign, MixturesSayWhatCanBeDone) {
   };
   const std::string wanted = "`spectrum(" + path + ", expert=1, hidden=1)`";
   EXPECT_EQ(hint([&] { neurons(engine, {.run = path}); }), wanted);
-  EXPECT_EQ(hint([&] { glint::Run(engine, {.run = path}).tokenizer(); }), wanted);
+  EXPECT_EQ(hint([&] { glint::open_language_run(engine, {.run = path})->tokenizer(); }), wanted);
 }
 
 TEST(Foreign, OtherUsesAreRefusedByName) {
   try {
-    open_run(kTiny);
+    run_info(kTiny);
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("another program"), std::string::npos) << e.what();
@@ -402,12 +426,12 @@ TEST(Foreign, OtherUsesAreRefusedByName) {
 }
 
 // The folded layer is the layer: its outputs on what it reads are what the pass adds, for every kind of norm.
-TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
+TEST(LanguageReading, FoldedLayersComputeWhatTheModelComputes) {
   const Engine engine({.threads = 1});
   for (const char* name : {"llama", "gemma", "stablelm", "olmo", "phi3"}) {
     SCOPED_TRACE(name);
     const FamilyModel model(open_weights(kFamiliesDir + name));
-    const FamilyReading reading(model, engine.compute(), engine.linalg());
+    const LanguageReading reading(model, engine.compute(), engine.linalg());
     const std::vector<TokenId> text = {1, 7, 23, 38, 5};
     const TokenRow row{.input = text, .target = {}};
     const Matrix<float> x = reading.inputs({&row, 1}, 1, 100);
@@ -445,7 +469,7 @@ TEST(FamilyReading, FoldedLayersComputeWhatTheModelComputes) {
 
 // Every expert of the golden mixtures against what transformers computes for it, in both formats. The golden
 // x is what the GLU reads after the weights of the norm, which the reading has folded into L and R.
-TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
+TEST(LanguageReading, SingleExpertsComputeWhatTransformersComputes) {
   const Engine engine({.threads = 1});
   for (const std::string name : {"mixtral", "qwen2_moe", "qwen3_moe", "qwen3_moe_mixed"})
     for (const std::string ending : {"", ".gguf"}) {
@@ -461,7 +485,7 @@ TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
         const std::string expert = which == "own"      ? ""
                                    : which == "shared" ? which
                                                        : std::to_string(std::stoul(which) + 1);
-        const FamilyReading reading(model, engine.compute(), engine.linalg(), expert);
+        const LanguageReading reading(model, engine.compute(), engine.linalg(), expert);
         const GluLayerView l = reading.layer(layer);
         const WeightRows rows = reading.projection(layer);
         Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()),
@@ -488,12 +512,12 @@ TEST(FamilyReading, SingleExpertsComputeWhatTransformersComputes) {
     }
 }
 
-TEST(FamilyReading, ExpertsAreAskedForByNumber) {
+TEST(LanguageReading, ExpertsAreAskedForByNumber) {
   const Engine engine({.threads = 1});
   const auto error = [&](const std::string& name, const std::string& expert, size_t layer) -> std::string {
     try {
       const FamilyModel model(open_weights(kFamiliesDir + name));
-      const FamilyReading reading(model, engine.compute(), engine.linalg(), expert);
+      const LanguageReading reading(model, engine.compute(), engine.linalg(), expert);
       reading.layer(layer);
       return "";
     } catch (const Error& e) {
@@ -513,14 +537,14 @@ TEST(FamilyReading, ExpertsAreAskedForByNumber) {
   EXPECT_EQ(error("qwen3_moe_mixed", "", 1), "");
 }
 
-TEST(FamilyReading, IsReadOnTheTalesOrOnAText) {
+TEST(LanguageReading, IsReadOnTheTalesOrOnAText) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   ReadRequest request{.run = kTiny, .data = {}, .data_dir = {}};
   request.token = "cat", request.layer = 1, request.out = folder.path("reading"), request.figures = false;
   const ReadResult tales = read(engine, request);
   ASSERT_EQ(tales.directions.size(), 1u);
-  EXPECT_EQ(tales.form, "calibrated");
+  EXPECT_EQ(tales.form, Form::calibrated);
   EXPECT_EQ(tales.samples, "the built-in tales");
   EXPECT_GE(tales.inputs, 4000u);
   EXPECT_GE(tales.calibration_inputs, 4000u);
@@ -549,12 +573,13 @@ using fixtures::real_model;
 TEST(RealModel, Stories260KIsTheSameInBothFormats) {
   const std::string bin = real_model("stories260K.bin"), gguf = real_model("stories260K.gguf");
   if (bin.empty() || gguf.empty()) GTEST_SKIP() << "stories260K is not here: GLINT_MODELS=DIR";
-  const ForeignModel a = open_foreign(bin, real_model("tok512.bin")), b = open_foreign(gguf);
+  const auto held_a = open_model(bin, real_model("tok512.bin")), held_b = open_model(gguf);
+  const LanguageRun &a = *held_a, &b = *held_b;
   const Engine engine({.threads = 2});
   const std::string text = "Once upon a time, there was a little girl named Lily. She loved to play.";
-  EXPECT_EQ(a.tokens(text), b.tokens(text));
-  const double first = loss_by_hand(a, engine, a.tokens(text));
-  EXPECT_EQ(first, loss_by_hand(b, engine, b.tokens(text)));  // bit-equal weights
+  EXPECT_EQ(a.tokens_of(text), b.tokens_of(text));
+  const double first = loss_by_hand(a, engine, a.tokens_of(text));
+  EXPECT_EQ(first, loss_by_hand(b, engine, b.tokens_of(text)));  // bit-equal weights
   const GenerateResult story = generate_stories(
       engine, a, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
   EXPECT_TRUE(
@@ -567,7 +592,8 @@ TEST(RealModel, Stories260KIsTheSameInBothFormats) {
 TEST(RealModel, Stories15MTellsItsStory) {
   const std::string path = real_model("stories15m/stories15M.bin");
   if (path.empty()) GTEST_SKIP() << "stories15m is not here: scripts/fetch-data stories15m";
-  const ForeignModel model = open_foreign(path);
+  const auto held_model = open_model(path);
+  const LanguageRun& model = *held_model;
   const Engine engine({.threads = 2});
   const GenerateResult story = generate_stories(
       engine, model, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});

@@ -8,7 +8,7 @@
 
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
-#include "glint/lab/run.h"
+#include "glint/lab/image_run.h"
 #include "saved_model.h"
 
 namespace glint {
@@ -49,17 +49,17 @@ struct ForeignNet {
     EXPECT_EQ(r.config.d_model, 4u);
     EXPECT_EQ(r.config.hidden(), 5u);
     EXPECT_EQ(r.config.classes, 3u);
-    const LoadedRun run = load_run(engine, out);
+    const auto run = open_image_run(engine, {.run = out});
     const auto same = [](ConstMatrixView<float> a, const Matrix<float>& b) {
       ASSERT_EQ(a.rows(), b.rows());
       for (size_t i = 0; i < b.rows(); i++)
         for (size_t j = 0; j < b.cols(); j++) ASSERT_EQ(a(i, j), b(i, j)) << i << " " << j;
     };
-    same(find_tensor(run.model, "embed.weight"), embed);
-    same(find_tensor(run.model, "blocks.0.weight").row_range(0, 5), left);
-    same(find_tensor(run.model, "blocks.0.weight").row_range(5, 5), right);
-    same(find_tensor(run.model, "head.weight"), head);
-    EXPECT_TRUE(run.run.is_null());  // no record of a training
+    same(find_tensor(run->model(), "embed.weight"), embed);
+    same(find_tensor(run->model(), "blocks.0.weight").row_range(0, 5), left);
+    same(find_tensor(run->model(), "blocks.0.weight").row_range(5, 5), right);
+    same(find_tensor(run->model(), "head.weight"), head);
+    EXPECT_TRUE(run->info().run.is_null());  // no record of a training
   }
   mutable int count = 0;
 };
@@ -146,10 +146,10 @@ TEST(Import, TakesABiasOfTheHeadAlone) {
                                                                        {"head.bias", &bias}};
   const std::string out = net.folder.path("run");
   import_classifier(engine, {.weights = net.write(tensors), .height = 2, .width = 3, .out = out});
-  const LoadedRun run = load_run(engine, out);
-  EXPECT_TRUE(run.model.config.bias);
-  for (size_t i = 0; i < 3; i++) EXPECT_EQ(find_tensor(run.model, "head.bias")(0, i), bias(0, i));
-  for (size_t i = 0; i < 10; i++) EXPECT_EQ(find_tensor(run.model, "blocks.0.bias")(0, i), 0.0f);
+  const auto run = open_image_run(engine, {.run = out});
+  EXPECT_TRUE(run->model().config.bias);
+  for (size_t i = 0; i < 3; i++) EXPECT_EQ(find_tensor(run->model(), "head.bias")(0, i), bias(0, i));
+  for (size_t i = 0; i < 10; i++) EXPECT_EQ(find_tensor(run->model(), "blocks.0.bias")(0, i), 0.0f);
   // One that no part of the model takes is not passed over.
   tensors.push_back({"blocks.0.bias", &both});
   try {

@@ -44,7 +44,7 @@ TEST(Layer, TheFormOfABilinearLayerIsTheLayer) {
   const LayerCase c(7, 11, 3, 40);
   const LayerReading r =
       read_layer(engine, c.arrays(GateKind::Identity), {.directions = c.direction, .inputs = c.inputs});
-  EXPECT_EQ(r.form, "scaled");
+  EXPECT_EQ(r.form, Form::scaled);
   EXPECT_EQ(r.fitted, 20u);
   EXPECT_EQ(r.measured, 20u);
   ASSERT_TRUE(r.reading && r.linear);
@@ -69,9 +69,9 @@ TEST(Layer, FormsAreChosenByGateAndData) {
     if (data) q.inputs = c.inputs;
     return read_layer(engine, c.arrays(kind), q).form;
   };
-  EXPECT_EQ(form(GateKind::Sqs, false), "weights");
-  EXPECT_EQ(form(GateKind::Sqs, true), "scaled");
-  EXPECT_EQ(form(GateKind::Silu, true), "calibrated");
+  EXPECT_EQ(form(GateKind::Sqs, false), Form::weights);
+  EXPECT_EQ(form(GateKind::Sqs, true), Form::scaled);
+  EXPECT_EQ(form(GateKind::Silu, true), Form::calibrated);
 }
 
 TEST(Layer, ANormIsAppliedAndItsWeightsAreFolded) {

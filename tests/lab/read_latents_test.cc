@@ -108,7 +108,8 @@ TEST(ReadLatents, ActivationsAreThoseOfTheLayer) {
   ReadRequest q = t.request;
   q.sae = sae, q.latent = "all", q.side = "encoder";
   // By hand: the layer's outputs through the encoder.
-  glint::Run run(t.engine, {.run = t.request.run, .data = t.request.data});
+  const auto opened_run = glint::open_run(t.engine, {.run = t.request.run, .data = t.request.data});
+  glint::Run& run = *opened_run;
   const GluModel& model = run.reading();
   const Matrix<float> x = run.measured(0).inputs;
   const Matrix<double> y =

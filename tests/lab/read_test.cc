@@ -53,7 +53,7 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   }
   EXPECT_TRUE(j["controls"]["linear"]["agreement"].is_number());
   for (const ReadForm& form : r.forms)
-    EXPECT_TRUE(j["controls"]["untrained"][form.name]["r2_centred"].is_number()) << form.name;
+    EXPECT_TRUE(j["controls"]["untrained"][name(form.form)]["r2_centred"].is_number()) << name(form.form);
   EXPECT_EQ(j["fidelity"]["local"]["agreement"], 1.0);
   EXPECT_TRUE(j["accuracy_model"].is_number());
   ASSERT_EQ(j["units"].size(), 2u);
@@ -145,7 +145,8 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   for (const double v : d.form.spectrum.values)
     EXPECT_TRUE(std::ranges::any_of(values, [&](double w) { return std::fabs(v - w) < 1e-6 * std::fabs(w); }))
         << v;
-  glint::Run run(saved.engine, {.run = saved.folder.path()});
+  const auto opened_run = glint::open_run(saved.engine, {.run = saved.folder.path()});
+  glint::Run& run = *opened_run;
   const GluLayerView layer = run.reading().layer(0);
   Matrix<double> left(kHidden, kWidth), right(kHidden, kWidth);
   Matrix<float> buffer;
@@ -153,8 +154,8 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   double trace = 0, scale = 0, sum = 0;
   for (size_t h = 0; h < kHidden; h++)
     for (size_t i = 0; i < kWidth; i++) {
-      const double term = static_cast<double>(run.image_reading().head()(3, h)) *
-                          run.lines("weights")[0].gain[h] * left(h, i) * right(h, i);
+      const double term = static_cast<double>(run.image().reading().head()(3, h)) *
+                          run.lines(Form::weights)[0].gain[h] * left(h, i) * right(h, i);
       trace += term, scale += std::fabs(term);
     }
   for (const double v : values) sum += v;

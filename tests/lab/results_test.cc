@@ -135,7 +135,7 @@ TEST(PageJson, ImagesAndLanguage) {
   r.runs[0].forms.push_back(form);
   r.runs[0].controls.resize(1);
   r.runs[0].controls[0].linear.agreement = 0.25;
-  r.runs[0].controls[0].untrained["weights"].r2 = 0.125;
+  r.runs[0].controls[0].untrained[Form::weights].r2 = 0.125;
   OrderedJson j = to_json(r);
   expect_schema(j, "glint-page/1");
   EXPECT_EQ(j["runs"][0]["controls"]["linear"]["agreement"], 0.25);

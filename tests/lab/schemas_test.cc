@@ -60,7 +60,7 @@ ReadRequest reading(const std::string& run) {
   return {.run = run, .data = {}, .data_dir = {}, .figures = false, .out = "read"};
 }
 
-ReadRequest happy(const std::string& run, size_t layer = 0) {
+ReadRequest happy(const std::string& run, std::optional<size_t> layer = {}) {
   ReadRequest q = reading(run);
   q.token = "happy", q.layer = layer, q.near = 2, q.show = 1, q.tokens = 300;
   return q;
@@ -131,12 +131,12 @@ const std::vector<std::pair<const char*, Call>>& calls() {
        }},
       {"generate",
        [](const Engine& e) {
-         return to_json(generate_stories(e, load_language_run(e, "tales"),
+         return to_json(generate_stories(e, *open_language_run(e, {.run = "tales"}),
                                          {.prompt = "once", .sampling = {.temperature = 0}, .tokens = 8}));
        }},
       {"generate-foreign",
        [](const Engine& e) {
-         return to_json(generate_stories(e, open_foreign(kTiny, {}),
+         return to_json(generate_stories(e, *open_language_run(e, {.run = kTiny}),
                                          {.prompt = "the", .sampling = {.temperature = 0}, .tokens = 8}));
        }},
       {"read",

@@ -54,7 +54,7 @@ TEST(Stop, EndsACalibrationAndStoresNothing) {
   // Two layers, each with a pass over the images and their sums.
   expect_stops(counter, 10, [&] {
     std::filesystem::remove(file);
-    glint::Run(counter.engine, {.run = saved.folder.path(), .images = images}).calibration();
+    glint::open_run(counter.engine, {.run = saved.folder.path(), .images = images})->calibration();
   });
   EXPECT_FALSE(std::filesystem::exists(file)) << "half a calibration was stored";
 }

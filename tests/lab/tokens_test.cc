@@ -162,7 +162,8 @@ TEST_F(TinyRun, PassagesOfAReading) {
   EXPECT_TRUE(std::filesystem::exists(r.passages_page)) << r.passages_page;
   const ReadDirection& d = r.directions[0];
   ASSERT_EQ(d.responses.size(), d.positive.size() + d.negative.size());
-  glint::Run opened(engine(), {.run = run()});
+  const auto opened_opened = glint::open_run(engine(), {.run = run()});
+  glint::LanguageRun& opened = opened_opened->language();
   for (const Responses& one : d.responses) {
     EXPECT_EQ(one.passages.size(), 3u);
     for (const ShownPassage& p : one.passages) {

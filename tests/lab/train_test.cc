@@ -96,7 +96,7 @@ TEST(Train, TheEngineHasThePrecisionOfTheOptions) {
   request.changes.emplace_back("precision", "bf16");
   const TrainingResult result = train(half, request);
   result.check_done();
-  EXPECT_EQ(glint::Run(plain, {.run = request.out}).info().precision, name(half.precision()));
+  EXPECT_EQ(glint::open_run(plain, {.run = request.out})->info().precision, name(half.precision()));
 }
 
 TEST(Train, StoppedBeforeItBeganSaysSo) {

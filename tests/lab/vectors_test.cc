@@ -106,7 +106,7 @@ TEST(Vectors, AreTrainedSavedOpenedAndRead) {
   EXPECT_TRUE(x.pixels.empty());
   EXPECT_TRUE(x.figure.empty());
   for (const ClassExplanation& c : x.classes)
-    EXPECT_NEAR(c.local.total(), c.logit, 1e-4 * (1 + std::fabs(c.logit)));
+    EXPECT_NEAR(c.sums[Form::local]->total(), c.logit, 1e-4 * (1 + std::fabs(c.logit)));
 }
 
 TEST(Vectors, AreComparedAndExported) {
@@ -153,13 +153,13 @@ TEST(Vectors, OfAnotherSizeDoNotFit) {
   const auto wider = std::make_shared<Dataset>(
       make_dataset(Samples<float>{x, labels}, Samples<float>{x, labels}, {.name = "wider"}));
   try {
-    glint::Run run(v.engine, {.run = v.run(0), .images = wider});
+    const auto opened_run = glint::open_run(v.engine, {.run = v.run(0), .images = wider});
     ADD_FAILURE() << "not refused";
   } catch (const Error& e) {
     EXPECT_NE(e.parts().what.find("vectors of 21 numbers"), std::string::npos) << e.what();
     EXPECT_NE(e.parts().expected.find("vectors of 20 numbers"), std::string::npos) << e.what();
   }
-  EXPECT_THROW(glint::Run(v.engine, {.run = v.run(0), .data = "glyphs"}).images(), Error);
+  EXPECT_THROW(glint::open_image_run(v.engine, {.run = v.run(0), .data = "glyphs"})->images(), Error);
 }
 
 }  // namespace

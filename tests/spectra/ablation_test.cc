@@ -119,7 +119,7 @@ TEST(ChangeFit, OfSeveralOutputsTakesEachMeanOff) {
 TEST(OutputChanges, ABilinearLayerDoesExactlyWhatItsEigenvectorsSay) {
   OneImageModel m(5);  // no gate, no biases
   const Directions classes = m.reading.classes();
-  const GateLine line = weights_form(m.reading.layer(0));
+  const GateTerms line = weights_form(m.reading.layer(0));
   const Activations a = m.reading.run(ablation_images(80), 0);
   const std::vector<UnitForm> forms =
       unit_forms(m.linalg, m.machine.pool, m.reading.layer(0), line, classes.weights);
@@ -145,7 +145,7 @@ TEST(OutputChanges, AreThoseOfTheModelWithTheFoldedWeights) {
     OneImageModel m(6, 1, bias, GateKind::Sqs);
     const Matrix<uint8_t> images = ablation_images(60);
     const Directions classes = m.reading.classes();
-    const GateLine line = weights_form(m.reading.layer(0));
+    const GateTerms line = weights_form(m.reading.layer(0));
     const Activations before = m.reading.run(images, 0);
     const std::vector<UnitForm> forms =
         unit_forms(m.linalg, m.machine.pool, m.reading.layer(0), line, classes.weights);

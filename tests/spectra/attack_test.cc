@@ -40,7 +40,7 @@ TEST(ClassMask, OfOneLayerIsTheEigenMask) {
     for (size_t r = 0; r < kImages; r++)
       for (size_t i = 0; i < 20; i++) mean[i] += images(r, i) / 255.0 / kImages;
     const Directions units = m.reading.classes();
-    const std::vector<GateLine> lines = weights_lines(m.reading);
+    const std::vector<GateTerms> lines = weights_lines(m.reading);
     const std::vector<std::vector<double>> means = layer_means(m.reading, images, all_rows());
     const std::vector<Spectrum> spectra =
         interaction_spectra(m.linalg, m.machine.pool, m.reading.layer(0), units.weights);
@@ -63,7 +63,7 @@ TEST(ClassMask, OfTwoLayersIsTheGradient) {
   for (size_t i = 0; i < 20; i++) images(0, i) = static_cast<uint8_t>(10 * i + 20);
   const std::vector<uint32_t> row = {0};
   const Directions units = m.reading.classes();
-  const std::vector<GateLine> lines = weights_lines(m.reading);
+  const std::vector<GateTerms> lines = weights_lines(m.reading);
   const std::vector<std::vector<double>> means = layer_means(m.reading, images, row);
   const auto logit = [&](std::span<const double> p) {  // in double, from the weights
     std::vector<double> x(12), y(12);

@@ -22,7 +22,7 @@ struct Joint : testing::Test {
   const Matrix<float> x = random_matrix<float>(kRows, kInputs, 31);
   const Matrix<double> head = random_matrix(kUnits, kHidden, 32);
 
-  double error(const Layer& layer, const GateLine& line) {
+  double error(const Layer& layer, const GateTerms& line) {
     const Matrix<double> own = layer_outputs(linalg, pool, layer.view(), head, x),
                          read = form_outputs(linalg, pool, layer.view(), line, head, x);
     double sum = 0;
@@ -35,7 +35,7 @@ struct Joint : testing::Test {
 TEST_F(Joint, LeavesTheIdentityExactlyAsItIs) {
   for (const bool bias : {false, true}) {
     const Layer layer = random_layer(kHidden, kInputs, bias, GateKind::Identity);
-    const GateLine line = joint_form(linalg, pool, layer.view(), head, x);
+    const GateTerms line = joint_form(linalg, pool, layer.view(), head, x);
     for (size_t h = 0; h < kHidden; h++) {
       EXPECT_EQ(line.gain[h], 1.0);
       EXPECT_EQ(line.shift[h], 0.0);
@@ -61,10 +61,10 @@ TEST_F(Joint, NeverHasALargerErrorThanAffineOnItsData) {
 TEST_F(Joint, BitsDoNotDependOnTheNumberOfThreads) {
   const Layer layer = random_layer(kHidden, kInputs, true, GateKind::Silu);
   ThreadPool one(1);
-  const GateLine first = joint_form(linalg, one, layer.view(), head, x);
+  const GateTerms first = joint_form(linalg, one, layer.view(), head, x);
   for (const size_t threads : {2, 3, 7}) {
     ThreadPool many(threads);
-    const GateLine line = joint_form(linalg, many, layer.view(), head, x);
+    const GateTerms line = joint_form(linalg, many, layer.view(), head, x);
     EXPECT_EQ(line.gain, first.gain) << threads;
     EXPECT_EQ(line.shift, first.shift) << threads;
   }
@@ -73,30 +73,36 @@ TEST_F(Joint, BitsDoNotDependOnTheNumberOfThreads) {
 TEST_F(Joint, WithoutDataOrWithDeadUnitsTheLinesStayFinite) {
   Layer layer = random_layer(kHidden, kInputs, false, GateKind::Relu);
   for (size_t i = 0; i < kInputs; i++) layer.left(3, i) = layer.right(3, i) = 0;
-  const GateLine line = joint_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = joint_form(linalg, pool, layer.view(), head, x);
   EXPECT_EQ(line.gain[3], 1.0);
   for (size_t h = 0; h < kHidden; h++)
     EXPECT_TRUE(std::isfinite(line.gain[h]) && std::isfinite(line.shift[h]));
-  const GateLine none = joint_form(linalg, pool, layer.view(), head, x.view().row_range(0, 0));
+  const GateTerms none = joint_form(linalg, pool, layer.view(), head, x.view().row_range(0, 0));
   for (size_t h = 0; h < kHidden; h++) EXPECT_EQ(none.gain[h], 1.0);
 }
 
 struct CalibrationFile : testing::Test {
   const std::string path =
       testing::TempDir() + "glint-calibration-" + std::to_string(::getpid()) + ".safetensors";
-  const StoredCalibration stored{
-      .model = "aa",
-      .data = "bb",
-      .inputs = 12,
-      .lines = {{{1.5, -2, 1e-300}, {0.25, 0, -1}}, {{1, 2}, {}}},
-      .kinds = {Calibration::joint, Calibration::gain},
-      .scaled = {{.gain = {1, 2, 3}, .slope = {0, 0.5, 1e-9}, .power = 2.5, .size = 7.25},
-                 {.gain = {0.5, -1}}}};
+  static StoredCalibration make() {
+    StoredCalibration c{.model = "aa", .data = "bb", .inputs = 12};
+    c.kinds = {Calibration::joint, Calibration::gain};
+    c.terms[Form::calibrated] = {{.gain = {1.5, -2, 1e-300},
+                                  .shift = {0.25, 0, -1},
+                                  .square = {1, 0, 2},
+                                  .left = {3, 4, 5},
+                                  .constant = {-1, -2, -3}},
+                                 {.gain = {1, 2}}};
+    c.terms[Form::scaled] = {{.gain = {1, 2, 3}, .slope = {0, 0.5, 1e-9}, .power = 2.5, .size = 7.25},
+                             {.gain = {0.5, -1}}};
+    return c;
+  }
+  const StoredCalibration stored = make();
   const size_t hidden[2] = {3, 2};
   ~CalibrationFile() override { std::filesystem::remove(path); }
   // A file of this program with one thing changed.
   void write(std::map<std::string, std::string> changed, std::vector<double> gain,
-             const char* name = "blocks.0.gain") {
+             const char* name = "blocks.0.calibrated.gain") {
     std::map<std::string, std::string> metadata = {{"format", "glint-calibration"},
                                                    {"model", "aa"},
                                                    {"data", "bb"},
@@ -125,36 +131,28 @@ TEST_F(CalibrationFile, ComesBackAsItWas) {
   EXPECT_EQ(back.data, stored.data);
   EXPECT_EQ(back.inputs, stored.inputs);
   EXPECT_EQ(back.linalg, stored.linalg);
-  ASSERT_EQ(back.lines.size(), 2u);
-  for (size_t i = 0; i < 2; i++) {
-    EXPECT_EQ(back.lines[i].gain, stored.lines[i].gain);
-    EXPECT_EQ(back.lines[i].shift, stored.lines[i].shift);
-    EXPECT_EQ(back.kinds[i], stored.kinds[i]);
-    EXPECT_EQ(back.scaled[i].gain, stored.scaled[i].gain);
-    EXPECT_EQ(back.scaled[i].slope, stored.scaled[i].slope);
-    EXPECT_EQ(back.scaled[i].power, stored.scaled[i].power);
-    EXPECT_EQ(back.scaled[i].size, stored.scaled[i].size);
-  }
+  EXPECT_EQ(back.kinds, stored.kinds);
+  for (const FormInfo& f : kFormTable) EXPECT_EQ(back.terms[f.form], stored.terms[f.form]) << f.name;
 }
 
-// A file may say nothing of the scaled form; one that lies about it is refused.
+// Not every model has the scaled form; a file that lies about it is refused.
 TEST_F(CalibrationFile, TheScaledFormMayBeMissingButNotWrong) {
   StoredCalibration changed = stored;
   const auto back = [&] {
     save_calibration(real_files(), path, changed);
     return load_calibration(path, hidden);
   };
-  changed.scaled.clear();
-  EXPECT_TRUE(back().scaled.empty());
-  changed = stored, changed.scaled[0].slope[1] = -0.1;
+  changed.terms[Form::scaled].clear();
+  EXPECT_TRUE(back().terms[Form::scaled].empty());
+  changed = stored, changed.terms[Form::scaled][0].slope[1] = -0.1;
   EXPECT_THROW(back(), Error);
-  changed = stored, changed.scaled[0].power = 0;
+  changed = stored, changed.terms[Form::scaled][0].power = 0;
   EXPECT_THROW(back(), Error);
-  changed = stored, changed.scaled[0].size = std::numeric_limits<double>::infinity();
+  changed = stored, changed.terms[Form::scaled][0].size = std::numeric_limits<double>::infinity();
   EXPECT_THROW(back(), Error);
-  changed = stored, changed.scaled[0].gain.pop_back();
+  changed = stored, changed.terms[Form::scaled][0].gain.pop_back();
   EXPECT_THROW(back(), Error);
-  EXPECT_EQ(stored.scaled.size(), 2u);
+  EXPECT_EQ(stored.terms[Form::scaled].size(), 2u);
 }
 
 TEST_F(CalibrationFile, HostileFilesAreRefused) {
@@ -174,10 +172,10 @@ TEST_F(CalibrationFile, HostileFilesAreRefused) {
   EXPECT_EQ(refused(), ErrorCode::bad_file);
   write({}, {1, std::numeric_limits<double>::quiet_NaN(), 3});
   EXPECT_EQ(refused(), ErrorCode::bad_file);
-  write({}, {1, 2, 3}, "blocks.1.gain");
+  write({}, {1, 2, 3}, "blocks.1.calibrated.gain");
   EXPECT_EQ(refused(), ErrorCode::bad_file);
   const float one = 1;
-  const TensorToWrite loose{"blocks.0.gain", Dtype::f32, {1}, std::as_bytes(std::span(&one, 1))};
+  const TensorToWrite loose{"blocks.0.calibrated.gain", Dtype::f32, {1}, std::as_bytes(std::span(&one, 1))};
   write_safetensors(real_files(), path, std::span(&loose, 1), {});  // without a checksum
   EXPECT_EQ(refused(), ErrorCode::bad_file);
   write_atomic(real_files(), path, "not a tensor file");

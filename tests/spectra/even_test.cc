@@ -142,7 +142,7 @@ TEST(EvenShare, StandsInEveryFidelity) {
     for (size_t i = 0; i < images.size(); i++) images.data()[i] = static_cast<uint8_t>(i * 37 % 251);
     const Activations a = m.reading.activations(0, images.view());
     const Directions classes = m.reading.classes();
-    const GateLine line = weights_lines(m.reading)[0];
+    const GateTerms line = weights_lines(m.reading)[0];
     const EvenShare share =
         even_share(m.linalg, m.reading.pool(), m.reading.layer(0), classes.weights, a.inputs);
     const Reading reading = read(m.reading, classes, line, a);
@@ -170,7 +170,7 @@ TEST(MirroredFidelity, IsThatOfModelAndFormAtTheMirrorImages) {
       for (std::vector<float>* bias : {&left, &right})
         for (float& b : *bias) b = -b;
       mirror.bias_left = left, mirror.bias_right = right;
-      GateLine line = weights_lines(m.reading)[0];
+      GateTerms line = weights_lines(m.reading)[0];
       for (const bool shifted : {false, true}) {
         if (shifted) line.shift = std::vector<double>(line.gain.size(), 0.3);
         Matrix<double> own(60, classes.count()), form(60, classes.count());

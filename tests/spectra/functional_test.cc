@@ -54,7 +54,7 @@ struct SmallLayer {
   Matrix<float> left{kHidden, kInputs}, right{kHidden, kInputs}, embed{kInputs, 5};
   std::vector<float> bias_left, bias_right, embed_bias;
   Matrix<double> weights{kUnits, kHidden};
-  GateLine line;
+  GateTerms line;
   SmallLayer(uint64_t seed, bool bias) {
     const Rng rng(seed, Stream::sample);
     uint64_t at = 0;

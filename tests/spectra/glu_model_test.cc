@@ -70,12 +70,12 @@ TEST(Read, TellsTheLinearPartFromTheEigenvectors) {
   const Matrix<uint8_t> images = some_images(200, 20);
   const Activations a = m.reading.activations(0, images.view());
   const Directions classes = m.reading.classes();
-  const GateLine plain = weights_lines(m.reading)[0];
+  const GateTerms plain = weights_lines(m.reading)[0];
   const Reading weights = read(m.reading, classes, plain, a);
   EXPECT_EQ(weights.eigenvectors.r2, weights.fidelity.r2);
   EXPECT_EQ(weights.linear_share, std::vector<double>(3, 0.0));
 
-  const GateLine line =
+  const GateTerms line =
       calibrated_form(m.linalg, m.reading.pool(), m.reading.layer(0), a.inputs, Calibration::affine);
   const Reading calibrated = read(m.reading, classes, line, a);
   EXPECT_GT(calibrated.fidelity.r2, calibrated.eigenvectors.r2);
@@ -91,7 +91,7 @@ TEST(Read, GivesAsManyEigenpairsAsAreWanted) {
   const OneImageModel m(7);
   const Matrix<uint8_t> images = some_images(30, 20);
   const Activations a = m.reading.activations(0, images.view());
-  const GateLine line = weights_lines(m.reading)[0];
+  const GateTerms line = weights_lines(m.reading)[0];
   const Reading all = read(m.reading, m.reading.classes(), line, a);
   const Reading few = read(m.reading, m.reading.classes(), line, a, {}, {.strongest = 3});
   for (size_t u = 0; u < 3; u++) {

@@ -141,10 +141,10 @@ TEST(ImageReading, FloatsAreReadAsBytesAre) {
     EXPECT_TRUE(same(of_bytes.inputs, of_floats.inputs) && same(of_bytes.logits, of_floats.logits));
   }
   const StoredCalibration a = r.reading->calibrate(bytes, "data"), b = r.reading->calibrate(floats, "data");
-  EXPECT_EQ(a.lines[1].gain, b.lines[1].gain);
-  EXPECT_EQ(a.lines[1].shift, b.lines[1].shift);
-  const Reading reading = r.reading->read(r.reading->classes(), b.lines[1], r.reading->run(floats, 1));
-  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.lines).cols(), kSide * kSide);
+  EXPECT_EQ(a.terms[Form::calibrated][1].gain, b.terms[Form::calibrated][1].gain);
+  EXPECT_EQ(a.terms[Form::calibrated][1].shift, b.terms[Form::calibrated][1].shift);
+  const Reading reading = r.reading->read(r.reading->classes(), b.terms[Form::calibrated][1], r.reading->run(floats, 1));
+  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.terms[Form::calibrated]).cols(), kSide * kSide);
 }
 
 TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {
@@ -152,9 +152,9 @@ TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {
     const Reader r(v, GateKind::Identity);
     const ImageSet images = random_images(300);
     const StoredCalibration c = r.reading->calibrate(images, "data");
-    ASSERT_EQ(c.lines.size(), v.layers);
+    ASSERT_EQ(c.terms[Form::calibrated].size(), v.layers);
     const Activations pass = r.reading->run(images.pixels, r.reading->last());
-    for (const GateLine& line : {weights_lines(*r.reading).back(), c.lines.back()}) {
+    for (const GateTerms& line : {weights_lines(*r.reading).back(), c.terms[Form::calibrated].back()}) {
       const Reading reading = r.reading->read(r.reading->classes(), line, pass, labels_of(images));
       EXPECT_GT(reading.fidelity.r2, 1 - 1e-9) << v.name;
       EXPECT_GT(reading.fidelity.correlation, 1 - 1e-9) << v.name;
@@ -171,10 +171,10 @@ TEST(ImageReading, CalibrationIsCloserToTheModelThanTheWeights) {
   const ImageSet images = random_images(2000);
   const StoredCalibration c = r.reading->calibrate(images, "data");
   const Activations pass = r.reading->run(images.pixels, 0);
-  const auto r2 = [&](const GateLine& line) {
+  const auto r2 = [&](const GateTerms& line) {
     return form_fidelity(*r.reading, r.reading->classes(), line, pass).r2;
   };
-  EXPECT_GT(r2(c.lines[0]), r2(weights_lines(*r.reading)[0]));
+  EXPECT_GT(r2(c.terms[Form::calibrated][0]), r2(weights_lines(*r.reading)[0]));
   EXPECT_EQ(c.model, r.reading->weights_hash());
 }
 
@@ -184,8 +184,8 @@ TEST(ImageReading, BitsDoNotDependOnTheNumberOfThreads) {
   for (const size_t threads : {1, 2, 3, 7}) {
     const Reader r({"all", 2, true, true, Norm::rms}, GateKind::Silu, threads);
     const StoredCalibration c = r.reading->calibrate(images, "data");
-    if (gain.empty()) gain = c.lines.back().gain;
-    EXPECT_EQ(c.lines.back().gain, gain) << threads;
+    if (gain.empty()) gain = c.terms[Form::calibrated].back().gain;
+    EXPECT_EQ(c.terms[Form::calibrated].back().gain, gain) << threads;
   }
 }
 
@@ -209,16 +209,19 @@ TEST(Explanation, AccountsAddUpAndTheLocalOneIsTheLogit) {
     const StoredCalibration c = r.reading->calibrate(images, "data");
     const Activations pass = r.reading->run(images.pixels, r.reading->last());
     const size_t classes[] = {4, 1};
-    for (const FormKind kind : {FormKind::weights, FormKind::calibrated, FormKind::local}) {
-      const std::vector<ClassExplanation> accounts =
-          explain_classes(*r.reading, pass, 7, c.lines.back(), classes, kind);
+    PerForm<std::optional<GateTerms>> terms;
+    terms[Form::weights] = weights_lines(*r.reading).back();
+    terms[Form::calibrated] = c.terms[Form::calibrated].back();
+    for (const Form kind : {Form::weights, Form::calibrated, Form::local}) {
+      const std::vector<ClassExplanation> accounts = explain_classes(*r.reading, pass, 7, terms, classes, kind);
       ASSERT_EQ(accounts.size(), 2u);
       for (const ClassExplanation& a : accounts) {
         EXPECT_EQ(a.logit, pass.logits(7, a.index));
-        EXPECT_NEAR(a.local.total(), a.logit,
-                    1e-5 * (std::fabs(a.local.positive) + std::fabs(a.local.negative) + 1))
+        const FormSums& local = *a.sums[Form::local];
+        EXPECT_FALSE(a.sums[Form::scaled]);
+        EXPECT_NEAR(local.total(), a.logit, 1e-5 * (std::fabs(local.positive) + std::fabs(local.negative) + 1))
             << v.name;
-        const FormSums& sums = sums_of(a, kind);
+        const FormSums& sums = *a.sums[kind];
         double positive = 0, negative = 0;
         for (size_t k = 0; k < a.terms.size(); k++) {
           (a.terms[k] > 0 ? positive : negative) += a.terms[k];
@@ -237,21 +240,24 @@ TEST(Explanation, OfTheScaledFormUsesTheSizeOfItsInput) {
     const Reader r(v, GateKind::Sqs);
     const ImageSet images = random_images(40);
     const StoredCalibration c = r.reading->calibrate(images, "data");
-    ASSERT_EQ(c.scaled.size(), r.reading->layers());
+    ASSERT_EQ(c.terms[Form::scaled].size(), r.reading->layers());
     const Activations pass = r.reading->run(images.pixels, r.reading->last());
     const Directions all = r.reading->classes();
     const Matrix<double> values =
         form_outputs(r.reading->linalg(), r.reading->pool(), r.reading->layer(r.reading->last()),
-                     c.scaled.back(), all.weights, pass.inputs, all.constants);
+                     c.terms[Form::scaled].back(), all.weights, pass.inputs, all.constants);
     const size_t classes[] = {4, 1};
+    PerForm<std::optional<GateTerms>> terms;
+    terms[Form::scaled] = c.terms[Form::scaled].back();
     for (const size_t row : {0, 7, 31})
-      for (const ClassExplanation& a : explain_classes(*r.reading, pass, row, c.lines.back(), classes,
-                                                       FormKind::scaled, &c.scaled.back())) {
+      for (const ClassExplanation& a :
+           explain_classes(*r.reading, pass, row, terms, classes, Form::scaled)) {
+        const FormSums& sums = *a.sums[Form::scaled];
         const double residual = pass.residual_logits.span().empty() ? 0 : pass.residual_logits(row, a.index);
-        EXPECT_NEAR(sums_of(a, FormKind::scaled).total(), values(row, a.index) + residual,
-                    1e-5 * (1 + a.scaled->positive - a.scaled->negative))
+        EXPECT_NEAR(sums.total(), values(row, a.index) + residual,
+                    1e-5 * (1 + sums.positive - sums.negative))
             << v.name;
-        EXPECT_EQ(a.scaled->linear, 0);
+        EXPECT_EQ(sums.linear, 0);
       }
   }
 }

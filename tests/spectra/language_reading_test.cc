@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "fixtures.h"
+#include "glint/model/glint_model.h"
 #include "tests/model/model_testing.h"
 
 namespace glint {
@@ -13,7 +14,9 @@ namespace {
 using namespace fixtures;
 
 struct OneLanguageModel {
-  explicit OneLanguageModel(GateKind gate) : model(make(gate)), reading(model, machine.compute, linalg) {
+  explicit OneLanguageModel(GateKind gate) : own(std::make_shared<LanguageModel>(make(gate))),
+        model(glint_model(own, "memory")),
+        reading(model, machine.compute, linalg) {
     const Rng rng(5, Stream::test);
     for (size_t i = 0; i < 25; i++) ids.push_back(static_cast<TokenId>(rng.below(40, i)));
     row = {std::span(ids).first(24), std::span(ids).last(24)};
@@ -45,13 +48,13 @@ struct OneLanguageModel {
         right += r(h, j) * x[j];
         weight += direction[j] * p(j, h);
       }
-      sum += weight * gate_info(model.config.gate.kind).value(left, model.config.gate.params) * right;
+      sum += weight * gate_info(own->config.gate.kind).value(left, own->config.gate.params) * right;
     }
     return sum;
   }
 
   // Directions with these hidden weights at inputs x.
-  Reading read(size_t layer, const Matrix<double>& weights, const GateLine& line,
+  Reading read(size_t layer, const Matrix<double>& weights, const GateTerms& line,
                const Matrix<float>& x) const {
     const Directions directions{.layer = layer,
                                 .names = std::vector<std::string>(weights.rows()),
@@ -60,7 +63,8 @@ struct OneLanguageModel {
     return glint::read(reading, directions, line, {.inputs = x, .logits = {}, .residual_logits = {}});
   }
 
-  LanguageModel model;
+  std::shared_ptr<LanguageModel> own;
+  FamilyModel model;
   LinearAlgebra linalg;
   model_testing::TestMachine machine{2};
   LanguageReading reading;
@@ -93,11 +97,11 @@ TEST(LanguageReading, CalibrationBringsAGateNearer) {
   const OneLanguageModel m(GateKind::Sqs);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
   const StoredCalibration stored = m.reading.calibrate({&m.row, 1}, "data");
-  ASSERT_EQ(stored.lines.size(), 2u);
+  ASSERT_EQ(stored.terms[Form::calibrated].size(), 2u);
   const std::vector<TokenId> tokens = {7, 31, 12};
   const Matrix<double> weights = m.reading.hidden(1, m.reading.token_directions(tokens));
   const double plain = m.read(1, weights, weights_form(m.reading.layer(1)), x).fidelity.r2;
-  const auto read = m.read(1, weights, stored.lines[1], x);
+  const auto read = m.read(1, weights, stored.terms[Form::calibrated][1], x);
   EXPECT_GT(read.fidelity.r2, plain);
   EXPECT_LE(read.fidelity.r2, 1);
   // The fidelity is against what the gate does, not against another form.
@@ -150,9 +154,9 @@ TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
   for (const size_t layer : {0, 1}) {
     const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
     const Matrix<double> weights = m.reading.hidden(layer, directions);
-    const auto read = m.read(layer, weights, stored.lines[layer], x);
+    const auto read = m.read(layer, weights, stored.terms[Form::calibrated][layer], x);
     const Matrix<double> form =
-        form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer), stored.lines[layer], weights, x);
+        form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer), stored.terms[Form::calibrated][layer], weights, x);
     double largest = 0;
     for (size_t u = 0; u < tokens.size(); u++) {
       std::vector<double> outputs, squares, linears, sums;
@@ -188,7 +192,7 @@ TEST(LanguageReading, WithoutShiftsTheEigenvectorsAreAll) {
 TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
   const OneLanguageModel m(GateKind::Silu);
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
-  const GateLine line = m.reading.calibrate({&m.row, 1}, "data").lines[1];
+  const GateTerms line = m.reading.calibrate({&m.row, 1}, "data").terms[Form::calibrated][1];
   const auto layer = m.reading.layer_fidelity(1, line, x);
   ASSERT_EQ(layer.tokens.r2.size(), 40u);
   const std::vector<TokenId> tokens = {0, 17, 39};
@@ -226,7 +230,7 @@ TEST(LanguageReading, NearTokensByCosineAmongCandidates) {
 
 TEST(LanguageReading, ScanIsTheSpectrumOfEveryToken) {
   const OneLanguageModel m(GateKind::Gelu);
-  const GateLine line = weights_form(m.reading.layer(0));
+  const GateTerms line = weights_form(m.reading.layer(0));
   size_t last = 0;
   const auto all = scan_directions(m.reading, line, m.reading.token_scan(0), {0, m.reading.vocab()},
                                    [&](size_t done) { last = done; });

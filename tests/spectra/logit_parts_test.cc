@@ -7,7 +7,7 @@
 #include <cmath>
 
 #include "glint/model/family_pass.h"
-#include "glint/spectra/family_reading.h"
+#include "glint/spectra/language_reading.h"
 #include "tests/model/model_testing.h"
 #include "tests/spectra/fixtures.h"
 
@@ -39,7 +39,7 @@ class FamilyParts : public ::testing::TestWithParam<const char*> {
   const FamilyModel model;
   const model_testing::TestMachine machine;
   const LinearAlgebra linalg;
-  const FamilyReading reading;
+  const LanguageReading reading;
   const ResidualTrace trace;
 };
 
@@ -69,9 +69,9 @@ TEST_P(FamilyParts, SharesOfAGluAddUp) {
     const Directions along = reading.directions(layer, direction(true), {"difference"});
     const std::span<const float> row = trace.glu_inputs.view().row(layer);
     const std::vector<double> x(row.begin(), row.end());
-    GateLine shifted = weights_form(view);
+    GateTerms shifted = weights_form(view);
     shifted.shift.assign(view.hidden(), 0.2);
-    for (const GateLine& line : {weights_form(view), shifted, local_form(view, x)}) {
+    for (const GateTerms& line : {weights_form(view), shifted, local_form(view, x)}) {
       const GluShare s = glu_share(linalg, reading.pool(), view, layer, along.weights.view().row(0), 0, line,
                                    trace, whole.glu[layer]);
       EXPECT_DOUBLE_EQ(s.quadratic + s.linear + s.constant + s.rest, s.share);

@@ -59,7 +59,7 @@ TEST_P(Measures, TruncationKeepsLinearPartsConstantsAndBiases) {
   const Matrix<float> data = random_matrix<float>(150, 12, 500);
   const Matrix<double> w = random_matrix(4, 20, 501);
   const std::vector<float> constants = {0.5f, 0, -0.5f, 2};
-  const GateLine line = calibrated_form(linalg, pool, biased.view(), data, Calibration::affine);
+  const GateTerms line = calibrated_form(linalg, pool, biased.view(), data, Calibration::affine);
   const std::vector<UnitForm> forms = unit_forms(linalg, pool, biased.view(), line, w, constants);
   const std::vector<uint32_t> decisions =
       argmax_rows(form_outputs(linalg, pool, biased.view(), line, w, data, constants));

@@ -54,7 +54,7 @@ TEST_F(ModelComparison, OtherWeightsAreLessAlike) {
 }
 
 TEST_F(ModelComparison, RandomDirectionsAreOrthonormalAndAlikeByChanceOnly) {
-  const std::vector<GateLine> lines = weights_lines(one.reading);
+  const std::vector<GateTerms> lines = weights_lines(one.reading);
   const ModelVectors a = random_vectors(one.reading, 40, lines, CompareSpace::input, 4, 7);
   const ModelVectors b = random_vectors(one.reading, 40, lines, CompareSpace::input, 4, 8);
   ASSERT_EQ(a.vectors[0].rows(), 8u);

@@ -1,6 +1,7 @@
 // Readings of weights that overflow say so, instead of a share of 0 or a fidelity of 1.
 #include <limits>
 
+#include "glint/model/glint_model.h"
 #include "glint/spectra/attack.h"
 #include "glint/spectra/explanation.h"
 #include "glint/spectra/language_reading.h"
@@ -42,7 +43,7 @@ TEST(Overflow, OfAnImageModelIsSaidByEveryReading) {
       const std::vector<uint32_t> rows = {0, 1, 2};
       EXPECT_NO_THROW(m.reading.run(images.pixels, last));
       const Activations pass = m.reading.run(images.pixels, last);
-      const std::vector<GateLine> lines = weights_lines(m.reading);
+      const std::vector<GateTerms> lines = weights_lines(m.reading);
       scale(m.model.weights.span(), 1e20);
       const std::string what = std::string(gate_info(gate).text.name) + ", " + std::to_string(layers);
       expect_overflow([&] { m.reading.run(images.pixels, last); }, what);
@@ -66,7 +67,7 @@ TEST(Overflow, OfAFormIsSaid) {
   const Activations pass = m.reading.run(pixels, 0);
   const size_t classes[] = {0, 1};
   const auto line = [&](double gain, double shift) {
-    GateLine l = weights_form(m.reading.layer(0));
+    GateTerms l = weights_form(m.reading.layer(0));
     l.gain[2] = gain;
     l.shift.assign(l.gain.size(), 0.0);
     l.shift[3] = shift;
@@ -81,12 +82,12 @@ TEST(Overflow, OfAFormIsSaid) {
   // Some of the numbers of the largest gains are beyond doubles.
   Activations large = pass;
   scale(large.inputs.span(), 1e10);
-  expect_overflow(
-      [&] { explain_classes(m.reading, large, 0, line(1e300, 0), classes, FormKind::calibrated); },
-      "account");
+  PerForm<std::optional<GateTerms>> terms;
+  terms[Form::calibrated] = line(1e300, 0);
+  expect_overflow([&] { explain_classes(m.reading, large, 0, terms, classes, Form::calibrated); }, "account");
   expect_overflow(
       [&] {
-        GateLine l = line(1, 0);
+        GateTerms l = line(1, 0);
         for (double& s : l.shift) s = 1e308;
         Directions units = m.reading.classes();
         for (double& w : units.weights.span()) w *= 1e10;
@@ -130,7 +131,8 @@ TEST(Overflow, PicturesThatDoNotFitAFloatAreNotStored) {
 TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   const TestMachine machine(2);
   const LinearAlgebra linalg;
-  LanguageModel model;
+  const auto own = std::make_shared<LanguageModel>();
+  LanguageModel& model = *own;
   model.config = {
       .vocab = 30, .layers = 2, .d_model = 12, .d_hidden = 10, .heads = 2, .context = 16, .gate = {}};
   const TransformerParams params = transformer_params(model.config);
@@ -138,9 +140,10 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   params.table.initialise(model.weights.span(), 7);
   const std::vector<TokenId> ids = {1, 2, 3, 4, 5, 6, 7, 8, 9};
   const TokenRow row{std::span(ids).first(8), std::span(ids).last(8)};
-  const LanguageReading sane(model, machine.compute, linalg);
+  const FamilyModel family = glint_model(own, "memory");
+  const LanguageReading sane(family, machine.compute, linalg);
   const Matrix<float> x = sane.inputs({&row, 1}, 1, 100);
-  const GateLine line = weights_form(sane.layer(1));
+  const GateTerms line = weights_form(sane.layer(1));
   const Directions directions =
       sane.directions(1, sane.token_directions(ids), std::vector<std::string>(ids.size(), "token"));
   const Activations seen{.inputs = x, .logits = {}, .residual_logits = {}};
@@ -152,14 +155,14 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
 
   // Of rows that a float cannot have the length of, the cosines are the same.
   scale(model.weights.span().subspan(params.table[params.wte].offset, params.table[params.wte].size()), 1e38);
-  EXPECT_NEAR(LanguageReading(model, machine.compute, linalg).near(direction, 1).positive[0].cosine, cosine,
+  EXPECT_NEAR(LanguageReading(family, machine.compute, linalg).near(direction, 1).positive[0].cosine, cosine,
               1e-5);
 
   scale(model.weights.span(), 1e10);
-  const LanguageReading reading(model, machine.compute, linalg);
+  const LanguageReading reading(family, machine.compute, linalg);
   expect_overflow([&] { reading.inputs({&row, 1}, 0, 100); }, "inputs");
   expect_overflow([&] { reading.calibrate({&row, 1}, ""); }, "calibrate");
-  GateLine large = line;
+  GateTerms large = line;
   for (double& g : large.gain) g = 1e300;
   expect_overflow(
       [&] {

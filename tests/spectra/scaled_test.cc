@@ -40,7 +40,7 @@ TEST_P(Scaled, AgreesWithNumpy) {
     const GluLayerView view = g["normed"].get<bool>() ? normed(layer.view()) : layer.view();
     const Matrix<float> x = to_matrix<float>(g["x"]);
     const Matrix<double> head = to_matrix<double>(g["head"]);
-    const GateLine single = scaled_form(linalg, pool, view, {}, x),
+    const GateTerms single = scaled_form(linalg, pool, view, {}, x),
                    line = scaled_form(linalg, pool, view, head, x);
     ASSERT_EQ(line.slope.empty(), !g.contains("slope"));
     EXPECT_TRUE(line.shift.empty());
@@ -70,7 +70,7 @@ TEST_P(Scaled, IsExactlyTheSameOnTheNegativeOfAnInput) {
   Matrix<float> mirror = x;
   for (float& e : mirror.span()) e = -e;
   const Matrix<double> head = random_matrix(5, 24, 32);
-  const GateLine line = scaled_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = scaled_form(linalg, pool, layer.view(), head, x);
   ASSERT_FALSE(line.slope.empty());
   const Matrix<double> a = form_outputs(linalg, pool, layer.view(), line, head, x),
                        b = form_outputs(linalg, pool, layer.view(), line, head, mirror);
@@ -82,10 +82,10 @@ TEST_P(Scaled, BitsDoNotDependOnTheNumberOfThreads) {
   const Matrix<float> x = random_matrix<float>(1500, 10, 33);
   const Matrix<double> head = random_matrix(5, 24, 34);
   ThreadPool one(1);
-  const GateLine first = scaled_form(linalg, one, layer.view(), head, x);
+  const GateTerms first = scaled_form(linalg, one, layer.view(), head, x);
   for (const size_t threads : {2, 3, 7}) {
     ThreadPool many(threads);
-    const GateLine line = scaled_form(linalg, many, layer.view(), head, x);
+    const GateTerms line = scaled_form(linalg, many, layer.view(), head, x);
     EXPECT_EQ(line.gain, first.gain) << threads;
     EXPECT_EQ(line.slope, first.slope) << threads;
     EXPECT_EQ(line.size, first.size) << threads;
@@ -96,7 +96,7 @@ TEST_P(Scaled, LeavesTheIdentityAsItIs) {
   const Layer layer = random_layer(12, 6, true, GateKind::Identity);
   const Matrix<float> x = random_matrix<float>(300, 6, 35);
   for (const GluLayerView& view : {layer.view(), normed(layer.view())}) {
-    const GateLine line = scaled_form(linalg, pool, view, random_matrix(3, 12, 36), x);
+    const GateTerms line = scaled_form(linalg, pool, view, random_matrix(3, 12, 36), x);
     EXPECT_EQ(line.gain, std::vector<double>(12, 1.0));
     EXPECT_TRUE(line.slope.empty() && line.shift.empty());
     EXPECT_EQ(line.size, 0);
@@ -112,12 +112,12 @@ TEST_P(Scaled, WithAConstantSizeIsOneGainPerUnit) {
     for (float& e : x.view().row(i)) e *= 3 / size;
   }
   const Matrix<double> head = random_matrix(4, 12, 38);
-  const GateLine free = scaled_form(linalg, pool, layer.view(), head, x),
+  const GateTerms free = scaled_form(linalg, pool, layer.view(), head, x),
                  held = scaled_form(linalg, pool, normed(layer.view()), head, x);
   EXPECT_TRUE(held.slope.empty());
   EXPECT_EQ(held.size, 0);
   ASSERT_FALSE(free.slope.empty());
-  const GateLine plain = at_size(free, 3);
+  const GateTerms plain = at_size(free, 3);
   EXPECT_TRUE(plain.slope.empty());
   for (size_t h = 0; h < 12; h++) EXPECT_NEAR(plain.gain[h], held.gain[h], 1e-6);
 }
@@ -127,13 +127,13 @@ TEST_P(Scaled, UnitsThatNeverMoveAndSizesFarAwayStayFinite) {
   layer.gate.params.p = 3;
   for (size_t i = 0; i < 6; i++) layer.left(3, i) = layer.right(3, i) = 0;
   const Matrix<float> x = random_matrix<float>(400, 6, 39);
-  const GateLine line = scaled_form(linalg, pool, layer.view(), random_matrix(4, 8, 40), x);
+  const GateTerms line = scaled_form(linalg, pool, layer.view(), random_matrix(4, 8, 40), x);
   EXPECT_EQ(line.slope[3], 0);
   EXPECT_EQ(line.gain[3], 1);
   for (const double s : {0.0, 1e-300, 1.0, 1e300, std::numeric_limits<double>::max()})
     for (const double gain : at_size(line, s).gain) EXPECT_TRUE(std::isfinite(gain)) << s;
   EXPECT_EQ(at_size(line, 0).gain, line.gain);
-  const GateLine none = scaled_form(linalg, pool, layer.view(), {}, x.view().row_range(0, 0));
+  const GateTerms none = scaled_form(linalg, pool, layer.view(), {}, x.view().row_range(0, 0));
   EXPECT_EQ(none.gain, std::vector<double>(8, 1.0));
   Matrix<float> black(200, 6);
   EXPECT_EQ(scaled_form(linalg, pool, layer.view(), random_matrix(4, 8, 41), black).gain,
@@ -177,7 +177,7 @@ TEST_P(Scaled, IsDecomposedAtItsSize) {
   const Layer layer = random_layer(12, 6, true, GateKind::Sqs);
   Matrix<float> x = random_matrix<float>(400, 6, 45);
   const Matrix<double> head = random_matrix(3, 12, 46);
-  const GateLine line = scaled_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = scaled_form(linalg, pool, layer.view(), head, x);
   const std::vector<UnitForm> forms = unit_forms(linalg, pool, layer.view(), line, head),
                               plain = unit_forms(linalg, pool, layer.view(), at_size(line, line.size), head);
   const float scale = static_cast<float>(line.size / input_size(x.view().row(0)));
@@ -209,7 +209,7 @@ struct Refine : testing::Test {
   }
   // Weighted squared error of the centred logits per sample and class, plus the cross-entropy with the
   // model's.
-  double objective(const GateLine& line) {
+  double objective(const GateTerms& line) {
     const Matrix<double> form = form_outputs(linalg, pool, layer.view(), line, head, x);
     double sum = 0;
     for (size_t i = 0; i < x.rows(); i++) {
@@ -226,7 +226,7 @@ struct Refine : testing::Test {
     }
     return sum / static_cast<double>(x.rows());
   }
-  GateLine refined(ThreadPool& threads) {
+  GateTerms refined(ThreadPool& threads) {
     return refined_form(linalg, threads, layer.view(), head, logits, x,
                         scaled_form(linalg, threads, layer.view(), head, x));
   }
@@ -237,7 +237,7 @@ TEST_F(Refine, EndsWhereTheObjectiveIsSmallest) {
   for (const double p : {1.0, 2.0}) {
     layer.gate.params.p = p;
     SetUp();
-    const GateLine start = scaled_form(linalg, pool, layer.view(), head, x), line = refined(pool);
+    const GateTerms start = scaled_form(linalg, pool, layer.view(), head, x), line = refined(pool);
     EXPECT_EQ(line.power, 1);
     EXPECT_EQ(line.size, start.size);
     const double best = objective(line);
@@ -245,7 +245,7 @@ TEST_F(Refine, EndsWhereTheObjectiveIsSmallest) {
     for (size_t h = 0; h < kHidden; h++) {
       EXPECT_GE(line.slope[h], 0);
       for (const double factor : {0.97, 1.03}) {
-        GateLine near = line;
+        GateTerms near = line;
         near.gain[h] *= factor;
         EXPECT_GT(objective(near), best - 1e-6);
         near = line, near.slope[h] *= factor;
@@ -257,17 +257,17 @@ TEST_F(Refine, EndsWhereTheObjectiveIsSmallest) {
 
 TEST_F(Refine, BitsDoNotDependOnTheNumberOfThreads) {
   ThreadPool one(1);
-  const GateLine first = refined(one);
+  const GateTerms first = refined(one);
   for (const size_t threads : {2, 3}) {
     ThreadPool many(threads);
-    const GateLine line = refined(many);
+    const GateTerms line = refined(many);
     EXPECT_EQ(line.gain, first.gain) << threads;
     EXPECT_EQ(line.slope, first.slope) << threads;
   }
 }
 
 TEST_F(Refine, LeavesTheIdentityAndTooFewSamplesAlone) {
-  const GateLine line = scaled_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = scaled_form(linalg, pool, layer.view(), head, x);
   const ConstMatrixView<float> few = x.view().row_range(0, 10 * kHidden - 1);
   EXPECT_EQ(refined_form(linalg, pool, layer.view(), head, logits, few, line).gain, line.gain);
   layer.gate.kind = GateKind::Identity;
@@ -277,7 +277,7 @@ TEST_F(Refine, LeavesTheIdentityAndTooFewSamplesAlone) {
 // Behind a norm there are no slopes to refine.
 TEST_F(Refine, OfConstantSizesHasGainsAlone) {
   GluLayerView view = normed(layer.view());
-  const GateLine line = scaled_form(linalg, pool, view, head, x),
+  const GateTerms line = scaled_form(linalg, pool, view, head, x),
                  better = refined_form(linalg, pool, view, head, logits, x, line);
   EXPECT_TRUE(better.slope.empty());
   EXPECT_LT(objective(better), objective(line));

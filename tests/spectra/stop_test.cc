@@ -44,7 +44,7 @@ size_t questions(ThreadPool& pool, const std::function<std::vector<double>()>& c
   return all;
 }
 
-std::vector<double> numbers(const GateLine& line) {
+std::vector<double> numbers(const GateTerms& line) {
   std::vector<double> all = line.gain;
   all.insert(all.end(), line.shift.begin(), line.shift.end());
   return all;

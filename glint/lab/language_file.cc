@@ -1,10 +1,11 @@
-#include "glint/lab/foreign.h"
+#include "glint/lab/language_run.h"
 
 #include <algorithm>
 #include <filesystem>
 
 #include "glint/base/error.h"
 #include "glint/io/json.h"
+#include "glint/lab/run_checks.h"
 #include "glint/model/config_file.h"
 
 namespace glint {
@@ -96,8 +97,11 @@ std::string reading_folder(const std::string& path) {
   return std::filesystem::path(path).stem().string() + "-reading";
 }
 
+void check_not_foreign(const std::string& path, const std::string& what) {
+  if (is_foreign(path)) refuse_foreign(path, what);
+}
+
 void refuse_foreign(const std::string& path, const std::string& what) {
-  if (!is_foreign(path)) return;
   throw Error({.code = ErrorCode::bad_file,
                .what = what + " cannot take a model of another program yet",
                .where = path,
@@ -113,54 +117,25 @@ void refuse_mixture(const std::string& path) {
                .hint = "`spectrum(" + path + ", expert=1, hidden=1)`"});
 }
 
-std::vector<TokenId> ForeignModel::ends() const {
-  std::vector<TokenId> out = model.config().ends;
-  if (!tokenizer.empty() && tokenizer.has_end()) out.push_back(tokenizer.end());
-  if (!tokenizer.empty() && tokenizer.begin()) out.push_back(*tokenizer.begin());
-  return out;
-}
-
-std::vector<TokenId> ForeignModel::tokens(const std::string& text) const {
-  std::vector<TokenId> ids(tokenizer.prefix().begin(), tokenizer.prefix().end());
-  const std::vector<TokenId> rest = tokenizer.encode(text);
-  ids.insert(ids.end(), rest.begin(), rest.end());
-  return ids;
-}
-
-ForeignModel open_foreign(const std::string& path, const std::string& tokenizer, bool needed) {
-  std::string clean = path;
+LanguageFile open_language_file(const RunSource& source) {
+  std::string clean = source.run;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
-  ForeignModel m{clean, FamilyModel(open_weights(clean)), {}};
-  const bool given = !tokenizer.empty();
-  const std::string where = given ? tokenizer : Tokenizer::file_of_model(m.model.file());
+  LanguageFile m{.info = {.directory = clean}, .own = nullptr, .model = FamilyModel(open_weights(clean))};
+  const bool given = !source.tokenizer.empty();
+  const std::string where = given ? source.tokenizer : Tokenizer::file_of_model(m.model.file());
   try {
-    m.tokenizer = given ? Tokenizer::read(tokenizer) : Tokenizer::of_model(m.model.file());
+    m.tokenizer = given ? Tokenizer::read(source.tokenizer) : Tokenizer::of_model(m.model.file());
     if (!m.tokenizer.empty()) {
       check_tokenizer(m.model, m.tokenizer, where);
       check_marks(m.model, m.tokenizer, where);
     }
   } catch (const Error& e) {
-    if (needed || given || e.code() != ErrorCode::bad_file) throw;
+    if (given || e.code() != ErrorCode::bad_file) throw;
     m.tokenizer = {}, m.refused = e.parts();
   }
-  if (needed) need_tokenizer(m);
   if (given)
     if (const Tokenizer own = own_tokenizer(m.model); !own.empty()) check_pieces(own, m.tokenizer, where);
   return m;
-}
-
-void need_tokenizer(const ForeignModel& m) {
-  if (!m.tokenizer.empty()) return;
-  if (m.refused) throw Error(*m.refused);
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "the model has no tokenizer",
-               .where = m.path,
-               .expected = "tokenizer.json, tokenizer.model or tokenizer.bin beside it",
-               .hint = "`tokenizer=FILE`"});
-}
-
-void note_tokenizer(const Engine& engine, const ForeignModel& m) {
-  if (m.refused) engine.note(m.refused->where + " is not used: " + m.refused->what);
 }
 
 }  // namespace glint

@@ -1,4 +1,4 @@
-#include "glint/spectra/token_model.h"
+#include "glint/spectra/language_reading.h"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "glint/base/finite.h"
 #include "glint/spectra/bootstrap.h"
 #include "glint/spectra/even.h"
-#include "glint/spectra/scaled.h"
 
 namespace glint {
 namespace {
@@ -62,7 +61,7 @@ void add_squares(const LinearAlgebra& linalg, const Matrix<double>& rows, const 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Of the cosines of all tokens with a vector: the largest and the smallest.
-TokenModel::NearTokens most_alike(std::span<const double> cosine, size_t count,
+LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count,
                                   const std::function<bool(TokenId)>& candidate) {
   std::vector<TokenId> order;
   for (size_t t = 0; t < cosine.size(); t++)
@@ -73,7 +72,7 @@ TokenModel::NearTokens most_alike(std::span<const double> cosine, size_t count,
                       [&](TokenId a, TokenId b) {
                         return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b);
                       });
-    std::vector<TokenModel::NearToken> out;
+    std::vector<LanguageReading::NearToken> out;
     for (size_t k = 0; k < n; k++) out.push_back({order[k], cosine[order[k]]});
     return out;
   };
@@ -82,7 +81,7 @@ TokenModel::NearTokens most_alike(std::span<const double> cosine, size_t count,
 
 }  // namespace
 
-Activations TokenModel::activations(size_t i, const ModelInputs& samples) const {
+Activations LanguageReading::activations(size_t i, const ModelInputs& samples) const {
   const auto* rows = std::get_if<std::span<const TokenRow>>(&samples);
   if (!rows) bad_argument("samples", "a language model reads tokens, not images", "rows of tokens");
   Activations a;
@@ -90,41 +89,20 @@ Activations TokenModel::activations(size_t i, const ModelInputs& samples) const 
   return a;
 }
 
-Matrix<double> TokenModel::hidden(size_t i, ConstMatrixView<double> directions) const {
+Matrix<double> LanguageReading::hidden(size_t i, ConstMatrixView<double> directions) const {
   return hidden_weights(linalg(), directions, projection(i));
 }
 
-TokenModel::Lines TokenModel::layer_lines(size_t i, ConstMatrixView<float> x) const {
-  const GluLayerView view = layer(i);
-  Lines out{.calibrated = calibrated_form(linalg(), pool(), view, x, Calibration::affine),
-            .scaled = {},
-            .inputs = x.rows()};
-  if (has_scaled_form(view)) out.scaled = scaled_form(linalg(), pool(), view, {}, x);
-  return out;
-}
-
-StoredCalibration TokenModel::calibrate(std::span<const TokenRow> rows,
-                                        const std::string& data_checksum) const {
-  StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .lines = {}, .kinds = {}};
-  stored.linalg = linalg().description();
-  for (size_t i = 0; i < layers(); i++) {
-    Lines lines = layer_lines(i, inputs(rows, i, kCalibrationTokens));
-    stored.inputs = lines.inputs;
-    stored.kinds.push_back(Calibration::affine);
-    stored.lines.push_back(std::move(lines.calibrated));
-    if (has_scaled_form(layer(i))) stored.scaled.push_back(std::move(lines.scaled));
-  }
+StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
+                                             const std::string& data_checksum) const {
+  StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .linalg = linalg().description()};
+  LayerPass all = pass(rows, kCalibrationTokens);
+  stored.inputs = all.tokens();
+  for (size_t i = 0; i < layers(); i++) add_layer(*this, i, all.inputs(i), stored);
   return stored;
 }
 
-std::vector<GateLine> TokenModel::scaled_lines(std::span<const TokenRow> rows) const {
-  std::vector<GateLine> lines;
-  for (size_t i = 0; i < layers(); i++)
-    lines.push_back(scaled_form(linalg(), pool(), layer(i), {}, inputs(rows, i, kCalibrationTokens)));
-  return lines;
-}
-
-TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& line, ConstMatrixView<float> x,
+LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstMatrixView<float> x,
                                                      std::span<const size_t> blocks,
                                                      const ScanPlan* along) const {
   // The rows of P: every direction of the residual stream by itself.
@@ -135,7 +113,7 @@ TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& l
   const GluLayerView view = layer(i);
   Matrix<double> model = layer_outputs(linalg(), pool(), view, weights, x);
   Matrix<double> form = form_outputs(linalg(), pool(), view, line, weights, x);
-  const Matrix<double> squared = form_outputs(linalg(), pool(), view, without_shift(line), weights, x);
+  const Matrix<double> squared = form_outputs(linalg(), pool(), view, without_linear_part(line), weights, x);
   LayerFidelity out;
   out.all = fidelity(model, form);
   if (!blocks.empty()) out.all.r2_interval = bootstrap_r2(model, form, blocks).all;
@@ -175,18 +153,19 @@ TokenModel::LayerFidelity TokenModel::layer_fidelity(size_t i, const GateLine& l
   return out;
 }
 
-TokenModel::NearTokens TokenModel::near(std::span<const double> vector, size_t count,
+LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count,
                                         const std::function<bool(TokenId)>& candidate) const {
   return near(ConstMatrixView<double>(vector.data(), 1, vector.size()), count, candidate)[0];
 }
 
-Matrix<double> TokenModel::products(ConstMatrixView<double> vectors) const {
+Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors) const {
   std::vector<double> ignored;
   return products(vectors, ignored);
 }
 
-Matrix<double> TokenModel::products(ConstMatrixView<double> vectors, std::vector<double>& squares) const {
+Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors, std::vector<double>& squares) const {
   const size_t d = width(), tiles = (vocab() + kTokenBlock - 1) / kTokenBlock;
+  checked(model_.embedding());
   Matrix<double> out(vectors.rows(), vocab());
   squares.assign(vocab(), 0);
   pool().for_tiles(tiles, [&](size_t tile, size_t) {
@@ -205,7 +184,7 @@ Matrix<double> TokenModel::products(ConstMatrixView<double> vectors, std::vector
   return out;
 }
 
-std::vector<TokenModel::NearTokens> TokenModel::near(ConstMatrixView<double> vectors, size_t count,
+std::vector<LanguageReading::NearTokens> LanguageReading::near(ConstMatrixView<double> vectors, size_t count,
                                                      const std::function<bool(TokenId)>& candidate) const {
   std::vector<double> squares;
   Matrix<double> cosine = products(vectors, squares);
@@ -222,7 +201,7 @@ std::vector<TokenModel::NearTokens> TokenModel::near(ConstMatrixView<double> vec
   return out;
 }
 
-ScanPlan TokenModel::token_scan(size_t i) const {
+ScanPlan LanguageReading::token_scan(size_t i) const {
   return scan_plan(*this, i, vocab(), [this](Range block) { return token_directions(tokens_in(block)); });
 }
 
