@@ -69,7 +69,7 @@ Run::Run(Twin twin) : engine_(twin.of.engine_), source_(twin.of.source_) {
     source_.tokens = std::min(twin.of.tokens(), kTwinSamples);
     const ForeignModel& model = twin.of.foreign_->model;
     foreign_.reset(new ForeignRun{
-        RunInfo(), {model.path, redrawn(model.model, engine_.pool(), kSeed), model.tokenizer}});
+        RunInfo(), ForeignModel{model.path, redrawn(model.model, engine_.pool(), kSeed), model.tokenizer}});
     foreign_->directory = model.path;
     reading_ = std::make_unique<FamilyReading>(foreign_->model.model, engine_.compute(), engine_.linalg());
     return;  // its layers are calibrated when they are asked for
