@@ -19,8 +19,8 @@ Matrix<double> as_picture(std::span<const float> pixels, size_t height, size_t w
 
 Chart curve_chart(const Attack& a) {
   Chart chart{.title = "Accuracy of " + a.run + " under masks from its weights",
-              .x = {.label = "strength (Euclidean length of the mask)"},
-              .y = {.label = "accuracy, mean over classes", .min = 0.0, .max = 1.0},
+              .x = Axis{.label = "strength (Euclidean length of the mask)"},
+              .y = Axis{.label = "accuracy, mean over classes", .min = 0.0, .max = 1.0},
               .series = {},
               .legend = Legend::outside,
               .width = 760};

@@ -120,7 +120,7 @@ void refuse_mixture(const std::string& path) {
 LanguageFile open_language_file(const RunSource& source) {
   std::string clean = source.run;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
-  LanguageFile m{.info = {.directory = clean}, .own = nullptr, .model = FamilyModel(open_weights(clean))};
+  LanguageFile m{.info = RunInfo{.directory = clean}, .own = nullptr, .model = FamilyModel(open_weights(clean))};
   const bool given = !source.tokenizer.empty();
   const std::string where = given ? source.tokenizer : Tokenizer::file_of_model(m.model.file());
   try {

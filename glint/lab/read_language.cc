@@ -47,7 +47,8 @@ void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirec
 }
 
 void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, ReadResult& r) {
-  PassagesRequest wanted{.source = {.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
+  PassagesRequest wanted{
+      .source = RunSource{.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
   wanted.near = 0, wanted.tokens = q.passage_tokens;
   std::vector<std::span<const double>> vectors;
   for (const ReadDirection& d : r.directions) {

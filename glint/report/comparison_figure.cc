@@ -7,14 +7,15 @@ namespace glint {
 Chart similarity_figure(const std::string& title, const std::vector<SimilarityLine>& lines,
                         const std::string& over) {
   const std::string palette[] = {colors::kVermilion, colors::kBlue, colors::kGreen};
-  Chart chart{.title = title,
-              .x = {.label = "rank k of the eigenvector, or dimension of the subspace", .whole = true},
-              .y = {.label = over.empty() ? "similarity, mean |cos|" : "mean |cos| \u00b1 1 sd over " + over,
-                    .min = 0.0,
-                    .max = 1.0},
-              .series = {},
-              .legend = Legend::outside,
-              .width = 760};
+  Chart chart{
+      .title = title,
+      .x = Axis{.label = "rank k of the eigenvector, or dimension of the subspace", .whole = true},
+      .y = Axis{.label = over.empty() ? "similarity, mean |cos|" : "mean |cos| \u00b1 1 sd over " + over,
+                .min = 0.0,
+                .max = 1.0},
+      .series = {},
+      .legend = Legend::outside,
+      .width = 760};
   size_t most = 1;
   for (size_t i = 0; i < lines.size(); i++) {
     const SimilarityLine& line = lines[i];

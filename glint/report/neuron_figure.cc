@@ -98,8 +98,8 @@ Chart neuron_scatter(const std::string& title, const std::vector<std::string>& c
                      const std::vector<NeuronPoint>& points, double threshold) {
   const size_t every = (points.size() + kMostPoints - 1) / std::max<size_t>(kMostPoints, 1);
   Chart chart{.title = title + (every > 1 ? ", one in " + std::to_string(every) + " drawn" : ""),
-              .x = {.label = "cos(up, down)", .min = -1, .max = 1},
-              .y = {.label = "cos(gate, down)", .min = -1, .max = 1},
+              .x = Axis{.label = "cos(up, down)", .min = -1, .max = 1},
+              .y = Axis{.label = "cos(gate, down)", .min = -1, .max = 1},
               .series = {}};
   for (size_t k = 0; k < classes.size(); k++) {
     Series s{.name = classes[k],

@@ -49,7 +49,7 @@ Chart eigenvalue_chart(const SpectrumPlot& plot, const std::vector<size_t>& size
     if (i < plot.positive.size()) positive.points.push_back(p);
     if (i + plot.negative.size() >= n) negative.points.push_back(p);
   }
-  Chart chart{.x = {.label = "eigenvalues, sorted"}, .y = {.label = "eigenvalue"}, .series = {all}};
+  Chart chart{.x = Axis{.label = "eigenvalues, sorted"}, .y = Axis{.label = "eigenvalue"}, .series = {all}};
   for (const Series& s : {equal, positive, negative})
     if (!s.points.empty()) chart.series.push_back(s);
   chart.width = kPlotWidth, chart.height = kPlotHeight;
@@ -124,8 +124,8 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
 Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
                         double model_accuracy) {
   Chart chart{.title = title,
-              .x = {.label = "eigenvectors kept in each unit, k", .scale = Scale::early},
-              .y = {.label = "accuracy, %"},
+              .x = Axis{.label = "eigenvectors kept in each unit, k", .scale = Scale::early},
+              .y = Axis{.label = "accuracy, %"},
               .series = {}};
   size_t most = 1;
   for (const TruncationSeries& f : forms) {
