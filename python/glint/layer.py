@@ -183,9 +183,7 @@ class GLU:
 def _evaluator(fields: dict[str, Any], direction: Array, line: dict[str, Any]) -> Any:
     def values(X: Any) -> Array:
         call = fields | line | {"out": direction, "inputs": _array(X, "X", 2)}
-        for name in ("shift", "slope"):
-            if len(call[name]) == 0:
-                call[name] = None
+        call |= {name: None for name, values in line.items() if isinstance(values, np.ndarray) and len(values) == 0}
         with Talk(False) as talk:
             return np.asarray(_core.form_values(call, talk))[:, 0]
 

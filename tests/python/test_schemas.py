@@ -26,7 +26,7 @@ def load(path):
 def passages():
     """Of the first axes of the layer's input: the same vectors everywhere."""
     find = load("tales").read("happy", layer=1, **HAPPY)._find
-    return find(np.array([2.0, -0.5]), np.eye(2, 8), "once there was a cat . the cat ran", 1, None)
+    return find(np.array([2.0, -0.5]), np.eye(2, 8), np.array([1, 2]), "once there was a cat . the cat ran", 1, None)
 
 
 def layer():
@@ -61,7 +61,7 @@ CALLS = {
     "explain-local": lambda: load("deep").explain(5, form="local", classes="0,1", progress=False),
     "explain-token": lambda: load("tales").explain(text="once", token="happy", against="friend", layer="all", top=1, near=2, progress=False),
     "explain-foreign": lambda: load(TINY).explain(text="the", top=1, near=2, progress=False),
-    "ablate": lambda: load("sqs").ablate("1,2", vectors=[0, 1], progress=False),
+    "ablate": lambda: load("sqs").ablate("1,2", vectors=[1, 2], progress=False),
     "ablate-language": lambda: load("tales").ablate("happy", top=1, layer=1, progress=False),
     "ablate-foreign": lambda: load(TINY).ablate("the", top=1, layer=1, progress=False),
     "attack": lambda: load("sqs").attack(images=20, strengths=[0, 1], terms=2, progress=False),
