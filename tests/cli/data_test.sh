@@ -61,11 +61,12 @@ run tokenize --tales 110 --vocab 300 --out "$work/another" --quiet
 cp "$work/another/corpus.json" "$work/corpus/corpus.json"
 run data "$work/corpus"
 expect_out "that of another corpus"
-# Earlier versions had no checksum of corpus.json itself.
-sed '/"sha256": .*,$/{/^  "/d}; s/"version": 2/"version": 1/' "$work/corpus.json" >"$work/corpus/corpus.json"
+# Without its checksum it is damaged.
+sed '/"sha256": .*,$/{/^  "/d}' "$work/corpus.json" >"$work/corpus/corpus.json"
 run data "$work/corpus"
-expect_code 0
-expect_out "verified"
+expect_code 3
+expect_err "not what its checksum says"
+cp "$work/corpus.json" "$work/corpus/corpus.json"
 python3 -c "
 import sys
 with open(sys.argv[1], 'r+b') as f:

@@ -1,6 +1,7 @@
 // Models of other programs: opened by their path, evaluated, continued and read. tiny/ is made by
 // tests/golden/make_llama_family.py; the real models are used where they are at hand.
 #include "glint/lab/language_run.h"
+#include "glint/lab/read_layers.h"
 
 #include <gtest/gtest.h>
 
@@ -198,6 +199,61 @@ TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
   const auto opened_empty = glint::open_run(engine, {.run = kTiny, .data = written(folder, "empty.txt", "the")});
   glint::Run& empty = *opened_empty;
   EXPECT_THROW(empty.language().stories(), Error);
+}
+
+// The work is counted in layers of one half of the text: the model's own, and those of its control.
+TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
+  const TempFolder folder;
+  const auto run = open_language_run(any_engine(), {.run = kTiny, .tokens = 200});
+  ReadLayersRequest request{.reading = {}, .figure = false};
+  request.reading.token = "the,cat", request.reading.out = folder.path("out");
+  const ReadLayersResult r = read_layers(any_engine(), *run, request);
+  const size_t layers = run->reading().layers();
+  ASSERT_EQ(r.layers.size(), layers);
+  EXPECT_EQ(run->layers_computed(), 2 * layers);
+  EXPECT_EQ(run->untrained().language().layers_computed(), 2 * layers);
+  // Each layer says what a reading of it alone says.
+  for (size_t i = 0; i < layers; i++) {
+    ReadRequest one = request.reading;
+    one.run = kTiny, one.tokens = 200, one.layer = i + 1, one.spectra = one.figures = false;
+    const nlohmann::ordered_json alone = to_json(read(any_engine(), one));
+    EXPECT_EQ(r.layers[i]["fidelity"], alone["fidelity"]);
+    EXPECT_EQ(r.layers[i]["controls"], alone["controls"]);
+    EXPECT_EQ(r.layers[i]["units"], alone["units"]);
+  }
+}
+
+// Nothing is kept between two readings of all layers: what a file holds now is what is read.
+TEST(Foreign, AllLayersReadWhatTheTextHoldsNow) {
+  const TempFolder folder;
+  const auto read_with = [&](const std::string& text, const std::string& out) {
+    ReadLayersRequest request{.reading = {}, .figure = false};
+    request.reading.run = kTiny, request.reading.data = written(folder, "t.txt", text);
+    request.reading.token = "the", request.reading.tokens = 60, request.reading.out = folder.path(out);
+    return read_file(read_layers(any_engine(), request).csv);
+  };
+  const std::string cats = "the cat sat\n<|endoftext|>\na dog sat\n<|endoftext|>\nthe cat ran\n",
+                    dogs = "a dog ran\n<|endoftext|>\nthe dog and the cat sat\n<|endoftext|>\na cat ran\n";
+  const std::string first = read_with(cats, "same"), second = read_with(dogs, "same");
+  EXPECT_NE(first, second);
+  EXPECT_EQ(second, read_with(dogs, "other"));
+  EXPECT_EQ(first, read_with(cats, "same"));
+}
+
+TEST(Foreign, AllLayersOfAnExpertAreReadFromTheirWeights) {
+  const TempFolder folder;
+  for (const char* file : {"mixtral", "mixtral.gguf", "qwen2_moe"}) {
+    ReadLayersRequest request{.reading = {}, .figure = false};
+    request.reading.run = kFamiliesDir + file, request.reading.expert = "1", request.reading.hidden = "1";
+    request.reading.out = folder.path(file);
+    const ReadLayersResult r = read_layers(any_engine(), request);
+    EXPECT_TRUE(r.fidelity.empty()) << "nothing was measured";
+    for (const auto& layer : r.layers) EXPECT_EQ(layer["expert"], "1") << file;
+    ASSERT_FALSE(r.layers.empty());
+    request.reading.expert = "2";
+    const ReadLayersResult other = read_layers(any_engine(), request);
+    EXPECT_NE(r.layers[0]["units"], other.layers[0]["units"]) << file;
+  }
 }
 
 // Every matrix redrawn with its norm, norms as they are, the same at any number of threads.
