@@ -10,7 +10,7 @@
 #include <functional>
 #include <vector>
 
-#include "glint/lab/language_run.h"
+#include "glint/lab/models/language_run.h"
 
 namespace {
 

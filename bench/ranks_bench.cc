@@ -13,7 +13,7 @@
 
 #include "glint/base/rng.h"
 #include "glint/io/json.h"
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 #include "glint/train/image_task.h"
 #include "glint/train/launcher.h"
 #include "glint/train/local_ranks.h"

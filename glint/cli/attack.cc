@@ -9,7 +9,7 @@
 #include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/attack.h"
+#include "glint/lab/study/attack.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

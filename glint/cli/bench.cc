@@ -6,7 +6,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/bench.h"
+#include "glint/lab/work/bench.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

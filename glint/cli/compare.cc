@@ -10,7 +10,7 @@
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
-#include "glint/lab/compare.h"
+#include "glint/lab/study/compare.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -36,9 +36,10 @@ std::string language_table(const Comparison& c) {
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side) {
       const bool twin = m.controls && !m.controls->untrained.empty();
-      table.add({m.directory + ", " + name(m.form), std::to_string(m.layer + 1) + " of " + std::to_string(m.layers),
-                 three(m.fidelity.r2), three(m.fidelity.r2_scaled),
-                 fixed_text(100 * m.fidelity.even_share, 1), m.controls ? three(m.controls->linear.r2) : "-",
+      table.add({m.directory + ", " + name(m.form),
+                 std::to_string(m.layer + 1) + " of " + std::to_string(m.layers), three(m.fidelity.r2),
+                 three(m.fidelity.r2_scaled), fixed_text(100 * m.fidelity.even_share, 1),
+                 m.controls ? three(m.controls->linear.r2) : "-",
                  twin ? three(m.controls->untrained.begin()->second.r2) : "-"});
     }
   return table.terminal(result_columns());

@@ -7,7 +7,7 @@
 #include "glint/cli/picture.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/data.h"
+#include "glint/lab/work/data_sets.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

@@ -8,7 +8,7 @@
 
 #include "glint/cli/progress.h"
 #include "glint/cli/verb.h"
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 
 namespace glint::cli {
 

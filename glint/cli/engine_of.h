@@ -5,7 +5,7 @@
 
 #include "glint/cli/display.h"
 #include "glint/cli/verb.h"
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 
 namespace glint::cli {
 

@@ -4,6 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/utf8.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/given.h"
 #include "glint/cli/output.h"
@@ -13,9 +14,10 @@
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
-#include "glint/lab/evaluate.h"
-#include "glint/lab/language_run.h"
-#include "glint/lab/run.h"
+#include "glint/lab/models/evaluate.h"
+#include "glint/lab/models/language_run.h"
+#include "glint/lab/models/run.h"
+#include "glint/lab/work/data_words.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

@@ -15,8 +15,8 @@
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/explain.h"
-#include "glint/lab/file_words.h"
+#include "glint/lab/read/explain.h"
+#include "glint/lab/work/file_words.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "glint/base/utf8.h"
 #include "glint/cli/bars.h"
 #include "glint/cli/output.h"
 #include "glint/cli/spectrum_view.h"

@@ -1,7 +1,7 @@
 // An explained token as text for the terminal.
 #pragma once
 
-#include "glint/lab/explain_token.h"
+#include "glint/lab/read/explain_token.h"
 
 namespace glint::cli {
 

@@ -6,7 +6,7 @@
 #include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/export.h"
+#include "glint/lab/publish/export.h"
 
 namespace glint::cli {
 namespace {

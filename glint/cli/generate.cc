@@ -7,8 +7,8 @@
 #include "glint/cli/given.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
-#include "glint/data/story_reader.h"
-#include "glint/lab/generate.h"
+#include "glint/data/story_file.h"
+#include "glint/lab/models/generate.h"
 
 namespace glint::cli {
 namespace {

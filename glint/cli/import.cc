@@ -6,7 +6,7 @@
 #include "glint/cli/output.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
-#include "glint/lab/import.h"
+#include "glint/lab/models/import.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

@@ -200,15 +200,16 @@ std::string scan_text(const ScanResult& r) {
                               : "; activations not measured: " + r.unmeasured) +
         "\n";
   return "The " + words + " of layer " + std::to_string(r.layer + 1) +
-         " whose spectrum is most concentrated (" + name(r.form) + " form), of " + std::to_string(r.tokens.size()) +
-         (latents ? "" : " (bytes and marks left out)") + ":\n\n" + table.terminal(result_columns()) +
-         strongest_text(r) + "\nThe form over all that the layer adds, at " +
-         std::to_string(r.fidelity.inputs) + " tokens of " + r.samples + ": R2 " +
-         fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) + "; of the eigenvectors alone " +
-         fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " + share_text(r.linear_share) +
-         " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
-         " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
-         untrained_text(r) + "\n" + warnings_text(r.warnings) + about + "all " + words + ": " + r.csv + "\n";
+         " whose spectrum is most concentrated (" + name(r.form) + " form), of " +
+         std::to_string(r.tokens.size()) + (latents ? "" : " (bytes and marks left out)") + ":\n\n" +
+         table.terminal(result_columns()) + strongest_text(r) +
+         "\nThe form over all that the layer adds, at " + std::to_string(r.fidelity.inputs) + " tokens of " +
+         r.samples + ": R2 " + fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) +
+         "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " +
+         share_text(r.linear_share) + " % of the reading's variance; even share of the layer " +
+         share_text(r.fidelity.even_share) + " %; the best linear map of the layer's input: R2 " +
+         fixed_text(r.controls.linear.r2, 3) + untrained_text(r) + "\n" + warnings_text(r.warnings) + about +
+         "all " + words + ": " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

@@ -3,8 +3,8 @@
 
 #include <string>
 
-#include "glint/lab/read.h"
-#include "glint/lab/run.h"
+#include "glint/lab/models/run.h"
+#include "glint/lab/read/read.h"
 
 namespace glint::cli {
 

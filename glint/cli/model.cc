@@ -6,7 +6,7 @@
 #include "glint/cli/output.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/model_info.h"
+#include "glint/lab/models/model_info.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

@@ -1,5 +1,5 @@
 // glint neurons: what the neurons of a language model do to the stream that they read.
-#include "glint/lab/neurons.h"
+#include "glint/lab/read/neurons.h"
 
 #include <nlohmann/json.hpp>
 

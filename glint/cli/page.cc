@@ -3,13 +3,14 @@
 #include <sstream>
 
 #include "glint/base/text.h"
+#include "glint/base/utf8.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
 #include "glint/cli/reading_options.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/page.h"
+#include "glint/lab/publish/page.h"
 
 namespace glint::cli {
 namespace {

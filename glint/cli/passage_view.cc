@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "glint/base/text.h"
+#include "glint/base/utf8.h"
 #include "glint/cli/output.h"
 #include "glint/cli/terminal.h"
 

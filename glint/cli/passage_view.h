@@ -1,7 +1,7 @@
 // Passages as text for the terminal: words coloured by strength, or marked where there are no colours.
 #pragma once
 
-#include "glint/lab/passages.h"
+#include "glint/lab/read/passages.h"
 
 namespace glint::cli {
 

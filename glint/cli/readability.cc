@@ -9,7 +9,7 @@
 #include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
-#include "glint/lab/readability.h"
+#include "glint/lab/study/readability.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -147,15 +147,13 @@ void add_readability(Program& program) {
   verb.text("--data", o->data, "data set or folder to measure on; default: what each run was trained on",
             {.placeholder = "NAME", .words = dataset_names()});
   verb.directory("--data-dir", o->data_dir, "folder in which data sets are looked for first");
-  verb.choice("--form", o->form, form_words(),
-              "The form whose eigenvectors are measured");
+  verb.choice("--form", o->form, form_words(), "The form whose eigenvectors are measured");
   verb.file("--text", o->text,
             "Language models: a text to read on; default: the corpus of the run, for a model of another "
             "program the built-in tales");
   verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure; 0: as usual");
   verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
-  verb.size("--layer", o->layer, 1, 1000,
-            "Language models: which layer, from 1 on; default: the last");
+  verb.size("--layer", o->layer, 1, 1000, "Language models: which layer, from 1 on; default: the last");
   verb.text("--token", o->token, "Language models: tokens, with commas between; default: the most frequent",
             {.placeholder = "WORDS"});
   verb.share_threads();

@@ -5,7 +5,7 @@
 
 #include "glint/cli/given.h"
 #include "glint/cli/verb.h"
-#include "glint/lab/run.h"
+#include "glint/lab/models/run.h"
 
 namespace glint::cli {
 

@@ -4,14 +4,15 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/base/utf8.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/run.h"
-#include "glint/lab/runs.h"
+#include "glint/lab/models/run.h"
+#include "glint/lab/work/runs.h"
 
 namespace glint::cli {
 namespace {

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "glint/cli/verb.h"
-#include "glint/lab/jobs.h"
+#include "glint/lab/work/jobs.h"
 
 namespace glint::cli {
 

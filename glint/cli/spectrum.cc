@@ -11,10 +11,10 @@
 #include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/file_words.h"
-#include "glint/lab/read.h"
-#include "glint/lab/read_layers.h"
-#include "glint/lab/language_run.h"
+#include "glint/lab/models/language_run.h"
+#include "glint/lab/read/read.h"
+#include "glint/lab/read/read_layers.h"
+#include "glint/lab/work/file_words.h"
 
 namespace glint::cli {
 namespace {
@@ -187,8 +187,7 @@ void add_spectrum(Program& program) {
       language("--expert", verb.text("--expert", o->request.expert,
                                      "Mixtures of experts: which expert of the layer, from 1 on, or shared",
                                      {.placeholder = "N", .words = {"shared"}})));
-  verb.choice("--form", o->request.form, form_words(),
-              "The form that is drawn and stored");
+  verb.choice("--form", o->request.form, form_words(), "The form that is drawn and stored");
   spectra("--top", verb.size("--top", o->request.top, 0, 1000000,
                              "Store only the K strongest eigenpairs of each unit, which is much faster for "
                              "wide layers; 0: all"));
@@ -246,10 +245,9 @@ void add_spectrum(Program& program) {
           "Language models: every token, or with --sae every latent, the most concentrated spectra first"));
   verb.flag("--all-layers", o->all_layers,
             "Read every layer, and show in one table and figure how far each can be trusted");
-  verb.flag(
-      "--join", o->sharing.join,
-      "With --scan: share the work with all others that do so in the same folder, on this "
-      "machine or another");
+  verb.flag("--join", o->sharing.join,
+            "With --scan: share the work with all others that do so in the same folder, on this "
+            "machine or another");
   verb.flag("--wait", o->sharing.wait, "With --join: wait for the others, then make the result");
   spectra("--near",
           language("--near", verb.size("--near", o->request.near, 1, 100,

@@ -1,10 +1,11 @@
 #include "glint/cli/spectrum_view.h"
+#include "glint/base/utf8.h"
 #include "glint/cli/output.h"
 
 #include <algorithm>
 #include <cmath>
 
-#include "glint/lab/run.h"
+#include "glint/lab/models/run.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -248,10 +249,10 @@ std::string fidelity_notes(const ReadResult& r) {
 
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\n";
-  out += r.inputs == 0
-             ? "data:  none, and nothing is measured: " + r.alone + "\n"
-             : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) + " test images; calibrated by " +
-                   r.calibration + " lines on " + std::to_string(r.calibration_inputs) + " training images\n";
+  out += r.inputs == 0 ? "data:  none, and nothing is measured: " + r.alone + "\n"
+                       : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) +
+                             " test images; calibrated by " + r.calibration + " lines on " +
+                             std::to_string(r.calibration_inputs) + " training images\n";
   out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) +
          " of " + std::to_string(r.layers) + "\n\n";
   if (r.inputs)

@@ -4,7 +4,7 @@
 #include <string>
 
 #include "glint/cli/picture.h"
-#include "glint/lab/read.h"
+#include "glint/lab/read/read.h"
 
 namespace glint::cli {
 

@@ -11,8 +11,8 @@
 #include "glint/cli/sharing_options.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/file_words.h"
-#include "glint/lab/sweep.h"
+#include "glint/lab/study/sweep.h"
+#include "glint/lab/work/file_words.h"
 
 namespace glint::cli {
 namespace {

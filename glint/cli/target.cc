@@ -3,7 +3,8 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
-#include "glint/lab/run_checks.h"
+#include "glint/lab/models/run_checks.h"
+#include "glint/lab/work/result_files.h"
 
 namespace glint::cli {
 

@@ -6,10 +6,10 @@
 #include "glint/cli/output.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
-#include "glint/data/piece_model.h"
 #include "glint/data/text_data.h"
-#include "glint/lab/tokenize.h"
+#include "glint/lab/work/tokenize.h"
 #include "glint/report/table.h"
+#include "glint/tokens/piece_model.h"
 
 namespace glint::cli {
 namespace {

@@ -10,7 +10,7 @@
 #include "glint/cli/ranks.h"
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
-#include "glint/lab/train.h"
+#include "glint/lab/work/train.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

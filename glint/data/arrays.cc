@@ -5,7 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
-#include "glint/base/samples.h"
+#include "glint/base/limits.h"
 #include "glint/base/sha256.h"
 
 namespace glint {

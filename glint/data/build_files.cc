@@ -6,8 +6,8 @@
 #include <memory>
 
 #include "glint/base/error.h"
-#include "glint/data/story_reader.h"
-#include "glint/data/text_stream.h"
+#include "glint/data/byte_stream.h"
+#include "glint/data/story_file.h"
 
 namespace glint {
 

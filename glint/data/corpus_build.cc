@@ -10,6 +10,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/rng.h"
+#include "glint/base/utf8.h"
 #include "glint/data/build_files.h"
 #include "glint/data/corpus.h"
 #include "glint/data/tales.h"

@@ -9,8 +9,8 @@
 
 #include "glint/base/file.h"
 #include "glint/base/threads.h"
-#include "glint/data/story_reader.h"
-#include "glint/data/tokenizer.h"
+#include "glint/data/story_file.h"
+#include "glint/tokens/tokenizer.h"
 
 namespace glint {
 

@@ -6,7 +6,8 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
-#include "glint/data/story_reader.h"
+#include "glint/base/utf8.h"
+#include "glint/data/story_file.h"
 #include "glint/data/tales.h"
 
 namespace glint {

@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "glint/data/corpus.h"
-#include "glint/data/tokenizer.h"
+#include "glint/tokens/tokenizer.h"
 
 namespace glint {
 

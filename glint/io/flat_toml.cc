@@ -6,6 +6,7 @@
 #include <set>
 
 #include "glint/base/error.h"
+#include "glint/base/utf8.h"
 #include "glint/io/json_cursor.h"
 
 namespace glint {

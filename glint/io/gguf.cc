@@ -15,6 +15,7 @@
 #include <cstring>
 
 #include "glint/base/refuse.h"
+#include "glint/base/utf8.h"
 #include "glint/io/json_cursor.h"
 #include "glint/io/tensor.h"
 #include "glint/io/weight_contents.h"

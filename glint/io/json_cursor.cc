@@ -4,6 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/refuse.h"
+#include "glint/base/utf8.h"
 
 namespace glint {
 namespace {
@@ -33,23 +34,6 @@ std::string hex_byte(unsigned char c) {
 }
 
 }  // namespace
-
-size_t utf8_length(std::string_view s) {
-  if (s.empty()) return 0;
-  const auto byte = [&](size_t i) { return static_cast<unsigned char>(s[i]); };
-  const unsigned char lead = byte(0);
-  if (lead < 0x80) return 1;
-  const size_t length = lead >= 0xF0 ? 4 : lead >= 0xE0 ? 3 : 2;
-  if (lead < 0xC2 || lead > 0xF4 || s.size() < length) return 0;
-  for (size_t i = 1; i < length; i++)
-    if ((byte(i) & 0xC0) != 0x80) return 0;
-  // Overlong forms, surrogates and code points past U+10FFFF show in the second byte.
-  if (lead == 0xE0 && byte(1) < 0xA0) return 0;
-  if (lead == 0xED && byte(1) > 0x9F) return 0;
-  if (lead == 0xF0 && byte(1) < 0x90) return 0;
-  if (lead == 0xF4 && byte(1) > 0x8F) return 0;
-  return length;
-}
 
 std::string json_quote(std::string_view s) {
   std::string out = "\"";

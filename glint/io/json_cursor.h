@@ -67,9 +67,6 @@ class JsonCursor {
   size_t at_ = 0;
 };
 
-// Length of the well-formed UTF-8 sequence at the start of `s` (1 to 4), or 0 when there is none.
-size_t utf8_length(std::string_view s);
-
 // `s` in double quotes for a JSON text. Error (failure) when it is not UTF-8.
 std::string json_quote(std::string_view s);
 

@@ -9,7 +9,7 @@
 #include <mutex>
 #include <vector>
 
-#include "glint/base/room.h"
+#include "glint/base/memory_room.h"
 #include "glint/io/png.h"
 
 namespace glint {

@@ -69,14 +69,14 @@ enum class WindowPattern {
 
 struct Family {
   std::string_view name, title;
-  std::vector<std::string_view> hf;  // `model_type` of config.json
-  std::string_view hf_class = {};    // in front of ForCausalLM
-  std::string_view gguf = {};        // `general.architecture`; "": not known there
+  std::vector<std::string_view> hf;    // `model_type` of config.json
+  std::string_view hf_class = {};      // in front of ForCausalLM
+  std::string_view gguf = {};          // `general.architecture`; "": not known there
   std::string_view block = "layers.";  // what stands before the number of a block in files of Hugging Face
   FamilyNames names = {};
   FamilyNorm norm = FamilyNorm::rms;
   bool plain_norms = false;  // without w and b
-  bool one_plus = false;  // the files of Hugging Face store the weights of norms minus 1
+  bool one_plus = false;     // the files of Hugging Face store the weights of norms minus 1
   HeadNorm head_norm = HeadNorm::none;
   GateKind gate = GateKind::Silu;  // where the file does not say
   bool scaled_embedding = false;   // embeddings times sqrt(width)

@@ -48,7 +48,7 @@ struct FamilyConfig {
   std::vector<size_t> windows;            // per layer: tokens that it looks back to; 0: all
   bool parallel = false;
   double embedding_scale = 1, attention_scale = 1;
-  double attention_factor = 1;  // of what attention adds to the stream
+  double attention_factor = 1;              // of what attention adds to the stream
   double attention_cap = 0, logit_cap = 0;  // cap tanh(x / cap); 0: none
   bool tied = false;                        // what the file says; the tensors decide
   std::vector<TokenId> ends;                // tokens that end a text, as the configuration says

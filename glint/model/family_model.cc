@@ -11,7 +11,8 @@ namespace glint {
 namespace {
 
 // What may stand before the names of Hugging Face.
-constexpr std::string_view kPrefixes[] = {"model.", "", "language_model.model.", "model.language_model.", "transformer."};
+constexpr std::string_view kPrefixes[] = {"model.", "", "language_model.model.", "model.language_model.",
+                                          "transformer."};
 
 // Parts of names of tensors that change nothing in a forward pass: tables that are computed anew (of turns,
 // of masks), factors that read_rotary_gguf takes, and the parts of a model that look at pictures.
@@ -327,11 +328,11 @@ std::string FamilyModel::text() const {
   const FamilyConfig& c = config_;
   const bool own = c.family == &glint_family();
   const size_t hidden = mixture() ? c.d_expert : c.d_hidden;
-  return (own ? "" : std::string(c.family->title) + ", ") + std::string(gate_info(c.gate.kind).text.name) + ", " +
-         std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
+  return (own ? "" : std::string(c.family->title) + ", ") + std::string(gate_info(c.gate.kind).text.name) +
+         ", " + std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
          (mixture() ? " of " + std::to_string(c.experts) + " experts" : "") + ", width " +
-         std::to_string(c.d_model) + (own && hidden == c.d_model ? "" : " and " + std::to_string(hidden)) + ", " +
-         std::to_string(vocab()) + " tokens, " + std::to_string(parameters()) + " parameters";
+         std::to_string(c.d_model) + (own && hidden == c.d_model ? "" : " and " + std::to_string(hidden)) +
+         ", " + std::to_string(vocab()) + " tokens, " + std::to_string(parameters()) + " parameters";
 }
 
 }  // namespace glint

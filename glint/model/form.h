@@ -15,13 +15,13 @@
 namespace glint {
 
 // X(name, needs, linear part, by size, summary)
-#define GLINT_FORMS(X)                                                                                         \
-  X(weights, nothing, false, false,                                                                            \
-    "the weights alone: gain 1 for odd gates, 1/2 (the even part of the layer) for the others")                \
-  X(scaled, data, false, true,                                                                                 \
-    "a gain per hidden unit that shrinks with the size of the input: nothing but eigenvectors")                \
-  X(calibrated, data, true, false,                                                                             \
-    "a line per hidden unit, fitted to data: its shifts are a linear part beside the eigenvectors")            \
+#define GLINT_FORMS(X)                                                                              \
+  X(weights, nothing, false, false,                                                                 \
+    "the weights alone: gain 1 for odd gates, 1/2 (the even part of the layer) for the others")     \
+  X(scaled, data, false, true,                                                                      \
+    "a gain per hidden unit that shrinks with the size of the input: nothing but eigenvectors")     \
+  X(calibrated, data, true, false,                                                                  \
+    "a line per hidden unit, fitted to data: its shifts are a linear part beside the eigenvectors") \
   X(local, input, true, false, "the gates as they are at one input: exact, for that input only")
 
 enum class Form : uint8_t {

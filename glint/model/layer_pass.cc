@@ -32,7 +32,8 @@ LayerPass::LayerPass(const FamilyModel& model, const Compute& compute, std::span
     }
   size_t widest = 1;
   for (const Batch& b : batches_) widest = std::max(widest, b.rows);
-  pass_.emplace(model, compute, longest, FamilyPass::Shape{.rows = widest, .texts = texts, .one_layer = true});
+  pass_.emplace(model, compute, longest,
+                FamilyPass::Shape{.rows = widest, .texts = texts, .one_layer = true});
   const size_t d = model.config().d_model;
   stream_ = Matrix<float>(ids_.size(), d), inputs_ = Matrix<float>(ids_.size(), d);
 }

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "glint/base/error.h"
-#include "glint/base/samples.h"
+#include "glint/base/limits.h"
 #include "glint/io/safetensors.h"
 #include "glint/io/seal.h"
 #include "glint/io/stored_tensor.h"

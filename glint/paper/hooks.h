@@ -4,7 +4,7 @@
 #include <functional>
 #include <string>
 
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 
 namespace glint {
 

@@ -3,8 +3,9 @@
 #include <ctime>
 
 #include "glint/base/error.h"
+#include "glint/base/utf8.h"
 #include "glint/base/version.h"
-#include "glint/lab/run.h"
+#include "glint/lab/models/run.h"
 #include "glint/paper/measuring.h"
 #include "glint/paper/train_plan.h"
 #include "glint/train/run_file.h"

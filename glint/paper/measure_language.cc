@@ -5,8 +5,8 @@
 
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
-#include "glint/lab/controls.h"
-#include "glint/lab/language_run.h"
+#include "glint/lab/models/language_run.h"
+#include "glint/lab/read/controls.h"
 #include "glint/paper/language_intervals.h"
 #include "glint/paper/measure_reading.h"
 

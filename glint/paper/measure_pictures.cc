@@ -1,8 +1,8 @@
 // Figure 2, the spectra of single classes and the explained decision: what eigenvectors look like.
 #include <algorithm>
 
-#include "glint/lab/compare.h"
-#include "glint/lab/explain.h"
+#include "glint/lab/read/explain.h"
+#include "glint/lab/study/compare.h"
 #include "glint/paper/measure_reading.h"
 
 namespace glint {
@@ -73,8 +73,7 @@ std::vector<double> column(const std::vector<Spread>& ranks, double Spread::*mem
 }
 
 // One way to compare: SQS in a form, in a space.
-void add_similarity(Measuring& m, const std::string& data, Form form,
-                    const std::string& space) {
+void add_similarity(Measuring& m, const std::string& data, Form form, const std::string& space) {
   CompareRequest request;
   request.form = name(form), request.space = space;
   request.controls = false;  // those of the fidelities are measured with the readings
@@ -139,14 +138,15 @@ void measure_explanation(Measuring& m) {
   request.form = name(Form::calibrated);
   request.run = run->directory(), request.index = index, request.figure = false;
   const ExplainResult result = explain(m.engine, *run, request);
-  m.measured.explained = {.data = data,
-                          .run = run->directory(),
-                          .index = index,
-                          .constant = std::ranges::any_of(
-                              result.classes, [](const auto& c) { return c.sums[Form::calibrated]->constant != 0; }),
-                          .r2 = result.fidelity.r2,
-                          .agreement = result.fidelity.agreement,
-                          .explanation = explanation_figure(result)};
+  m.measured.explained = {
+      .data = data,
+      .run = run->directory(),
+      .index = index,
+      .constant = std::ranges::any_of(result.classes,
+                                      [](const auto& c) { return c.sums[Form::calibrated]->constant != 0; }),
+      .r2 = result.fidelity.r2,
+      .agreement = result.fidelity.agreement,
+      .explanation = explanation_figure(result)};
   m.measured.explained->explanation.title = m.measured.explained->explanation.note = "";
 }
 

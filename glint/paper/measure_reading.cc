@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "glint/base/statistics.h"
-#include "glint/lab/controls.h"
+#include "glint/lab/read/controls.h"
 
 namespace glint {
 namespace {
@@ -70,8 +70,7 @@ void set_means(FormTrust& t) {
   t.accuracy_form = mean_and_sd(t.accuracy_form_by_seed).mean;
 }
 
-FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate,
-                   Form form) {
+FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate, Form form) {
   FormTrust t{.data = data, .gate = std::string(gate), .form = name(form)};
   for (const ModelReading* model : models) {
     const auto& [f, alone, cut] = model->forms.at(form);

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "glint/lab/image_run.h"
+#include "glint/lab/models/image_run.h"
 #include "glint/paper/class_match.h"
 #include "glint/paper/measuring.h"
 
@@ -21,8 +21,8 @@ struct MeasuredForm {
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
   std::map<Form, MeasuredForm> forms;       // always that of the weights
-  std::vector<std::vector<double>> energy;    // [class][k - 1], weights form
-  ClassLikeness likeness;                     // of its strongest eigenvectors, weights form
+  std::vector<std::vector<double>> energy;  // [class][k - 1], weights form
+  ClassLikeness likeness;                   // of its strongest eigenvectors, weights form
   Controls controls;
 };
 

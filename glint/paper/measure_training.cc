@@ -4,8 +4,9 @@
 #include <cmath>
 
 #include "glint/base/error.h"
-#include "glint/lab/generate.h"
-#include "glint/lab/run.h"
+#include "glint/base/utf8.h"
+#include "glint/lab/models/generate.h"
+#include "glint/lab/models/run.h"
 #include "glint/paper/measure_training.h"
 #include "glint/paper/samples.h"
 #include "glint/train/run_file.h"

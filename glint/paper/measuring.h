@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "glint/lab/engine.h"
-#include "glint/lab/jobs.h"
+#include "glint/lab/work/engine.h"
+#include "glint/lab/work/jobs.h"
 #include "glint/paper/hooks.h"
 #include "glint/paper/measured.h"
 #include "glint/paper/plan.h"

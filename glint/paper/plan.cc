@@ -4,7 +4,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/text.h"
-#include "glint/lab/train.h"
+#include "glint/lab/work/train.h"
 #include "glint/paper/verdicts.h"
 
 namespace glint {

@@ -6,7 +6,7 @@
 #include <utility>
 #include <vector>
 
-#include "glint/lab/planned_job.h"
+#include "glint/lab/work/planned_job.h"
 #include "glint/train/options.h"
 
 namespace glint {

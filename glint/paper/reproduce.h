@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "glint/io/json_fwd.h"
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 #include "glint/paper/formulas.h"
 #include "glint/paper/hooks.h"
 #include "glint/paper/plan.h"

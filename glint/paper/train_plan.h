@@ -1,7 +1,7 @@
 // Trains the runs of a plan: finished ones are recognised, interrupted ones go on.
 #pragma once
 
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 #include "glint/paper/hooks.h"
 #include "glint/paper/plan.h"
 

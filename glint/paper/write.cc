@@ -3,7 +3,8 @@
 #include <algorithm>
 
 #include "glint/base/version.h"
-#include "glint/lab/run_checks.h"
+#include "glint/lab/models/run_checks.h"
+#include "glint/lab/work/result_files.h"
 #include "glint/paper/experiments.h"
 #include "glint/paper/sections.h"
 #include "glint/paper/verdicts.h"

@@ -42,7 +42,7 @@ Line fit(const Moments& m, Calibration calibration) {
 std::string_view name(Calibration calibration) { return kNames[static_cast<size_t>(calibration)]; }
 
 GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         ConstMatrixView<float> x, Calibration calibration) {
+                          ConstMatrixView<float> x, Calibration calibration) {
   const size_t h = layer.hidden();
   const std::vector<Moments> moments = unit_sums<Moments>(
       linalg, pool, layer, x, [](Moments& m, size_t, size_t, double l, double r, double g) {
@@ -63,7 +63,7 @@ GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const G
 }
 
 GateTerms joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                    ConstMatrixView<double> weights, ConstMatrixView<float> x) {
+                     ConstMatrixView<double> weights, ConstMatrixView<float> x) {
   const size_t h = layer.hidden();
   GateTerms line = calibrated_form(linalg, pool, layer, x, Calibration::affine);
   const std::vector<double> change = joint_changes(
@@ -183,7 +183,9 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
       const auto has = [&](size_t block, const std::string& what) {
         return file->find("blocks." + std::to_string(block) + "." + form + "." + what) != nullptr;
       };
-      const auto list = [&](const std::string& what, size_t count) { return numbers(form + "." + what, count); };
+      const auto list = [&](const std::string& what, size_t count) {
+        return numbers(form + "." + what, count);
+      };
       if (!has(0, "gain")) return;
       GateTerms terms;
       for (const TermList& t : kTermLists)
@@ -202,7 +204,8 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
   for (size_t i = 0; i < hidden.size(); i++)
     if (i >= c.terms[Form::calibrated].size() ||
         (c.kinds[i] != Calibration::gain && c.terms[Form::calibrated][i].shift.empty()))
-      refuse("the calibrated form of layer " + std::to_string(i + 1) + " is not whole", "its gains and shifts");
+      refuse("the calibrated form of layer " + std::to_string(i + 1) + " is not whole",
+             "its gains and shifts");
   return c;
 }
 

@@ -26,11 +26,11 @@ std::string_view name(Calibration calibration);
 // x [n, d]: inputs of the layer. A unit that the data never moves (r l = 0 everywhere) keeps gain 1. The
 // affine line of a unit whose l hardly varies is that of `gain`.
 GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         ConstMatrixView<float> x, Calibration calibration);
+                          ConstMatrixView<float> x, Calibration calibration);
 
 // `joint`, for outputs with these hidden weights [units, h].
 GateTerms joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                    ConstMatrixView<double> weights, ConstMatrixView<float> x);
+                     ConstMatrixView<double> weights, ConstMatrixView<float> x);
 // Beyond this many hidden units the joint fit would take minutes; callers take `affine`.
 inline constexpr size_t kJointUnits = 1024;
 

@@ -5,7 +5,7 @@
 #include <cassert>
 
 #include "glint/base/finite.h"
-#include "glint/spectra/tiles.h"
+#include "glint/spectra/row_tiles.h"
 
 namespace glint {
 namespace {

@@ -20,7 +20,7 @@ struct ClassExplanation {
   double logit = 0;
   // Of every form that the layer has, with the coefficients of the input's own size.
   PerForm<std::optional<FormSums>> sums = {};
-  UnitForm form = {};  // the chosen form, whole
+  UnitForm form = {};                    // the chosen form, whole
   std::vector<double> projections = {};  // [k]: v . x, with a bias v . (x, 1)
   std::vector<double> terms = {};        // [k]: value (v . x)^2
 };

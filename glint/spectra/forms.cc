@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "glint/spectra/lanczos.h"
-#include "glint/spectra/tiles.h"
+#include "glint/spectra/row_tiles.h"
 
 namespace glint {
 namespace {
@@ -45,8 +45,8 @@ std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& po
   for (size_t u = 0; u < q.rows(); u++)
     out.push_back(top_interaction(
         linalg, pool, layer,
-        ProductWeights(q.view().row(u), squares.size() ? squares.view().row(u) : std::span<const double>()), k,
-        {.gap = wanted.gap}));
+        ProductWeights(q.view().row(u), squares.size() ? squares.view().row(u) : std::span<const double>()),
+        k, {.gap = wanted.gap}));
   return out;
 }
 
@@ -147,8 +147,8 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
   for ([[maybe_unused]] const TermList& list : kTermLists)
     assert((terms.*list.values).empty() || (terms.*list.values).size() == weights.cols());
   assert(weights.cols() == layer.hidden() && !terms.gain.empty());
-  std::vector<Spectrum> spectra =
-      wanted_spectra(linalg, pool, layer, weighted(weights, terms.gain), weighted(weights, terms.square), wanted);
+  std::vector<Spectrum> spectra = wanted_spectra(linalg, pool, layer, weighted(weights, terms.gain),
+                                                 weighted(weights, terms.square), wanted);
   const Matrix<double> of_left = weighted(weights, terms.left), of_right = weighted(weights, terms.shift),
                        of_one = weighted(weights, terms.constant);
   std::vector<UnitForm> forms(weights.rows());

@@ -165,7 +165,8 @@ Reading read(const GluModel& model, const Directions& d, const GateTerms& line, 
               .linear_share = std::vector<double>(d.count()),
               .quadratic_share = std::vector<double>(d.count(), 1.0)};
   const bool shifted = has_linear_part(line), passed = mirror.past.size() > 0;
-  const Matrix<double> squared = shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
+  const Matrix<double> squared =
+      shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
   out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, shifted ? squared : form);
   if (!shifted && !passed) {
     out.eigenvectors = out.fidelity;
@@ -182,8 +183,8 @@ Reading read(const GluModel& model, const Directions& d, const GateTerms& line, 
   return out;
 }
 
-Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a,
-                       std::span<const uint32_t> labels, Mirrored mirrored) {
+Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTerms& line,
+                       const Activations& a, std::span<const uint32_t> labels, Mirrored mirrored) {
   const Matrix<double> form = outputs_of(model, d, line, a);
   Fidelity f = fidelity(own_outputs(model, d, a), form, labels);
   if (mirrored == Mirrored::no) return f;

@@ -137,19 +137,18 @@ Activations ImageReading::activations(size_t layer, const ModelInputs& samples) 
 
 StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::string& data_checksum) const {
   const std::vector<uint32_t> rows = evenly_spaced(train.count(), kCalibrationImages);
-  StoredCalibration stored{.model = weights_hash(),
-                           .data = data_checksum,
-                           .inputs = rows.size(),
-                           .linalg = linalg_.description()};
+  StoredCalibration stored{
+      .model = weights_hash(), .data = data_checksum, .inputs = rows.size(), .linalg = linalg_.description()};
   for (size_t i = 0; i < layers(); i++) add_layer(*this, i, run(train, i, rows).inputs, stored);
   return stored;
 }
 
-std::vector<GateTerms> ImageReading::refined_lines(const ImageSet& train, std::vector<GateTerms> scaled) const {
+std::vector<GateTerms> ImageReading::refined_lines(const ImageSet& train,
+                                                   std::vector<GateTerms> scaled) const {
   assert(scaled.size() == layers());
   const Activations pass = run(train, last(), evenly_spaced(train.count(), kCalibrationImages));
-  scaled.back() = refined_form(linalg_, pool(), layer(last()), logit_weights(last()), pass.logits, pass.inputs,
-                               scaled.back());
+  scaled.back() = refined_form(linalg_, pool(), layer(last()), logit_weights(last()), pass.logits,
+                               pass.inputs, scaled.back());
   return scaled;
 }
 

@@ -202,8 +202,7 @@ void InteractionOperator::apply(const ProductWeights& q, ConstMatrixView<double>
   });
 }
 
-Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer,
-                           const ProductWeights& q) {
+Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& layer, const ProductWeights& q) {
   Matrix<double> out(layer.width(), layer.width()), scratch;
   InteractionBuilder(linalg, layer).build(q, out, scratch);
   return out;

@@ -62,7 +62,7 @@ double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Of the cosines of all tokens with a vector: the largest and the smallest.
 LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count,
-                                  const std::function<bool(TokenId)>& candidate) {
+                                       const std::function<bool(TokenId)>& candidate) {
   std::vector<TokenId> order;
   for (size_t t = 0; t < cosine.size(); t++)
     if (const auto token = static_cast<TokenId>(t); !candidate || candidate(token)) order.push_back(token);
@@ -102,9 +102,10 @@ StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
   return stored;
 }
 
-LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstMatrixView<float> x,
-                                                     std::span<const size_t> blocks,
-                                                     const ScanPlan* along) const {
+LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line,
+                                                               ConstMatrixView<float> x,
+                                                               std::span<const size_t> blocks,
+                                                               const ScanPlan* along) const {
   // The rows of P: every direction of the residual stream by itself.
   const WeightRows p = projection(i);
   Matrix<double> weights(p.rows(), p.cols());
@@ -154,7 +155,7 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
 }
 
 LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count,
-                                        const std::function<bool(TokenId)>& candidate) const {
+                                                  const std::function<bool(TokenId)>& candidate) const {
   return near(ConstMatrixView<double>(vector.data(), 1, vector.size()), count, candidate)[0];
 }
 
@@ -163,7 +164,8 @@ Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors) const 
   return products(vectors, ignored);
 }
 
-Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors, std::vector<double>& squares) const {
+Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors,
+                                         std::vector<double>& squares) const {
   const size_t d = width(), tiles = (vocab() + kTokenBlock - 1) / kTokenBlock;
   checked(model_.embedding());
   Matrix<double> out(vectors.rows(), vocab());
@@ -184,8 +186,8 @@ Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors, std::v
   return out;
 }
 
-std::vector<LanguageReading::NearTokens> LanguageReading::near(ConstMatrixView<double> vectors, size_t count,
-                                                     const std::function<bool(TokenId)>& candidate) const {
+std::vector<LanguageReading::NearTokens> LanguageReading::near(
+    ConstMatrixView<double> vectors, size_t count, const std::function<bool(TokenId)>& candidate) const {
   std::vector<double> squares;
   Matrix<double> cosine = products(vectors, squares);
   std::vector<NearTokens> out;

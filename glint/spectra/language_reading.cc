@@ -31,8 +31,8 @@ std::vector<float> with_norm_bias(const StoredMatrix& w, std::span<const float> 
 
 }  // namespace
 
-LanguageReading::LanguageReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg,
-                             const std::string& expert)
+LanguageReading::LanguageReading(const FamilyModel& model, const Compute& compute,
+                                 const LinearAlgebra& linalg, const std::string& expert)
     : model_(model), compute_(compute), linalg_(linalg) {
   if (expert.empty()) return;
   const FamilyConfig& c = model.config();

@@ -39,10 +39,10 @@ class LanguageReading : public GluModel {
   std::string weights_hash() const override;
   Activations activations(size_t layer, const ModelInputs& samples) const override;
 
-  size_t vocab() const { return model_.vocab(); }      // rows of the embedding and of the unembedding
-  size_t context() const { return model_.window(); }   // tokens that it reads at once
+  size_t vocab() const { return model_.vocab(); }           // rows of the embedding and of the unembedding
+  size_t context() const { return model_.window(); }        // tokens that it reads at once
   size_t width() const { return model_.config().d_model; }  // of the residual stream
-  bool normed(size_t i) const;                         // whether layer i reads what a norm made
+  bool normed(size_t i) const;                              // whether layer i reads what a norm made
   // The direction of each token in the residual stream, [n, width]: its row of the unembedding, times the
   // weights of the last norm where that has any.
   Matrix<double> token_directions(std::span<const TokenId> tokens) const;

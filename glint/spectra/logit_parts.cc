@@ -47,7 +47,8 @@ GluShare glu_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayer
   s.form = unit_forms(linalg, pool, view, own, q, {}, wanted)[0];
   const double even = form_outputs(linalg, pool, view, without_linear_part(own), q, input)(0, 0);
   s.quadratic = s.scale * (even - s.form.constant);
-  if (has_linear_part(own)) s.linear = s.scale * (form_outputs(linalg, pool, view, own, q, input)(0, 0) - even);
+  if (has_linear_part(own))
+    s.linear = s.scale * (form_outputs(linalg, pool, view, own, q, input)(0, 0) - even);
   s.constant = s.scale * (constant + s.form.constant);
   s.rest = share - s.quadratic - s.linear - s.constant;
   s.terms = contributions(s.form.spectrum, x);

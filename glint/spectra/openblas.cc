@@ -8,7 +8,7 @@
 #include <mutex>
 #include <vector>
 
-#include "glint/base/room.h"
+#include "glint/base/memory_room.h"
 #include "glint/base/threads.h"
 
 namespace glint {

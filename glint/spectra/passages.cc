@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "glint/base/argument.h"
-#include "glint/spectra/tiles.h"
+#include "glint/spectra/row_tiles.h"
 
 namespace glint {
 namespace {

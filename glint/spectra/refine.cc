@@ -6,8 +6,8 @@
 
 #include "glint/base/finite.h"
 #include "glint/nn/softmax.h"
+#include "glint/spectra/row_tiles.h"
 #include "glint/spectra/scaled.h"
-#include "glint/spectra/tiles.h"
 
 namespace glint {
 namespace {
@@ -160,8 +160,8 @@ void descend(Vector& at, const Value& value) {
 }  // namespace
 
 GateTerms refined_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                      ConstMatrixView<double> weights, ConstMatrixView<float> logits,
-                      ConstMatrixView<float> x, const GateTerms& line) {
+                       ConstMatrixView<double> weights, ConstMatrixView<float> logits,
+                       ConstMatrixView<float> x, const GateTerms& line) {
   const size_t h = layer.hidden();
   if (layer.gate.kind == GateKind::Identity || !fits_together(layer, x.rows())) return line;
   GateTerms start = line;

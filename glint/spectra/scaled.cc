@@ -52,7 +52,7 @@ void check_scaled_form(const GluLayerView& layer) {
 }
 
 GateTerms scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                     ConstMatrixView<double> weights, ConstMatrixView<float> x) {
+                      ConstMatrixView<double> weights, ConstMatrixView<float> x) {
   const GateText& gate = gate_info(layer.gate.kind).text;
   check_scaled_form(layer);
   GateTerms line = weights_form(layer);

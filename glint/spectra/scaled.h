@@ -30,7 +30,7 @@ void check_scaled_form(const GluLayerView& layer);
 // such form.
 inline constexpr size_t kSamplesPerUnit = 10;
 GateTerms scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                     ConstMatrixView<double> weights, ConstMatrixView<float> x);
+                      ConstMatrixView<double> weights, ConstMatrixView<float> x);
 
 // Its parts. Whether there are samples enough to fit the units together; the gains for the slopes that a line
 // has; and hidden weights without what all classes have in common, since a change of all logits decides

@@ -23,10 +23,7 @@ ScannedDirection scanned(size_t index, std::span<const double> values) {
 class WholeSpectra {
  public:
   WholeSpectra(const GluModel& model, const GluLayerView& view, const GateTerms& line)
-      : model_(model),
-        builder_(model.linalg(), view),
-        terms_(line),
-        workers_(model.pool().size()) {}
+      : model_(model), builder_(model.linalg(), view), terms_(line), workers_(model.pool().size()) {}
 
   ScannedDirection one(const ScanPlan& plan, size_t index, std::span<const double> weights, size_t worker) {
     Worker& w = workers_[worker];

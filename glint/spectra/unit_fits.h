@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "glint/spectra/tiles.h"
+#include "glint/spectra/row_tiles.h"
 
 namespace glint {
 

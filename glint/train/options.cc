@@ -147,6 +147,12 @@ bool applies(const OptionSpec& spec, const TrainOptions& options) {
   return spec.kind == OptionSpec::For::all || (spec.kind == OptionSpec::For::text) == options.text;
 }
 
+bool means_something(std::string_view option, const TrainOptions& options) {
+  if (option != "c" && option != "lambda" && option != "p") return true;
+  if (!gate_info(parse_gate(options.gate)).text.has_params) return false;
+  return option != "p" || options.lambda > 0;
+}
+
 void set_option(const OptionSpec& spec, std::string_view text, const std::string& where) {
   if (std::string* const* s = std::get_if<std::string*>(&spec.value)) {
     std::string word(text);

@@ -51,6 +51,9 @@ struct OptionSpec {
 };
 // Whether an option means something for the kind of model.
 bool applies(const OptionSpec& spec, const TrainOptions& options);
+// Whether an option changes anything in a model with these options: c, lambda and p only for a gate that has
+// them, p only where there is a shrink.
+bool means_something(std::string_view option, const TrainOptions& options);
 std::vector<OptionSpec> option_table(TrainOptions& options);
 
 // Sets an option from text; Error (usage) with the option, the domain and a suggestion. `where` names the

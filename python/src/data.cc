@@ -10,8 +10,8 @@
 #include "errors.h"
 #include "fields.h"
 #include "glint/data/arrays.h"
-#include "glint/lab/data.h"
-#include "glint/lab/tokenize.h"
+#include "glint/lab/work/data_sets.h"
+#include "glint/lab/work/tokenize.h"
 #include "json_text.h"
 
 namespace glint::python {

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 
 namespace glint::python {
 

@@ -1,5 +1,5 @@
 // One layer from arrays: glint.GLU.
-#include "glint/lab/layer.h"
+#include "glint/lab/read/layer.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -124,9 +124,11 @@ nb::object form_outputs_of(nb::dict values, nb::handle talk) {
   const size_t h = held.layer().left.rows();
   const auto reals = [&](const char* name, std::vector<double>& values, bool needed) {
     values = held.reals(name);
-    if ((needed || !values.empty()) && values.size() != h) refuse(name, "another number of units", std::to_string(h));
+    if ((needed || !values.empty()) && values.size() != h)
+      refuse(name, "another number of units", std::to_string(h));
   };
-  for (const TermList& list : kTermLists) reals(list.name, line.*list.values, list.values == &GateTerms::gain);
+  for (const TermList& list : kTermLists)
+    reals(list.name, line.*list.values, list.values == &GateTerms::gain);
   reals("slope", line.slope, false);
   held.fields().real("power", line.power);
   held.fields().real("size", line.size);

@@ -1,5 +1,5 @@
 // Reading, explaining, ablating, attacking and comparing runs.
-#include "glint/lab/read.h"
+#include "glint/lab/read/read.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -8,12 +8,12 @@
 #include "bind.h"
 #include "call.h"
 #include "figures.h"
-#include "glint/lab/ablate.h"
-#include "glint/lab/attack.h"
-#include "glint/lab/attack_report.h"
-#include "glint/lab/compare.h"
-#include "glint/lab/explain.h"
-#include "glint/lab/read_layers.h"
+#include "glint/lab/read/explain.h"
+#include "glint/lab/read/read_layers.h"
+#include "glint/lab/study/ablate.h"
+#include "glint/lab/study/attack.h"
+#include "glint/lab/study/attack_report.h"
+#include "glint/lab/study/compare.h"
 #include "json_text.h"
 #include "source.h"
 

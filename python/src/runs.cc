@@ -1,5 +1,5 @@
 // Runs: what they say of inputs, stories, evaluations, lists, pages and exports.
-#include "glint/lab/runs.h"
+#include "glint/lab/work/runs.h"
 
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -12,13 +12,13 @@
 #include "fields.h"
 #include "figures.h"
 #include "glint/io/svg_png.h"
-#include "glint/lab/evaluate.h"
-#include "glint/lab/export.h"
-#include "glint/lab/generate.h"
-#include "glint/lab/image_run.h"
-#include "glint/lab/logits.h"
-#include "glint/lab/page.h"
-#include "glint/lab/readability.h"
+#include "glint/lab/models/evaluate.h"
+#include "glint/lab/models/generate.h"
+#include "glint/lab/models/image_run.h"
+#include "glint/lab/models/logits.h"
+#include "glint/lab/publish/export.h"
+#include "glint/lab/publish/page.h"
+#include "glint/lab/study/readability.h"
 #include "glint/report/gate_figure.h"
 #include "json_text.h"
 #include "source.h"
@@ -68,7 +68,9 @@ nb::object logits_of(const std::string& directory, const AnyArray& inputs, nb::h
   if (holds<uint32_t>(inputs)) {
     if (inputs.ndim() != 1) refuse("X", "not a list of tokens", "[tokens]");
     const std::span<const TokenId> tokens(static_cast<const TokenId*>(inputs.data()), inputs.shape(0));
-    return to_numpy(call.run([&] { return language_logits(call.engine(), *open_language_run(call.engine(), {.run = directory}), tokens); }));
+    return to_numpy(call.run([&] {
+      return language_logits(call.engine(), *open_language_run(call.engine(), {.run = directory}), tokens);
+    }));
   }
   if (inputs.ndim() != 2) refuse("X", "not a matrix", "[samples, numbers]");
   if (holds<uint8_t>(inputs)) {
@@ -119,8 +121,9 @@ std::string generate_json(nb::dict values, nb::handle talk) {
   fields.count("seed", request.sampling.seed);
   Call call(talk);
   return json_text(to_json(call.run([&] {
-    return generate_stories(
-        call.engine(), *open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer}), request);
+    return generate_stories(call.engine(),
+                            *open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer}),
+                            request);
   })));
 }
 

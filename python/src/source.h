@@ -3,7 +3,7 @@
 
 #include "data.h"
 #include "fields.h"
-#include "glint/lab/run.h"
+#include "glint/lab/models/run.h"
 
 namespace glint::python {
 

@@ -7,8 +7,8 @@
 #include "call.h"
 #include "errors.h"
 #include "figures.h"
-#include "glint/lab/explain_token.h"
-#include "glint/lab/passages.h"
+#include "glint/lab/read/explain_token.h"
+#include "glint/lab/read/passages.h"
 #include "json_text.h"
 #include "source.h"
 

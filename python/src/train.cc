@@ -8,8 +8,8 @@
 #include "call.h"
 #include "data.h"
 #include "fields.h"
-#include "glint/lab/sweep.h"
-#include "glint/lab/train.h"
+#include "glint/lab/study/sweep.h"
+#include "glint/lab/work/train.h"
 #include "glint/paper/reproduce.h"
 #include "json_text.h"
 

@@ -1,4 +1,4 @@
-#include "glint/base/room.h"
+#include "glint/base/memory_room.h"
 
 #include <gtest/gtest.h>
 

@@ -14,7 +14,7 @@ expect_code 0
 
 # What glint itself says: every gate at many points, those with options with several of them.
 python3 - "$glint" "$work" <<'PYTHON' || fail "cannot ask glint for its gates"
-import base64, json, re, subprocess, sys
+import json, re, subprocess, sys
 glint, work = sys.argv[1:]
 
 def ask(*arguments):
@@ -35,8 +35,9 @@ for gate in ask()["gates"]:
 json.dump(cases, open(work + "/cases.json", "w"))
 
 page = open(work + "/page.html").read()
-modules = json.loads(re.search(r'<script type="importmap">(.*?)</script>', page).group(1))["imports"]
-open(work + "/gates.mjs", "wb").write(base64.b64decode(modules["glint/gates"].split(",", 1)[1]))
+# The modules of the page are functions of one script: the one of the gates, by itself.
+module = re.search(r'glint\.gates = \(\(\) => \{\n.*?\n\}\)\(\);', page, re.S).group(0)
+open(work + "/gates.mjs", "w").write("const glint = {};\n" + module + "\nexport const { gates } = glint.gates;\n")
 PYTHON
 [ "$failures" -eq 0 ] || finish
 

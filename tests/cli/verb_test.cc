@@ -64,8 +64,8 @@ ErrorParts failure(std::vector<std::string> arguments) {
 
 TEST(Verb, ReadsEveryKindOfOption) {
   Sample s;
-  s.parse({"-f", "--name", "b c", "--shift", "-7", "-n", "5", "--rate=0.25", "--at", "-1, +2,-.5e1", "--layer", "9",
-           "file"});
+  s.parse({"-f", "--name", "b c", "--shift", "-7", "-n", "5", "--rate=0.25", "--at", "-1, +2,-.5e1",
+           "--layer", "9", "file"});
   EXPECT_TRUE(s.fast);
   EXPECT_EQ(s.name, "b c");
   EXPECT_EQ(s.shift, -7);

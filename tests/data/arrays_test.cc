@@ -9,7 +9,7 @@
 
 #include "glint/base/cpu.h"
 #include "glint/base/error.h"
-#include "glint/base/samples.h"
+#include "glint/base/limits.h"
 #include "glint/kernels/kernels.h"
 
 namespace glint {

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "text_files.h"
+#include "tests/data/text_files.h"
 
 namespace glint {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/sha256.h"
-#include "idx_files.h"
+#include "tests/data/idx_files.h"
 
 namespace glint {
 namespace {

@@ -6,7 +6,7 @@
 #include "glint/base/threads.h"
 #include "glint/data/corpus_build.h"
 #include "glint/data/text_batches.h"
-#include "text_files.h"
+#include "tests/data/text_files.h"
 
 namespace glint {
 namespace {

@@ -9,8 +9,8 @@
 
 #include "glint/base/error.h"
 #include "glint/data/tales.h"
-#include "glint/data/tokenizer.h"
-#include "idx_files.h"
+#include "glint/tokens/tokenizer.h"
+#include "tests/data/idx_files.h"
 
 namespace glint {
 

@@ -4,8 +4,8 @@
 #include <cstdlib>
 
 #include "glint/base/error.h"
-#include "glint/data/tokenizer_model.h"
 #include "glint/io/weight_contents.h"
+#include "glint/tokens/tokenizer_model.h"
 #include "memory_promise.h"
 #include "tokenizer_use.h"
 

@@ -3,7 +3,7 @@
 #include <cstdlib>
 
 #include "glint/base/error.h"
-#include "glint/data/tokenizer.h"
+#include "glint/tokens/tokenizer.h"
 #include "memory_promise.h"
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {

@@ -3,7 +3,7 @@
 
 #include <cstdlib>
 
-#include "glint/data/tokenizer_model.h"
+#include "glint/tokens/tokenizer_model.h"
 
 namespace glint {
 

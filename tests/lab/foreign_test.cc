@@ -1,7 +1,7 @@
 // Models of other programs: opened by their path, evaluated, continued and read. tiny/ is made by
 // tests/golden/make_llama_family.py; the real models are used where they are at hand.
-#include "glint/lab/language_run.h"
-#include "glint/lab/read_layers.h"
+#include "glint/lab/models/language_run.h"
+#include "glint/lab/read/read_layers.h"
 
 #include <gtest/gtest.h>
 
@@ -15,19 +15,20 @@
 
 #include "glint/base/error.h"
 #include "glint/io/safetensors.h"
-#include "glint/lab/evaluate.h"
-#include "glint/lab/export.h"
-#include "glint/lab/generate.h"
-#include "glint/lab/model_info.h"
-#include "glint/lab/neurons.h"
-#include "glint/lab/read.h"
-#include "glint/lab/run.h"
-#include "glint/lab/train.h"
+#include "glint/lab/models/evaluate.h"
+#include "glint/lab/models/generate.h"
+#include "glint/lab/models/model_info.h"
+#include "glint/lab/models/run.h"
+#include "glint/lab/publish/export.h"
+#include "glint/lab/read/neurons.h"
+#include "glint/lab/read/read.h"
+#include "glint/lab/work/data_words.h"
+#include "glint/lab/work/train.h"
 #include "glint/model/redrawn.h"
 #include "glint/nn/softmax.h"
 #include "glint/spectra/language_reading.h"
-#include "real_model.h"
-#include "saved_model.h"
+#include "tests/lab/real_model.h"
+#include "tests/lab/saved_model.h"
 
 namespace glint {
 namespace {
@@ -44,7 +45,7 @@ std::unique_ptr<LanguageRun> open_model(const std::string& path, const std::stri
   return run;
 }
 
-const std::string kFamiliesDir = GLINT_GOLDEN_DIR "/families/", kTiny = kFamiliesDir + "tiny/tiny.bin";
+const std::string kFamiliesDir = GLINT_GOLDEN_DIR "/families/", kTinyFile = kFamiliesDir + "tiny/tiny.bin";
 
 std::string written(const TempFolder& folder, const std::string& name, const std::string& text) {
   std::ofstream(folder.path(name)) << text;
@@ -52,7 +53,7 @@ std::string written(const TempFolder& folder, const std::string& name, const std
 }
 
 TEST(Foreign, IsToldFromRuns) {
-  EXPECT_TRUE(is_foreign(kTiny));
+  EXPECT_TRUE(is_foreign(kTinyFile));
   EXPECT_TRUE(is_foreign(kFamiliesDir + "qwen3"));
   EXPECT_TRUE(is_foreign(kFamiliesDir + "qwen3.gguf"));
   EXPECT_FALSE(is_foreign(kFamiliesDir));
@@ -64,7 +65,7 @@ TEST(Foreign, IsToldFromRuns) {
 
 TEST(Foreign, SaysWhatItIs) {
   const Engine engine({.threads = 1});
-  const ModelInfo info = model_info(engine, {.path = kTiny});
+  const ModelInfo info = model_info(engine, {.path = kTinyFile});
   EXPECT_EQ(info.family, "Llama");
   EXPECT_EQ(info.format, "llama2.c");
   EXPECT_EQ(info.layers, 2u);
@@ -92,15 +93,15 @@ double loss_by_hand(const LanguageRun& model, const Engine& engine, const std::v
 
 TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
   const Engine engine({.threads = 2});
-  const auto held_model = open_model(kTiny);
+  const auto held_model = open_model(kTinyFile);
   const LanguageRun& model = *held_model;
   const std::vector<TokenId> ids = model.tokens_of("the cat sat");
   ASSERT_GE(ids.size(), 4u);
   EXPECT_EQ(ids.front(), 1u);  // the beginning, and no end
   EXPECT_NE(ids.back(), 2u);
   const TempFolder folder;
-  const TextEvaluation r =
-      evaluate_text(engine, {.run = kTiny, .data = {}, .text = written(folder, "a.txt", "the cat sat\n")});
+  const TextEvaluation r = evaluate_text(
+      engine, {.run = kTinyFile, .data = {}, .text = written(folder, "a.txt", "the cat sat\n")});
   EXPECT_EQ(r.tokens, ids.size() - 1);
   EXPECT_EQ(r.stories, 1u);
   EXPECT_NEAR(r.loss(), loss_by_hand(model, engine, ids), 1e-6);
@@ -112,20 +113,20 @@ TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
 // A context of 16: every token of a longer text counts once.
 TEST(Foreign, LongTextsGoThroughInWindows) {
   const Engine engine({.threads = 1});
-  const auto held_model = open_model(kTiny);
+  const auto held_model = open_model(kTinyFile);
   const LanguageRun& model = *held_model;
   std::string text;
   for (int i = 0; i < 40; i++) text += i % 2 ? "the dog " : "a cat sat ";
   const TempFolder folder;
   const TextEvaluation r =
-      evaluate_text(engine, {.run = kTiny, .data = {}, .text = written(folder, "a.txt", text)});
+      evaluate_text(engine, {.run = kTinyFile, .data = {}, .text = written(folder, "a.txt", text)});
   EXPECT_EQ(r.tokens, model.tokens_of(text.substr(0, text.size() - 1)).size() - 1);
   EXPECT_GT(r.pieces, 2u);
   EXPECT_EQ(r.context, 16u);
 }
 
 TEST(Foreign, GreedyTextIsTheSameAtAnyNumberOfThreads) {
-  const auto held_model = open_model(kTiny);
+  const auto held_model = open_model(kTinyFile);
   const LanguageRun& model = *held_model;
   GenerateRequest request{.prompt = "the cat", .sampling = {.temperature = 0}, .tokens = 8};
   const Engine one({.threads = 1}), two({.threads = 2});
@@ -152,7 +153,7 @@ TEST(Foreign, WrongTokenizersAreRefused) {
 
 TEST(Foreign, OpensAsARun) {
   const Engine engine({.threads = 1});
-  const auto opened_run = glint::open_run(engine, {.run = kTiny});
+  const auto opened_run = glint::open_run(engine, {.run = kTinyFile});
   glint::Run& run = *opened_run;
   EXPECT_TRUE(run.language().foreign());
   EXPECT_EQ(run.kind(), ModelKind::language);
@@ -173,7 +174,7 @@ TEST(Foreign, OpensAsARun) {
   EXPECT_EQ(first[0].input[0], 1u);
   EXPECT_EQ(first[0].target[0], run.language().stories().valid.story(0)[0]);
   EXPECT_LE(first[0].input.size(), 16u);
-  const auto opened_on_folder = glint::open_run(engine, {.run = kTiny, .data = kFamiliesDir});
+  const auto opened_on_folder = glint::open_run(engine, {.run = kTinyFile, .data = kFamiliesDir});
   glint::Run& on_folder = *opened_on_folder;
   EXPECT_THROW(on_folder.language().stories(), Error);
 }
@@ -182,7 +183,7 @@ TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   const std::string one = written(folder, "one.txt", "the cat sat a dog so the dog sat");
-  const auto opened_cut = glint::open_run(engine, {.run = kTiny, .data = one});
+  const auto opened_cut = glint::open_run(engine, {.run = kTinyFile, .data = one});
   glint::Run& cut = *opened_cut;
   const std::vector<TokenId> all = cut.language().tokenizer().encode("the cat sat a dog so the dog sat");
   std::vector<TokenId> both;
@@ -191,12 +192,13 @@ TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
       for (const TokenId t : c->story(i).ids()) both.push_back(t);
   EXPECT_EQ(both, all);
   const std::string two = written(folder, "two.txt", "the cat<|endoftext|>a dog<|endoftext|>the dog sat");
-  const auto opened_turns = glint::open_run(engine, {.run = kTiny, .data = two});
+  const auto opened_turns = glint::open_run(engine, {.run = kTinyFile, .data = two});
   glint::Run& turns = *opened_turns;
   EXPECT_EQ(turns.language().stories().train.stories(), 2u);
   EXPECT_EQ(turns.language().stories().valid.stories(), 1u);
   EXPECT_EQ(turns.language().stories().valid.story(0).ids(), turns.language().tokenizer().encode("a dog"));
-  const auto opened_empty = glint::open_run(engine, {.run = kTiny, .data = written(folder, "empty.txt", "the")});
+  const auto opened_empty =
+      glint::open_run(engine, {.run = kTinyFile, .data = written(folder, "empty.txt", "the")});
   glint::Run& empty = *opened_empty;
   EXPECT_THROW(empty.language().stories(), Error);
 }
@@ -204,7 +206,7 @@ TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
 // The work is counted in layers of one half of the text: the model's own, and those of its control.
 TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
   const TempFolder folder;
-  const auto run = open_language_run(any_engine(), {.run = kTiny, .tokens = 200});
+  const auto run = open_language_run(any_engine(), {.run = kTinyFile, .tokens = 200});
   ReadLayersRequest request{.reading = {}, .figure = false};
   request.reading.token = "the,cat", request.reading.out = folder.path("out");
   const ReadLayersResult r = read_layers(any_engine(), *run, request);
@@ -215,7 +217,7 @@ TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
   // Each layer says what a reading of it alone says.
   for (size_t i = 0; i < layers; i++) {
     ReadRequest one = request.reading;
-    one.run = kTiny, one.tokens = 200, one.layer = i + 1, one.spectra = one.figures = false;
+    one.run = kTinyFile, one.tokens = 200, one.layer = i + 1, one.spectra = one.figures = false;
     const nlohmann::ordered_json alone = to_json(read(any_engine(), one));
     EXPECT_EQ(r.layers[i]["fidelity"], alone["fidelity"]);
     EXPECT_EQ(r.layers[i]["controls"], alone["controls"]);
@@ -228,7 +230,7 @@ TEST(Foreign, AllLayersReadWhatTheTextHoldsNow) {
   const TempFolder folder;
   const auto read_with = [&](const std::string& text, const std::string& out) {
     ReadLayersRequest request{.reading = {}, .figure = false};
-    request.reading.run = kTiny, request.reading.data = written(folder, "t.txt", text);
+    request.reading.run = kTinyFile, request.reading.data = written(folder, "t.txt", text);
     request.reading.token = "the", request.reading.tokens = 60, request.reading.out = folder.path(out);
     return read_file(read_layers(any_engine(), request).csv);
   };
@@ -258,7 +260,7 @@ TEST(Foreign, AllLayersOfAnExpertAreReadFromTheirWeights) {
 
 // Every matrix redrawn with its norm, norms as they are, the same at any number of threads.
 TEST(Foreign, RedrawnModelsKeepNormsAlone) {
-  const FamilyModel model(open_weights(kTiny));
+  const FamilyModel model(open_weights(kTinyFile));
   ThreadPool one(1), two(2);
   const FamilyModel a = redrawn(model, one, 0), b = redrawn(model, two, 0);
   ASSERT_EQ(a.file().tensors().size(), model.file().tensors().size());
@@ -326,13 +328,14 @@ TEST(Foreign, AModelOf30GigabytesOpensAtOnce) {
 
 // A GLU that reads nothing adds nothing: the same as a model whose first down-projection is 0.
 TEST(Foreign, WhatAGluReadsCanBeChanged) {
-  std::ifstream file(kTiny, std::ios::binary);
+  std::ifstream file(kTinyFile, std::ios::binary);
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
   // Floats before w2: tokens, norms, q, k, v, o, norms, w1, as in the header of llama2c.cc.
   const size_t before = 288 * 8 + 2 * 8 + 2 * 64 + 2 * 32 + 2 * 32 + 2 * 64 + 2 * 8 + 2 * 96;
   std::fill_n(bytes.begin() + 28 + 4 * before, 4 * 96, '\0');
   const TempFolder folder;
-  const FamilyModel model(open_weights(kTiny)), without(open_weights(written(folder, "without.bin", bytes)));
+  const FamilyModel model(open_weights(kTinyFile)),
+      without(open_weights(written(folder, "without.bin", bytes)));
   const Engine engine({.threads = 1});
   const std::vector<TokenId> tokens = {1, 270, 280, 265, 271};
   const auto logits = [&](const FamilyModel& of, const FamilyPass::Change& change) {
@@ -355,7 +358,7 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
   std::string bytes((std::istreambuf_iterator<char>(file)), {});
   const TempFolder folder;
   const std::string same = written(folder, "same.bin", bytes);
-  EXPECT_NO_THROW(open_model(kTiny, same));
+  EXPECT_NO_THROW(open_model(kTinyFile, same));
   // Letters of the pieces: every a becomes a q, and so on.
   const Tokenizer own = Tokenizer::read(same);
   std::string changed = bytes;
@@ -370,7 +373,7 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
   const std::string other = written(folder, "other.bin", changed);
   ASSERT_EQ(Tokenizer::read(other).size(), own.size());
   try {
-    open_model(kTiny, other);
+    open_model(kTinyFile, other);
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos)
@@ -414,7 +417,7 @@ TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
     }
     return ErrorParts{.what = "no error"};
   };
-  const std::string bytes = read_file(kTiny);
+  const std::string bytes = read_file(kTinyFile);
   const ErrorParts cut = error(written(folder, "cut.bin", bytes.substr(0, bytes.size() - 100)));
   EXPECT_NE(cut.what.find("llama2.c file of " + std::to_string(bytes.size()) + " bytes"), std::string::npos)
       << cut.what;
@@ -430,7 +433,7 @@ TEST(Foreign, WhatIsNeitherARunNorAModelIsToldWhatModelsAre) {
 }
 
 TEST(Foreign, AModelIsNoRecipe) {
-  for (const std::string& path : {kTiny, kFamiliesDir + "qwen3"}) {
+  for (const std::string& path : {kTinyFile, kFamiliesDir + "qwen3"}) {
     try {
       training_options(path, {});
       FAIL() << "no error";
@@ -474,7 +477,7 @@ TEST(Foreign, MixturesSayWhatCanBeDone) {
 
 TEST(Foreign, OtherUsesAreRefusedByName) {
   try {
-    run_info(kTiny);
+    run_info(kTinyFile);
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("another program"), std::string::npos) << e.what();
@@ -596,7 +599,7 @@ TEST(LanguageReading, ExpertsAreAskedForByNumber) {
 TEST(LanguageReading, IsReadOnTheTalesOrOnAText) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
-  ReadRequest request{.run = kTiny, .data = {}, .data_dir = {}};
+  ReadRequest request{.run = kTinyFile, .data = {}, .data_dir = {}};
   request.token = "cat", request.layer = 1, request.out = folder.path("reading"), request.figures = false;
   const ReadResult tales = read(engine, request);
   ASSERT_EQ(tales.directions.size(), 1u);

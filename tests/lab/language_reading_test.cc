@@ -5,9 +5,9 @@
 #include <cmath>
 
 #include "glint/io/json.h"
-#include "glint/lab/read.h"
-#include "real_model.h"
+#include "glint/lab/read/read.h"
 #include "tests/data/idx_files.h"
+#include "tests/lab/real_model.h"
 
 namespace glint {
 namespace {

@@ -6,15 +6,15 @@
 
 #include "glint/base/error.h"
 #include "glint/io/json.h"
-#include "glint/lab/attack.h"
-#include "glint/lab/bench.h"
-#include "glint/lab/compare.h"
-#include "glint/lab/evaluate.h"
-#include "glint/lab/export.h"
-#include "glint/lab/generate.h"
-#include "glint/lab/page.h"
-#include "glint/lab/run_pairs.h"
-#include "glint/lab/tokenize.h"
+#include "glint/lab/models/evaluate.h"
+#include "glint/lab/models/generate.h"
+#include "glint/lab/publish/export.h"
+#include "glint/lab/publish/page.h"
+#include "glint/lab/study/attack.h"
+#include "glint/lab/study/compare.h"
+#include "glint/lab/study/run_pairs.h"
+#include "glint/lab/work/bench.h"
+#include "glint/lab/work/tokenize.h"
 
 namespace glint {
 namespace {

@@ -2,7 +2,7 @@
 // else.
 #pragma once
 
-#include "glint/lab/engine.h"
+#include "glint/lab/work/engine.h"
 #include "glint/model/model_file.h"
 #include "tests/data/idx_files.h"
 

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/glint.h"
-#include "glint/lab/import.h"
-#include "glint/lab/model_info.h"
-#include "glint/lab/neurons.h"
-#include "glint/lab/passages.h"
-#include "glint/lab/planned_job.h"
-#include "glint/lab/read_layers.h"
+#include "glint/lab/models/import.h"
+#include "glint/lab/models/model_info.h"
+#include "glint/lab/read/neurons.h"
+#include "glint/lab/read/passages.h"
+#include "glint/lab/read/read_layers.h"
+#include "glint/lab/work/planned_job.h"
 #include "glint/paper/reproduce.h"
 #include "tests/data/idx_files.h"
 

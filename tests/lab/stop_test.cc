@@ -5,10 +5,10 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
-#include "glint/lab/compare.h"
-#include "glint/lab/read.h"
-#include "glint/lab/run.h"
-#include "saved_model.h"
+#include "glint/lab/models/run.h"
+#include "glint/lab/read/read.h"
+#include "glint/lab/study/compare.h"
+#include "tests/lab/saved_model.h"
 
 namespace glint {
 namespace {

@@ -8,12 +8,12 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
-#include "glint/lab/explain_token.h"
-#include "glint/lab/passages.h"
-#include "glint/lab/read.h"
-#include "glint/lab/train.h"
-#include "real_model.h"
+#include "glint/lab/read/explain_token.h"
+#include "glint/lab/read/passages.h"
+#include "glint/lab/read/read.h"
+#include "glint/lab/work/train.h"
 #include "tests/data/idx_files.h"
+#include "tests/lab/real_model.h"
 
 namespace glint {
 namespace {
@@ -162,8 +162,6 @@ TEST_F(TinyRun, PassagesOfAReading) {
   EXPECT_TRUE(std::filesystem::exists(r.passages_page)) << r.passages_page;
   const ReadDirection& d = r.directions[0];
   ASSERT_EQ(d.responses.size(), d.positive.size() + d.negative.size());
-  const auto opened_opened = glint::open_run(engine(), {.run = run()});
-  glint::LanguageRun& opened = opened_opened->language();
   for (const Responses& one : d.responses) {
     EXPECT_EQ(one.passages.size(), 3u);
     for (const ShownPassage& p : one.passages) {

@@ -41,8 +41,7 @@ TEST(GlintModel, ComputesTheLogitsOfTheEngineThatTrainedIt) {
     const FamilyModel model = glint_model(both.own, "memory");
     FamilyPass pass(model, machine.compute, n);
     pass.feed_all(both.ids, [&](size_t first, MatrixView<float> some) {
-      for (size_t i = 0; i < some.rows(); i++)
-        std::ranges::copy(some.row(i), got.view().row_ptr(first + i));
+      for (size_t i = 0; i < some.rows(); i++) std::ranges::copy(some.row(i), got.view().row_ptr(first + i));
     });
     // Sums of 16 and 20 products in another order: a few roundings of numbers of size 1.
     for (size_t i = 0; i < got.size(); i++) EXPECT_NEAR(got.data()[i], expected.data()[i], 1e-5);

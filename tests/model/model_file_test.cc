@@ -5,8 +5,8 @@
 #include <fstream>
 #include <limits>
 
+#include "glint/base/limits.h"
 #include "glint/base/rng.h"
-#include "glint/base/samples.h"
 #include "glint/io/safetensors.h"
 #include "tests/model/model_testing.h"
 

@@ -5,8 +5,8 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/error.h"
+#include "glint/lab/publish/hf_folder.h"
 #include "glint/paper/training_figure.h"
-#include "glint/report/hf_folder.h"
 
 namespace glint {
 namespace {

@@ -245,7 +245,8 @@ TEST(MeasuredFile, WhatDoesNotFitIsRefused) {
   expect_refused([](Json& j) { j["trust"][0]["r2"] = {1, 2}; }, "trust");
   expect_refused([](Json& j) { j["trust"][0]["r2"] = {1e250}; }, "trust[0].r2[0]");
   expect_refused([](Json& j) { j["trust"][0]["even_share"] = Json::array(); }, "trust");
-  expect_refused([](Json& j) { j["trust"][1]["eigenvectors_r2"] = {0.5}; }, "trust");  // a linear map has none
+  expect_refused([](Json& j) { j["trust"][1]["eigenvectors_r2"] = {0.5}; },
+                 "trust");  // a linear map has none
   expect_refused([](Json& j) { j["spectra"][0]["energy_by_seed"] = {{0.5}}; }, "spectra");
   expect_refused([](Json& j) { j["pictures"][0]["size"]["height"] = 3; }, "pictures");
   expect_refused([](Json& j) { j["explained"]["explanation"]["probabilities"] = {1}; }, "explained");

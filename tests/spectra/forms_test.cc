@@ -103,7 +103,8 @@ TEST_P(Forms, UnitsThatTheDataNeverMoveKeepTheirWeights) {
     EXPECT_EQ(line.gain[2], 1);
     EXPECT_LT(line.gain[0], 1);
   }
-  const GateTerms none = calibrated_form(linalg, pool, layer.view(), Matrix<float>(0, 6), Calibration::affine);
+  const GateTerms none =
+      calibrated_form(linalg, pool, layer.view(), Matrix<float>(0, 6), Calibration::affine);
   for (double g : none.gain) EXPECT_EQ(g, 1);
 }
 

@@ -143,8 +143,10 @@ TEST(ImageReading, FloatsAreReadAsBytesAre) {
   const StoredCalibration a = r.reading->calibrate(bytes, "data"), b = r.reading->calibrate(floats, "data");
   EXPECT_EQ(a.terms[Form::calibrated][1].gain, b.terms[Form::calibrated][1].gain);
   EXPECT_EQ(a.terms[Form::calibrated][1].shift, b.terms[Form::calibrated][1].shift);
-  const Reading reading = r.reading->read(r.reading->classes(), b.terms[Form::calibrated][1], r.reading->run(floats, 1));
-  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.terms[Form::calibrated]).cols(), kSide * kSide);
+  const Reading reading =
+      r.reading->read(r.reading->classes(), b.terms[Form::calibrated][1], r.reading->run(floats, 1));
+  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.terms[Form::calibrated]).cols(),
+            kSide * kSide);
 }
 
 TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {
@@ -213,13 +215,15 @@ TEST(Explanation, AccountsAddUpAndTheLocalOneIsTheLogit) {
     terms[Form::weights] = weights_lines(*r.reading).back();
     terms[Form::calibrated] = c.terms[Form::calibrated].back();
     for (const Form kind : {Form::weights, Form::calibrated, Form::local}) {
-      const std::vector<ClassExplanation> accounts = explain_classes(*r.reading, pass, 7, terms, classes, kind);
+      const std::vector<ClassExplanation> accounts =
+          explain_classes(*r.reading, pass, 7, terms, classes, kind);
       ASSERT_EQ(accounts.size(), 2u);
       for (const ClassExplanation& a : accounts) {
         EXPECT_EQ(a.logit, pass.logits(7, a.index));
         const FormSums& local = *a.sums[Form::local];
         EXPECT_FALSE(a.sums[Form::scaled]);
-        EXPECT_NEAR(local.total(), a.logit, 1e-5 * (std::fabs(local.positive) + std::fabs(local.negative) + 1))
+        EXPECT_NEAR(local.total(), a.logit,
+                    1e-5 * (std::fabs(local.positive) + std::fabs(local.negative) + 1))
             << v.name;
         const FormSums& sums = *a.sums[kind];
         double positive = 0, negative = 0;
@@ -250,12 +254,10 @@ TEST(Explanation, OfTheScaledFormUsesTheSizeOfItsInput) {
     PerForm<std::optional<GateTerms>> terms;
     terms[Form::scaled] = c.terms[Form::scaled].back();
     for (const size_t row : {0, 7, 31})
-      for (const ClassExplanation& a :
-           explain_classes(*r.reading, pass, row, terms, classes, Form::scaled)) {
+      for (const ClassExplanation& a : explain_classes(*r.reading, pass, row, terms, classes, Form::scaled)) {
         const FormSums& sums = *a.sums[Form::scaled];
         const double residual = pass.residual_logits.span().empty() ? 0 : pass.residual_logits(row, a.index);
-        EXPECT_NEAR(sums.total(), values(row, a.index) + residual,
-                    1e-5 * (1 + sums.positive - sums.negative))
+        EXPECT_NEAR(sums.total(), values(row, a.index) + residual, 1e-5 * (1 + sums.positive - sums.negative))
             << v.name;
         EXPECT_EQ(sums.linear, 0);
       }

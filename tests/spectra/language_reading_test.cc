@@ -14,7 +14,8 @@ namespace {
 using namespace fixtures;
 
 struct OneLanguageModel {
-  explicit OneLanguageModel(GateKind gate) : own(std::make_shared<LanguageModel>(make(gate))),
+  explicit OneLanguageModel(GateKind gate)
+      : own(std::make_shared<LanguageModel>(make(gate))),
         model(glint_model(own, "memory")),
         reading(model, machine.compute, linalg) {
     const Rng rng(5, Stream::test);
@@ -155,8 +156,8 @@ TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
     const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
     const Matrix<double> weights = m.reading.hidden(layer, directions);
     const auto read = m.read(layer, weights, stored.terms[Form::calibrated][layer], x);
-    const Matrix<double> form =
-        form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer), stored.terms[Form::calibrated][layer], weights, x);
+    const Matrix<double> form = form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer),
+                                             stored.terms[Form::calibrated][layer], weights, x);
     double largest = 0;
     for (size_t u = 0; u < tokens.size(); u++) {
       std::vector<double> outputs, squares, linears, sums;

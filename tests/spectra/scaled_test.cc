@@ -41,7 +41,7 @@ TEST_P(Scaled, AgreesWithNumpy) {
     const Matrix<float> x = to_matrix<float>(g["x"]);
     const Matrix<double> head = to_matrix<double>(g["head"]);
     const GateTerms single = scaled_form(linalg, pool, view, {}, x),
-                   line = scaled_form(linalg, pool, view, head, x);
+                    line = scaled_form(linalg, pool, view, head, x);
     ASSERT_EQ(line.slope.empty(), !g.contains("slope"));
     EXPECT_TRUE(line.shift.empty());
     // Pre-activations are float sums of seven terms, and the solve is well conditioned.
@@ -113,7 +113,7 @@ TEST_P(Scaled, WithAConstantSizeIsOneGainPerUnit) {
   }
   const Matrix<double> head = random_matrix(4, 12, 38);
   const GateTerms free = scaled_form(linalg, pool, layer.view(), head, x),
-                 held = scaled_form(linalg, pool, normed(layer.view()), head, x);
+                  held = scaled_form(linalg, pool, normed(layer.view()), head, x);
   EXPECT_TRUE(held.slope.empty());
   EXPECT_EQ(held.size, 0);
   ASSERT_FALSE(free.slope.empty());
@@ -278,7 +278,7 @@ TEST_F(Refine, LeavesTheIdentityAndTooFewSamplesAlone) {
 TEST_F(Refine, OfConstantSizesHasGainsAlone) {
   GluLayerView view = normed(layer.view());
   const GateTerms line = scaled_form(linalg, pool, view, head, x),
-                 better = refined_form(linalg, pool, view, head, logits, x, line);
+                  better = refined_form(linalg, pool, view, head, logits, x, line);
   EXPECT_TRUE(better.slope.empty());
   EXPECT_LT(objective(better), objective(line));
 }

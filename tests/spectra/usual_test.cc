@@ -1,4 +1,4 @@
-#include "glint/spectra/usual.h"
+#include "glint/spectra/usual_inputs.h"
 
 #include <gtest/gtest.h>
 

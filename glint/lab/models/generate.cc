@@ -1,0 +1,198 @@
+#include "glint/lab/models/generate.h"
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/error.h"
+#include "glint/base/utf8.h"
+#include "glint/data/story_file.h"
+#include "glint/lab/models/growing_text.h"
+
+namespace glint {
+namespace {
+
+// Stories side by side: enough for the products to be quick, and as many as fit 256 MB with their keys and
+// values (a config.json may ask for a context of 16384, of which 32 would take gigabytes). One runs whatever
+// it takes.
+constexpr size_t kSideBySide = 32, kMemory = size_t{256} << 20;
+
+double seconds() {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
+}
+
+// Hands stories on in the order of their numbers.
+class InOrder {
+ public:
+  InOrder(const GenerateRequest& request, GenerateResult& result) : request_(request), result_(result) {}
+  void add(GeneratedStory story) {
+    waiting_.emplace(story.index, std::move(story));
+    for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_;
+         it = waiting_.erase(it), next_++) {
+      if (request_.on_story) request_.on_story(it->second);
+      if (request_.keep) result_.stories.push_back(std::move(it->second));
+    }
+  }
+
+ private:
+  const GenerateRequest& request_;
+  GenerateResult& result_;
+  std::map<uint32_t, GeneratedStory> waiting_;
+  uint32_t next_ = 0;
+};
+
+using StoryTokens = std::function<void(TokenId)>;  // as they are chosen
+using StoryDone = std::function<void(uint32_t index, std::span<const TokenId> added, bool ended)>;
+
+// A run of glint writes stories side by side.
+void write_side_by_side(const Engine& engine, const LanguageModel& model, const StoryPlan& plan,
+                        const StoryTokens& token, const StoryDone& done, GenerateResult& r) {
+  const size_t room = story_room(model.config, plan);
+  const size_t fit = kMemory / Generator::slot_bytes(model.config, engine.compute().kernels(), room);
+  const size_t slots = std::min(std::min(plan.count, kSideBySide) + 1, std::max<size_t>(fit, 2));
+  Generator generator(model.config, engine.compute(), slots, room);
+  generator.set_weights(model.weights.span());
+  r.tokens = generate(
+                 generator, engine.compute(), plan,
+                 [&](uint32_t, TokenId id) {
+                   engine.check_stop();
+                   token(id);
+                   return true;
+                 },
+                 [&](const Story& s) { done(s.index, s.ids, s.ended); })
+                 .tokens;
+}
+
+// Any other model one after the other: each begins from the same prompt, of which all but the last token is
+// kept.
+void write_in_turn(const Engine& engine, const LanguageRun& run, const StoryPlan& plan, size_t most,
+                   const StoryTokens& token, const StoryDone& done, GenerateResult& r) {
+  const std::vector<TokenId> ends = run.ends();
+  const size_t known = run.tokenizer().size(), prompt = plan.prompt.size();
+  FamilyPass pass(run.model(), engine.compute(), prompt + most);
+  Sampler sampler(plan.sampling);
+  const double start = seconds();
+  pass.prime(std::span(plan.prompt).first(prompt - 1));
+  r.prompt_seconds = seconds() - start;
+  for (uint32_t index = 0; index < plan.count; index++) {
+    pass.rewind(prompt - 1);
+    std::vector<TokenId> ids = {plan.prompt.begin(), plan.prompt.end()};
+    bool ended = false;
+    while (ids.size() < prompt + most) {
+      engine.check_stop();
+      const std::span<float> logits = pass.feed({&ids.back(), 1});
+      // Weights may have more tokens than the tokenizer: padding, which is never chosen.
+      const TokenId next =
+          sampler.choose(engine.compute().kernels(), logits.first(std::min(logits.size(), known)), index,
+                         ids.size() - prompt);
+      r.tokens++;
+      ended = std::ranges::find(ends, next) != ends.end();
+      if (ended) break;
+      ids.push_back(next);
+      token(next);
+    }
+    done(index, std::span(ids).subspan(prompt), ended);
+  }
+}
+
+}  // namespace
+
+std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text) {
+  if (repair_utf8(text) > 0) engine.note("the prompt was not UTF-8 everywhere; such bytes count as a space");
+  const Tokenizer& tokenizer = run.tokenizer();
+  std::vector<TokenId> ids = text.empty() ? run.beginning() : run.tokens_of(text);
+  const auto unknown = std::count(ids.begin(), ids.end(), tokenizer.unknown());
+  if (unknown > 0)
+    engine.note("the tokenizer does not know " + std::to_string(unknown) + " stretch" +
+                (unknown == 1 ? "" : "es") + " of the prompt; the model sees a mark instead");
+  if (ids.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the tokenizer of this model puts nothing before a text",
+                 .where = "prompt",
+                 .expected = "a prompt"});
+  const size_t context = run.reading().context(), marks = run.beginning().size(), most = context - 1 - marks;
+  if (ids.size() > most + marks)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the prompt has " + std::to_string(ids.size() - marks) + " tokens",
+                 .where = "prompt",
+                 .expected = "at most " + std::to_string(most) + ": the model sees " +
+                             std::to_string(context) + " tokens at once",
+                 .hint = "a shorter prompt"});
+  return ids;
+}
+
+GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& q) {
+  if (q.count == 0 || q.count > kMostStories)
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(q.count) + " is no number of stories",
+                 .where = "count",
+                 .expected = "from 1 to " + std::to_string(kMostStories)});
+  run.model().check_numbers(engine.pool());  // before anything is written
+  const Tokenizer& tokenizer = run.tokenizer();
+  const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt);
+  const bool own = !run.foreign();
+  const StoryPlan plan{.prompt = prompt,
+                       .end = own ? tokenizer.end() : 0,
+                       .count = q.count,
+                       .tokens = q.tokens,
+                       .sampling = q.sampling};
+  const size_t left = run.reading().context() - prompt.size();
+  const size_t most =
+      own ? most_added(run.own().config, plan) : std::min(q.tokens ? q.tokens : kUsualTokens, left);
+
+  GenerateResult r;
+  r.run = run.directory();
+  r.prompt = tokenizer.decode(prompt);
+  r.prompt_tokens = prompt.size() - run.beginning().size();
+  r.sampling = q.sampling;
+  r.precision = own ? name(engine.precision()) : run.model().precision();
+  r.threads = engine.pool().size();
+  r.count = q.count;
+  r.limit = most;
+  r.limit_is_context = own ? q.tokens == 0 || r.limit != q.tokens : most == left;
+
+  InOrder in_order(q, r);
+  std::unique_ptr<StoryStream> stream;
+  if (q.count == 1 && q.on_text) stream = std::make_unique<StoryStream>(q, tokenizer, prompt);
+  const auto token = [&](TokenId id) {
+    if (stream) stream->add(id);
+  };
+  const auto done = [&](uint32_t index, std::span<const TokenId> added, bool ended) {
+    r.cut += !ended;
+    std::vector<TokenId> ids = prompt;
+    ids.insert(ids.end(), added.begin(), added.end());
+    in_order.add({index, tokenizer.decode(ids), added.size(), ended});
+  };
+  const double start = seconds();
+  if (own)
+    write_side_by_side(engine, run.own(), plan, token, done, r);
+  else
+    write_in_turn(engine, run, plan, most, token, done, r);
+  r.seconds = seconds() - start;
+  if (stream) stream->finish();
+  return r;
+}
+
+OrderedJson to_json(const GenerateResult& r) {
+  OrderedJson j = {{"schema", "glint-generate/1"},
+                   {"run", r.run},
+                   {"prompt", r.prompt},
+                   {"prompt_tokens", r.prompt_tokens},
+                   {"temperature", r.sampling.temperature},
+                   {"top_k", r.sampling.top_k},
+                   {"top_p", r.sampling.top_p},
+                   {"seed", r.sampling.seed},
+                   {"precision", r.precision},
+                   {"threads", r.threads},
+                   {"tokens", r.tokens},
+                   {"seconds", r.seconds},
+                   {"prompt_seconds", r.prompt_seconds},
+                   {"tokens_per_second", r.tokens_per_second()}};
+  j["stories"] = OrderedJson::array();
+  for (const GeneratedStory& s : r.stories)
+    j["stories"].push_back({{"index", s.index}, {"text", s.text}, {"tokens", s.tokens}, {"ended", s.ended}});
+  return j;
+}
+
+}  // namespace glint

@@ -1,0 +1,275 @@
+#include <algorithm>
+#include <filesystem>
+
+#include "glint/base/error.h"
+#include "glint/base/sha256.h"
+#include "glint/data/story_file.h"
+#include "glint/io/json.h"
+#include "glint/lab/models/image_run.h"
+#include "glint/lab/models/language_run.h"
+#include "glint/lab/models/run_checks.h"
+#include "glint/lab/work/data_words.h"
+#include "glint/lab/work/file_words.h"
+#include "glint/model/glint_model.h"
+#include "glint/train/checkpoint.h"
+#include "glint/train/options.h"
+#include "glint/train/run_file.h"
+
+namespace glint {
+namespace {
+
+namespace fs = std::filesystem;
+
+// Arrays of a program, of which nobody keeps a copy.
+bool on_arrays(const RunInfo& run) {
+  return run.run.is_object() && run.run.contains("data") &&
+         run.run["data"].value("origin", "") == kFromMemory;
+}
+
+// A recipe is nothing but options, so those of run.json that are not the defaults make the same run. The call
+// is in code marks, as the program shows it as a command: values are quoted for a shell.
+std::string resume_call(const RunInfo& run) {
+  const Json& options = run.run["identity"]["options"];
+  TrainOptions standard;
+  standard.text = options.contains("context");
+  const Json defaults = options_to_json(standard);
+  std::string call = "`train(";
+  for (const auto& [key, value] : options.items()) {
+    if (key != "data" && defaults.contains(key) && defaults[key] == value) continue;
+    std::string parameter = key;
+    std::ranges::replace(parameter, '-', '_');
+    if (key == "data" && on_arrays(run)) {
+      call += "data=ARRAYS, ";
+      continue;
+    }
+    call += parameter + "=" + shell_word(value.is_string() ? value.get<std::string>() : value.dump()) + ", ";
+  }
+  return call + "out=" + shell_word(run.directory) + ")`";
+}
+
+// A run inside `directory`, as several seeds make them; "" when there is none.
+std::string run_inside(const std::string& directory) {
+  std::error_code ignored;
+  std::string first;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
+    if (fs::exists(e.path() / "run.json", ignored) && (first.empty() || e.path().string() < first))
+      first = e.path().string();
+  return first;
+}
+
+// A file of weights inside `directory`; "" when there is none.
+std::string model_inside(const std::string& directory) {
+  std::error_code ignored;
+  std::string first;
+  for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
+    if (e.is_regular_file(ignored) && (first.empty() || e.path().string() < first) &&
+        weight_format(e.path().string()))
+      first = e.path().string();
+  return first;
+}
+
+// Neither a run nor a model of another program.
+[[noreturn]] void refuse_path(const std::string& path) {
+  const std::string expected =
+      std::string("a directory that `train()` made, or a model of another program: ") + kWeightFormats;
+  std::error_code ignored;
+  if (fs::is_regular_file(path, ignored)) {
+    try {
+      open_weights(path);
+    } catch (const Error& e) {
+      ErrorParts parts = e.parts();
+      parts.expected = expected;
+      throw Error(parts);
+    }
+  }
+  const std::string inside = run_inside(path), model = model_inside(path);
+  const bool weights = exists(path + "/model.safetensors");
+  throw Error({.code = ErrorCode::bad_file,
+               .what = !exists(path) ? "no such run directory or model"
+                       : weights     ? "there are weights, but no config.json"
+                                     : "not a run directory, and no model",
+               .where = path,
+               .expected = expected,
+               .hint = !inside.empty()  ? "there is a run in " + inside
+                       : weights        ? "copy config.json from where the weights are from"
+                       : !model.empty() ? "there is a model in it: " + model
+                                        : "`train(quick, out=DIR)` makes a run"});
+}
+
+// What makes the files of a run once more: its training, or where it is another run with eigenvectors removed
+// the same ablation.
+std::string making_call(const RunInfo& run) {
+  if (run.run["identity"].contains("ablations"))
+    return "`ablate(RUN, save=DIR)` with the options in run.json, into another folder,";
+  return resume_call(run);
+}
+
+[[noreturn]] void refuse_unfinished(const RunInfo& run) {
+  if (run.run["state"] == "diverged")
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the training diverged: there are no weights",
+                 .where = run.directory,
+                 .expected = "a finished run",
+                 .hint = "train again with a smaller `lr`, in another directory"});
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "the run is not finished: it has no weights yet",
+               .where = run.directory,
+               .expected = "model.safetensors, which the last step writes",
+               .hint = making_call(run)});
+}
+
+// Error when the file is not what run.json says.
+void check_file(const RunInfo& run, const std::string& name) {
+  if (!run.run.is_object()) return;
+  if (const std::string wrong = damage(run.directory, run.run, name); !wrong.empty())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "a file of the run " + wrong,
+                 .where = run.directory + "/" + name,
+                 .expected = "the file as it was when the run finished",
+                 .hint = making_call(run) + " writes it anew"});
+}
+
+// model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
+// written.
+Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const ParamTable& table) {
+  const std::string path = info.directory + "/" + kWeightsFile;
+  if (!info.run.is_object()) return load_weights(path, table);
+  const std::string wrong = damage(info.directory, info.run, kWeightsFile);
+  if (wrong.empty()) return load_weights(path, table);
+  std::optional<CheckpointWeights> copy =
+      checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
+                         info.run.value("steps", uint64_t{0}), table.floats());
+  if (!copy || weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile])
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "the file with the weights " + wrong,
+         .where = path,
+         .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
+         .hint = making_call(info) +
+                 (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
+  engine.note(path + " " + wrong + "; the same weights are read from " + copy->path +
+              " (the command that made the run repairs it)");
+  return std::move(copy->weights);
+}
+
+// run.json, with what to do when it is damaged.
+RunFile read_run(const std::string& directory) {
+  try {
+    return read_run_file(directory);
+  } catch (const Error& e) {
+    ErrorParts parts = e.parts();
+    if (parts.code == ErrorCode::bad_file && parts.hint.empty())
+      parts.hint = "the command that trained the run repairs it where a checkpoint is left";
+    throw Error(parts);
+  }
+}
+
+}  // namespace
+
+RunInfo run_info(const std::string& directory) {
+  check_not_foreign(directory, "this");
+  RunInfo run;
+  run.directory = directory;
+  while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();
+  const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
+                    weights = run.directory + "/model.safetensors";
+  std::error_code ignored;
+  if (!exists(run.directory) || !fs::is_directory(run.directory, ignored) ||
+      (!exists(config) && !exists(info_path)))
+    refuse_path(run.directory);
+  if (!exists(info_path)) {  // a model of another program, or an export: there is nothing to check it with
+    if (!exists(weights))
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "there are no weights",
+                   .where = run.directory,
+                   .expected = "model.safetensors"});
+    return run;
+  }
+  const RunFile file = read_run(run.directory);
+  run.run = file.json;
+  const JsonFields f(run.run, info_path);
+  run.precision = f.object("identity").object("options").optional<std::string>("precision", run.precision);
+  if (f.has("data")) run.data_checksum = f.object("data").optional<std::string>("checksum", "");
+  if (!file.finished()) refuse_unfinished(run);
+  check_file(run, "config.json");
+  return run;
+}
+
+namespace {
+
+// Opens no weights of a run of glint whose kind is another than the wanted.
+std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std::optional<ModelKind> wanted,
+                              std::shared_ptr<const Dataset> data = nullptr) {
+  const auto no_refining = [&] {
+    if (source.refine)
+      throw Error({.code = ErrorCode::usage,
+                   .what = "there is nothing to refine: a layer of a language model has no logits of its own",
+                   .where = "refine",
+                   .expected = "an image model"});
+  };
+  if (is_foreign(source.run)) {
+    if (wanted == ModelKind::image) refuse_language(source.run);
+    no_refining();
+    return std::make_unique<LanguageRun>(engine, source, open_language_file(source));
+  }
+  refuse_tokenizer(source.tokenizer);
+  if (!source.expert.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a run of glint has no experts",
+                 .where = "expert",
+                 .expected = "a mixture of experts"});
+  RunInfo info = run_info(source.run);
+  const auto weights = [&](const ParamTable& table) { return run_weights(engine, info, table); };
+  const ModelKind kind = model_kind(info.directory);
+  if (wanted == ModelKind::image && kind != *wanted) refuse_language(info.directory);
+  if (wanted == ModelKind::language && kind != *wanted) refuse_image(info.directory);
+  if (kind == ModelKind::image) {
+    ImageModel model = load_image_model(info.directory, weights);
+    return std::make_unique<ImageRun>(engine, source, std::move(info), std::move(model), std::move(data));
+  }
+  no_refining();
+  const std::string tokenizer = info.directory + "/" + kTokenizerFile;
+  check_file(info, kTokenizerFile);
+  const auto own = std::make_shared<const LanguageModel>(load_language_model(info.directory, weights));
+  LanguageFile file{.info = info,
+                    .own = own,
+                    .model = glint_model(own, info.directory),
+                    .tokenizer = Tokenizer::read(tokenizer)};
+  const bool fits = file.tokenizer.size() == own->config.vocab &&
+                    (own->tokenizer_hash.empty() || own->tokenizer_hash == file.tokenizer.sha256());
+  if (!fits)
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = "the tokenizer is not the one that the model was trained with",
+         .where = tokenizer,
+         .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
+         .hint = "copy tokenizer.model from the corpus of the run"});
+  return std::make_unique<LanguageRun>(engine, source, std::move(file));
+}
+
+template <class Kind>
+std::unique_ptr<Kind> as(std::unique_ptr<Run> run) {
+  return std::unique_ptr<Kind>(static_cast<Kind*>(run.release()));
+}
+
+}  // namespace
+
+ModelKind run_kind(const std::string& path) {
+  return is_foreign(path) ? ModelKind::language : model_kind(run_info(path).directory);
+}
+
+std::unique_ptr<Run> open_run(const Engine& engine, const RunSource& source,
+                              std::shared_ptr<const Dataset> data) {
+  return open_any(engine, source, std::nullopt, std::move(data));
+}
+
+std::unique_ptr<ImageRun> open_image_run(const Engine& engine, const RunSource& source,
+                                         std::shared_ptr<const Dataset> data) {
+  return as<ImageRun>(open_any(engine, source, ModelKind::image, std::move(data)));
+}
+
+std::unique_ptr<LanguageRun> open_language_run(const Engine& engine, const RunSource& source) {
+  return as<LanguageRun>(open_any(engine, source, ModelKind::language));
+}
+
+}  // namespace glint

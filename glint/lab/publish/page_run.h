@@ -1,0 +1,22 @@
+// What the pages of image and language runs have in common. For lab/page*.cc.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/io/json.h"
+#include "glint/lab/publish/page.h"
+
+namespace glint {
+
+// A language run with its weights.
+PageResult write_language_page(const Engine& engine, LanguageRun& run, const PageRequest& request);
+// Readings of one or two language models, without their weights.
+PageResult write_readings_page(const Engine& engine, LanguageRun& run, const PageRequest& request);
+
+// What a reader of a page should call a run: without the folders of this machine.
+std::string short_run_name(const std::string& directory);
+// run.json without where the data came from; an empty object where there is none.
+Json page_run_info(const std::string& directory);
+
+}  // namespace glint

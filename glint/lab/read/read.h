@@ -1,0 +1,220 @@
+// Reading the weights of a run: one layer of an image or a language model along some directions, each taken
+// apart into eigenvectors, and how far to trust what they say. The capability behind `glint spectrum`.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <nlohmann/json_fwd.hpp>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "glint/data/dataset.h"
+#include "glint/io/json.h"
+#include "glint/lab/models/run.h"
+#include "glint/lab/read/near_tokens.h"
+#include "glint/lab/read/passages.h"
+#include "glint/lab/work/engine.h"
+#include "glint/lab/work/result_files.h"
+#include "glint/lab/work/shares.h"
+#include "glint/model/config_file.h"
+#include "glint/report/signed_picture.h"
+#include "glint/spectra/glu_model.h"
+#include "glint/spectra/language_reading.h"
+#include "glint/spectra/latents.h"
+
+namespace glint {
+
+struct ReadRequest {
+  std::string run = {}, data = {}, data_dir = {};  // as in RunSource
+  std::string tokenizer = {};                      // as in RunSource
+  size_t tokens = 0;                               // as in RunSource
+  std::shared_ptr<const Dataset> images = {};      // those data, when a program has them in memory
+  std::optional<size_t> layer = {};                // from 1 on; none: the last
+  std::string expert = {};    // of a mixture of experts: its number from 1 on, or "shared"
+  std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
+  bool refine = false;        // as in RunSource
+  // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
+  // `via` of each layer above, by rank, from the last layer down: "1", "2,1".
+  std::string unit = "all", via = "1";
+  // Language models: tokens with commas between, and a sum of tokens: "happy - sad".
+  std::string token = {}, direction = {};
+  // Both: the number of a hidden unit from 1 on, or a .npy file with a vector of the layer's output (for a
+  // language model the residual stream). An image model is then read along nothing else.
+  std::string hidden = {};
+  // Language models: latents of a sparse autoencoder or transcoder (model/autoencoder.h), from 0 on as their
+  // programs count: "17", "3,8", "0..9". `side`: decoder, what a latent writes; encoder, what it looks for.
+  // `sae_reads`: input or output of this layer, "auto": what its file says; for its activations.
+  std::string sae = {}, latent = {}, side = "decoder", sae_reads = "auto";
+  // Language models: an autoencoder of what the layer reads. The `pairs` strongest pairs of its latents for
+  // every direction.
+  std::string inputs = {};
+  size_t pairs = 10;
+  // Language models: all of these are directions of a later layer, from 1 on, and the layer is read along
+  // eigenvectors of their forms there: "+1" the strongest for, "-1" the strongest against, "+2,-1".
+  std::optional<size_t> from_layer = {};
+  std::string eigenvector = "+1";
+  size_t top = 0;   // so many of the strongest eigenpairs; 0: all
+  size_t show = 4;  // eigenvectors of each sign, as pictures or tokens
+  size_t near = 8;  // tokens for an eigenvector
+  // Language models: so many passages in which each of these eigenvectors, and the hidden unit, is strongest,
+  // looked for in so many tokens (PassagesRequest); 0: none.
+  size_t passages = 0;
+  size_t passage_tokens = kPassageTokens;
+  // How much is measured beside the eigenvectors: nothing (no data are needed for the weights), the fidelity of
+  // every form with the linear map as its control, or an untrained model too.
+  enum class Measure { nothing, linear, all } measure = Measure::all;
+  // What to write, into `out`; "": into the run.
+  bool spectra = true, figures = true;
+  std::string out = {};
+};
+
+// What it asks to be opened.
+RunSource source_of(const ReadRequest& request);
+
+struct ShownVector {
+  double value = 0;
+  std::vector<double> pixels = {};  // image models: a number per input
+  NearTokens near = {};             // language models
+};
+
+struct ReadDirection {
+  std::string name;
+  double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  std::optional<Interval> r2_interval = {}, eigenvectors_r2_interval = {};  // language models
+  double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
+  double even_share = 1;       // of the layer along this direction
+  UnitForm form;
+  std::optional<SpectrumRank> rank = {};                  // none where not all eigenvalues are known
+  std::vector<double> energy = {};                        // empty where not all eigenvalues are known
+  std::vector<ShownVector> positive = {}, negative = {};  // the strongest first
+  NearTokens linear_near = {};                            // language models: of the linear part
+  std::vector<Responses> responses = {};                  // passages of those, then of the hidden unit
+  std::vector<double> linear_pixels = {};                 // image models: its picture; empty: there is none
+  std::optional<LatentFit> latent = {};                   // a latent whose activations are known
+  std::vector<LatentPair> pairs = {};                     // of input latents, strongest first
+  bool has_linear() const;
+};
+
+// One form over all classes (whole_model) or over the directions.
+struct ReadForm {
+  Form form = Form::weights;
+  Fidelity fidelity, eigenvectors;
+  std::vector<double> truncation = {};  // accuracy with k eigenvectors, from k = 0; only for the whole model
+  bool linear_part = false;
+  // Its gains depend on the size of the input. Then `truncation` has the eigenvectors of the median size for
+  // every image, and `fidelity` those of each image's own size: its end need not be the form's accuracy.
+  bool by_size = false;
+};
+
+// Of a form whose gains depend on the size of the layer's input: the size at which its eigenvectors are
+// drawn, and how alike the strongest of them (of each sign, mean |cos| over the directions) are at other
+// sizes.
+struct DrawnSize {
+  double size = 0;           // the median over the calibration data
+  double low = 0, high = 0;  // the 10 % and 90 % quantile over the data that the reading is measured on
+  double low_alike = 0, high_alike = 0;
+};
+
+struct ReadResult {
+  ModelKind kind = ModelKind::image;
+  std::string run, model_text;
+  Json model;  // the configuration
+  std::string gate, trained_on;
+  std::string linalg;  // what computed it
+  std::string weights_sha256, data, data_checksum;
+  std::string calibration;                    // gain, affine or joint
+  size_t calibration_inputs = 0, inputs = 0;  // images or tokens
+  size_t layer = 0, layers = 0;               // from 0
+  std::string expert;                         // of a mixture: the one that was read
+  Form form = Form::weights;
+  std::string samples = "validation stories";  // of a language model: what the tokens are of
+  std::string alone;         // why the weights alone were read and nothing was measured; "": it was
+  bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
+  bool residual = false;  // a residual path goes past the layer to the logits and belongs to no eigenvector
+  double accuracy_model = 0;
+  std::vector<ReadForm> forms;                   // weights, scaled where the model has it, calibrated
+  Controls controls;                             // of all forms, over the same units
+  std::string untrained = "an untrained model";  // what the second control is of: Run::untrained_text
+  // What must be said before a language reading is trusted: read_trust.h. Empty: nothing.
+  std::vector<std::string> warnings;
+  std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
+  LocalError local;                // image models
+  std::vector<ReadDirection> directions;
+  // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
+  SharedDirections shared;
+  std::vector<SignedPicture> shared_pictures;  // of the first
+  PictureSize size;                            // of the pixels; 0 x 0: the samples are vectors
+  // What file names say: the directions asked for; empty for all classes of the last layer.
+  std::string asked;
+  // Of language models: what the latents are of and, "" where their activations were measured, why not.
+  std::string autoencoder, unmeasured;
+  std::string input_autoencoder;
+  std::map<uint32_t, NearTokens> input_latents;  // those of all pairs
+  std::optional<PassageText> passage_text;       // where passages were looked for
+  std::string passages_page;                     // the HTML file that was written
+  std::string spectra;                           // the file that was written
+  std::string figures_folder;                    // "": no figures
+  std::vector<std::string> figures;              // the SVG files that were written
+
+  Form default_form = Form::weights;  // that "auto" means for this run
+
+  const ReadForm& chosen() const;
+  std::vector<std::string> names() const;
+};
+
+ReadResult read(const Engine& engine, const ReadRequest& request);
+ReadResult read(const Engine& engine, Run& run, const ReadRequest& request);
+// What the files of a reading show: the spectrum of every direction, the eigenvectors of all as pictures, the
+// accuracy with few of them, directions that several share. The first are those of the directions, in order.
+std::vector<FigureFile> read_figures(const ReadResult& result);
+// "schema": "glint-read/1".
+nlohmann::ordered_json to_json(const ReadResult& result);
+
+// Every token of a language model, or every latent of a sparse autoencoder, as a direction of one layer, the
+// most concentrated spectra first.
+struct ScanRequest {
+  std::string run = {}, data = {}, tokenizer = {};
+  size_t tokens = 0;
+  std::optional<size_t> layer = {};  // from 1 on; none: the last
+  std::string form = "auto";
+  std::string sae = {}, side = "decoder", sae_reads = "auto";  // as in ReadRequest; sae "": tokens
+  std::string out = {};                                        // folder of the CSV; "": the run
+  PieceSharing sharing = {};
+};
+
+struct ScannedToken {
+  uint32_t id = 0;  // of the token, or of the latent
+  std::string piece, text;
+  bool is_text = true;  // not a byte or a mark
+  SpectrumRank rank = {};
+  double energy = 0, largest = 0, smallest = 0;
+  double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  std::optional<LatentFit> latent = {};
+};
+
+struct ScanResult {
+  std::string run, linalg;
+  Form form = Form::weights;
+  size_t strongest = 0;   // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
+  std::string samples;    // what the tokens that it is measured on are of
+  std::string untrained;  // as in ReadResult
+  size_t layer = 0;       // from 0
+  Fidelity fidelity;      // over all that the layer adds to the residual stream
+  Controls controls;      // over the same
+  double eigenvectors_r2 = 0, linear_share = 0;
+  std::vector<std::string> warnings;    // as in ReadResult
+  std::string autoencoder, unmeasured;  // as in ReadResult; the first "": tokens
+  std::vector<ScannedToken> tokens;     // or latents
+  std::string csv;                      // the file that was written
+  size_t left = 0;                      // pieces that other workers still scan; then the rest is empty
+};
+
+// Tells its progress and can be stopped; then the same call goes on. The ranks of the engine's group share
+// the tokens, and rank 0 has the result, or workers that join; it is the same at any number of them.
+ScanResult scan(const Engine& engine, const ScanRequest& request);
+ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& request);
+// "schema": "glint-scan/1".
+nlohmann::ordered_json to_json(const ScanResult& result);
+
+}  // namespace glint

@@ -1,0 +1,134 @@
+// Reading a language model: the GLU of one layer along tokens.
+#include <algorithm>
+
+#include "glint/base/error.h"
+#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_directions.h"
+#include "glint/lab/read/read_latents.h"
+#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_trust.h"
+
+namespace glint {
+namespace {
+
+// What a text would be needed for.
+void check_mixture(const LanguageRun& run, const ReadRequest& q, Form form) {
+  if (form == Form::weights && q.data.empty()) return;
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "a mixture of experts cannot be run yet, so that there is nothing to measure on",
+               .where = run.directory(),
+               .expected = "`form=weights` and no data"});
+}
+
+}  // namespace
+
+void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirection& d) {
+  const Spectrum& s = d.form.spectrum;
+  const BothEnds ends = both_ends(s.values, show);
+  std::vector<std::span<const double>> wanted;
+  for (const auto* side : {&ends.positive, &ends.negative})
+    for (const uint32_t k : *side) wanted.push_back(s.vectors.view().row(k));
+  if (d.has_linear()) wanted.push_back(d.form.linear);
+  if (wanted.empty()) return;
+  Matrix<double> vectors(wanted.size(), wanted[0].size());
+  for (size_t k = 0; k < wanted.size(); k++) std::ranges::copy(wanted[k], vectors.view().row_ptr(k));
+  // Tokens have no text without a tokenizer; the eigenvalues need none.
+  const std::vector<NearTokens> found =
+      run.has_tokenizer() ? near_tokens(run, vectors, near) : std::vector<NearTokens>(wanted.size());
+  size_t at = 0;
+  const auto shown = [&](const std::vector<uint32_t>& indices) {
+    std::vector<ShownVector> out;
+    for (const uint32_t k : indices) out.push_back({.value = s.values[k], .near = found[at++]});
+    return out;
+  };
+  d.positive = shown(ends.positive);
+  d.negative = shown(ends.negative);
+  if (d.has_linear()) d.linear_near = found[at];
+}
+
+void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, ReadResult& r) {
+  PassagesRequest wanted{
+      .source = RunSource{.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
+  wanted.near = 0, wanted.tokens = q.passage_tokens;
+  std::vector<std::span<const double>> vectors;
+  for (const ReadDirection& d : r.directions) {
+    const Spectrum& s = d.form.spectrum;
+    const BothEnds ends = both_ends(s.values, q.show);
+    for (const auto* side : {&ends.positive, &ends.negative})
+      for (const uint32_t k : *side)
+        vectors.push_back(s.vectors.view().row(k)), wanted.values.push_back(s.values[k]);
+  }
+  if (!vectors.empty()) wanted.vectors = Matrix<double>(vectors.size(), vectors[0].size());
+  for (size_t k = 0; k < vectors.size(); k++) std::ranges::copy(vectors[k], wanted.vectors.view().row_ptr(k));
+  if (is_number(q.hidden)) wanted.hidden.push_back(std::stoul(q.hidden));
+  PassagesResult found = passages(engine, run, wanted);
+  r.passage_text = found.text;
+  size_t at = 0;
+  for (ReadDirection& d : r.directions)
+    for (const auto* side : {&d.positive, &d.negative})
+      for (size_t k = 0; k < side->size(); k++) {
+        Responses one = std::move(found.responses[at++]);
+        one.name = d.name + ", " + (side == &d.positive ? "+" : "-") + std::to_string(k + 1);
+        one.near = (*side)[k].near;
+        d.responses.push_back(std::move(one));
+      }
+  // The hidden unit is the last of the directions.
+  for (; at < found.responses.size(); at++)
+    r.directions.back().responses.push_back(std::move(found.responses[at]));
+}
+
+PassagesResult passages_of(const ReadResult& r) {
+  PassagesResult out{.run = r.run,
+                     .model = r.model_text,
+                     .linalg = r.linalg,
+                     .layer = r.layer,
+                     .layers = r.layers,
+                     .text = r.passage_text.value_or(PassageText()),
+                     .responses = {}};
+  for (const ReadDirection& d : r.directions)
+    out.responses.insert(out.responses.end(), d.responses.begin(), d.responses.end());
+  return out;
+}
+
+ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadRequest& q) {
+  const LanguageReading& reading = run.reading();
+  ReadResult r;
+  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = q.expert;
+  r.form = run.form(q.form);
+  if (run.mixture()) check_mixture(run, q, r.form);
+  const Directions directions = asked_directions(run, r.layer, q, r.form);
+  for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
+  const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
+  engine.check_stop();
+  describe_model(run, r);
+  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+  r.alone = why_alone(run, q);
+  if (!r.alone.empty()) {
+    read_unmeasured(run, directions, wanted, r);
+    for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
+    write_read_files(engine, reading, q, folder, r);
+    return r;
+  }
+  describe_data(run, r);
+  r.samples = run.samples(), r.untrained = run.untrained_text();
+  const Activations a = run.measured(r.layer);
+  r.inputs = a.inputs.rows();
+  const std::vector<FormReading> forms = read_forms(run, directions, a, {}, wanted);
+  for (const FormReading& f : forms) r.forms.push_back(form_result(f.form, *f.reading));
+  const FormReading& chosen = form_called(forms, r.form);
+  set_directions(r, directions.names, *chosen.reading);
+  engine.check_stop();
+  const std::vector<Form> twins = q.measure == ReadRequest::Measure::all ? forms_of(r) : std::vector<Form>();
+  r.controls = controls_of(
+      run, [&](Run& of) { return asked_directions(of.language(), r.layer, q, r.form); }, twins, a);
+  r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
+  if (!twins.empty()) add_missing_control(run, r.warnings);
+  engine.check_stop();
+  for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
+  if (q.passages > 0) add_passages(engine, run, q, r);
+  add_latents(engine, run, q, directions, chosen.line, a.inputs, r);
+  write_read_files(engine, reading, q, folder, r);
+  return r;
+}
+
+}  // namespace glint

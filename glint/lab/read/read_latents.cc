@@ -1,0 +1,178 @@
+#include "glint/lab/read/read_latents.h"
+
+#include <algorithm>
+#include <charconv>
+#include <numeric>
+#include <optional>
+#include <set>
+
+#include "glint/base/error.h"
+#include "glint/base/utf8.h"
+#include "glint/lab/read/near_tokens.h"
+
+namespace glint {
+namespace {
+
+std::optional<size_t> latent_number(std::string_view word) {
+  size_t value = 0;
+  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
+  return problem == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
+}
+
+void add_fits(const LanguageRun& run, const ReadRequest& q, ConstMatrixView<float> glu_inputs,
+              ReadResult& r) {
+  const Autoencoder sae = read_autoencoder(q.sae);
+  r.autoencoder = autoencoder_text(sae);
+  const LatentInputs read = latent_inputs(run.reading(), r.layer, glu_inputs, sae, q.sae_reads);
+  r.unmeasured = read.why_not;
+  if (!read.why_not.empty()) return;
+  const std::vector<size_t> latents = parse_latents(q.latent, sae.latents());
+  const Matrix<float> z = latent_activations(run.reading().pool(), sae, read.x, latents);
+  // Latents stand behind all other directions.
+  const size_t first = r.directions.size() - latents.size();
+  run.reading().pool().for_tiles(latents.size(), [&](size_t i, size_t) {
+    std::vector<float> own(z.rows());
+    for (size_t t = 0; t < own.size(); t++) own[t] = z(t, i);
+    const Spectrum& spectrum = r.directions[first + i].form.spectrum;
+    r.directions[first + i].latent = latent_fit(spectrum.values, spectrum.vectors, glu_inputs, own);
+  });
+}
+
+void add_pairs(const Engine& engine, const LanguageRun& run, const ReadRequest& q,
+               const Directions& directions, const GateTerms& line, ReadResult& r) {
+  const Autoencoder sae = read_autoencoder(q.inputs);
+  const GluLayerView layer = run.reading().layer(r.layer);
+  if (sae.outputs() != layer.inputs())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "its latents are " + std::to_string(sae.outputs()) + " wide",
+                 .where = q.inputs,
+                 .expected = std::to_string(layer.inputs()) + ", the width that the layer reads"});
+  r.input_autoencoder = autoencoder_text(sae);
+  std::set<uint32_t> named;
+  for (size_t u = 0; u < directions.count(); u++) {
+    const QuadraticPart weights = quadratic_part(directions.weights.view().row(u), line);
+    r.directions[u].pairs = strongest_pairs(engine.linalg(), engine.pool(), layer, weights, sae.decoder,
+                                            q.pairs, [&](size_t done) {
+                                              engine.check_stop();
+                                              engine.progress({.label = "pairs of input latents",
+                                                               .done = done + u * sae.latents(),
+                                                               .total = sae.latents() * directions.count(),
+                                                               .unit = "latents"});
+                                            });
+    for (const LatentPair& p : r.directions[u].pairs) named.insert(p.first), named.insert(p.second);
+  }
+  const std::vector<size_t> latents(named.begin(), named.end());
+  if (latents.empty()) return;
+  const std::vector<NearTokens> near =
+      near_tokens(run, latent_vectors(sae, LatentSide::decoder, latents, layer.inputs()), q.near);
+  for (size_t i = 0; i < latents.size(); i++)
+    r.input_latents.emplace(static_cast<uint32_t>(latents[i]), near[i]);
+}
+
+}  // namespace
+
+std::vector<size_t> parse_latents(const std::string& text, size_t count) {
+  std::vector<size_t> out;
+  const auto fail = [&](const std::string& what) {
+    throw Error({.code = ErrorCode::usage,
+                 .what = what,
+                 .where = "latent",
+                 .expected = "numbers from 0 to " + std::to_string(count - 1) + ": 17, 3,8, 0..9 or all"});
+  };
+  if (text == "all") {
+    out.resize(count);
+    std::iota(out.begin(), out.end(), size_t{0});
+    return out;
+  }
+  for (size_t at = 0; at <= text.size();) {
+    const size_t comma = std::min(text.find(',', at), text.size());
+    const std::string word = text.substr(at, comma - at);
+    const size_t dots = word.find("..");
+    const std::optional<size_t> low = latent_number(word.substr(0, dots)),
+                                high = dots == word.npos ? low : latent_number(word.substr(dots + 2));
+    if (!low || !high || *low > *high) fail("not a latent: '" + printable(word) + "'");
+    if (*high >= count) fail("there is no latent " + std::to_string(*high));
+    for (size_t i = *low; i <= *high; i++) out.push_back(i);
+    at = comma + 1;
+  }
+  return out;
+}
+
+LatentSide parse_side(const std::string& word) {
+  if (word == "decoder") return LatentSide::decoder;
+  if (word == "encoder") return LatentSide::encoder;
+  throw Error({.code = ErrorCode::usage,
+               .what = "unknown side '" + printable(word) + "'",
+               .where = "side",
+               .expected = "decoder, what a latent writes, or encoder, what it looks for"});
+}
+
+Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents,
+                              size_t width) {
+  const Matrix<float>& rows = side == LatentSide::decoder ? sae.decoder : sae.encoder;
+  if (rows.cols() != width)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "its latents are " + std::to_string(rows.cols()) + " wide",
+                 .where = sae.where,
+                 .expected = std::to_string(width) + ", the width of the residual stream"});
+  Matrix<double> out(latents.size(), width);
+  for (size_t i = 0; i < latents.size(); i++)
+    std::ranges::copy(rows.view().row(latents[i]), out.view().row_ptr(i));
+  return out;
+}
+
+LatentInputs latent_inputs(const GluModel& model, size_t layer, ConstMatrixView<float> glu_inputs,
+                           const Autoencoder& sae, const std::string& reads) {
+  LatentPlace place = sae.place;
+  if (reads == "input")
+    place = LatentPlace::glu_input;
+  else if (reads == "output")
+    place = LatentPlace::glu_output;
+  else if (reads != "auto")
+    throw Error({.code = ErrorCode::usage,
+                 .what = "unknown place '" + printable(reads) + "'",
+                 .where = "sae_reads",
+                 .expected = "auto, input or output"});
+  LatentInputs out;
+  const std::string hint = "; `sae_reads=input` or `sae_reads=output` says that it reads this layer";
+  if (!sae.unscaled.empty())
+    out.why_not = sae.unscaled;
+  else if (reads == "auto" && place == LatentPlace::stream)
+    out.why_not = "the autoencoder reads the residual stream (" + printable(sae.hook) + ")" + hint;
+  else if (reads == "auto" && place == LatentPlace::unknown)
+    out.why_not = "its file does not say where the autoencoder reads" + hint;
+  else if (reads == "auto" && sae.layer > 0 && sae.layer != layer + 1)
+    out.why_not = "the autoencoder is of layer " + std::to_string(sae.layer);
+  else if (sae.inputs() != (place == LatentPlace::glu_input ? glu_inputs.cols() : model.outputs(layer)))
+    out.why_not = "the autoencoder reads vectors of width " + std::to_string(sae.inputs());
+  if (!out.why_not.empty()) return out;
+  if (place == LatentPlace::glu_input) {
+    out.x = Matrix<float>(glu_inputs.rows(), glu_inputs.cols());
+    for (size_t i = 0; i < glu_inputs.rows(); i++)
+      std::ranges::copy(glu_inputs.row(i), out.x.view().row_ptr(i));
+    return out;
+  }
+  const Matrix<double> y = layer_outputs(model.linalg(), model.pool(), model.layer(layer),
+                                         hidden_weights(model.projection(layer)), glu_inputs);
+  out.x = Matrix<float>(y.rows(), y.cols());
+  for (size_t i = 0; i < y.size(); i++) out.x.data()[i] = static_cast<float>(y.data()[i]);
+  return out;
+}
+
+std::string autoencoder_text(const Autoencoder& sae) {
+  std::string text = sae.format;
+  if (!sae.architecture.empty()) text += ", " + printable(sae.architecture);
+  text += ", " + std::to_string(sae.latents()) + " latents";
+  if (!sae.hook.empty()) text += ", reads " + printable(sae.hook);
+  return text;
+}
+
+void add_latents(const Engine& engine, const LanguageRun& run, const ReadRequest& q,
+                 const Directions& directions, const GateTerms& line, ConstMatrixView<float> glu_inputs,
+                 ReadResult& r) {
+  if (!q.sae.empty() && !q.from_layer) add_fits(run, q, glu_inputs, r);
+  engine.check_stop();
+  if (!q.inputs.empty()) add_pairs(engine, run, q, directions, line, r);
+}
+
+}  // namespace glint

@@ -1,0 +1,136 @@
+#include "glint/lab/read/read_layers.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+
+#include "glint/base/text.h"
+#include "glint/lab/read/read_parts.h"
+#include "glint/lab/work/file_words.h"
+#include "glint/lab/work/result_files.h"
+
+namespace glint {
+namespace {
+
+constexpr const char* kLinearMap = "linear map";
+
+void add_fidelity(ReadLayersResult& r, const OrderedJson& layer) {
+  const size_t number = layer["layer"].get<size_t>();
+  const auto real = [](const OrderedJson& j, const char* key) {
+    return j.contains(key) && j[key].is_number() ? j[key].get<double>()
+                                                 : std::numeric_limits<double>::quiet_NaN();
+  };
+  for (const auto& [form, f] : layer["fidelity"].items())
+    if (f.contains("r2")) r.fidelity.push_back({number, form, real(f, "r2"), real(f, "eigenvectors_r2")});
+  // Without controls nothing was measured: the weights alone were read.
+  if (layer.contains("controls") && layer["controls"].contains("linear"))
+    r.fidelity.push_back({number, kLinearMap, real(layer["controls"]["linear"], "r2"),
+                          std::numeric_limits<double>::quiet_NaN()});
+}
+
+// For other programs: a row per layer and form.
+Table layers_csv(const ReadLayersResult& r) {
+  Table table({{.header = "layer"}, {.header = "form"}, {.header = "r2"}, {.header = "eigenvectors_r2"}});
+  for (const LayerFidelity& f : r.fidelity)
+    table.add({std::to_string(f.layer), f.form, number_text(f.r2),
+               std::isnan(f.eigenvectors_r2) ? "" : number_text(f.eigenvectors_r2)});
+  return table;
+}
+
+}  // namespace
+
+ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request) {
+  asked_form(request.reading.form);  // refused before anything is opened
+  return read_layers(engine, *open_run(engine, source_of(request.reading)), request);
+}
+
+ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersRequest& request) {
+  ReadRequest q = request.reading;
+  q.spectra = q.figures = false;
+  ReadLayersResult r;
+  r.run = run.directory();
+  const size_t layers = run.reading().layers();
+  const std::string folder = result_folder(q.out, run.results());
+  for (size_t layer = 1; layer <= layers; layer++) {
+    engine.progress({.label = "read", .done = layer - 1, .total = layers, .unit = "layers"});
+    q.layer = layer;
+    r.layers.push_back(to_json(read(engine, run, q)));
+    add_fidelity(r, r.layers.back());
+    engine.check_stop();
+  }
+  engine.progress({.label = "read", .done = layers, .total = layers, .unit = "layers"});
+  for (const OrderedJson& unit : r.layers.front()["units"])
+    r.asked += (r.asked.empty() ? "" : ", ") + unit["name"].get<std::string>();
+  const std::string stem = "layers-" + file_word(r.asked);
+  r.csv = folder + "/" + stem + ".csv";
+  write_atomic(engine.files(), r.csv, layers_csv(r).csv());
+  if (request.figure) {
+    const std::string path = figures_directory(folder) + "/" + stem;
+    write_figure(engine, path, figure_of(layers_chart(r)));
+    r.figure = path + ".svg";
+  }
+  return r;
+}
+
+Chart layers_chart(const ReadLayersResult& r) {
+  Chart chart;
+  chart.title =
+      r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
+  const bool cut = std::ranges::any_of(r.fidelity, [](const LayerFidelity& f) { return f.r2 < 0; });
+  chart.x.label = "layer", chart.x.whole = true,
+  chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
+  chart.y.max = 1, chart.y.min = 0;
+  for (const LayerFidelity& f : r.fidelity) {
+    auto series = std::ranges::find(chart.series, f.form, &Series::name);
+    if (series == chart.series.end()) {
+      Series line{.name = f.form, .points = {}};
+      line.marker = Marker::circle;
+      if (f.form == kLinearMap) line.stroke = Stroke::dashed;
+      series = chart.series.insert(series, std::move(line));
+    }
+    // Far below 0 there is nothing to compare; the table has the number.
+    series->points.push_back({static_cast<double>(f.layer), std::max(f.r2, 0.0)});
+  }
+  return chart;
+}
+
+Table layers_table(const ReadLayersResult& r) {
+  std::vector<std::string> forms;
+  for (const LayerFidelity& f : r.fidelity)
+    if (std::ranges::find(forms, f.form) == forms.end()) forms.push_back(f.form);
+  // Whether the form has more than its eigenvectors.
+  const auto apart = [&](const std::string& form) {
+    return std::ranges::any_of(r.fidelity, [&](const LayerFidelity& f) {
+      return f.form == form && std::fabs(f.r2 - f.eigenvectors_r2) > 1e-6;
+    });
+  };
+  std::vector<Column> columns = {{.header = "layer"}};
+  for (const std::string& form : forms) {
+    columns.push_back({.header = form});
+    if (apart(form)) columns.push_back({.header = "its eigenvectors"});
+  }
+  Table table(columns);
+  for (size_t layer = 1; layer <= r.layers.size(); layer++) {
+    std::vector<std::string> row = {std::to_string(layer)};
+    for (const std::string& form : forms) {
+      const auto found = std::ranges::find_if(
+          r.fidelity, [&](const LayerFidelity& f) { return f.layer == layer && f.form == form; });
+      const bool there = found != r.fidelity.end();
+      row.push_back(there ? fixed_text(found->r2, 3) : "-");
+      if (apart(form)) row.push_back(there ? fixed_text(found->eigenvectors_r2, 3) : "-");
+    }
+    table.add(row);
+  }
+  return table;
+}
+
+OrderedJson to_json(const ReadLayersResult& r) {
+  OrderedJson j = {{"schema", "glint-read-layers/1"}, {"run", r.run}};
+  j["layers"] = r.layers;
+  j["csv"] = r.csv;
+  j["figure"] = r.figure;
+  return j;
+}
+
+}  // namespace glint

@@ -1,0 +1,44 @@
+// The same directions at every layer of a model: how far each layer can be read, in one table and one figure.
+// The capability behind `glint spectrum --all-layers`.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/io/json_fwd.h"
+#include "glint/lab/read/read.h"
+#include "glint/report/chart.h"
+#include "glint/report/table.h"
+
+namespace glint {
+
+struct ReadLayersRequest {
+  ReadRequest reading;  // of each layer; `layer`, `spectra` and `figures` are not looked at
+  bool figure = true;
+};
+
+// One form of one layer, over the directions.
+struct LayerFidelity {
+  size_t layer = 0;  // from 1 on
+  std::string form;
+  double r2 = 0, eigenvectors_r2 = 0;
+};
+
+struct ReadLayersResult {
+  std::string run, asked;               // the directions
+  std::vector<OrderedJson> layers;      // each as to_json(ReadResult) has it
+  std::vector<LayerFidelity> fidelity;  // by layer, then form; "linear map" is the control
+  std::string csv, figure;              // files that were written
+};
+
+// Tells its progress and can be stopped. The text goes through the model once, layer by layer.
+ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request);
+ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersRequest& request);
+
+// R2 over the layers, a line per form.
+Chart layers_chart(const ReadLayersResult& result);
+// A row per layer, a column per form: R2.
+Table layers_table(const ReadLayersResult& result);
+OrderedJson to_json(const ReadLayersResult& result);  // "glint-read-layers/1"
+
+}  // namespace glint

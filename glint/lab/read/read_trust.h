@@ -1,0 +1,21 @@
+// What a person must be told before trusting a reading, in sentences.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "glint/lab/models/run.h"
+#include "glint/lab/read/read.h"
+
+namespace glint {
+
+// Below this R2 a form is said not to read a layer: it leaves more than half of the variance unexplained.
+inline constexpr double kReadableR2 = 0.5;
+// One for every form that does not read layer `layer` (from 0 on), and one where a linear map of the layer's
+// input does better than the form that is shown.
+std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, Form shown,
+                                         const Controls& controls, size_t layer);
+// And one where the model is too large to be redrawn.
+void add_missing_control(const Run& run, std::vector<std::string>& sentences);
+
+}  // namespace glint

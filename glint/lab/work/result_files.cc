@@ -1,0 +1,67 @@
+#include "glint/lab/work/result_files.h"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <filesystem>
+
+#include "glint/base/error.h"
+#include "glint/base/file.h"
+#include "glint/io/svg_png.h"
+
+namespace glint {
+namespace {
+
+void write_one(const Engine& engine, const std::string& stem, const Figure& figure, const SvgPng& picture) {
+  write_atomic(engine.files(), stem + ".svg", figure.svg);
+  write_atomic(engine.files(), stem + ".csv", figure.csv);
+  if (!picture.png.empty()) {
+    write_atomic(engine.files(), stem + ".png", picture.png);
+    return;
+  }
+  static std::atomic<bool> said{false};  // about the machine, so once per process
+  if (!said.exchange(true)) engine.note("no PNG figures, only SVG and CSV: " + picture.problem);
+}
+
+}  // namespace
+
+void make_directory(const std::string& path) {
+  std::error_code failed;
+  std::filesystem::create_directories(path, failed);
+  if (failed)
+    throw Error({.what = "cannot make the folder: " + failed.message(),
+                 .where = path,
+                 .expected = "a folder that can be written",
+                 .hint = "another folder"});
+  remove_leftover_results(path);
+}
+
+void remove_leftover_results(const std::string& folder) {
+  remove_leftovers(real_files(), folder, [](const std::string& name) {
+    const auto ends = [&](const char* with) { return name.ends_with(with); };
+    return name.starts_with("piece-") ||
+           std::ranges::any_of(std::array{".csv", ".svg", ".png", ".json", ".html", ".safetensors"}, ends);
+  });
+}
+
+void write_figure(const Engine& engine, const std::string& stem, const Figure& figure) {
+  write_one(engine, stem, figure, svg_to_png(figure.svg));
+}
+
+void write_figures(const Engine& engine, const std::vector<FigureFile>& figures) {
+  std::vector<SvgPng> pictures(figures.size());
+  engine.pool().for_tiles(figures.size(),
+                          [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].figure.svg); });
+  for (size_t i = 0; i < figures.size(); i++)
+    write_one(engine, figures[i].stem, figures[i].figure, pictures[i]);
+}
+
+std::string figures_directory(const std::string& directory) {
+  const std::string path = directory + "/figures";
+  make_directory(directory);
+  make_own_folder(path);
+  remove_leftover_results(path);
+  return path;
+}
+
+}  // namespace glint

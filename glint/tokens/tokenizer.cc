@@ -1,0 +1,209 @@
+#include "glint/tokens/tokenizer.h"
+
+#include <cassert>
+#include <filesystem>
+#include <unordered_map>
+
+#include "glint/base/error.h"
+#include "glint/base/file.h"
+#include "glint/base/sha256.h"
+#include "glint/io/json.h"
+#include "glint/tokens/piece_model.h"
+#include "glint/tokens/sentencepiece_log.h"
+#include "glint/tokens/tokenizer_model.h"
+#include "glint/tokens/tokenizer_stretch.h"
+
+namespace glint {
+namespace {
+
+constexpr size_t kCachedWords = size_t{1} << 16, kCachedWordBytes = 48;
+constexpr size_t kMaxTokenizerBytes = size_t{64} << 20;  // a tokenizer.json of 262,000 pieces has 33 MB
+constexpr size_t kMaxTokenizerConfig = size_t{4} << 20;
+
+bool is_json(std::string_view bytes) {
+  const size_t first = bytes.find_first_not_of(" \t\r\n");
+  return first != bytes.npos && bytes[first] == '{';
+}
+
+// tokenizer.bin begins with the length of its longest piece, a small number of 32 bits: its third and fourth
+// byte are 0. A SentencePiece model begins with the tag of a piece (10) and its length, then the tag of its
+// text.
+bool is_tokenizer_bin(std::string_view bytes) { return bytes.size() >= 12 && bytes[2] == 0 && bytes[3] == 0; }
+
+std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& where,
+                                          std::string_view config, const std::string& config_where) {
+  std::shared_ptr<TokenizerModel> model;
+  if (bytes.size() > kMaxTokenizerBytes)
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the tokenizer has " + std::to_string(bytes.size()) + " bytes",
+                 .where = where,
+                 .expected = "at most " + std::to_string(kMaxTokenizerBytes >> 20) + " MB"});
+  if (is_json(bytes))
+    model = parse_tokenizer_json(bytes, where, config, config_where);
+  else if (is_tokenizer_bin(bytes))
+    model = parse_tokenizer_bin(bytes, where);
+  else
+    model = parse_sentencepiece(bytes, where);
+  model->sha256 = sha256_hex(as_bytes(bytes));
+  model->file_bytes = std::move(bytes);
+  return model;
+}
+
+std::string beside(const std::string& path, const char* file) {
+  const std::string folder = std::filesystem::path(path).parent_path().string();
+  return (folder.empty() ? "." : folder) + "/" + file;
+}
+
+}  // namespace
+
+std::string_view name(TokenizerKind kind) { return kind == TokenizerKind::bpe ? "bpe" : "unigram"; }
+
+TokenizerKind parse_tokenizer_kind(std::string_view word) {
+  if (word == "bpe") return TokenizerKind::bpe;
+  if (word == "unigram") return TokenizerKind::unigram;
+  throw Error({.code = ErrorCode::usage,
+               .what = "unknown kind of tokenizer '" + std::string(word) + "'",
+               .expected = suggest(word, {"bpe", "unigram"})});
+}
+
+std::string_view name(TokenizerFormat format) {
+  switch (format) {
+    case TokenizerFormat::sentencepiece:
+      return "SentencePiece";
+    case TokenizerFormat::json:
+      return "tokenizer.json";
+    case TokenizerFormat::llama2c:
+      return "tokenizer.bin of llama2.c";
+    case TokenizerFormat::gguf:
+      return "inside the GGUF file";
+  }
+  return "";
+}
+
+Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
+  return Tokenizer(parse_any(std::move(model), where, {}, {}));
+}
+
+Tokenizer Tokenizer::read(const std::string& path) {
+  std::string start;
+  {
+    const MappedFile map(path);
+    start.assign(reinterpret_cast<const char*>(map.bytes().data()), std::min<size_t>(map.bytes().size(), 64));
+  }
+  if (start.starts_with("GGUF")) {
+    const std::shared_ptr<TokenizerModel> model = gguf_tokenizer(open_gguf(path));
+    if (!model)
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = "there is no tokenizer in the file",
+                   .where = path,
+                   .expected = "a GGUF file with tokenizer.ggml.model"});
+    return Tokenizer(model);
+  }
+  const std::string config = beside(path, "tokenizer_config.json");
+  std::string names;
+  if (is_json(start) && exists(config)) names = read_file(config, kMaxTokenizerConfig);
+  return Tokenizer(parse_any(read_file(path, kMaxTokenizerBytes), path, names, config));
+}
+
+std::string Tokenizer::file_of_model(const WeightFile& file) {
+  if (file.format() == WeightFormat::gguf && file.metadata().contains("tokenizer.ggml.model"))
+    return file.where();
+  const bool is_folder = std::filesystem::is_directory(file.where());
+  for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer.bin"}) {
+    const std::string path = is_folder ? file.where() + "/" + name : beside(file.where(), name);
+    if (exists(path)) return path;
+  }
+  return {};
+}
+
+Tokenizer Tokenizer::of_model(const WeightFile& file) {
+  const std::string path = file_of_model(file);
+  if (path.empty()) return {};
+  return path == file.where() ? Tokenizer(gguf_tokenizer(file)) : read(path);
+}
+
+size_t Tokenizer::size() const { return model_->size(); }
+std::optional<TokenId> Tokenizer::begin() const { return model_->begin_id; }
+bool Tokenizer::has_end() const { return model_->end_id.has_value(); }
+TokenId Tokenizer::end() const {
+  if (!has_end())
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the tokenizer names no end piece",
+                 .where = std::string(name(format())),
+                 .expected = "a tokenizer with an end, or tokenizer_config.json with `eos_token` beside it"});
+  return *model_->end_id;
+}
+std::optional<TokenId> Tokenizer::unknown() const { return model_->unknown_id; }
+std::span<const TokenId> Tokenizer::prefix() const { return model_->prefix; }
+TokenizerFormat Tokenizer::format() const { return model_->format; }
+TokenizerKind Tokenizer::kind() const { return model_->kind; }
+bool Tokenizer::byte_fallback() const { return model_->byte_fallback; }
+bool Tokenizer::is_byte(TokenId id) const { return model_->is_byte(id); }
+bool Tokenizer::is_control(TokenId id) const { return model_->is_control(id); }
+const std::string& Tokenizer::model() const { return model_->file_bytes; }
+const std::string& Tokenizer::sha256() const { return model_->sha256; }
+
+std::string Tokenizer::piece(TokenId id) const {
+  assert(id < size());
+  return model_->piece(id);
+}
+
+std::optional<TokenId> Tokenizer::find(std::string_view word) const {
+  if (const auto id = model_->find(std::string(kPieceSpace) + std::string(word))) return id;
+  return model_->find(word);
+}
+
+std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
+  std::vector<TokenId> ids;
+  model_->encode(text, ids);
+  return ids;
+}
+
+std::string Tokenizer::decode(std::span<const TokenId> ids) const { return model_->decode(ids); }
+
+struct TextEncoder::Cache {
+  struct Hash {
+    using is_transparent = void;
+    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
+  };
+  struct Span {
+    uint32_t first, count;
+  };
+  std::unordered_map<std::string, Span, Hash, std::equal_to<>> words;
+  std::vector<TokenId> ids;  // of all of them
+};
+
+TextEncoder::TextEncoder(Tokenizer tokenizer)
+    : tokenizer_(std::move(tokenizer)), cache_(std::make_unique<Cache>()) {}
+TextEncoder::~TextEncoder() = default;
+TextEncoder::TextEncoder(TextEncoder&&) noexcept = default;
+
+void TextEncoder::encode(std::string_view text, std::vector<TokenId>& ids) {
+  const TokenizerModel& model = *tokenizer_.model_;
+  if (!model.by_word) return model.encode(text, ids);
+  Cache& c = *cache_;
+  while (!text.empty()) {
+    if (is_text_space(text[0])) {
+      text.remove_prefix(1);
+      continue;
+    }
+    const std::string_view word = first_word(text);
+    text.remove_prefix(word.size());
+    if (word.size() > kCachedWordBytes) {
+      model.encode(word, ids);
+      continue;
+    }
+    auto at = c.words.find(word);
+    if (at == c.words.end()) {
+      if (c.words.size() == kCachedWords) c.words.clear(), c.ids.clear();
+      const size_t first = c.ids.size();
+      model.encode(word, c.ids);
+      const Cache::Span span{static_cast<uint32_t>(first), static_cast<uint32_t>(c.ids.size() - first)};
+      at = c.words.emplace(std::string(word), span).first;
+    }
+    const auto from = c.ids.begin() + at->second.first;
+    ids.insert(ids.end(), from, from + at->second.count);
+  }
+}
+
+}  // namespace glint
