@@ -188,6 +188,9 @@ void add_spectrum(Program& program) {
                                      "Mixtures of experts: which expert of the layer, from 1 on, or shared",
                                      {.placeholder = "N", .words = {"shared"}})));
   verb.choice("--form", o->request.form, form_words(), "The form that is drawn and stored");
+  verb.choice("--controls", o->request.controls, {"none", "linear", "all"},
+              "What is measured beside the eigenvectors: none, nothing, which is fastest; linear: how far each "
+              "form is the layer, and how far a linear map is; all: an untrained model too");
   spectra("--top", verb.size("--top", o->request.top, 0, 1000000,
                              "Store only the K strongest eigenpairs of each unit, which is much faster for "
                              "wide layers; 0: all"));

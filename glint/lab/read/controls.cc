@@ -1,8 +1,19 @@
 #include "glint/lab/read/controls.h"
 
+#include "glint/base/error.h"
 #include "glint/spectra/controls.h"
 
 namespace glint {
+
+ControlLevel asked_controls(const std::string& word) {
+  if (word == "none") return ControlLevel::none;
+  if (word == "linear") return ControlLevel::linear;
+  if (word == "all") return ControlLevel::all;
+  throw Error({.code = ErrorCode::usage,
+               .what = "unknown controls '" + word + "'",
+               .where = "controls",
+               .expected = suggest(word, {"none", "linear", "all"})});
+}
 
 Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector<Form>& forms,
                      const Activations& measured, std::span<const uint32_t> labels) {

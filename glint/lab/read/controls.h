@@ -9,6 +9,10 @@
 
 namespace glint {
 
+// How much is measured beside the eigenvectors, as ReadRequest has it.
+enum class ControlLevel { none, linear, all };
+ControlLevel asked_controls(const std::string& word);  // Error (usage)
+
 // What is read, in the run and in its untrained twin.
 using DirectionsOf = std::function<Directions(Run&)>;
 

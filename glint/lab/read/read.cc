@@ -236,7 +236,7 @@ void describe_data(Run& run, ReadResult& r) {
 }
 
 std::string why_alone(Run& run, const ReadRequest& q) {
-  if (q.measure == ReadRequest::Measure::nothing) return "it was not asked for";
+  if (asked_controls(q.controls) == ControlLevel::none) return "it was not asked for";
   // Passages and latents are measured.
   const bool weights =
       asked_form(q.form) == Form::weights && q.passages == 0 && q.sae.empty() && q.inputs.empty();
@@ -314,7 +314,7 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
     engine.check_stop();
     add_size(run, directions, a, wanted, r);
     const std::vector<Form> twins =
-        q.measure == ReadRequest::Measure::all ? forms_of(r) : std::vector<Form>();
+        asked_controls(q.controls) == ControlLevel::all ? forms_of(r) : std::vector<Form>();
     r.controls = r.whole_model ? controls_of(
                                      run, [](Run& of) { return of.image().reading().classes(); }, twins, a,
                                      labels_of(run.images().test))
@@ -342,7 +342,7 @@ RunSource source_of(const ReadRequest& q) {
 }
 
 ReadResult read(const Engine& engine, const ReadRequest& request) {
-  asked_form(request.form);  // refused before anything is opened
+  asked_form(request.form), asked_controls(request.controls);  // refused before anything is opened
   return read(engine, *open_run(engine, source_of(request)), request);
 }
 

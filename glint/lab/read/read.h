@@ -61,9 +61,10 @@ struct ReadRequest {
   // looked for in so many tokens (PassagesRequest); 0: none.
   size_t passages = 0;
   size_t passage_tokens = kPassageTokens;
-  // How much is measured beside the eigenvectors: nothing (no data are needed for the weights), the fidelity of
-  // every form with the linear map as its control, or an untrained model too.
-  enum class Measure { nothing, linear, all } measure = Measure::all;
+  // How much is measured beside the eigenvectors. none: nothing, so that a picture is cheap and the form of the
+  // weights needs no data; linear: the fidelity of every form, with a linear map as its control; all: an
+  // untrained model too.
+  std::string controls = "all";
   // What to write, into `out`; "": into the run.
   bool spectra = true, figures = true;
   std::string out = {};

@@ -118,7 +118,7 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
   const FormReading& chosen = form_called(forms, r.form);
   set_directions(r, directions.names, *chosen.reading);
   engine.check_stop();
-  const std::vector<Form> twins = q.measure == ReadRequest::Measure::all ? forms_of(r) : std::vector<Form>();
+  const std::vector<Form> twins = asked_controls(q.controls) == ControlLevel::all ? forms_of(r) : std::vector<Form>();
   r.controls = controls_of(
       run, [&](Run& of) { return asked_directions(of.language(), r.layer, q, r.form); }, twins, a);
   r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
