@@ -120,7 +120,7 @@ void add_sweep(Program& program) {
   verb.positional("RECIPE", o->request.plan.recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
   static TrainOptions defaults;  // the table points into it
-  for (const OptionSpec& spec : option_table(defaults)) {
+  for (const Field& spec : fields_of(defaults)) {
     if (spec.name == "seed") continue;
     const auto take = [o, name = spec.name](const std::string& text) {
       o->request.plan.lists.push_back(parse_option_list(name, text));

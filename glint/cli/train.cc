@@ -188,7 +188,7 @@ void add_train(Program& program) {
   verb.positional("RECIPE", o->request.recipe, "A recipe: name or .toml file",
                   {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
   static TrainOptions defaults;  // the table points into it; only for the defaults in help
-  for (const OptionSpec& spec : option_table(defaults)) {
+  for (const Field& spec : fields_of(defaults)) {
     const auto take = [o, name = spec.name](const std::string& text) {
       o->request.changes.emplace_back(name, text);
     };
@@ -196,7 +196,7 @@ void add_train(Program& program) {
       verb.switches(spec.name, *std::get<bool*>(spec.value), spec.help, take);
     } else {
       // TrainFlags that images do not have are null in the defaults of an image run.
-      defaults.text = spec.kind == OptionSpec::For::text;
+      defaults.text = spec.who == For::language;
       const Json value = options_to_json(defaults)[spec.name];
       const std::string default_text = value.is_string() ? value.get<std::string>() : value.dump();
       std::string placeholder = std::holds_alternative<std::string*>(spec.value) ? "WORD" : "N";

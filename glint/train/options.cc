@@ -1,28 +1,12 @@
 #include "glint/train/options.h"
 
 #include <algorithm>
-#include <charconv>
-#include <cmath>
 
 #include "glint/base/error.h"
 #include "glint/base/range.h"
 
 namespace glint {
 namespace {
-
-[[noreturn]] void refuse(const OptionSpec& spec, std::string_view text, const std::string& where,
-                         const std::string& expected) {
-  std::string parameter = spec.name;
-  std::replace(parameter.begin(), parameter.end(), '-', '_');
-  throw Error({.code = ErrorCode::usage,
-               .what = "`" + parameter + "` cannot be '" + std::string(text) + "'",
-               .where = where,
-               .expected = expected});
-}
-
-std::string domain(const OptionSpec& spec, const char* kind) {
-  return spec.low < spec.high ? range_text(spec.low, spec.high, kind) : kind;
-}
 
 // The name of a gate or of an alias of it; the Error points to `where`.
 std::string gate_name(const std::string& word, const std::string& where) {
@@ -35,116 +19,61 @@ std::string gate_name(const std::string& word, const std::string& where) {
   }
 }
 
-template <class T>
-T parse_number(const OptionSpec& spec, std::string_view text, const std::string& where, const char* kind) {
-  T value{};
-  const std::from_chars_result r = std::from_chars(text.data(), text.data() + text.size(), value);
-  const double v = static_cast<double>(value);
-  if (r.ec != std::errc() || r.ptr != text.data() + text.size() || !std::isfinite(v) ||
-      (spec.low < spec.high && (v < spec.low || v > spec.high)))
-    refuse(spec, text, where, domain(spec, kind));
-  return value;
-}
-
 }  // namespace
 
-std::vector<OptionSpec> option_table(TrainOptions& o) {
+std::vector<Field> fields_of(TrainOptions& o) {
   constexpr double kMany = 1e9;
-  using For = OptionSpec::For;
   return {
-      {"data", "Data",
-       "mnist, fashion-mnist, glyphs (built in), a folder of IDX files; stories: tales (built in) or a "
-       "folder with a tokenized corpus",
-       &o.data},
-      {"noise-std",
-       "Data",
-       "standard deviation of the normal noise on pixels (pixels are 0 to 1)",
-       &o.noise_std,
-       {},
-       0,
-       100,
-       For::images},
-      {"noise-prob",
-       "Data",
-       "share of the samples that get noise, drawn anew each epoch",
-       &o.noise_prob,
-       {},
-       0,
-       1,
-       For::images},
-      {"drop-last", "Data", "leave out the last batch of an epoch when it is not full", &o.drop_last},
-      {"gate", "Model", "the gate of the GLU layers", &o.gate, gate_names()},
-      {"c", "Model", "shift of SQS", &o.c, {}, -1e6, 1e6},
-      {"lambda", "Model", "shrink of SQS", &o.lambda, {}, 0, 1e6},
-      {"p", "Model", "sharpness of the shrink of SQS", &o.p, {}, kAboveZero, 1e3},
-      {"layers", "Model", "GLU layers", &o.layers, {}, 1, 64},
-      {"d-model", "Model", "width of the embedding", &o.d_model, {}, 1, 16384},
-      {"d-hidden",
-       "Model",
-       "width of the GLU layers; 0: the width of the embedding",
-       &o.d_hidden,
-       {},
-       0,
-       16384},
-      {"bias", "Model", "biases in every layer", &o.bias, {}, 0, 0, For::images},
-      {"residual", "Model", "each GLU layer adds to its input", &o.residual, {}, 0, 0, For::images},
-      {"norm", "Model", "normalise the input of each GLU layer", &o.norm, {"none", "rms"}, 0, 0, For::images},
-      {"heads", "Model", "stories: heads of the attention", &o.heads, {}, 1, 1024, For::text},
-      {"context",
-       "Model",
-       "stories: the most tokens of a story; the rest is cut",
-       &o.context,
-       {},
-       kMinContext,
-       kMaxContext,
-       For::text},
-      {"batch", "Training", "samples per step", &o.batch, {}, 1, 1e6},
-      {"micro-batch",
-       "Training",
-       "stories: how many of a step are in memory at once",
-       &o.micro_batch,
-       {},
-       1,
-       4096,
-       For::text},
-      {"epochs", "Training", "passes over the training set", &o.epochs, {}, 1, 1e5},
-      {"lr", "Training", "learning rate of AdamW", &o.lr, {}, 0, 10},
-      {"beta1", "Training", "decay of the first moment", &o.beta1, {}, 0, 0.999999},
-      {"beta2", "Training", "decay of the second moment", &o.beta2, {}, 0, 0.999999},
-      {"eps", "Training", "added to the root of the second moment", &o.eps, {}, 0, 1},
-      {"weight-decay", "Training", "decoupled decay of every matrix", &o.weight_decay, {}, 0, 100},
-      {"clip", "Training", "largest norm of the gradient; 0: no clipping", &o.clip, {}, 0, kMany},
-      {"schedule",
-       "Training",
-       "of the learning rate",
-       &o.schedule,
-       {"cosine-epoch", "cosine-step", "constant"}},
-      {"warmup", "Training", "steps over which the learning rate rises from 0", &o.warmup, {}, 0, kMany},
-      {"precision",
-       "Training",
-       "of the matrix products; weights are always kept in f32",
-       &o.precision,
-       {"f32", "bf16"}},
-      {"seed", "Training", "fixes initialisation, order and noise", &o.seed},
-      {"eval-steps",
-       "Training",
-       "test also at this many log-spaced steps, for curves; 0: once per epoch",
-       &o.eval_steps,
-       {},
-       0,
-       10000},
-      {"eval-first",
-       "Training",
-       "test also after each of the first so many steps",
-       &o.eval_first,
-       {},
-       0,
-       1e6},
+      Field("data", o.data,
+            "mnist, fashion-mnist, glyphs (built in), a folder of IDX files; stories: tales (built in) or a "
+            "folder with a tokenized corpus"),
+      Field("noise-std", o.noise_std, "standard deviation of the normal noise on pixels (pixels are 0 to 1)")
+          .range(0, 100)
+          .images(),
+      Field("noise-prob", o.noise_prob, "share of the samples that get noise, drawn anew each epoch")
+          .range(0, 1)
+          .images(),
+      Field("drop-last", o.drop_last, "leave out the last batch of an epoch when it is not full"),
+      Field("gate", o.gate, "the gate of the GLU layers").one_of(gate_names()),
+      Field("c", o.c, "shift of SQS").range(-1e6, 1e6),
+      Field("lambda", o.lambda, "shrink of SQS").range(0, 1e6),
+      Field("p", o.p, "sharpness of the shrink of SQS").range(kAboveZero, 1e3),
+      Field("layers", o.layers, "GLU layers").range(1, 64),
+      Field("d-model", o.d_model, "width of the embedding").range(1, 16384),
+      Field("d-hidden", o.d_hidden, "width of the GLU layers; 0: the width of the embedding").range(0, 16384),
+      Field("bias", o.bias, "biases in every layer").images(),
+      Field("residual", o.residual, "each GLU layer adds to its input").images(),
+      Field("norm", o.norm, "normalise the input of each GLU layer").one_of({"none", "rms"}).images(),
+      Field("heads", o.heads, "stories: heads of the attention").range(1, 1024).language(),
+      Field("context", o.context, "stories: the most tokens of a story; the rest is cut")
+          .range(kMinContext, kMaxContext)
+          .language(),
+      Field("batch", o.batch, "samples per step").range(1, 1e6),
+      Field("micro-batch", o.micro_batch, "stories: how many of a step are in memory at once")
+          .range(1, 4096)
+          .language(),
+      Field("epochs", o.epochs, "passes over the training set").range(1, 1e5),
+      Field("lr", o.lr, "learning rate of AdamW").range(0, 10),
+      Field("beta1", o.beta1, "decay of the first moment").range(0, 0.999999),
+      Field("beta2", o.beta2, "decay of the second moment").range(0, 0.999999),
+      Field("eps", o.eps, "added to the root of the second moment").range(0, 1),
+      Field("weight-decay", o.weight_decay, "decoupled decay of every matrix").range(0, 100),
+      Field("clip", o.clip, "largest norm of the gradient; 0: no clipping").range(0, kMany),
+      Field("schedule", o.schedule, "of the learning rate")
+          .one_of({"cosine-epoch", "cosine-step", "constant"}),
+      Field("warmup", o.warmup, "steps over which the learning rate rises from 0").range(0, kMany),
+      Field("precision", o.precision, "of the matrix products; weights are always kept in f32")
+          .one_of({"f32", "bf16"}),
+      Field("seed", o.seed, "fixes initialisation, order and noise"),
+      Field("eval-steps", o.eval_steps,
+            "test also at this many log-spaced steps, for curves; 0: once per epoch")
+          .range(0, 10000),
+      Field("eval-first", o.eval_first, "test also after each of the first so many steps").range(0, 1e6),
   };
 }
 
-bool applies(const OptionSpec& spec, const TrainOptions& options) {
-  return spec.kind == OptionSpec::For::all || (spec.kind == OptionSpec::For::text) == options.text;
+bool applies(const Field& option, const TrainOptions& options) {
+  return option.who == For::all || (option.who == For::language) == options.text;
 }
 
 bool means_something(std::string_view option, const TrainOptions& options) {
@@ -153,60 +82,28 @@ bool means_something(std::string_view option, const TrainOptions& options) {
   return option != "p" || options.lambda > 0;
 }
 
-void set_option(const OptionSpec& spec, std::string_view text, const std::string& where) {
-  if (std::string* const* s = std::get_if<std::string*>(&spec.value)) {
-    std::string word(text);
-    if (spec.name == "gate") word = gate_name(word, where);
-    bool known = spec.choices.empty() && !word.empty();
-    for (const std::string& c : spec.choices) known = known || c == word;
-    if (!known)
-      refuse(spec, text, where,
-             spec.choices.empty() ? "at least one character" : suggest(text, spec.choices));
-    **s = word;
-  } else if (double* const* d = std::get_if<double*>(&spec.value)) {
-    **d = parse_number<double>(spec, text, where, "a number");
-  } else if (uint64_t* const* u = std::get_if<uint64_t*>(&spec.value)) {
-    **u = parse_number<uint64_t>(spec, text, where, "a whole number");
-  } else {
-    if (text != "true" && text != "false") refuse(spec, text, where, "true or false");
-    *std::get<bool*>(spec.value) = text == "true";
-  }
+void set_option(const Field& option, std::string_view text, const std::string& where) {
+  set_field(option, option.name == "gate" ? gate_name(std::string(text), where) : std::string(text), where);
 }
 
 Json options_to_json(const TrainOptions& options) {
   TrainOptions copy = options;
-  Json json = Json::object();
-  for (const OptionSpec& spec : option_table(copy))
-    if (applies(spec, options)) std::visit([&](const auto* v) { json[spec.name] = *v; }, spec.value);
-  return json;
+  std::vector<Field> fields = fields_of(copy);
+  std::erase_if(fields, [&](const Field& f) { return !applies(f, options); });
+  return fields_json(fields);
 }
 
 TrainOptions options_from_json(const Json& json, const std::string& where) {
+  const JsonFields an_object(json, where, "options");
   TrainOptions options;
-  const std::vector<OptionSpec> table = option_table(options);
-  const JsonFields fields(json, where, "options");
-  options.text = json.is_object() && json.contains("context");
-  std::vector<std::string> names;
-  for (const OptionSpec& spec : table) {
-    names.push_back(spec.name);
-    std::visit([&](auto* v) { *v = fields.optional<std::remove_pointer_t<decltype(v)>>(spec.name, *v); },
-               spec.value);
-    const auto out_of_range = [&](double v) {
-      return spec.low < spec.high && !(v >= spec.low && v <= spec.high);
-    };
-    if (const double* const* d = std::get_if<double*>(&spec.value); d && out_of_range(**d))
-      fields.fail(spec.name, "is out of range", domain(spec, "a number"));
-    if (const uint64_t* const* u = std::get_if<uint64_t*>(&spec.value);
-        u && out_of_range(static_cast<double>(**u)))
-      fields.fail(spec.name, "is out of range", domain(spec, "a whole number"));
-    if (const std::string* const* word = std::get_if<std::string*>(&spec.value);
-        word && !spec.choices.empty() &&
-        std::find(spec.choices.begin(), spec.choices.end(), **word) == spec.choices.end())
-      fields.fail(spec.name, "is unknown", suggest(**word, spec.choices));
+  options.text = an_object.has("context");
+  try {
+    set_fields(fields_of(options), json);
+  } catch (const Error& e) {  // what is wrong is in the file
+    ErrorParts parts = e.parts();
+    parts.code = ErrorCode::bad_file, parts.where = where;
+    throw Error(parts);
   }
-  for (const auto& [key, value] : json.items())
-    if (std::find(names.begin(), names.end(), key) == names.end())
-      fields.fail(key, "unknown option", suggest(key, names));
   return options;
 }
 

@@ -6,9 +6,9 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <variant>
 #include <vector>
 
+#include "glint/io/fields.h"
 #include "glint/io/json.h"
 #include "glint/kernels/gemm.h"
 #include "glint/model/classifier.h"
@@ -41,24 +41,15 @@ struct TrainOptions {
   bool text = false;
 };
 
-// One option: its name (as --name, and as the key of a recipe), where it is kept, and its help.
-struct OptionSpec {
-  std::string name, group, help;
-  std::variant<std::string*, double*, uint64_t*, bool*> value;
-  std::vector<std::string> choices = {};  // of a string; empty: any
-  double low = 0, high = 0;               // of a number, when low < high
-  enum class For { all, images, text } kind = For::all;
-};
+// One field per option, named as --name and as the key of a recipe.
+std::vector<Field> fields_of(TrainOptions& options);
 // Whether an option means something for the kind of model.
-bool applies(const OptionSpec& spec, const TrainOptions& options);
+bool applies(const Field& option, const TrainOptions& options);
 // Whether an option changes anything in a model with these options: c, lambda and p only for a gate that has
 // them, p only where there is a shrink.
 bool means_something(std::string_view option, const TrainOptions& options);
-std::vector<OptionSpec> option_table(TrainOptions& options);
-
-// Sets an option from text; Error (usage) with the option, the domain and a suggestion. `where` names the
-// flag or the line of the recipe.
-void set_option(const OptionSpec& spec, std::string_view text, const std::string& where);
+// set_field, which also knows the aliases of gates.
+void set_option(const Field& option, std::string_view text, const std::string& where);
 
 // Only the options that apply.
 Json options_to_json(const TrainOptions& options);

@@ -30,7 +30,7 @@ std::string number_text(double v) {
 
 // The text for set_option, when the value is of the kind that the option has. A whole number is fine where a
 // fraction is asked for, and the other way round set_option says what is wrong.
-std::string value_text(const OptionSpec& spec, const TomlLine& line, const std::string& where) {
+std::string value_text(const Field& spec, const TomlLine& line, const std::string& where) {
   const bool text_wanted = std::holds_alternative<std::string*>(spec.value),
              switch_wanted = std::holds_alternative<bool*>(spec.value);
   if (const std::string* s = std::get_if<std::string>(&line.value); s && text_wanted) return *s;
@@ -101,14 +101,14 @@ Recipe find_recipe(const std::string& name, const std::vector<std::string>& fold
 }
 
 std::vector<RecipeKey> apply_recipe(TrainOptions& options, const Recipe& recipe) {
-  const std::vector<OptionSpec> specs = option_table(options);
+  const std::vector<Field> specs = fields_of(options);
   std::vector<std::string> names;
   std::vector<RecipeKey> keys;
-  for (const OptionSpec& s : specs) names.push_back(s.name);
+  for (const Field& s : specs) names.push_back(s.name);
   for (const TomlLine& line : parse_flat_toml(recipe.text, recipe.where)) {
     const std::string where = place_of_line(recipe.where, line.line);
     const auto spec =
-        std::find_if(specs.begin(), specs.end(), [&](const OptionSpec& s) { return s.name == line.key; });
+        std::find_if(specs.begin(), specs.end(), [&](const Field& s) { return s.name == line.key; });
     if (spec == specs.end())
       throw Error({.code = ErrorCode::bad_file,
                    .what = "unknown key '" + shown(line.key) + "' in the recipe",

@@ -11,12 +11,12 @@ namespace {
 using namespace model_testing;
 namespace fs = std::filesystem;
 
-const OptionSpec& spec_of(const std::vector<OptionSpec>& table, const std::string& name) {
-  return *std::find_if(table.begin(), table.end(), [&](const OptionSpec& s) { return s.name == name; });
+const Field& spec_of(const std::vector<Field>& table, const std::string& name) {
+  return *std::find_if(table.begin(), table.end(), [&](const Field& s) { return s.name == name; });
 }
 TrainOptions with(const std::string& name, const std::string& text) {
   TrainOptions o;
-  const std::vector<OptionSpec> table = option_table(o);
+  const std::vector<Field> table = fields_of(o);
   set_option(spec_of(table, name), text, "--" + name);
   return o;
 }
@@ -30,7 +30,7 @@ ErrorParts refused(const std::string& name, const std::string& text) {
 
 TEST(Options, Domains) {
   TrainOptions o;
-  for (const OptionSpec& s : option_table(o)) {
+  for (const Field& s : fields_of(o)) {
     if (std::holds_alternative<std::string*>(s.value)) {
       refused(s.name, "");
       if (!s.choices.empty()) refused(s.name, "nonsense");
@@ -70,7 +70,7 @@ TEST(Options, GateAliases) {
 
 TrainOptions all_changed() {
   TrainOptions o;
-  for (const OptionSpec& s : option_table(o)) {
+  for (const Field& s : fields_of(o)) {
     if (std::string* const* text = std::get_if<std::string*>(&s.value))
       **text = s.choices.empty() ? "other" : s.choices.back();
     else if (double* const* d = std::get_if<double*>(&s.value))
@@ -87,7 +87,7 @@ TEST(Options, JsonRoundTrip) {
   for (const TrainOptions& o : {TrainOptions{}, all_changed()}) {
     const Json json = options_to_json(o);
     TrainOptions copy = o;
-    for (const OptionSpec& spec : option_table(copy))
+    for (const Field& spec : fields_of(copy))
       EXPECT_EQ(json.contains(spec.name), applies(spec, o)) << spec.name;
     EXPECT_EQ(options_to_json(options_from_json(parse_json(json.dump(), "text"), "text")), json);
   }

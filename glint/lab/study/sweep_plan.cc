@@ -19,35 +19,28 @@ std::string sweep_parameter(std::string name) {
   return name;
 }
 
-std::string value_text(const OptionSpec& spec) {
-  if (const std::string* const* s = std::get_if<std::string*>(&spec.value)) return **s;
-  if (const double* const* d = std::get_if<double*>(&spec.value)) return number_text(**d);
-  if (const uint64_t* const* u = std::get_if<uint64_t*>(&spec.value)) return std::to_string(**u);
-  return *std::get<bool*>(spec.value) ? "true" : "false";
-}
-
 std::string value_text(TrainOptions options, const std::string& name) {
-  const std::vector<OptionSpec> table = option_table(options);
-  return value_text(*std::ranges::find(table, name, &OptionSpec::name));
+  const std::vector<Field> table = fields_of(options);
+  return field_text(*find_field(table, name));
 }
 
 // The lists in the order of the option table, every value as the options spell it and once.
 std::vector<OptionList> checked_lists(const std::vector<OptionList>& lists) {
   TrainOptions scratch;
-  const std::vector<OptionSpec> table = option_table(scratch);
+  const std::vector<Field> table = fields_of(scratch);
   std::vector<std::string> names;
-  for (const OptionSpec& spec : table) names.push_back(spec.name);
+  for (const Field& spec : table) names.push_back(spec.name);
   for (const OptionList& list : lists)
     if (std::ranges::find(names, list.name) == names.end())
       refuse("there is no option '" + list.name + "'", "lists", suggest(list.name, names));
   std::vector<OptionList> out;
-  for (const OptionSpec& spec : table) {
+  for (const Field& spec : table) {
     OptionList merged{spec.name, {}};
     for (const OptionList& list : lists) {
       if (list.name != spec.name) continue;
       for (const std::string& text : list.values) {
         set_option(spec, text, sweep_parameter(spec.name));
-        const std::string value = value_text(spec);
+        const std::string value = field_text(spec);
         if (std::ranges::find(merged.values, value) == merged.values.end()) merged.values.push_back(value);
       }
     }
@@ -65,11 +58,11 @@ std::vector<OptionList> checked_lists(const std::vector<OptionList>& lists) {
 // The gate, and what differs from the recipe.
 std::string folder_name(const TrainOptions& recipe, const TrainOptions& options) {
   TrainOptions there = recipe, here = options;
-  const std::vector<OptionSpec> before = option_table(there), now = option_table(here);
+  const std::vector<Field> before = fields_of(there), now = fields_of(here);
   std::string name = options.gate;
   for (size_t i = 0; i < now.size(); i++) {
-    const std::string value = value_text(now[i]);
-    if (now[i].name == "gate" || now[i].name == "seed" || value == value_text(before[i])) continue;
+    const std::string value = field_text(now[i]);
+    if (now[i].name == "gate" || now[i].name == "seed" || value == field_text(before[i])) continue;
     // Paths are no part of a name; numbers are, as they are.
     const bool word = std::holds_alternative<std::string*>(now[i].value);
     name += "-" + now[i].name + "-" + (word ? file_word(value) : value);

@@ -42,7 +42,7 @@ void set_options(RunSummary& run, const Json& json) {
   }
   run.text = options.text;
   const Json all = options_to_json(options);
-  for (const OptionSpec& spec : option_table(options))
+  for (const Field& spec : fields_of(options))
     if (all.contains(spec.name) && means_something(spec.name, options))
       run.options.emplace_back(spec.name, text_of(all[spec.name]));
 }
@@ -73,7 +73,7 @@ void set_model(RunSummary& run) {
   const Json json = read_json(run.directory + "/config.json");
   TrainOptions options;
   options.text = run.text;
-  for (const OptionSpec& spec : option_table(options)) {
+  for (const Field& spec : fields_of(options)) {
     std::string key = spec.name;
     std::ranges::replace(key, '-', '_');
     if (json.contains(key) && json[key].is_primitive() && json[key] != "")
@@ -138,7 +138,7 @@ struct Filter {
 void check_key(const std::string& key, const std::string& where) {
   TrainOptions scratch;
   std::vector<std::string> names = result_keys();
-  for (const OptionSpec& spec : option_table(scratch)) names.push_back(spec.name);
+  for (const Field& spec : fields_of(scratch)) names.push_back(spec.name);
   if (std::ranges::find(names, key) == names.end())
     throw Error({.code = ErrorCode::usage,
                  .what = "runs have nothing that is called '" + key + "'",
@@ -197,7 +197,7 @@ void sort_runs(std::vector<RunSummary>& runs, std::string key) {
 std::vector<std::string> differing_options(const std::vector<RunSummary>& runs) {
   TrainOptions scratch;
   std::vector<std::string> out;
-  for (const OptionSpec& spec : option_table(scratch)) {
+  for (const Field& spec : fields_of(scratch)) {
     const std::string* first = nullptr;
     bool differs = false;
     for (const RunSummary& run : runs) {

@@ -33,11 +33,11 @@ std::string parameter(std::string name) {
 }
 
 void apply_changes(TrainOptions& options, const OptionChanges& changes) {
-  const std::vector<OptionSpec> table = option_table(options);
+  const std::vector<Field> table = fields_of(options);
   std::vector<std::string> names;
-  for (const OptionSpec& spec : table) names.push_back(spec.name);
+  for (const Field& spec : table) names.push_back(spec.name);
   for (const auto& [name, text] : changes) {
-    const auto spec = std::ranges::find(table, name, &OptionSpec::name);
+    const auto spec = std::ranges::find(table, name, &Field::name);
     if (spec == table.end())
       throw Error({.code = ErrorCode::usage,
                    .what = "there is no option '" + printable(name) + "'",
@@ -50,10 +50,10 @@ void apply_changes(TrainOptions& options, const OptionChanges& changes) {
 // Images or stories: the data say it, and where there are none of that name the options.
 void choose_kind(TrainOptions& options, const std::string& recipe, const OptionChanges& changes,
                  const std::vector<RecipeKey>& keys, const std::string& data_dir, bool in_memory) {
-  const std::vector<OptionSpec> table = option_table(options);
+  const std::vector<Field> table = fields_of(options);
   const auto any_for_text = [&](const auto& named) {
-    return std::ranges::any_of(
-        table, [&](const OptionSpec& s) { return s.kind == OptionSpec::For::text && named(s.name); });
+    return std::ranges::any_of(table,
+                               [&](const Field& s) { return s.who == For::language && named(s.name); });
   };
   const bool text_keys =
       any_for_text([&](const std::string& name) { return find_key(keys, name) != nullptr; });
@@ -70,7 +70,7 @@ void choose_kind(TrainOptions& options, const std::string& recipe, const OptionC
   const std::string is_for = options.text ? "images" : "stories";
   std::string wrong, where;
   size_t count = 0;
-  for (const OptionSpec& spec : table) {
+  for (const Field& spec : table) {
     if (applies(spec, options)) continue;
     if (is_given(changes, spec.name))
       throw Error({.code = ErrorCode::usage,
