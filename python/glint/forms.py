@@ -4,25 +4,31 @@ from __future__ import annotations
 
 import html
 from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arrays import Array, count_of
 from ._frames import Table, cell, place_text
+from ._shown import Drawn, Shown
 from .errors import UsageError
 from .figures import Figure
 from .results import Passages
 
+if TYPE_CHECKING:
+    from .run import Run
 
-class Form:
+
+class Form(Drawn):
     """One direction read: eigenvalues, eigenvectors and their fidelity.
 
     `values` [k] descending, `vectors` [k, width] in rows, `groups` (equal for near-equal values), `linear` and
     `constant` are what the form has beside them.
     """
 
-    def __init__(self, unit: dict[str, Any], about: dict[str, Any], whole: dict[str, Any], figure: Figure) -> None:
+    def __init__(
+        self, unit: dict[str, Any], about: dict[str, Any], whole: dict[str, Any], figure: Figure, run: Run | None = None, asked: Any = None
+    ) -> None:
         self.name: str = unit["name"]
         self.values: Array = unit["values"]
         self.vectors: Array = unit["vectors"]
@@ -35,10 +41,14 @@ class Form:
         self.about = about
         self.json = whole
         self.form: str = whole["form"]
-        self._figure = figure
-        self._again: Callable[[int], Form] | None = None
-        self._find: Callable[..., Passages] | None = None
-        self._values: Callable[[Any], Array] | None = None
+        self._draw([figure])
+        self._run, self._asked = run, asked  # what read it, and of what data
+        self._ends: Array = unit.get("ends", self.vectors[:0])
+        self._call: Callable[[Any], Array] | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        run = self._run
+        return vars(self) | ({} if run is None or run._goes_along() else {"_run": None})
 
     @property
     def fidelity(self) -> dict[str, Any]:
@@ -101,10 +111,8 @@ class Form:
         if shown is None:
             raise UsageError("only language models have tokens", "near()", "a form of a language model")
         most = max((len(v["along"]) for v in shown), default=0)
-        if count_of(n, "n") > most and self._again is not None:
-            more = self._again(n)
-            more._again = None  # there are no more tokens than these
-            return more.near(n)
+        if count_of(n, "n") > most and self._run is not None:
+            shown = [dict(v, **sides) for v, sides in zip(shown, self._run._near(self._ends, n))] or shown
         rows = []
         for vector in shown:
             row = {"value": vector["value"]}
@@ -126,7 +134,7 @@ class Form:
         >>> len(found), len(found[0].passages)
         (1, 1)
         """
-        if self._find is None:
+        if self._run is None or self._run.kind != "language":
             raise UsageError("only language models read text", "passages()", "a form of a run of a language model")
         if vectors is None:
             above, below = np.flatnonzero(self.values > 0)[:4], np.flatnonzero(self.values < 0)[::-1][:4]
@@ -136,7 +144,8 @@ class Form:
             if np.any((asked == 0) | (abs(asked) > len(self.values))):
                 raise UsageError("there is no such eigenvector", "vectors=", f"numbers from 1 to {len(self.values)}, or from -1 back")
             chosen = np.where(asked > 0, asked - 1, asked + len(self.values))
-        return self._find(self.values[chosen], self.vectors[chosen], chosen + 1, text, n, tokens)
+        found = {"values": self.values[chosen].tolist(), "numbers": (chosen + 1).tolist(), "layer": self.json["layer"]}
+        return self._run._passages(self._asked, found, self.vectors[chosen], text, n, tokens)
 
     @property
     def pairs(self) -> Table:
@@ -145,37 +154,9 @@ class Form:
 
     def __call__(self, X: Any) -> Array:
         """The value of the form for inputs [n, d] of a layer from arrays."""
-        if self._values is None:
+        if self._call is None:
             raise UsageError("a form of a run is not called", "X=", "a form of glint.GLU; run.logits(X) is the model")
-        return self._values(X)
-
-    def figure(self) -> Figure:
-        """The eigenvalues drawn, with the strongest eigenvectors as pictures where there are any.
-
-        >>> run.read("3", progress=False).figure()
-        <glint figure ...
-        """
-        return self._figure
-
-    def save(self, path: Any) -> Any:
-        """Writes the figure: .svg, .png or .csv.
-
-        >>> run.read("3", progress=False).save(tmp / "three.svg").name
-        'three.svg'
-        """
-        return self._figure.save(path)
-
-    @property
-    def data(self) -> dict[str, list[Any]]:
-        """The numbers of the figure, by column."""
-        return self._figure.data
-
-    def plot(self, ax: Any = None) -> Any:
-        """The figure on axes of matplotlib.
-
-        >>> ax = run.read("3", progress=False).plot()  # doctest: +SKIP
-        """
-        return self._figure.plot(ax)
+        return self._call(X)
 
     def _trust(self) -> str:
         parts = [f"{_WORDS[k]} {cell(self.about[k])}" for k in _WORDS if k in self.about]
@@ -186,21 +167,20 @@ class Form:
         return f"<glint Form '{self.name}', {len(self.values)} eigenvalues, {self._trust()}>"
 
     def _repr_html_(self) -> str:
-        body = self._figure.svg if self._figure.svg else ""
         near = self.near()._repr_html_() if "vectors" in self.about else ""
-        return f"<div><p><b>{html.escape(self.name)}</b>, {html.escape(self._trust())}</p>{body}{near}</div>"
+        return f"<div><p><b>{html.escape(self.name)}</b>, {html.escape(self._trust())}</p>{self._svg()}{near}</div>"
 
 
 _OWN = ("r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share")
 _WORDS = {"r2": "R²", "eigenvectors_r2": "of the eigenvectors alone", "linear_share": "linear share"}
 
 
-class Forms(Sequence[Form]):
+class Forms(Shown, Sequence[Form]):
     """Several directions read at once. `forms["3"]` is one of them."""
 
     def __init__(self, forms: list[Form], whole: dict[str, Any], figures: list[Figure]) -> None:
         self._forms, self.json = forms, whole
-        self.figures = {f.name: f for f in figures}
+        self._draw(figures)
         self.form: str = whole["form"]
 
     def __getitem__(self, index: Any) -> Any:
@@ -246,14 +226,6 @@ class Forms(Sequence[Form]):
             rows.append(row | {k: form.about[k] for k in keys if k in form.about})
         return Table(rows, ", ".join(filter(None, (place_text(self.json), f"{self.form} form"))))
 
-    def frame(self) -> Any:
-        """The table as a pandas DataFrame.
-
-        >>> run.read(progress=False).frame()["r2"].min() > 0  # doctest: +SKIP
-        True
-        """
-        return self.table().frame()
-
     def figure(self) -> Figure:
         """All eigenvectors as pictures where the model has them, otherwise the spectrum of the first.
 
@@ -263,13 +235,10 @@ class Forms(Sequence[Form]):
         for name, figure in self.figures.items():
             if name.startswith("features"):
                 return figure
-        return next(iter(self.figures.values()))
-
-    def __repr__(self) -> str:
-        return repr(self.table())
+        return super().figure()
 
     def _repr_html_(self) -> str:
         fidelity = self.fidelity
-        return f"<div>{fidelity._repr_html_() if len(fidelity) else ''}{self.figure().svg}</div>"
+        return f"<div>{fidelity._repr_html_() if len(fidelity) else ''}{self._svg()}</div>"
 
 

@@ -11,6 +11,7 @@ from typing import Any, Generic, TypeVar
 
 from . import _core, lab
 from ._frames import Table
+from ._shown import Shown
 from ._talk import Talk
 from .data import Data
 from .errors import UsageError
@@ -47,7 +48,7 @@ class Job:
         return Run(self.out, self.data, data_dir=self.data_dir)
 
 
-class Plan(Sequence[Job], Generic[Result]):
+class Plan(Shown, Sequence[Job], Generic[Result]):
     """The jobs of a plan. `result()` is what the planned call gives; runs that are finished are not trained again."""
 
     def __init__(self, jobs: list[Job], rows: list[dict[str, Any]], call: Callable[[], Result]) -> None:
@@ -67,12 +68,6 @@ class Plan(Sequence[Job], Generic[Result]):
         """A row per job."""
         keys = ("setting", "seed", "finished", "run")
         return Table([{k: row[k] for k in keys} for row in self._rows], f"plan of {len(self)} runs")
-
-    def __repr__(self) -> str:
-        return repr(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 _FIELDS: dict[Any, tuple[str, Callable[..., dict[str, Any]]]] = {

@@ -18,6 +18,7 @@ from ._arrays import path_of
 from ._frames import Table
 from ._ranks import Ranks
 from ._requests import MEMORY, StrPath, changes_of, data_word, option_name, option_text
+from ._shown import Drawn
 from ._talk import Row, Talk, log
 from .data import Data, Tokens
 from .errors import UsageError, called
@@ -404,18 +405,18 @@ def compare(
     return Comparison(json.loads(text), list(matrices), list(names), [Figure(*f) for f in figures])
 
 
-class RunList(Table):
+class RunList(Drawn, Table):
     """Runs below folders, with their losses as a figure."""
 
     def __init__(self, rows: Iterable[dict[str, Any]], curves: Figure | None) -> None:
         super().__init__(rows, "runs")
-        self._curves = curves
+        self._draw([curves])
 
     def figure(self) -> Figure:
         """Test loss over the steps; runs that differ in their seed alone are one curve."""
-        if self._curves is None:
+        if not self.figures:
             raise UsageError("too many curves for one figure", "figure()", "fewer runs", "glint.runs(..., where=...)")
-        return self._curves
+        return super().figure()
 
     def open(self) -> list[Run]:
         """Opens the finished runs."""

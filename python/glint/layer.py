@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from functools import partial
 from collections.abc import Sequence
 from typing import Any
 
@@ -170,7 +171,7 @@ class GLU:
         forms = []
         for i, unit in enumerate(units):
             result = Form(unit, whole["units"][i], whole, drawn[i])
-            result._values = _evaluator(self._fields, directions[i : i + 1], line)
+            result._call = partial(_form_values, self._fields | line, directions[i : i + 1])
             forms.append(result)
         return forms[0] if one else Forms(forms, whole, drawn)
 
@@ -180,11 +181,7 @@ class GLU:
         return f"<glint GLU {place and place + ', '}{self.gate.name}: {d} inputs, {h} hidden units, {self.outputs} outputs>"
 
 
-def _evaluator(fields: dict[str, Any], direction: Array, line: dict[str, Any]) -> Any:
-    def values(X: Any) -> Array:
-        call = fields | line | {"out": direction, "inputs": _array(X, "X", 2)}
-        call |= {name: None for name, values in line.items() if isinstance(values, np.ndarray) and len(values) == 0}
-        with Talk(False) as talk:
-            return np.asarray(_core.form_values(call, talk))[:, 0]
-
-    return values
+def _form_values(fields: dict[str, Any], direction: Array, X: Any) -> Array:
+    call = {name: None if isinstance(values, np.ndarray) and values.size == 0 else values for name, values in fields.items()}
+    with Talk(False) as talk:
+        return np.asarray(_core.form_values(call | {"out": direction, "inputs": _array(X, "X", 2)}, talk))[:, 0]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,47 +12,39 @@ import numpy as np
 
 from ._arrays import Array
 from ._frames import Table, cell, place_text
+from ._shown import Shown
 from .errors import UsageError
 from .figures import Figure, number
 
-class Result(Mapping[str, Any]):
-    """The JSON of the program as a mapping, with a table to look at."""
+class Result(Shown, Mapping[str, Any]):
+    """The JSON of the program as a mapping, with a table to look at and perhaps figures."""
 
-    def __init__(self, values: dict[str, Any], title: str) -> None:
-        self._values, self._title = values, title
+    _keep: object = None  # a temporary folder, which no pickle takes along
+
+    def __init__(self, values: dict[str, Any], title: str, figures: Iterable[Figure | None] = ()) -> None:
+        self.json, self._title = values, title
+        self._draw(figures)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {name: value for name, value in vars(self).items() if name != "_keep"}
 
     def __getitem__(self, key: str) -> Any:
-        return self._values[key]
+        return self.json[key]
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._values)
+        return iter(self.json)
 
     def __len__(self) -> int:
-        return len(self._values)
-
-    @property
-    def json(self) -> dict[str, Any]:
-        """What the program's `--json` prints."""
-        return self._values
+        return len(self.json)
 
     def table(self) -> Table:
         """The plain numbers."""
         rows = [
             {"": k.replace("_", " "), "value": v}
-            for k, v in self._values.items()
+            for k, v in self.json.items()
             if isinstance(v, (int, float, str)) and k not in ("schema", "run", "linalg")
         ]
         return Table(rows, self._title)
-
-    def frame(self) -> Any:
-        """The table as a pandas DataFrame."""
-        return self.table().frame()
-
-    def __repr__(self) -> str:
-        return repr(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
 
 
 class Explanation(Result):
@@ -61,9 +53,8 @@ class Explanation(Result):
     def __init__(
         self, values: dict[str, Any], verdict: str, trust: str, classes: list[dict[str, Any]], figure: Figure | None, pixels: Array
     ) -> None:
-        super().__init__(values, verdict)
+        super().__init__(values, verdict, [figure])
         self.verdict, self.trust, self.classes, self.pixels = verdict, trust, classes, pixels
-        self._figure = figure
 
     @property
     def accounts(self) -> Table:
@@ -81,16 +72,6 @@ class Explanation(Result):
         """By class: the eigenvectors of `terms` as pictures."""
         return {c["name"]: c["pictures"] for c in self.classes}
 
-    def figure(self) -> Figure | None:
-        """The explanation drawn; None where the samples are no pictures."""
-        return self._figure
-
-    def save(self, path: str | os.PathLike[str]) -> Any:
-        """Writes the figure: .svg, .png or .csv."""
-        if self._figure is None:
-            raise UsageError("there is no figure of vectors", "save()", "an image model")
-        return self._figure.save(path)
-
     def table(self) -> Table:
         return self.accounts
 
@@ -98,7 +79,7 @@ class Explanation(Result):
         return f"{self.verdict}\n{self.accounts!r}\n{self.trust}"
 
     def _repr_html_(self) -> str:
-        body = self._figure.svg if self._figure is not None else self.accounts._repr_html_()
+        body = self._svg() or self.accounts._repr_html_()
         return f"<div><p>The model {html.escape(self.verdict)}.</p>{body}<p>{html.escape(self.trust)}</p></div>"
 
 
@@ -106,9 +87,8 @@ class TokenExplanation(Result):
     """Why a language model expects a token: `.parts` of the logit, `.terms` per eigenvector, `.figure()`, `.trust`."""
 
     def __init__(self, values: dict[str, Any], verdict: str, check: str, path: str, trust: list[str], figure: Figure) -> None:
-        super().__init__(values, verdict)
+        super().__init__(values, verdict, [figure])
         self.verdict, self.check, self.path, self.trust = verdict, check, path, trust
-        self._figure = figure
 
     @property
     def logit(self) -> float:
@@ -151,14 +131,6 @@ class TokenExplanation(Result):
             rows.append({"layer": layer["layer"], "what": "rest", "adds": layer["rest"]})
         return Table(rows, " ".join(self.trust))
 
-    def figure(self) -> Figure:
-        """The parts and the eigenvectors drawn."""
-        return self._figure
-
-    def save(self, path: str | os.PathLike[str]) -> Any:
-        """Writes the figure: .svg, .png or .csv."""
-        return self._figure.save(path)
-
     def table(self) -> Table:
         return self.parts
 
@@ -166,7 +138,7 @@ class TokenExplanation(Result):
         return "\n".join([f"the model {self.verdict}", repr(self.parts), repr(self.terms)])
 
     def _repr_html_(self) -> str:
-        return f"<div><p>The model {html.escape(self.verdict)}.</p>{self._figure.svg}</div>"
+        return f"<div><p>The model {html.escape(self.verdict)}.</p>{self._svg()}</div>"
 
 
 class Response:
@@ -184,7 +156,7 @@ class Response:
         return f"<glint Response '{self.name}', {len(self.passages)} passages>"
 
 
-class Passages(Sequence[Response]):
+class Passages(Shown, Sequence[Response]):
     """Passages of a text, one `Response` per eigenvector: `found[0].passages[0]["text"]`. A notebook shows the words coloured."""
 
     def __init__(self, values: dict[str, Any], page: str) -> None:
@@ -210,13 +182,6 @@ class Passages(Sequence[Response]):
                 )
         text = self.json["text"]
         return Table(rows, f"{place_text(self.json)}: passages of {text['tokens']} tokens of {text['name']}")
-
-    def frame(self) -> Any:
-        """The table as a pandas DataFrame."""
-        return self.table().frame()
-
-    def __repr__(self) -> str:
-        return repr(self.table())
 
     def _repr_html_(self) -> str:
         return self._page
@@ -254,22 +219,7 @@ def _before_after(before: dict[str, Any], effect: dict[str, Any]) -> dict[str, A
     return cells | {"r": effect["r"], "slope": effect["slope"]}
 
 
-class Drawn(Result):
-    """A result with figures: `.figure()` is the first, `.figures` has all by name."""
-
-    def __init__(self, values: dict[str, Any], title: str, figures: list[Figure]) -> None:
-        super().__init__(values, title)
-        self.figures = {f.name: f for f in figures}
-
-    def figure(self) -> Figure:
-        """The first of the figures."""
-        return next(iter(self.figures.values()))
-
-    def _repr_html_(self) -> str:
-        return f"<div>{self.table()._repr_html_()}{self.figure().svg if self.figures else ''}</div>"
-
-
-class Attack(Drawn):
+class Attack(Result):
     """Masks from eigenvectors: `.masks` [classes, away or towards, eigen or shuffled or random, height, width]."""
 
     def __init__(self, values: dict[str, Any], masks: Array, figures: list[Figure]) -> None:
@@ -288,7 +238,7 @@ class Attack(Drawn):
         return Table(rows, f"share of images that a mask leads away from or towards the class, {self['form']} form")
 
 
-class Comparison(Drawn):
+class Comparison(Result):
     """How alike the eigenvectors of two models are; `.matrices` has |cos| per class."""
 
     def __init__(self, values: dict[str, Any], matrices: list[Array], names: list[str], figures: list[Figure]) -> None:
@@ -334,7 +284,7 @@ class Model(Result):
 
     def table(self) -> Table:
         """What it is, a row each."""
-        plain = {k: v for k, v in self._values.items() if isinstance(v, (int, float, str)) and k not in ("schema", "path", "family")}
+        plain = {k: v for k, v in self.json.items() if isinstance(v, (int, float, str)) and k not in ("schema", "path", "family")}
         rows = [{"": k.replace("_", " "), "value": v} for k, v in {**plain, **self["model"]}.items() if isinstance(v, (int, float, str))]
         can = ", ".join(v["verb"] for v in self["verbs"] if v["can"])
         return Table([*rows, {"": "what glint can do", "value": can}], self._title)
@@ -344,8 +294,7 @@ class Layers(Result):
     """The same direction at every layer: `.table()` has R² per form, `["layers"]` every reading."""
 
     def __init__(self, values: dict[str, Any], figure: Figure) -> None:
-        super().__init__(values, "how far each layer can be read")
-        self._figure = figure
+        super().__init__(values, "how far each layer can be read", [figure])
 
     def table(self) -> Table:
         """A row per layer: R² of each form, and of a linear map of the layer's input, the control."""
@@ -357,19 +306,8 @@ class Layers(Result):
             rows.append(row | ({"linear map": linear["r2"]} if linear else {}))
         return Table(rows, self._title)
 
-    def figure(self) -> Figure:
-        """R² over the layers."""
-        return self._figure
 
-    def plot(self, ax: Any = None) -> Any:
-        """The figure on axes of matplotlib."""
-        return self._figure.plot(ax)
-
-    def _repr_html_(self) -> str:
-        return f"<div>{self.table()._repr_html_()}{self._figure.svg}</div>"
-
-
-class Neurons(Drawn):
+class Neurons(Result):
     """Classes of the hidden units of a language model. `.cosines(layer)` has the numbers behind them."""
 
     def __init__(self, values: dict[str, Any], figures: list[Figure]) -> None:
@@ -389,20 +327,14 @@ class Neurons(Drawn):
 
 
 class Page(Result):
-    """The explorer: one HTML file. A notebook shows it in a frame."""
+    """The explorer: one HTML file, whole in `.html`. A notebook shows it in a frame."""
 
-    def __init__(self, values: dict[str, Any], path: str, keep: object = None) -> None:
+    def __init__(self, values: dict[str, Any], path: str) -> None:
         super().__init__(values, "explorer")
-        self.path = path
-        self._keep = keep
-
-    @property
-    def html(self) -> str:
-        """The whole page."""
-        return Path(self.path).read_text(encoding="utf-8")
+        self.html = Path(path).read_text(encoding="utf-8")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
-        """Copies the page."""
+        """Writes the page."""
         target = Path(path)
         target.write_text(self.html, encoding="utf-8")
         return target
@@ -419,7 +351,9 @@ class Sweep(Result):
     """Settings with what each costs and how readable it is. `.answer` says which to choose."""
 
     def __init__(self, values: dict[str, Any], keep: object = None) -> None:
-        super().__init__(values, "sweep")
+        stem = Path(values["out"], "figures", "pareto")
+        parts = [stem.with_suffix(end).read_text(encoding="utf-8") for end in (".svg", ".csv")]
+        super().__init__(values, "sweep", [Figure(stem.name, *parts)])
         self.answer: str = values["choice"]["answer"]
         self._keep = keep
 
@@ -445,17 +379,9 @@ class Sweep(Result):
                 rows.append(options | {"seed": run["seed"], "state": run["state"], "run": run["run"]} | run["values"])
         return Table(rows, "runs of the sweep")
 
-    def figure(self) -> Figure:
-        """Loss beside readability."""
-        stem = Path(self["out"], "figures", "pareto")
-        return Figure(stem.name, *(stem.with_suffix(end).read_text(encoding="utf-8") for end in (".svg", ".csv")))
-
-    def _repr_html_(self) -> str:
-        return f"<div>{self.table()._repr_html_()}{self.figure().svg}</div>"
-
     def page(self) -> Page:
         """The page of the sweep, in which every point opens its eigenvectors."""
-        return Page({}, os.path.join(self["out"], "sweep.html"), self._keep)
+        return Page({}, os.path.join(self["out"], "sweep.html"))
 
 
 class Reproduction(Result):

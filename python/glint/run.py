@@ -19,6 +19,7 @@ from ._requests import (
     ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, expert_word, path_or_none, png,
     text_file, token_array, whole_numbers,
 )
+from ._shown import Shown
 from ._talk import Talk
 from .data import Data
 from .errors import UsageError, called
@@ -43,25 +44,52 @@ from .weights import StoredWeights, Weights
 
 
 class Run:
-    """A trained model. `glint.train` and `glint.load` make one."""
+    """A trained model, open: its files are read once. `glint.train` and `glint.load` make one.
+
+    Calls on one run come one after the other, also from several threads. `close()` gives back what it holds, and so does
+    leaving a `with` block. It is pickled by its path.
+
+    >>> with glint.train("quick", epochs=1, d_model=16, progress=False) as run:
+    ...     run.kind
+    'image'
+    """
 
     def __init__(
         self, path: StrPath, data: Any = None, keep: object = None, data_dir: StrPath = "", tokenizer: StrPath = ""
     ) -> None:
         self.path = path_of(path, "path")
-        self._tokenizer = path_of(tokenizer, "tokenizer")
+        self._made_of = (self.path, data, None, data_dir, tokenizer)
         self._keep = keep
-        self._data_dir = path_of(data_dir, "data_dir")
         self._set = data._core if isinstance(data, Data) else None
-        self._data_name = "" if data is None or isinstance(data, Data) else data_word(data)
-        self._keep_data = data
+        fields = {"run": self.path, "data_dir": path_of(data_dir, "data_dir"), "tokenizer": path_of(tokenizer, "tokenizer")}
+        if data is not None and self._set is None:
+            fields["data"] = data_word(data)
         with Talk(False) as talk:
-            self.about: dict[str, Any] = json.loads(_core.open_run(self.path, self._tokenizer, talk))
+            self._open = _core.open_run(fields, self._set, talk)
+        self.about: dict[str, Any] = json.loads(self._open.about())
+
+    def close(self) -> None:
+        """Gives back the model and what was computed of it. Every further question is a `glint.UsageError`.
+
+        >>> again = glint.load(run.path)
+        >>> again.close()
+        """
+        self._open.close()
+
+    def __enter__(self) -> Run:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def _goes_along(self) -> bool:
+        """Whether a pickle takes it along: what lies in a temporary folder stays here."""
+        return self._keep is None and not self._open.closed
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._keep is not None:
             raise UsageError("a run in a temporary folder cannot be sent to another process", "out=", "a folder", "run.save(path)")
-        return Run, (self.path, self._keep_data, None, self._data_dir, self._tokenizer)
+        return Run, self._made_of
 
     # What it is.
 
@@ -98,10 +126,9 @@ class Run:
 
     @property
     def weights(self) -> Mapping[str, Array]:
-        """The weights by name."""
-        if self.foreign:
-            return StoredWeights(self.path)
-        return Weights(Path(self.path, "model.safetensors"))
+        """The weights by name, read-only; those of another program's model widened to float32 when they are asked for."""
+        weights = self._open.weights()
+        return Weights(weights) if isinstance(weights, dict) else StoredWeights(weights)
 
     def layer(self, layer: int | None = None, *, expert: int | str | None = None) -> GLU:
         """A GLU layer as arrays, with the weights of a norm before it folded in: number `layer` from 1 on, or the last.
@@ -114,7 +141,7 @@ class Run:
         True
         """
         with Talk(False) as talk:
-            parts = _core.layer({"run": self.path, "tokenizer": self._tokenizer, "layer": layer, "expert": expert_word(expert)}, talk)
+            parts = self._open.layer({"layer": layer, "expert": expert_word(expert)}, talk)
         biases = None if parts["bias_left"] is None and parts["bias_right"] is None else (parts["bias_left"], parts["bias_right"])
         glu = GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
         glu._place = {"layer": parts["number"], "layers": self.about["layers"]} | ({} if expert is None else {"expert": expert_word(expert)})
@@ -132,7 +159,8 @@ class Run:
         if target.exists() and any(target.iterdir()):
             raise UsageError("the folder holds something", "path=", "a new folder")
         shutil.copytree(self.path, target, dirs_exist_ok=True)
-        return Run(target, self._keep_data, data_dir=self._data_dir)
+        _, data, _, data_dir, _ = self._made_of
+        return Run(target, data, data_dir=data_dir)
 
     # What it says.
 
@@ -157,7 +185,7 @@ class Run:
             width = int(np.prod(array.shape[1:]))
             array = np.ascontiguousarray(array.reshape(len(array), width), dtype=kind)
         with Talk(False) as talk, called(SAMPLES):
-            return np.asarray(_core.logits(self.path, array, talk))
+            return np.asarray(self._open.logits(array, talk))
 
     def tokens(self, text: str) -> list[int]:
         """A text as the tokens that a language model is given.
@@ -166,8 +194,7 @@ class Run:
         >>> tales.text(ids[1:])  # the first token begins every text
         'once upon a time'
         """
-        with Talk(False) as talk:
-            return list(_core.tokens(self.path, text, self._tokenizer, talk))
+        return list(self._open.tokens(text))
 
     def text(self, tokens: Any) -> str:
         """Tokens as text: the way back from `tokens`.
@@ -175,9 +202,7 @@ class Run:
         >>> tales.text(tales.tokens("happy")[1:])
         'happy'
         """
-        array = token_array(tokens, "tokens")
-        with Talk(False) as talk:
-            return str(_core.decode(self.path, array, self._tokenizer, talk))
+        return str(self._open.decode(token_array(tokens, "tokens")))
 
     def generate(
         self,
@@ -198,8 +223,6 @@ class Run:
         True
         """
         fields = {
-            "run": self.path,
-            "tokenizer": self._tokenizer,
             "prompt": prompt,
             "count": count,
             "tokens": tokens,
@@ -209,7 +232,7 @@ class Run:
             "seed": seed,
         }
         with Talk(progress) as talk:
-            return Stories(json.loads(_core.generate(fields, talk)))
+            return Stories(json.loads(self._open.generate(fields, talk)))
 
     def evaluate(self, data: Any = None, *, split: str = "test", worst: int = 10, text: StrPath | None = None) -> Evaluation:
         """Loss and accuracy on the run's data or on others. `text`, for a language model, is a file or the text itself.
@@ -220,15 +243,15 @@ class Run:
         True
         """
         fields, images = self._source(data)
-        fields |= {"split": split, "precision": self.about["precision"]}
+        fields |= {"split": split}
         with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch, called(MEMORY | {scratch: "text"}):
             if self.kind == "language":
                 fields["text"] = None if text is None else text_file(text, scratch)
-                values = json.loads(_core.evaluate_text(fields, talk))
+                values = json.loads(self._open.evaluate_text(fields, talk))
                 return Evaluation(values | {"text": values["text"].replace(os.path.join(scratch, "text.txt"), "a text")})
             if text is not None:
                 raise UsageError("an image model reads no text", "text=", "data=, images to measure it on")
-            about, logits, confusion = _core.evaluate_images(fields | {"worst": worst}, images, talk)
+            about, logits, confusion = self._open.evaluate_images(fields | {"worst": worst}, images, talk)
             return Evaluation(json.loads(about), logits, confusion)
 
     # What its weights say.
@@ -238,6 +261,7 @@ class Run:
         out: Any = None,
         *,
         form: str = "auto",
+        controls: str = "all",
         layer: int | None = None,
         via: str = "1",
         k: int | None = None,
@@ -264,7 +288,8 @@ class Run:
         the layer's output, or None for all classes. `hidden` is a hidden unit instead, from 1 on. `k` keeps the
         strongest eigenpairs. `layer` counts from 1, the last when not given. Of a mixture of experts one `expert` is read, by
         its number from 1 on or as "shared", from the weights alone. A language model is measured on about
-        so many `tokens` of its data. `files` is a folder for the spectra and figures that the program writes.
+        so many `tokens` of its data. `controls`: "all"; "linear" leaves out the untrained model, and "none" measures nothing, so that
+        the eigenvectors come at once. `files` is a folder for the spectra and figures that the program writes.
 
         Sparse autoencoders and transcoders: `sae` is the folder of one, `latent` a number or several ("3,8", "0..9") whose
         decoder (or encoder: `side`) is the direction. `inputs` is one of what the layer reads: the strongest `pairs` of its
@@ -279,33 +304,25 @@ class Run:
         >>> len(run.read(progress=False))  # all classes
         10
         """
-        given = dict(
-            form=form, layer=layer, via=via, k=k, show=show, refine=refine, hidden=hidden, expert=expert, sae=sae, latent=latent, side=side,
-            inputs=inputs, pairs=pairs, from_layer=from_layer, eigenvector=eigenvector, tokens=tokens, data=data,
-        )
         fields, images = self._source(data)
         fields |= {"sae": path_or_none(sae, "sae"), "inputs": path_or_none(inputs, "inputs"), "side": side, "pairs": pairs}
         fields |= {"latent": None if latent is None else str(latent), "from_layer": from_layer, "eigenvector": eigenvector}
-        fields |= {"form": form, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
+        asked = dict(fields, measured_tokens=tokens, expert=expert_word(expert), near=near), images
+        fields |= {"form": form, "controls": controls, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
         fields |= {"out": path_or_none(files, "files"), "measured_tokens": tokens, "expert": expert_word(expert)}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             one = direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk, called(READ | {scratch: "out"}):
-                text, units, figures = _core.read(fields, images, talk)
+                text, units, figures = self._open.read(fields, images, talk)
         whole = json.loads(text)
         drawn = [Figure(*f) for f in figures]
         forms = []
         for i, unit in enumerate(units):
+            unit["ends"] = unit["vectors"][_ends(unit["values"], show)]
             if k and k < len(unit["values"]):
                 strongest = np.sort(np.argsort(-np.abs(unit["values"]), kind="stable")[:k])
                 unit |= {name: unit[name][strongest] for name in ("values", "vectors", "groups")}
-            result = Form(unit, whole["units"][i], whole, drawn[i])
-            result._again = lambda n, name=unit["name"]: _named(self.read(out, near=n, **given), name)
-            if self.kind == "language":
-                result._find = lambda values, vectors, numbers, text, n, tokens: self._passages(
-                    whole["layer"], values, vectors, numbers, text, n, tokens, data, near, progress
-                )
-            forms.append(result)
+            forms.append(Form(unit, whole["units"][i], whole, drawn[i], self, asked))
         return forms[0] if (one or latent is not None) and len(forms) == 1 else Forms(forms, whole, drawn)
 
     def scan(
@@ -321,7 +338,7 @@ class Run:
         fields, _ = self._source(data)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk, called(MEMORY):
             fields |= {"layer": layer, "form": form, "sae": path_or_none(sae, "sae"), "measured_tokens": tokens, "out": scratch}
-            about = json.loads(_core.scan(fields, talk))
+            about = json.loads(self._open.scan(fields, talk))
         return Table(about["latents" if sae else "tokens"], f"layer {about['layer']}, {about['form']} form, R² {about['fidelity']['r2']:.3f}")
 
     def layers(
@@ -337,7 +354,7 @@ class Run:
             fields |= {"form": form, "measured_tokens": tokens, "out": scratch}
             direction(fields, out, self.kind, scratch, hidden)
             with Talk(progress) as talk, called(OUT | {scratch: "out"}):
-                text, figure = _core.read_layers(fields, images, talk)
+                text, figure = self._open.read_layers(fields, images, talk)
         return Layers(json.loads(text), Figure(*figure))
 
     def neurons(self, *, layer: int | None = None, progress: bool | None = None) -> Neurons:
@@ -347,7 +364,7 @@ class Run:
         [1]
         """
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            text, figure = _core.neurons({"run": self.path, "layer": layer, "out": scratch}, talk)
+            text, figure = self._open.neurons({"layer": layer, "out": scratch}, talk)
         return Neurons(json.loads(text), [Figure(*figure)])
 
     def explain(
@@ -392,7 +409,7 @@ class Run:
             fields |= {"text": text, "position": position, "token": token, "against": against, "layers": layers}
             fields |= {"form": form, "show": top, "near": near}
             with Talk(progress) as talk, called(EXPLAIN):
-                about, verdict, check, path, trust, figure = _core.explain_token(fields, talk)
+                about, verdict, check, path, trust, figure = self._open.explain_token(fields, talk)
             return TokenExplanation(json.loads(about), verdict, check, path, list(trust), Figure(*figure))
         if any(v is not None for v in (text, position, token, against, layer)):
             raise UsageError("an image model reads no text", "text=", "index= or image=")
@@ -406,22 +423,24 @@ class Run:
                     height, width = self.about["picture"]
                     fields |= {"image": png(image, (height, width), Path(scratch, "image.png")), "as_is": True}
             with Talk(progress) as talk, called(EXPLAIN):
-                text, verdict, trust, shown, figure, pixels = _core.explain(fields, images, talk)
+                text, verdict, trust, shown, figure, pixels = self._open.explain(fields, images, talk)
         drawn = None if figure is None else Figure(*figure)
         return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))
 
-    def _passages(
-        self, layer: int, values: Any, vectors: Any, numbers: Any, text: Any, n: int, tokens: int | None, data: Any, near: int, progress: bool | None
-    ) -> Passages:
-        fields, _ = self._source(data)
+    def _passages(self, asked: Any, found: dict[str, Any], vectors: Array, text: Any, n: int, tokens: int | None) -> Passages:
+        """The passages in which eigenvectors of a layer are strongest."""
+        fields, _ = asked
         if isinstance(text, os.PathLike):
-            fields["data"] = os.fspath(text)
+            found["text"] = os.fspath(text)
         elif text is not None:
-            fields["texts"] = [text] if isinstance(text, str) else list(text)
-        fields |= {"layer": layer, "values": [float(v) for v in values], "numbers": [int(i) for i in numbers], "count": n, "near": near, "passage_tokens": tokens}
-        with Talk(progress) as talk, called(PASSAGES):
-            about, page = _core.passages(fields, np.ascontiguousarray(vectors, dtype=np.float64), talk)
+            found["texts"] = [text] if isinstance(text, str) else list(text)
+        with Talk(None) as talk, called(PASSAGES):
+            about, page = self._open.passages({**fields, **found, "count": n, "passage_tokens": tokens}, vectors, talk)
         return Passages(json.loads(about), page)
+
+    def _near(self, vectors: Array, n: int) -> list[dict[str, Any]]:
+        """The tokens along each of some vectors, and against it."""
+        return list(json.loads(self._open.near(vectors, n)))
 
     def ablate(
         self,
@@ -451,7 +470,7 @@ class Run:
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             direction(fields, out, self.kind, scratch)
             with Talk(progress) as talk, called(ABLATE | {scratch: "out"}):
-                return Ablation(json.loads(_core.ablate(fields, images, talk)))
+                return Ablation(json.loads(self._open.ablate(fields, images, talk)))
 
     def attack(
         self,
@@ -474,7 +493,7 @@ class Run:
         fields |= {"unit": str(unit), "form": form, "terms": terms, "images": images, "seed": seed}
         fields["strengths"] = None if strengths is None else [float(s) for s in strengths]
         with Talk(progress) as talk, called(MEMORY):
-            text, masks, height, width, figures = _core.attack(fields, held, talk)
+            text, masks, height, width, figures = self._open.attack(fields, held, talk)
         masks = np.asarray(masks)
         if height * width == masks.shape[-1] and height:
             masks = masks.reshape(*masks.shape[:-1], height, width)
@@ -502,17 +521,13 @@ class Run:
         'explorer.html'
         """
         fields, held = self._source(data)
-        keep = None
-        if out is None:
-            keep = tempfile.TemporaryDirectory(prefix="glint-")
-            out = Path(keep.name, "explorer.html")
-        fields |= {"out": path_of(out, "out"), "images": images, "vectors": vectors, "limit": limit, "refine": refine}
+        fields |= {"images": images, "vectors": vectors, "limit": limit, "refine": refine}
         fields |= {"layers": layers, "token": token}
         if other is not None:
             fields["other"] = other.path if isinstance(other, Run) else path_of(other, "other")
-        with Talk(progress) as talk, called(MEMORY):
-            about = json.loads(_core.page(fields, held, talk))
-        return Page(about, os.fspath(out), keep)
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk, called(MEMORY):
+            fields["out"] = path_of(out or Path(scratch, "explorer.html"), "out")
+            return Page(json.loads(self._open.page(fields, held, talk)), fields["out"])
 
     def export(self, *, npy: StrPath | None = None, hf: StrPath | None = None, force: bool = False) -> Result:
         """Arrays for other programs (`npy`), or a folder that PyTorch users expect (`hf`).
@@ -521,11 +536,9 @@ class Run:
         >>> any((tmp / "arrays").iterdir())
         True
         """
-        fields, held = self._source(None)
-        fields |= {"force": force}
-        fields |= {"npy": path_or_none(npy, "npy"), "hf": path_or_none(hf, "hf")}
+        fields = {"npy": path_or_none(npy, "npy"), "hf": path_or_none(hf, "hf"), "force": force}
         with Talk(False) as talk, called(MEMORY):
-            return Result(json.loads(_core.export(fields, held, talk)), "export")
+            return Result(json.loads(self._open.export(fields, talk)), "export")
 
     def readability(self, *, form: str = "auto", token: str = "", progress: bool | None = None) -> Result:
         """How readable the weights are, in a few numbers.
@@ -533,20 +546,18 @@ class Run:
         >>> "distinct_pictures" in run.readability(progress=False)
         True
         """
-        fields, images = self._source(None)
-        fields |= {"runs": [self.path], "form": form, "token": token}
+        _, data, _, data_dir, tokenizer = self._made_of
+        fields = {"runs": [self.path], "form": form, "token": token, "data_dir": path_of(data_dir, "data_dir")}
+        fields |= {"tokenizer": path_of(tokenizer, "tokenizer"), "data": None if data is None or self._set is not None else data_word(data)}
         with Talk(progress) as talk, called(MEMORY):
-            about = json.loads(_core.readability(fields, images, talk))
+            about = json.loads(_core.readability(fields, self._set, talk))
         return Result(about["runs"][0], f"readability of the run {self._place()}")
 
     def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
-        """The run and its data as requests have them."""
-        fields: dict[str, Any] = {"run": self.path, "data_dir": self._data_dir, "tokenizer": self._tokenizer}
+        """Other data than the run's, as requests have them."""
         if isinstance(data, Data):
-            return fields, data._core
-        if data is not None:
-            return fields | {"data": data_word(data)}, None
-        return fields | {"data": self._data_name}, self._set
+            return {}, data._core
+        return {} if data is None else {"data": data_word(data)}, None
 
     def _place(self) -> str:
         return self.path if self._keep is None else "in a temporary folder"
@@ -562,7 +573,7 @@ class Run:
         return Table(rows, f"run {self._place()}")._repr_html_()
 
 
-class Runs(Sequence[Run]):
+class Runs(Shown, Sequence[Run]):
     """Several runs, one per seed."""
 
     def __init__(self, runs: list[Run], about: dict[str, Any]) -> None:
@@ -578,19 +589,8 @@ class Runs(Sequence[Run]):
         """A row per run."""
         return Table(self.about["runs"], "runs")
 
-    def frame(self) -> Any:
-        """The table as a pandas DataFrame."""
-        return self.table().frame()
 
-    def __repr__(self) -> str:
-        return repr(self.table())
-
-    def _repr_html_(self) -> str:
-        return self.table()._repr_html_()
-
-
-def _named(forms: Any, name: str) -> Form:
-    if isinstance(forms, Form):
-        return forms
-    found: Form = forms[name]
-    return found
+def _ends(values: Array, show: int) -> Array:
+    """The places of the strongest values above 0, then of those below: what is shown of a form."""
+    order = np.argsort(-np.abs(values), kind="stable")
+    return np.concatenate([order[values[order] > 0][:show], order[values[order] < 0][:show]])

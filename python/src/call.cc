@@ -21,11 +21,17 @@ Call::Call(nb::handle talk, std::function<std::string()> precision, nb::handle r
       threads_(asked_threads()) {
   if (!ranks_.is_none()) return;
   lease_.emplace(precision_());
-  lease_->listen(this);
+  box_ = &lease_->box();
+  box_->listener = this;
+}
+
+Call::Call(nb::handle talk, EngineBox& box)
+    : box_(&box), talk_(nb::borrow(talk)), ranks_(nb::none()), threads_(box.threads) {
+  box_->listener = this;
 }
 
 Call::~Call() {
-  if (lease_) lease_->listen(nullptr);
+  if (box_) box_->listener = nullptr;
 }
 
 void Call::on_python(const std::function<void()>& job, bool always) {
@@ -65,13 +71,14 @@ void Call::serve(std::unique_lock<std::mutex>& lock) {
 
 // An error of this rank is told to the others, and theirs comes from the group.
 void Call::run_work(const std::function<void()>& work) {
-  if (lease_) return work();
+  if (ranks_.is_none()) return work();
   Group group(std::make_unique<PythonTransport>(*this, ranks_));
   first_ = group.first();
   try {
     EngineBox box(threads_, precision_(), &group, this);
-    together_ = &box;
+    box_ = &box;
     work();
+    box_ = nullptr;
   } catch (const Error& e) {
     group.report(e);
     throw;

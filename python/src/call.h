@@ -31,10 +31,12 @@ class Call : public Listener {
   explicit Call(nb::handle talk, const std::string& precision = "f32");
   // `precision` is asked before the engine is made: with ranks within run(), so that its error reaches all.
   Call(nb::handle talk, std::function<std::string()> precision, nb::handle ranks);
+  // On an engine that is held for it: that of an open run.
+  Call(nb::handle talk, EngineBox& box);
   ~Call() override;
 
   // With ranks only within run().
-  const Engine& engine() const { return lease_ ? lease_->engine() : *together_->engine; }
+  const Engine& engine() const { return *box_->engine; }
   bool first() const { return first_; }  // after run(): whether this is rank 0
   nb::handle talk() const { return talk_; }
 
@@ -70,10 +72,10 @@ class Call : public Listener {
   void serve(std::unique_lock<std::mutex>& lock);
 
   const std::function<std::string()> precision_;
-  std::optional<EngineLease> lease_;  // none with ranks
+  std::optional<EngineLease> lease_;  // none with ranks, nor where an engine is held
+  EngineBox* box_ = nullptr;
   nb::object talk_, ranks_;
   const size_t threads_;
-  const EngineBox* together_ = nullptr;
   bool first_ = true;
   std::mutex mutex_;
   std::condition_variable wake_, served_;

@@ -1,8 +1,12 @@
 #include "engines.h"
 
+#include <nanobind/nanobind.h>
+
 #include <algorithm>
+#include <chrono>
 #include <vector>
 
+#include "errors.h"
 #include "glint/base/error.h"
 #include "glint/base/threads.h"
 #include "glint/kernels/kernels.h"
@@ -15,12 +19,13 @@ struct Engines {
   size_t threads = 0;
   uint64_t generation = 0;
   std::vector<std::unique_ptr<EngineBox>> free;
+  std::vector<std::weak_ptr<EngineSeat>> seats;
 };
 Engines& engines() {
   static Engines* all = new Engines;
   return *all;
 }
-constexpr size_t kMostFree = 4;
+constexpr size_t kMostFree = 4, kMostSeats = 4;
 
 }  // namespace
 
@@ -61,6 +66,52 @@ EngineLease::~EngineLease() {
     return;
   }
   if (box_->threads == all.threads && all.free.size() < kMostFree) all.free.push_back(std::move(box_));
+}
+
+EngineSeat::EngineSeat() : threads_(engines().threads), generation_(engines().generation) {}
+
+EngineBox& EngineSeat::box(const std::string& precision) {
+  std::unique_ptr<EngineBox>& box = boxes_[precision];
+  if (!box) box = std::make_unique<EngineBox>(threads_, precision);
+  return *box;
+}
+
+EngineSeat::~EngineSeat() {
+  if (here()) return;
+  for (auto& [precision, box] : boxes_) box.release();  // their threads do not exist
+}
+
+bool EngineSeat::here() const { return generation_ == engines().generation; }
+
+bool EngineSeat::current() const { return here() && threads_ == engines().threads; }
+
+SeatLock::SeatLock(std::shared_ptr<EngineSeat> seat) : seat_(std::move(seat)) {
+  if (seat_->owner_ == std::this_thread::get_id())
+    refuse("run", "glint is called from inside a call on a run", "one call after the other");
+  while (!seat_->mutex_.try_lock()) {
+    {
+      nanobind::gil_scoped_release release;
+      if (seat_->mutex_.try_lock_for(std::chrono::milliseconds(50))) break;
+    }
+    if (PyErr_CheckSignals() != 0) throw nanobind::python_error();
+  }
+  seat_->owner_ = std::this_thread::get_id();
+}
+
+SeatLock::~SeatLock() {
+  seat_->owner_ = {};
+  seat_->mutex_.unlock();
+}
+
+std::shared_ptr<EngineSeat> free_seat() {
+  std::vector<std::weak_ptr<EngineSeat>>& seats = engines().seats;
+  std::erase_if(seats, [](const auto& seat) { return seat.expired() || !seat.lock()->current(); });
+  if (seats.size() < kMostSeats) {
+    auto fresh = std::make_shared<EngineSeat>();
+    seats.push_back(fresh);
+    return fresh;
+  }
+  return std::ranges::min_element(seats, {}, &std::weak_ptr<EngineSeat>::use_count)->lock();
 }
 
 size_t thread_count() { return engines().threads ? engines().threads : available_threads(); }

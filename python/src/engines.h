@@ -3,8 +3,12 @@
 // the GIL held, which is all the locking there is.
 #pragma once
 
+#include <cstdint>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <string>
+#include <thread>
 
 #include "glint/lab/work/engine.h"
 
@@ -34,12 +38,42 @@ class EngineLease {
   ~EngineLease();
   EngineLease(const EngineLease&) = delete;
   EngineLease& operator=(const EngineLease&) = delete;
-  const Engine& engine() const { return *box_->engine; }
-  void listen(Listener* listener) { box_->listener = listener; }
+  EngineBox& box() const { return *box_; }
 
  private:
   std::unique_ptr<EngineBox> box_;
   uint64_t generation_;
+};
+
+// The engines of open runs, which keep them: at most kMostSeats, so that many runs are not many threads. Runs
+// that sit together compute one after the other.
+struct EngineSeat {
+  EngineSeat();
+  ~EngineSeat();
+  EngineBox& box(const std::string& precision);  // made when it is first asked for
+  bool here() const;     // made in this process, not in the parent of a fork
+  bool current() const;  // that, and with as many threads as are asked for now
+
+ private:
+  friend class SeatLock;
+  const size_t threads_;
+  const uint64_t generation_;
+  std::map<std::string, std::unique_ptr<EngineBox>> boxes_;
+  std::timed_mutex mutex_;
+  std::thread::id owner_ = {};  // who holds the mutex; only looked at with the GIL held
+};
+std::shared_ptr<EngineSeat> free_seat();  // where the fewest sit
+
+// The turn of one call. Waits without the GIL, and hears Ctrl-C; Error (usage) inside a call that has it.
+class SeatLock {
+ public:
+  explicit SeatLock(std::shared_ptr<EngineSeat> seat);
+  ~SeatLock();
+  SeatLock(const SeatLock&) = delete;
+  SeatLock& operator=(const SeatLock&) = delete;
+
+ private:
+  const std::shared_ptr<EngineSeat> seat_;
 };
 
 size_t thread_count();   // that engines are made with

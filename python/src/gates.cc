@@ -30,7 +30,7 @@ void run_gate(size_t elements, size_t threads, const Work& work) {
   }
   const EngineLease lease;
   nb::gil_scoped_release release;
-  work(Workers{&lease.engine().pool(), threads});
+  work(Workers{&lease.box().engine->pool(), threads});
 }
 
 size_t elements_of(const AnyArray& array) {

@@ -9,7 +9,9 @@
 #include "errors.h"
 #include "figures.h"
 #include "glint/io/weight_file.h"
+#include "glint/lab/models/image_run.h"
 #include "glint/lab/models/import.h"
+#include "glint/lab/models/language_run.h"
 #include "glint/lab/models/model_info.h"
 #include "glint/lab/read/neurons.h"
 #include "glint/lab/read/read_directions.h"
@@ -48,6 +50,27 @@ nb::object tensor_of(const WeightFile& file, const std::string& tensor_name) {
   return out.array;
 }
 
+// Of a run of glint its arrays by name, read-only, where they lie; of another program's model its file.
+nb::object weights_of(OpenRun& run) {
+  const std::shared_ptr<Run> kept = run.share();
+  const bool language = kept->kind() == ModelKind::language;
+  if (language && kept->language().foreign()) return nb::cast(kept->language().model().file());
+  const ParamTable table = language ? transformer_params(kept->language().own().config).table
+                                    : classifier_params(kept->image().model().config).table;
+  const std::span<const float> floats =
+      language ? kept->language().own().weights.span() : kept->image().model().weights.span();
+  const nb::capsule owner(new std::shared_ptr<Run>(kept),
+                          [](void* p) noexcept { delete static_cast<std::shared_ptr<Run>*>(p); });
+  nb::dict arrays;
+  for (const ParamSpec& spec : table.specs()) {
+    std::vector<size_t> shape = {spec.rows, spec.cols};
+    if (spec.vector) shape = {spec.cols};
+    arrays[spec.name.c_str()] = nb::cast(nb::ndarray<nb::numpy, const float>(
+        floats.data() + spec.offset, shape.size(), shape.data(), owner));
+  }
+  return arrays;
+}
+
 // The GLU of a layer as it is read: with the weights of the norm before it folded in.
 struct OwnLayer {
   size_t number = 0;
@@ -57,9 +80,7 @@ struct OwnLayer {
   bool normed = false;
 };
 
-OwnLayer own_layer(const Engine& engine, const RunSource& source, std::optional<size_t> asked) {
-  const std::unique_ptr<Run> opened = open_run(engine, source);
-  const Run& run = *opened;
+OwnLayer own_layer(const Run& run, std::optional<size_t> asked) {
   const size_t index = asked_layer(run.reading(), asked);
   const GluLayerView layer = run.reading().layer(index);
   const auto copy = [](const WeightRows& weights) {
@@ -87,14 +108,12 @@ nb::object array_or_none(Values&& values) {
   return values.size() == 0 ? nb::none() : to_numpy(std::move(values));
 }
 
-nb::dict layer_dict(nb::dict values, nb::handle talk) {
+nb::dict layer_dict(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
-  RunSource source;
-  set_source(fields, nb::none(), source);
   std::optional<size_t> asked;
   fields.layer("layer", asked);
-  Call call(talk);
-  OwnLayer layer = call.run([&] { return own_layer(call.engine(), source, asked); });
+  OwnLayer layer = run.call(talk, asked_source(run, fields),
+                            [&](const Engine&, Run& of) { return own_layer(of, asked); });
   nb::dict out;
   out["number"] = layer.number;
   out["L"] = to_numpy(std::move(layer.left));
@@ -107,15 +126,14 @@ nb::dict layer_dict(nb::dict values, nb::handle talk) {
   return out;
 }
 
-nb::tuple neurons_of(nb::dict values, nb::handle talk) {
+nb::tuple neurons_of(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   NeuronsRequest request;
-  fields.text("run", request.run);
   fields.layer("layer", request.layer);
   fields.text("out", request.out);
   request.figures = false;
-  Call call(talk);
-  const NeuronsResult result = call.run([&] { return neurons(call.engine(), request); });
+  const NeuronsResult result = run.call(
+      talk, [&](const Engine& engine, Run& of) { return neurons(engine, of.language(), request); });
   return nb::make_tuple(json_text(to_json(result)), figure_tuple("neurons", result.drawn));
 }
 
@@ -140,11 +158,12 @@ std::string import_json(nb::dict values, nb::handle talk) {
 
 }  // namespace
 
-void bind_models(nb::module_& m) {
+void bind_models(nb::module_& m, nb::class_<OpenRun>& run) {
   m.def("model", &model_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("import_model", &import_json, nb::arg("fields"), nb::arg("talk").none());
-  m.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none());
-  m.def("neurons", &neurons_of, nb::arg("fields"), nb::arg("talk").none());
+  run.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none())
+      .def("neurons", &neurons_of, nb::arg("fields"), nb::arg("talk").none())
+      .def("weights", &weights_of);
   nb::class_<WeightFile>(m, "Weights").def("tensors", &tensors_of).def("read", &tensor_of, nb::arg("name"));
   m.def(
       "open_weights",

@@ -6,6 +6,7 @@
 #include "engines.h"
 #include "errors.h"
 #include "glint/base/version.h"
+#include "open_run.h"
 
 NB_MODULE(_core, m) {
   using namespace glint::python;
@@ -19,9 +20,10 @@ NB_MODULE(_core, m) {
   bind_gates(m);
   bind_data(m);
   bind_train(m);
-  bind_read(m);
   bind_layer(m);
-  bind_runs(m);
-  bind_tokens(m);
-  bind_models(m);
+  nanobind::class_<OpenRun> run(m, "OpenRun", "A run that is open: what glint.Run holds.");
+  bind_runs(m, run);
+  bind_read(m, run);
+  bind_tokens(run);
+  bind_models(m, run);
 }

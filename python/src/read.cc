@@ -60,18 +60,20 @@ nb::dict direction_dict(ReadDirection& d, const PictureSize& size) {
   return out;
 }
 
-nb::tuple read_run(nb::dict values, nb::handle data, nb::handle talk) {
+nb::tuple read_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ReadRequest request;
-  set_source(fields, data, request);
+  const RunSource source = asked_source(run, fields, data);
+  set_source(source, request);
   set_directions(fields, request);
+  fields.text("controls", request.controls);
   fields.count("top", request.top);
   fields.count("show", request.show);
   fields.count("near", request.near);
   fields.text("out", request.out);
   request.spectra = request.figures = !request.out.empty();
-  Call call(talk);
-  ReadResult result = call.run([&] { return read(call.engine(), request); });
+  ReadResult result =
+      run.call(talk, source, [&](const Engine& engine, Run& of) { return read(engine, of, request); });
   std::string text = json_text(to_json(result));
   nb::list directions;
   const nb::list figures = figure_list(read_figures(result));
@@ -79,27 +81,31 @@ nb::tuple read_run(nb::dict values, nb::handle data, nb::handle talk) {
   return nb::make_tuple(std::move(text), directions, figures);
 }
 
-std::string scan_run(nb::dict values, nb::handle talk) {
+std::string scan_run(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ScanRequest request;
-  set_source(fields, nb::none(), request);
+  const RunSource source = asked_source(run, fields);
+  set_source(source, request);
   fields.layer("layer", request.layer);
   fields.text("form", request.form);
   fields.text("sae", request.sae);
   fields.text("out", request.out);
-  Call call(talk);
-  return json_text(to_json(call.run([&] { return scan(call.engine(), request); })));
+  return json_text(to_json(run.call(talk, source, [&](const Engine& engine, Run& of) {
+    return scan(engine, of.language(), request);
+  })));
 }
 
-nb::tuple read_all_layers(nb::dict values, nb::handle data, nb::handle talk) {
+nb::tuple read_all_layers(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ReadLayersRequest request;
-  set_source(fields, data, request.reading);
+  const RunSource source = asked_source(run, fields, data);
+  set_source(source, request.reading);
   set_directions(fields, request.reading);
+  fields.text("controls", request.reading.controls);
   fields.text("out", request.reading.out);
   request.figure = false;
-  Call call(talk);
-  const ReadLayersResult result = call.run([&] { return read_layers(call.engine(), request); });
+  const ReadLayersResult result = run.call(
+      talk, source, [&](const Engine& engine, Run& of) { return read_layers(engine, of, request); });
   return nb::make_tuple(json_text(to_json(result)), figure_tuple("layers", figure_of(layers_chart(result))));
 }
 
@@ -130,10 +136,11 @@ nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
   return out;
 }
 
-nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
+nb::tuple explain_input(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ExplainRequest request;
-  set_source(fields, data, request);
+  const RunSource source = asked_source(run, fields, data);
+  set_source(source, request);
   fields.count("index", request.index);
   fields.text("image", request.image);
   fields.text("split", request.split);
@@ -143,8 +150,8 @@ nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
   fields.flag("as_is", request.as_is);
   fields.text("out", request.out);
   request.figure = !request.out.empty();
-  Call call(talk);
-  ExplainResult result = call.run([&] { return explain(call.engine(), request); });
+  ExplainResult result = run.call(
+      talk, source, [&](const Engine& engine, Run& of) { return explain(engine, of.image(), request); });
   nb::list classes;
   for (const ExplainedClass& c : result.shown) classes.append(explained_dict(c, result.size));
   nb::object figure = nb::none();
@@ -154,23 +161,24 @@ nb::tuple explain_input(nb::dict values, nb::handle data, nb::handle talk) {
                         to_numpy(std::move(result.pixels)));
 }
 
-std::string ablate_run(nb::dict values, nb::handle data, nb::handle talk) {
+std::string ablate_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   AblationRequest request;
-  set_source(fields, data, request.reading);
+  request.reading = asked_source(run, fields, data);
   set_directions(fields, request);
   fields.text("remove", request.remove);
   fields.count("top", request.top);
   fields.real("scale", request.scale);
   fields.text("save", request.save);
-  Call call(talk);
-  return json_text(to_json(call.run([&] { return ablate(call.engine(), request); })));
+  return json_text(to_json(run.call(talk, request.reading, [&](const Engine& engine, Run& of) {
+    return ablate(engine, of, request);
+  })));
 }
 
-nb::tuple attack_run(nb::dict values, nb::handle data, nb::handle talk) {
+nb::tuple attack_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   AttackRequest request;
-  set_source(fields, data, request.reading);
+  request.reading = asked_source(run, fields, data);
   fields.text("unit", request.unit);
   fields.text("form", request.form);
   fields.count("terms", request.terms);
@@ -179,8 +187,9 @@ nb::tuple attack_run(nb::dict values, nb::handle data, nb::handle talk) {
   fields.count("seed", request.seed);
   fields.text("out", request.out);
   request.figures = !request.out.empty();
-  Call call(talk);
-  const Attack result = call.run([&] { return attack(call.engine(), request); });
+  const Attack result = run.call(talk, request.reading, [&](const Engine& engine, Run& of) {
+    return attack(engine, of.image(), request);
+  });
   const size_t units = result.results.size(), goals = std::size(kGoals), kinds = std::size(kMaskKinds);
   const size_t width = units ? result.results[0][0].masks[0].size() : 0;
   NewArray<float> masks = new_array<float>({units, goals, kinds, width});
@@ -221,13 +230,13 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
 
 }  // namespace
 
-void bind_read(nb::module_& m) {
-  m.def("read", &read_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
-  m.def("read_layers", &read_all_layers, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
-  m.def("scan", &scan_run, nb::arg("fields"), nb::arg("talk").none());
-  m.def("explain", &explain_input, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
-  m.def("ablate", &ablate_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
-  m.def("attack", &attack_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+void bind_read(nb::module_& m, nb::class_<OpenRun>& run) {
+  run.def("read", &read_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
+      .def("read_layers", &read_all_layers, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
+      .def("scan", &scan_run, nb::arg("fields"), nb::arg("talk").none())
+      .def("explain", &explain_input, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
+      .def("ablate", &ablate_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
+      .def("attack", &attack_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("compare", &compare_models, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
 }
 

@@ -15,6 +15,7 @@
 #include "glint/lab/models/evaluate.h"
 #include "glint/lab/models/generate.h"
 #include "glint/lab/models/image_run.h"
+#include "glint/lab/models/language_run.h"
 #include "glint/lab/models/logits.h"
 #include "glint/lab/publish/export.h"
 #include "glint/lab/publish/page.h"
@@ -27,11 +28,8 @@ namespace glint::python {
 namespace {
 
 // What a run is, without its data: kind, text, configuration, names of the classes.
-std::string open_json(const std::string& directory, const std::string& tokenizer, nb::handle talk) {
-  Call call(talk);
-  return json_text(call.run([&] {
-    const std::unique_ptr<Run> opened = open_run(call.engine(), {.run = directory, .tokenizer = tokenizer});
-    const Run& run = *opened;
+std::string about_json(OpenRun& opened) {
+  return opened.look([](Run& run) {
     const RunInfo& info = run.info();
     const bool language = run.kind() == ModelKind::language;
     OrderedJson j = {{"directory", info.directory},
@@ -50,68 +48,53 @@ std::string open_json(const std::string& directory, const std::string& tokenizer
       j["class_names"] = run.image().class_names();
       j["picture"] = {run.image().model().height, run.image().model().width};
     }
-    return j;
-  }));
+    return json_text(j);
+  });
+}
+
+// `inputs` as a list of tokens.
+std::span<const TokenId> tokens_in(const AnyArray& inputs, const char* name) {
+  if (inputs.ndim() != 1 || !holds<uint32_t>(inputs) || !rows_of(inputs).good)
+    refuse(name, "not a list of tokens", "[tokens] of uint32");
+  return {static_cast<const TokenId*>(inputs.data()), inputs.shape(0)};
 }
 
 template <class T>
-Matrix<float> image_logits(const Engine& engine, const std::string& run, ConstMatrixView<T> images) {
-  const auto opened = open_image_run(engine, {.run = run});
-  const ImageReading& reading = opened->reading();
-  return std::move(reading.run(images, reading.last()).logits);
+nb::object image_logits(OpenRun& run, const AnyArray& inputs, const Rows& rows, nb::handle talk) {
+  const ConstMatrixView<T> images = view_of<T>(inputs, rows);
+  return to_numpy(run.call(talk, [&](const Engine&, Run& of) {
+    const ImageReading& reading = of.image().reading();
+    return std::move(reading.run(images, reading.last()).logits);
+  }));
 }
 
-nb::object logits_of(const std::string& directory, const AnyArray& inputs, nb::handle talk) {
-  const Rows rows = rows_of(inputs);
-  if (!rows.good) refuse("X", "its elements do not lie side by side", "a contiguous array");
-  Call call(talk);
+nb::object logits_of(OpenRun& run, const AnyArray& inputs, nb::handle talk) {
   if (holds<uint32_t>(inputs)) {
-    if (inputs.ndim() != 1) refuse("X", "not a list of tokens", "[tokens]");
-    const std::span<const TokenId> tokens(static_cast<const TokenId*>(inputs.data()), inputs.shape(0));
-    return to_numpy(call.run([&] {
-      return language_logits(call.engine(), *open_language_run(call.engine(), {.run = directory}), tokens);
+    const std::span<const TokenId> tokens = tokens_in(inputs, "X");
+    return to_numpy(run.call(talk, [&](const Engine& engine, Run& of) {
+      return language_logits(engine, of.language(), tokens);
     }));
   }
-  if (inputs.ndim() != 2) refuse("X", "not a matrix", "[samples, numbers]");
-  if (holds<uint8_t>(inputs)) {
-    const auto images = view_of<uint8_t>(inputs, rows);
-    return to_numpy(call.run([&] { return image_logits(call.engine(), directory, images); }));
-  }
+  const Rows rows = rows_of(inputs);
+  if (inputs.ndim() != 2 || !rows.good) refuse("X", "not a matrix", "[samples, numbers]");
+  if (holds<uint8_t>(inputs)) return image_logits<uint8_t>(run, inputs, rows, talk);
   if (!holds<float>(inputs)) refuse("X", "another type", "uint8 or float32, or uint32 for tokens");
-  const auto images = view_of<float>(inputs, rows);
-  return to_numpy(call.run([&] { return image_logits(call.engine(), directory, images); }));
+  return image_logits<float>(run, inputs, rows, talk);
 }
 
-nb::list tokens_of(const std::string& directory, nb::handle text, const std::string& tokenizer,
-                   nb::handle talk) {
+std::vector<TokenId> tokens_of(OpenRun& run, nb::handle text) {
   const std::string words = text_of(text, "text");
-  Call call(talk);
-  nb::list out;
-  const auto tokens = call.run([&] {
-    const auto run = open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer});
-    return run->foreign() ? run->tokens_of(words) : prompt_tokens(call.engine(), *run, words);
-  });
-  for (const TokenId t : tokens) out.append(t);
-  return out;
+  return run.look([&](Run& of) { return of.language().tokens_of(words); });
 }
 
-std::string decode(const std::string& directory, const AnyArray& inputs, const std::string& tokenizer,
-                   nb::handle talk) {
-  if (inputs.ndim() != 1 || !holds<uint32_t>(inputs) || !rows_of(inputs).good)
-    refuse("tokens", "not a list of tokens", "[tokens] of uint32");
-  const std::span<const TokenId> tokens(static_cast<const TokenId*>(inputs.data()), inputs.shape(0));
-  Call call(talk);
-  return call.run([&] {
-    return tokens_text(*open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer}), tokens);
-  });
+std::string decode(OpenRun& run, const AnyArray& inputs) {
+  const std::span<const TokenId> tokens = tokens_in(inputs, "tokens");
+  return run.look([&](Run& of) { return tokens_text(of.language(), tokens); });
 }
 
-std::string generate_json(nb::dict values, nb::handle talk) {
+std::string generate_json(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
-  std::string directory, tokenizer;
   GenerateRequest request;
-  fields.text("run", directory);
-  fields.text("tokenizer", tokenizer);
   fields.text("prompt", request.prompt);
   fields.count("count", request.count);
   fields.count("tokens", request.tokens);
@@ -119,50 +102,41 @@ std::string generate_json(nb::dict values, nb::handle talk) {
   fields.count("top_k", request.sampling.top_k);
   fields.real("top_p", request.sampling.top_p);
   fields.count("seed", request.sampling.seed);
-  Call call(talk);
-  return json_text(to_json(call.run([&] {
-    return generate_stories(call.engine(),
-                            *open_language_run(call.engine(), {.run = directory, .tokenizer = tokenizer}),
-                            request);
+  return json_text(to_json(run.call(talk, [&](const Engine& engine, Run& of) {
+    return generate_stories(engine, of.language(), request);
   })));
 }
 
-nb::tuple evaluate_image_run(nb::dict values, nb::handle data, nb::handle talk) {
+nb::tuple evaluate_image_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   ImageEvaluationRequest request;
-  std::string precision = "f32";
-  fields.text("run", request.run);
-  fields.text("data", request.data);
-  fields.text("data_dir", request.data_dir);
+  const RunSource source = asked_source(run, fields, data);
   fields.text("split", request.split);
   fields.count("worst", request.worst);
-  fields.text("precision", precision);
-  request.images = images_of(data);
-  Call call(talk, precision);
-  ImageEvaluation result = call.run([&] { return evaluate_images(call.engine(), request); });
+  ImageEvaluation result = run.call(
+      talk, source,
+      [&](const Engine& engine, Run& of) { return evaluate_images(engine, of.image(), request); }, true);
   std::string text = json_text(to_json(result));
   return nb::make_tuple(std::move(text), to_numpy(std::move(result.logits)),
                         to_numpy(std::move(result.confusion)));
 }
 
-std::string evaluate_text_run(nb::dict values, nb::handle talk) {
+std::string evaluate_text_run(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   TextEvaluationRequest request;
-  std::string precision = "f32";
-  fields.text("run", request.run);
-  fields.text("data", request.data);
+  const RunSource source = asked_source(run, fields);
+  request.run = source.run, request.data = source.data;
   fields.text("split", request.split);
   fields.text("text", request.text);
-  fields.text("tokenizer", request.tokenizer);
-  fields.text("precision", precision);
-  Call call(talk, precision);
-  return json_text(to_json(call.run([&] { return evaluate_text(call.engine(), request); })));
+  return json_text(to_json(run.call(
+      talk, source,
+      [&](const Engine& engine, Run& of) { return evaluate_text(engine, of.language(), request); }, true)));
 }
 
-std::string page_json(nb::dict values, nb::handle data, nb::handle talk) {
+std::string page_json(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   PageRequest request;
-  set_source(fields, data, request.first);
+  request.first = asked_source(run, fields, data);
   fields.text("other", request.second);
   fields.text("out", request.out);
   fields.count("images", request.images);
@@ -170,19 +144,30 @@ std::string page_json(nb::dict values, nb::handle data, nb::handle talk) {
   fields.count("limit", request.limit);
   fields.text("layers", request.layers);
   fields.text("token", request.token);
-  Call call(talk);
-  return json_text(to_json(call.run([&] { return write_page(call.engine(), request); })));
+  return json_text(to_json(run.call(
+      talk, request.first, [&](const Engine& engine, Run& of) { return write_page(engine, of, request); })));
 }
 
-std::string export_json(nb::dict values, nb::handle data, nb::handle talk) {
+std::string export_json(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ExportRequest request;
-  set_source(fields, data, request.reading);
+  request.reading = run.source();
   fields.text("npy", request.npy);
   fields.text("hf", request.hf);
   fields.flag("force", request.force);
-  Call call(talk);
-  return json_text(to_json(call.run([&] { return export_run(call.engine(), request); })));
+  return json_text(to_json(run.call(
+      talk, [&](const Engine& engine, Run& of) { return export_run(engine, of, request); })));
+}
+
+OpenRun* opened(nb::dict values, nb::handle data, nb::handle talk) {
+  const Fields fields(values);
+  RunSource source;
+  fields.text("run", source.run);
+  fields.text("data", source.data);
+  fields.text("data_dir", source.data_dir);
+  fields.text("tokenizer", source.tokenizer);
+  source.images = images_of(data);
+  return new OpenRun(std::move(source), talk);
 }
 
 std::string readability_json(nb::dict values, nb::handle data, nb::handle talk) {
@@ -241,19 +226,21 @@ nb::bytes png_of(const std::string& svg, double scale) {
 
 }  // namespace
 
-void bind_runs(nb::module_& m) {
-  m.def("open_run", &open_json, nb::arg("directory"), nb::arg("tokenizer"), nb::arg("talk").none());
-  m.def("logits", &logits_of, nb::arg("directory"), nb::arg("inputs"), nb::arg("talk").none());
-  m.def("tokens", &tokens_of, nb::arg("directory"), nb::arg("text"), nb::arg("tokenizer"),
-        nb::arg("talk").none());
-  m.def("decode", &decode, nb::arg("directory"), nb::arg("tokens"), nb::arg("tokenizer"),
-        nb::arg("talk").none());
-  m.def("generate", &generate_json, nb::arg("fields"), nb::arg("talk").none());
-  m.def("evaluate_images", &evaluate_image_run, nb::arg("fields"), nb::arg("data").none(),
-        nb::arg("talk").none());
-  m.def("evaluate_text", &evaluate_text_run, nb::arg("fields"), nb::arg("talk").none());
-  m.def("page", &page_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
-  m.def("export", &export_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+void bind_runs(nb::module_& m, nb::class_<OpenRun>& run) {
+  m.def("open_run", &opened, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none(),
+        nb::rv_policy::take_ownership);
+  run.def("about", &about_json)
+      .def("close", &OpenRun::close)
+      .def_prop_ro("closed", &OpenRun::closed)
+      .def("logits", &logits_of, nb::arg("inputs"), nb::arg("talk").none())
+      .def("tokens", &tokens_of, nb::arg("text"))
+      .def("decode", &decode, nb::arg("tokens"))
+      .def("generate", &generate_json, nb::arg("fields"), nb::arg("talk").none())
+      .def("evaluate_images", &evaluate_image_run, nb::arg("fields"), nb::arg("data").none(),
+           nb::arg("talk").none())
+      .def("evaluate_text", &evaluate_text_run, nb::arg("fields"), nb::arg("talk").none())
+      .def("page", &page_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
+      .def("export", &export_json, nb::arg("fields"), nb::arg("talk").none());
   m.def("readability", &readability_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("runs", &runs_list, nb::arg("fields"), nb::arg("talk").none());
   m.def("gates_figure", &gates_chart, nb::arg("c"), nb::arg("lam"), nb::arg("p"));

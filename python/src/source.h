@@ -3,21 +3,32 @@
 
 #include "data.h"
 #include "fields.h"
-#include "glint/lab/models/run.h"
+#include "open_run.h"
 
 namespace glint::python {
 
-// `request` is a RunSource, or a request with the same members; what it lacks is not asked for.
+// The run, with what a call asks of it beside: other data, an expert, about how many tokens.
+inline RunSource asked_source(const OpenRun& run, const Fields& fields, nb::handle data = nb::none()) {
+  RunSource source = run.source();
+  if (!data.is_none()) source.images = images_of(data), source.data.clear();
+  if (!fields.object("data").is_none()) source.images = nullptr;
+  fields.text("data", source.data);
+  fields.flag("refine", source.refine);
+  fields.text("expert", source.expert);
+  fields.count("measured_tokens", source.tokens);
+  return source;
+}
+
+// The same into a request that has those members; what it lacks is not asked for.
 template <class Request>
-void set_source(const Fields& fields, nb::handle data, Request& request) {
-  fields.text("run", request.run);
-  fields.text("data", request.data);
-  if constexpr (requires { request.data_dir; }) fields.text("data_dir", request.data_dir);
-  if constexpr (requires { request.refine; }) fields.flag("refine", request.refine);
-  if constexpr (requires { request.tokenizer; }) fields.text("tokenizer", request.tokenizer);
-  if constexpr (requires { request.expert; }) fields.text("expert", request.expert);
-  if constexpr (requires { request.tokens; }) fields.count("measured_tokens", request.tokens);
-  if constexpr (requires { request.images; }) request.images = images_of(data);
+void set_source(const RunSource& source, Request& request) {
+  request.run = source.run, request.data = source.data;
+  if constexpr (requires { request.data_dir; }) request.data_dir = source.data_dir;
+  if constexpr (requires { request.refine; }) request.refine = source.refine;
+  if constexpr (requires { request.tokenizer; }) request.tokenizer = source.tokenizer;
+  if constexpr (requires { request.expert; }) request.expert = source.expert;
+  if constexpr (requires { request.tokens; }) request.tokens = source.tokens;
+  if constexpr (requires { request.images; }) request.images = source.images;
 }
 
 // The directions that a layer is read along: those of ReadRequest.

@@ -15,10 +15,20 @@
 namespace glint::python {
 namespace {
 
-nb::tuple explain_next(nb::dict values, nb::handle talk) {
+Matrix<double> matrix_of(const AnyArray& array) {
+  const Rows rows = rows_of(array);
+  if (array.ndim() != 2 || !holds<double>(array) || !rows.good)
+    refuse("vectors", "not a matrix of float64", "[vectors, width]");
+  const ConstMatrixView<double> view = view_of<double>(array, rows);
+  Matrix<double> out(view.rows(), view.cols());
+  for (size_t k = 0; k < view.rows(); k++) std::ranges::copy(view.row(k), out.view().row_ptr(k));
+  return out;
+}
+
+nb::tuple explain_next(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ExplainTokenRequest request;
-  set_source(fields, nb::none(), request.source);
+  request.source = asked_source(run, fields);
   fields.text("text", request.text);
   fields.count("position", request.position);
   fields.text("token", request.token);
@@ -29,8 +39,9 @@ nb::tuple explain_next(nb::dict values, nb::handle talk) {
   fields.count("near", request.near);
   fields.text("out", request.out);
   request.figure = !request.out.empty();
-  Call call(talk);
-  const ExplainTokenResult result = call.run([&] { return explain_token(call.engine(), request); });
+  const ExplainTokenResult result = run.call(talk, request.source, [&](const Engine& engine, Run& of) {
+    return explain_token(engine, of.language(), request);
+  });
   nb::list trust;
   for (const ExplainedLayer& layer : result.layers) trust.append(trust_text(result, layer));
   return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result),
@@ -38,10 +49,11 @@ nb::tuple explain_next(nb::dict values, nb::handle talk) {
                         figure_tuple("explain", logit_figure(explanation_figure(result))));
 }
 
-nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle talk) {
+nb::tuple find_passages(OpenRun& run, nb::dict values, const AnyArray& vectors, nb::handle talk) {
   const Fields fields(values);
   PassagesRequest request;
-  set_source(fields, nb::none(), request.source);
+  request.source = asked_source(run, fields);
+  fields.text("text", request.source.data);  // a file, which the run is not measured on
   fields.texts("texts", request.texts);
   fields.layer("layer", request.layer);
   fields.reals("values", request.values);
@@ -54,22 +66,33 @@ nb::tuple find_passages(nb::dict values, const AnyArray& vectors, nb::handle tal
   size_t most = kPassageTokens;
   fields.count("passage_tokens", most);
   request.tokens = most;
-  const Rows rows = rows_of(vectors);
-  if (vectors.ndim() != 2 || !holds<double>(vectors) || !rows.good)
-    refuse("vectors", "not a matrix of float64", "[vectors, width]");
-  const ConstMatrixView<double> view = view_of<double>(vectors, rows);
-  request.vectors = Matrix<double>(view.rows(), view.cols());
-  for (size_t k = 0; k < view.rows(); k++) std::ranges::copy(view.row(k), request.vectors.view().row_ptr(k));
-  Call call(talk);
-  const PassagesResult result = call.run([&] { return passages(call.engine(), request); });
+  request.vectors = matrix_of(vectors);
+  const RunSource source = asked_source(run, fields);
+  const PassagesResult result = run.call(talk, source, [&](const Engine& engine, Run& of) {
+    return passages(engine, of.language(), request);
+  });
   return nb::make_tuple(json_text(to_json(result)), passages_html(result));
+}
+
+// The tokens along every vector, and against it.
+std::string near_json_of(OpenRun& run, const AnyArray& vectors, size_t count) {
+  const Matrix<double> wanted = matrix_of(vectors);
+  return run.look([&](Run& of) {
+    nb::gil_scoped_release release;
+    OrderedJson all = OrderedJson::array();
+    if (!of.language().has_tokenizer()) return json_text(all);  // tokens have no text
+    for (const NearTokens& n : near_tokens(of.language(), wanted.view(), count))
+      all.push_back({{"along", near_json(n.along)}, {"against", near_json(n.against)}});
+    return json_text(all);
+  });
 }
 
 }  // namespace
 
-void bind_tokens(nb::module_& m) {
-  m.def("explain_token", &explain_next, nb::arg("fields"), nb::arg("talk").none());
-  m.def("passages", &find_passages, nb::arg("fields"), nb::arg("vectors"), nb::arg("talk").none());
+void bind_tokens(nb::class_<OpenRun>& run) {
+  run.def("explain_token", &explain_next, nb::arg("fields"), nb::arg("talk").none())
+      .def("passages", &find_passages, nb::arg("fields"), nb::arg("vectors"), nb::arg("talk").none())
+      .def("near", &near_json_of, nb::arg("vectors"), nb::arg("count"));
 }
 
 }  // namespace glint::python

@@ -119,6 +119,20 @@ def test_the_module_itself(name, tmp_path, monkeypatch):
     call()
 
 
+@pytest.mark.parametrize("name", [n for n in dir(_core.OpenRun) if not n.startswith("_") and n not in ("close", "closed")])
+def test_an_open_run_itself(name, run, tales, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    fields = st.dictionaries(st.sampled_from(NAMES), anything, max_size=5)
+
+    @settings(parent=QUICK, max_examples=15)
+    @given(st.lists(st.one_of(fields.map(lambda f: {**f, "out": "o", "images": 5}), anything), max_size=4))
+    def call(args):
+        for model in (run, tales):
+            survives(getattr(model._open, name), *args)
+
+    call()
+
+
 @QUICK
 @given(anything, anything, anything)
 def test_runs(run, a, b, c):
@@ -146,7 +160,7 @@ def test_readings_of_runs(run, out, form, k):
     survives(run.attack, out, terms=k, strengths=form if isinstance(form, list) else [1.0], images=5)
 
 
-METHODS = [name for name, thing in vars(glint.Run).items() if inspect.isfunction(thing) and not name.startswith("_")]
+METHODS = [n for n, thing in vars(glint.Run).items() if inspect.isfunction(thing) and not n.startswith("_") and n != "close"]
 
 
 @pytest.mark.parametrize("name", METHODS)
@@ -162,7 +176,7 @@ def test_every_method_of_runs_on_floats(name, float_run, vector_run, tmp_path, m
             for first in ("0", 0, a):
                 survives(method, first)
                 if "data" in inspect.signature(method).parameters:
-                    survives(method, first, data=float_run._keep_data)
+                    survives(method, first, data=float_run._made_of[1])
 
     call()
 

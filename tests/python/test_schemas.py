@@ -25,8 +25,8 @@ def load(path):
 
 def passages():
     """Of the first axes of the layer's input: the same vectors everywhere."""
-    find = load("tales").read("happy", layer=1, **HAPPY)._find
-    return find(np.array([2.0, -0.5]), np.eye(2, 8), np.array([1, 2]), "once there was a cat . the cat ran", 1, None)
+    found = {"values": [2.0, -0.5], "numbers": [1, 2], "layer": 1, "near": 2}
+    return load("tales")._passages(({}, None), found, np.eye(2, 8), "once there was a cat . the cat ran", 1, None)
 
 
 def layer():

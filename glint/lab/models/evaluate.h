@@ -15,6 +15,7 @@
 
 namespace glint {
 
+class ImageRun;
 class LanguageRun;
 
 struct ImageEvaluationRequest {
@@ -60,6 +61,7 @@ struct ImageEvaluation {
 // In the precision of the run its figures are those of its last evaluation. Error (numeric) when the loss is
 // not a number.
 ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationRequest& request);
+ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const ImageEvaluationRequest& request);
 OrderedJson to_json(const ImageEvaluation& result);
 
 struct TextEvaluationRequest {

@@ -99,16 +99,20 @@ std::string ImageEvaluation::class_text(size_t c) const {
 }
 
 ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationRequest& q) {
+  return evaluate_images(
+      engine,
+      *open_image_run(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images}), q);
+}
+
+ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const ImageEvaluationRequest& q) {
   if (!q.sheet.empty() && q.worst == 0)
     throw Error({.code = ErrorCode::usage,
                  .what = "the sheet has nothing to show",
                  .where = "worst",
                  .expected = "1 or more"});
   check_split(q.split);
-  const auto opened =
-      open_image_run(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images});
-  const ImageModel& model = opened->model();
-  const Dataset& data = opened->images();
+  const ImageModel& model = run.model();
+  const Dataset& data = run.images();
   if (!q.sheet.empty() && !data.train.pictures()) check_pictures(data, "a sheet");  // throws
   const ImageSet& images = q.split == "train" ? data.train : data.test;
 
@@ -118,9 +122,9 @@ ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationReque
   for (std::string& n : names) n = printable(n);
 
   ImageEvaluation r;
-  r.run = opened->directory();
+  r.run = run.directory();
   r.model = model.config;
-  r.model_text = opened->text();
+  r.model_text = run.text();
   r.data = data.name, r.data_origin = data.origin, r.data_checksum = data.checksum;
   r.split = q.split;
   r.trained_on = model.data;

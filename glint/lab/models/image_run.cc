@@ -5,6 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/data/arrays.h"
+#include "glint/lab/models/run_checks.h"
 #include "glint/spectra/scaled.h"
 
 namespace glint {
@@ -23,6 +24,7 @@ ImageRun::ImageRun(const Engine& engine, const RunSource& source, RunInfo info, 
     : Run(engine, source, std::move(info)),
       model_(std::move(model)),
       reading_(model_, engine.compute(), engine.linalg()) {
+  refuse_expert(source.expert);
   if (source.refine) check_scaled_form(reading_.layer(reading_.last()));
   if (source.images) {
     check(*source.images);
@@ -134,6 +136,10 @@ std::unique_ptr<Run> ImageRun::make_untrained() {
   if (source_.refine) lines.refined = twin->reading_.refined_lines(some, lines.terms[Form::scaled]);
   twin->calibration_ = std::make_unique<StoredCalibration>(std::move(lines));
   return twin;
+}
+
+std::unique_ptr<Run> ImageRun::again(const Engine& engine, const RunSource& source) const {
+  return std::make_unique<ImageRun>(engine, source, info_, model_, images_);
 }
 
 std::vector<std::string> ImageRun::class_names() const {

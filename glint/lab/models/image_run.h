@@ -19,6 +19,7 @@ class ImageRun : public Run {
   GateKind gate() const override { return model_.config.gate.kind; }
   const std::string& trained_on() const override { return model_.data; }
   const ImageReading& reading() const override { return reading_; }
+  std::unique_ptr<Run> again(const Engine& engine, const RunSource& source) const override;
   const ImageModel& model() const { return model_; }
 
   const Dataset& images() { return *share_images(); }

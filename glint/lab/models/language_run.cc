@@ -14,33 +14,40 @@
 
 namespace glint {
 
-LanguageRun::LanguageRun(const Engine& engine, const RunSource& source, LanguageFile file)
-    : Run(engine, source, file.info),
+LanguageRun::LanguageRun(const Engine& engine, const RunSource& source,
+                         std::shared_ptr<const LanguageFile> file)
+    : Run(engine, source, file->info),
       file_(std::move(file)),
-      reading_(file_.model, engine.compute(), engine.linalg(), source.expert) {
+      reading_(file_->model, engine.compute(), engine.linalg(), source.expert) {
   stored_ = !foreign();
+  if (!foreign()) refuse_expert(source.expert);
+  if (source.refine)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "there is nothing to refine: a layer of a language model has no logits of its own",
+                 .where = "refine",
+                 .expected = "an image model"});
 }
 
 std::string LanguageRun::text() const { return model().text(); }
 
 Json LanguageRun::config() const {
-  return foreign() ? family_json(model()) : config_to_json(file_.own->config);
+  return foreign() ? family_json(model()) : config_to_json(file_->own->config);
 }
 
 const std::string& LanguageRun::trained_on() const {
   static const std::string unknown;
-  return foreign() ? unknown : file_.own->data;
+  return foreign() ? unknown : file_->own->data;
 }
 
 const LanguageModel& LanguageRun::own(const std::string& what) const {
   if (foreign()) refuse_foreign(directory(), what);
-  return *file_.own;
+  return *file_->own;
 }
 
 const Tokenizer& LanguageRun::tokenizer() const {
-  if (has_tokenizer()) return file_.tokenizer;
+  if (has_tokenizer()) return file_->tokenizer;
   if (mixture() && source_.expert.empty()) refuse_mixture(directory());
-  if (file_.refused) throw Error(*file_.refused);
+  if (file_->refused) throw Error(*file_->refused);
   throw Error({.code = ErrorCode::bad_file,
                .what = "the model has no tokenizer",
                .where = directory(),
@@ -49,7 +56,7 @@ const Tokenizer& LanguageRun::tokenizer() const {
 }
 
 void LanguageRun::note_tokenizer() const {
-  if (file_.refused) engine_.note(file_.refused->where + " is not used: " + file_.refused->what);
+  if (file_->refused) engine_.note(file_->refused->where + " is not used: " + file_->refused->what);
 }
 
 std::vector<TokenId> LanguageRun::beginning() const {
@@ -239,6 +246,10 @@ StoredCalibration LanguageRun::measure_calibration() {
                             data_checksum());
 }
 
+std::unique_ptr<Run> LanguageRun::again(const Engine& engine, const RunSource& source) const {
+  return std::make_unique<LanguageRun>(engine, source, file_);
+}
+
 std::string LanguageRun::untrained_text() const {
   return foreign() ? "the model with every matrix redrawn" : Run::untrained_text();
 }
@@ -248,7 +259,7 @@ std::unique_ptr<Run> LanguageRun::make_untrained() {
   stories();
   const auto fresh = [&] {
     if (foreign()) return redrawn(model(), engine_.pool(), kSeed);
-    auto own = std::make_shared<LanguageModel>(*file_.own);
+    auto own = std::make_shared<LanguageModel>(*file_->own);
     transformer_params(own->config).table.initialise(own->weights.span(), kSeed);
     return glint_model(std::move(own), directory());
   };
@@ -256,7 +267,8 @@ std::unique_ptr<Run> LanguageRun::make_untrained() {
   if (foreign()) source.tokens = std::min(tokens(), kTwinSamples);
   auto twin = std::make_unique<LanguageRun>(
       engine_, source,
-      LanguageFile{.info = info_, .own = file_.own, .model = fresh(), .tokenizer = file_.tokenizer});
+      std::make_shared<const LanguageFile>(
+          LanguageFile{.info = info_, .own = file_->own, .model = fresh(), .tokenizer = file_->tokenizer}));
   twin->stories_ = stories_, twin->twin_ = true, twin->stored_ = false;
   return twin;
 }

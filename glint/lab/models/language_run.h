@@ -39,7 +39,7 @@ std::string piece_text(const Tokenizer& tokenizer, TokenId token);
 class LanguageRun : public Run {
  public:
   // For open_language_run.
-  LanguageRun(const Engine& engine, const RunSource& source, LanguageFile file);
+  LanguageRun(const Engine& engine, const RunSource& source, std::shared_ptr<const LanguageFile> file);
 
   std::string results() const override { return foreign() ? reading_folder(directory()) : directory(); }
   ModelKind kind() const override { return ModelKind::language; }
@@ -48,16 +48,17 @@ class LanguageRun : public Run {
   GateKind gate() const override { return model().config().gate.kind; }
   const std::string& trained_on() const override;
   const LanguageReading& reading() const override { return reading_; }
-  const FamilyModel& model() const { return file_.model; }
+  std::unique_ptr<Run> again(const Engine& engine, const RunSource& source) const override;
+  const FamilyModel& model() const { return file_->model; }
 
   // Whether another program made it.
-  bool foreign() const { return !file_.own; }
+  bool foreign() const { return !file_->own; }
   // The parameters of a run of glint; Error (bad_file) of another program's: `what` cannot take it.
   const LanguageModel& own(const std::string& what = "this") const;
   // A mixture of experts is not run: there is nothing to measure on, and the form is that of the weights.
   bool mixture() const { return model().mixture(); }
 
-  bool has_tokenizer() const { return !file_.tokenizer.empty(); }
+  bool has_tokenizer() const { return !file_->tokenizer.empty(); }
   const Tokenizer& tokenizer() const;  // Error (bad_file) where there is none
   // Says that the tokenizer that lies there is not used, where that is so.
   void note_tokenizer() const;
@@ -110,7 +111,7 @@ class LanguageRun : public Run {
   LayerPass& pass(Half half);
   const PerForm<GateTerms>& fitted_forms(size_t layer);
 
-  LanguageFile file_;
+  std::shared_ptr<const LanguageFile> file_;
   LanguageReading reading_;
   std::shared_ptr<TextData> stories_;
   std::optional<TextRows> rows_;

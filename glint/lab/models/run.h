@@ -42,6 +42,7 @@ struct RunSource {
   std::string tokenizer = {};  // models of other programs: a file instead of their own
   std::string expert = {};     // of a mixture of experts: its number from 1 on, or "shared"
   size_t tokens = 0;           // language models: LanguageRun::tokens; 0: as many as is usual
+  bool operator==(const RunSource&) const = default;
 };
 
 class ImageRun;
@@ -64,6 +65,8 @@ class Run {
   virtual GateKind gate() const = 0;
   virtual const std::string& trained_on() const = 0;  // the name of its data
   virtual const GluModel& reading() const = 0;        // the model, for reading
+  // The same model, of which no file is opened again, with what else `source` says: other data, an expert.
+  virtual std::unique_ptr<Run> again(const Engine& engine, const RunSource& source) const = 0;
   // The run of one kind; the other is an Error (bad_file).
   ImageRun& image();
   const ImageRun& image() const;

@@ -25,6 +25,14 @@ void refuse_image(const std::string& path) {
                .expected = "a run that was trained on stories"});
 }
 
+void refuse_expert(const std::string& expert) {
+  if (expert.empty()) return;
+  throw Error({.code = ErrorCode::usage,
+               .what = "a run of glint has no experts",
+               .where = "expert",
+               .expected = "a mixture of experts"});
+}
+
 void refuse_tokenizer(const std::string& tokenizer) {
   if (tokenizer.empty()) return;
   throw Error({.code = ErrorCode::usage,

@@ -20,6 +20,8 @@ void check_not_foreign(const std::string& path, const std::string& what);
 
 // Error (usage) where a tokenizer is given: a run of glint has its own.
 void refuse_tokenizer(const std::string& tokenizer);
+// An expert of a run of glint, which has none.
+void refuse_expert(const std::string& expert);
 
 // Error (usage) unless the samples are pictures of bytes: what `needs` them, "the explorer page", shows
 // pixels or moves them within their range.

@@ -200,24 +200,12 @@ namespace {
 // Opens no weights of a run of glint whose kind is another than the wanted.
 std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std::optional<ModelKind> wanted,
                               std::shared_ptr<const Dataset> data = nullptr) {
-  const auto no_refining = [&] {
-    if (source.refine)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is nothing to refine: a layer of a language model has no logits of its own",
-                   .where = "refine",
-                   .expected = "an image model"});
-  };
   if (is_foreign(source.run)) {
     if (wanted == ModelKind::image) refuse_language(source.run);
-    no_refining();
-    return std::make_unique<LanguageRun>(engine, source, open_language_file(source));
+    return std::make_unique<LanguageRun>(
+        engine, source, std::make_shared<const LanguageFile>(open_language_file(source)));
   }
   refuse_tokenizer(source.tokenizer);
-  if (!source.expert.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a run of glint has no experts",
-                 .where = "expert",
-                 .expected = "a mixture of experts"});
   RunInfo info = run_info(source.run);
   const auto weights = [&](const ParamTable& table) { return run_weights(engine, info, table); };
   const ModelKind kind = model_kind(info.directory);
@@ -227,7 +215,6 @@ std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std
     ImageModel model = load_image_model(info.directory, weights);
     return std::make_unique<ImageRun>(engine, source, std::move(info), std::move(model), std::move(data));
   }
-  no_refining();
   const std::string tokenizer = info.directory + "/" + kTokenizerFile;
   check_file(info, kTokenizerFile);
   const auto own = std::make_shared<const LanguageModel>(load_language_model(info.directory, weights));
@@ -244,7 +231,7 @@ std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std
          .where = tokenizer,
          .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
          .hint = "copy tokenizer.model from the corpus of the run"});
-  return std::make_unique<LanguageRun>(engine, source, std::move(file));
+  return std::make_unique<LanguageRun>(engine, source, std::make_shared<const LanguageFile>(std::move(file)));
 }
 
 template <class Kind>

@@ -88,23 +88,26 @@ std::vector<std::string> export_hf(const Engine& engine, const ExportRequest& q,
 }  // namespace
 
 ExportResult export_run(const Engine& engine, const ExportRequest& q) {
+  return export_run(engine, *open_run(engine, q.reading), q);
+}
+
+ExportResult export_run(const Engine& engine, Run& opened, const ExportRequest& q) {
   if (q.npy.empty() && q.hf.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "no kind of export is given",
                  .where = q.reading.run,
                  .expected = "`npy=DIR`, `hf=DIR`, or both"});
-  const std::unique_ptr<Run> opened = open_run(engine, q.reading);
-  ExportResult r{.run = opened->directory(),
+  ExportResult r{.run = opened.directory(),
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,
                  .hf = q.hf,
                  .arrays = {},
                  .hf_files = {}};
-  if (opened->kind() == ModelKind::language) {
-    export_language(engine, q, opened->language(), r);
+  if (opened.kind() == ModelKind::language) {
+    export_language(engine, q, opened.language(), r);
     return r;
   }
-  ImageRun& run = opened->image();
+  ImageRun& run = opened.image();
   const bool images = has_images(engine, q, run);
   if (!q.npy.empty()) r.arrays = export_npy(engine, q, run, images);
   if (!q.hf.empty()) {

@@ -39,6 +39,7 @@ struct ExportResult {
 // model in the layout of Hugging Face: numbers of f32, f16 and bf16 as they are stored, quantised ones as
 // f32.
 ExportResult export_run(const Engine& engine, const ExportRequest& request);
+ExportResult export_run(const Engine& engine, Run& run, const ExportRequest& request);
 OrderedJson to_json(const ExportResult& result);
 OrderedJson to_json(const ExportedArray& array);
 

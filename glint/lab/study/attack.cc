@@ -150,6 +150,10 @@ AttackSummary summary(const Attack& attack, AttackGoal goal, MaskKind kind, size
 }
 
 Attack attack(const Engine& engine, const AttackRequest& request) {
+  return attack(engine, *open_image_run(engine, request.reading), request);
+}
+
+Attack attack(const Engine& engine, ImageRun& run, const AttackRequest& request) {
   if (request.strengths.empty())
     throw Error({.code = ErrorCode::usage, .what = "no strength is given", .where = "strengths"});
   for (const double s : request.strengths)
@@ -159,9 +163,8 @@ Attack attack(const Engine& engine, const AttackRequest& request) {
                    .where = "strengths",
                    .expected = "numbers from 0 to 1000",
                    .hint = "`strengths=0,1,2,4,8`"});
-  const std::unique_ptr<ImageRun> run = open_image_run(engine, request.reading);
-  check_pictures(run->images(), "an attack");
-  Attack result = measure_attack(engine, *run, request);
+  check_pictures(run.images(), "an attack");
+  Attack result = measure_attack(engine, run, request);
   result.linalg = engine.linalg().description();
   if (!request.figures) return result;
   result.figures = figures_directory(request.out.empty() ? result.run : request.out);

@@ -65,6 +65,7 @@ struct Attack {
 
 // Error (usage) for a strength outside 0 to 1000.
 Attack attack(const Engine& engine, const AttackRequest& request);
+Attack attack(const Engine& engine, ImageRun& run, const AttackRequest& request);
 OrderedJson to_json(const Attack& result);
 
 // Over the classes: mean and standard deviation of the success, mean of the accuracy.

@@ -1,0 +1,59 @@
+#include "open_run.h"
+
+#include <utility>
+
+#include "errors.h"
+
+namespace glint::python {
+namespace {
+
+constexpr size_t kMostKept = 4;  // of the same model with other data, and the first
+
+}  // namespace
+
+const std::shared_ptr<EngineSeat>& OpenRun::open_seat() {
+  if (closed())
+    refuse("run", "the run " + source_.run + " is closed", "an open run",
+           "`load(" + source_.run + ")` opens it again");
+  if (seat_->current()) return seat_;
+  std::optional<SeatLock> turn;
+  if (seat_->here()) turn.emplace(seat_);
+  const std::shared_ptr<EngineSeat> old = std::exchange(seat_, free_seat());
+  const Engine& engine = *seat_->box("f32").engine;
+  std::vector<Kept> moved;
+  moved.push_back({source_, &engine, first().again(engine, source_)});
+  moved.swap(kept_);
+  if (!old->here()) new auto(std::move(moved));  // a thread of the parent may have been at work on them
+  return seat_;
+}
+
+OpenRun::OpenRun(RunSource source, nb::handle talk) : source_(std::move(source)), seat_(free_seat()) {
+  const SeatLock turn(seat_);
+  Call call(talk, seat_->box("f32"));
+  std::unique_ptr<Run> opened = call.run([&] { return open_run(call.engine(), source_); });
+  kept_.push_back({source_, &call.engine(), std::move(opened)});
+}
+
+OpenRun::~OpenRun() {
+  if (!seat_->here()) new auto(std::move(kept_));
+}
+
+Run& OpenRun::run_of(const RunSource& source, const Engine& engine) {
+  for (const Kept& kept : kept_)
+    if (kept.source == source && kept.engine == &engine) return *kept.run;
+  if (kept_.size() > kMostKept) kept_.erase(kept_.begin() + 1);
+  return *kept_.emplace_back(source, &engine, first().again(engine, source)).run;
+}
+
+std::shared_ptr<Run> OpenRun::share() {
+  const Turn turn(*this);
+  return kept_.front().run;
+}
+
+void OpenRun::close() {
+  if (closed()) return;
+  const Turn turn(*this);
+  kept_.clear();
+}
+
+}  // namespace glint::python
