@@ -59,7 +59,7 @@ std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
                {.header = "tokens along the second"}});
   constexpr size_t kWords = 4;
   const auto words = [&](uint32_t latent) {
-    std::vector<NearToken> near = r.input_latents.at(latent).along;
+    std::vector<NearToken> near = r.text->input_latents.at(latent).along;
     near.resize(std::min(near.size(), kWords));
     return token_list(near);
   };
@@ -71,11 +71,11 @@ std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
 
 std::string direction_text(const ReadResult& r, const ReadDirection& d) {
   std::string out = "\n" + d.name + ": " + concentration_text(d);
-  if (std::isfinite(d.r2)) out += "\nR2 " + fixed_text(d.r2, 3) + between(d.r2_interval);
-  if (d.has_linear())
-    out += "; of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3) +
-           between(d.eigenvectors_r2_interval) + "; the linear part has " + share_text(d.linear_share) +
-           " % of the reading's variance";
+  if (d.trust) out += "\nR2 " + fixed_text(d.trust->r2, 3) + between(d.trust->r2_interval);
+  if (d.trust && d.has_linear())
+    out += "; of the eigenvectors alone " + fixed_text(d.trust->eigenvectors_r2, 3) +
+           between(d.trust->eigenvectors_r2_interval) + "; the linear part has " +
+           share_text(d.trust->linear_share) + " % of the reading's variance";
   Table table({{.header = "eigenvalue", .align = Align::right},
                {.header = "tokens along it"},
                {.header = "tokens against it"}});
@@ -100,7 +100,8 @@ std::string fidelity_table(const ReadResult& r) {
   };
   for (const ReadForm& f : r.forms)
     table.add({name(f.form), fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
-               interval(f.fidelity), fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.eigenvectors.r2, 4)});
+               interval(f.fidelity), fixed_text(f.fidelity.r2_scaled, 4),
+               fixed_text(f.fidelity.eigenvectors_r2, 4)});
   const auto control = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), interval(f),
                fixed_text(f.r2_scaled, 4), "-"});
@@ -121,7 +122,7 @@ std::string language_text(const ReadResult& r) {
              : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
                    fidelity_table(r) + fidelity_notes(r) +
                    "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
-                   warnings_text(r.warnings);
+                   warnings_text(r.text->warnings);
   for (const ReadDirection& d : r.directions) out += direction_text(r, d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
@@ -131,19 +132,20 @@ std::string language_text(const ReadResult& r) {
     out +=
         "The linear part is not squared: tokens along it speak for the output, tokens against it against the "
         "output.\n";
-  if (r.passage_text) {
+  const TokenParts& text = *r.text;
+  if (text.passage_text) {
     const WordMarks marks = detect_word_marks();
-    out += "\nWhere they are strongest in " + searched_text(*r.passage_text) + ":\n" + marks_text(marks);
+    out += "\nWhere they are strongest in " + searched_text(*text.passage_text) + ":\n" + marks_text(marks);
     for (const ReadDirection& d : r.directions) out += responses_text(d.responses, marks, result_columns());
     out += "\n";
-    if (!r.passages_page.empty()) out += "passages: " + r.passages_page + "\n";
+    if (!text.passages_page.empty()) out += "passages: " + text.passages_page + "\n";
   }
-  if (!r.autoencoder.empty()) {
-    out += "latents: " + r.autoencoder + "\n";
-    if (!r.unmeasured.empty()) out += "Their activations were not measured: " + r.unmeasured + ".\n";
+  if (!text.autoencoder.empty()) {
+    out += "latents: " + text.autoencoder + "\n";
+    if (!text.unmeasured.empty()) out += "Their activations were not measured: " + text.unmeasured + ".\n";
   }
-  if (!r.input_autoencoder.empty())
-    out += "input latents: " + r.input_autoencoder +
+  if (!text.input_autoencoder.empty())
+    out += "input latents: " + text.input_autoencoder +
            "; a pair adds its weight times the product of their activations, in units of decoder rows of "
            "length 1\n";
   out += "spectra: " + r.spectra + "\n";
@@ -184,7 +186,7 @@ std::string scan_text(const ScanResult& r) {
     std::vector<std::string> cells = {latents ? d.piece : d.text, fixed_text(d.rank.participation, 2),
                                       fixed_text(d.rank.entropy, 1), fixed_text(100 * d.energy, 0) + " %"};
     if (!latents) cells.insert(cells.end(), {fixed_text(d.largest, 3), fixed_text(d.smallest, 3)});
-    cells.insert(cells.end(), {fixed_text(d.r2, 3), fixed_text(d.eigenvectors_r2, 3)});
+    cells.insert(cells.end(), {fixed_text(d.trust.r2, 3), fixed_text(d.trust.eigenvectors_r2, 3)});
     if (d.latent) {
       cells.push_back(share_text(d.latent->active));
       for (const double v : {d.latent->one, d.latent->two})
@@ -205,11 +207,11 @@ std::string scan_text(const ScanResult& r) {
          table.terminal(result_columns()) + strongest_text(r) +
          "\nThe form over all that the layer adds, at " + std::to_string(r.fidelity.inputs) + " tokens of " +
          r.samples + ": R2 " + fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) +
-         "; of the eigenvectors alone " + fixed_text(r.eigenvectors_r2, 3) + "; the linear part has " +
-         share_text(r.linear_share) + " % of the reading's variance; even share of the layer " +
-         share_text(r.fidelity.even_share) + " %; the best linear map of the layer's input: R2 " +
-         fixed_text(r.controls.linear.r2, 3) + untrained_text(r) + "\n" + warnings_text(r.warnings) + about +
-         "all " + words + ": " + r.csv + "\n";
+         "; of the eigenvectors alone " + fixed_text(r.fidelity.eigenvectors_r2, 3) +
+         "; the linear part has " + share_text(r.fidelity.linear_share) +
+         " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
+         " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
+         untrained_text(r) + "\n" + warnings_text(r.warnings) + about + "all " + words + ": " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

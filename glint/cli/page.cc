@@ -30,7 +30,7 @@ void report_text(Context& context, const PageResult& r) {
         out << fixed_text(f.fidelity.r2, 3) << ", even share of the layer "
             << fixed_text(f.fidelity.even_share, 3);
       for (size_t i = 0; i < f.layers.size(); i++)
-        out << (i ? ", " : "") << fixed_text(f.layers[i].r2, 3) << " in layer " << f.layers[i].layer;
+        out << (i ? ", " : "") << fixed_text(f.layers[i].trust.r2, 3) << " in layer " << f.layers[i].layer;
       out << "\n";
     }
     for (size_t i = 0; i < run.controls.size(); i++) {

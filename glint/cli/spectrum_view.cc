@@ -46,21 +46,23 @@ std::string fidelity_text(const ReadResult& r) {
                {.header = "accuracy %", .align = Align::right}});
   const auto add = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
-               r.whole_model ? fixed_text(f.r2_centred, 4) : "-",
-               r.whole_model ? percent_text(f.agreement, 2) : "-",
-               r.whole_model ? percent_text(f.accuracy_form, 2) : "-"});
+               r.whole_model() ? fixed_text(f.r2_centred, 4) : "-",
+               r.whole_model() ? percent_text(f.agreement, 2) : "-",
+               r.whole_model() ? percent_text(f.accuracy_form, 2) : "-"});
   };
   for (const ReadForm& form : r.forms) add(name(form.form), form.fidelity);
-  if (r.whole_model) table.add({"the model", "", "", "", "", "", percent_text(r.accuracy_model, 2)});
+  if (r.whole_model())
+    table.add({"the model", "", "", "", "", "", percent_text(r.forms[0].fidelity.accuracy_model, 2)});
   add("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained) add("untrained, " + name(form), f);
   std::string out = table.terminal(result_columns());
-  if (r.whole_model)
+  if (r.whole_model())
     out += "R2 centred: of the logits of each image less their mean, which is all that decides\n";
+  const LocalError& local = r.image->local;
   out += "local: exact for its one input; largest |value - " +
-         std::string(r.whole_model ? "logit" : "output") + "| " +
-         typed_number(r.local.largest).substr(r.local.largest > 0) + " on " + std::to_string(r.local.inputs) +
-         " images (values up to " + fixed_text(r.local.scale, 1) + ")\n";
+         std::string(r.whole_model() ? "logit" : "output") + "| " +
+         typed_number(local.largest).substr(local.largest > 0) + " on " + std::to_string(local.inputs) +
+         " images (values up to " + fixed_text(local.scale, 1) + ")\n";
   return out + fidelity_notes(r);
 }
 
@@ -69,15 +71,16 @@ std::string mirrored_text(const ReadResult& r) {
   std::vector<std::string> words;
   for (const ReadForm& form : r.forms)
     if (const auto& m = form.fidelity.mirrored)
-      words.push_back(name(form.form) + " " +
-                      (r.whole_model ? percent_text(m->agreement, 2) + " %" : "R2 " + fixed_text(m->r2, 4)));
+      words.push_back(
+          name(form.form) + " " +
+          (r.whole_model() ? percent_text(m->agreement, 2) + " %" : "R2 " + fixed_text(m->r2, 4)));
   if (words.empty()) return "";
-  return (r.whole_model ? "agreement on the mirror images, -x: " : "on the mirror images, -x: ") +
+  return (r.whole_model() ? "agreement on the mirror images, -x: " : "on the mirror images, -x: ") +
          joined(words, ", ") + "\n";
 }
 
 std::string units_text(const ReadResult& r) {
-  const bool linear = r.inputs && (r.chosen().linear_part || r.residual);
+  const bool linear = r.inputs && (r.chosen().linear_part || r.image->residual);
   std::vector<Column> columns = {{.header = "unit"}, {.header = "R2", .align = Align::right}};
   if (linear) {
     columns.push_back({.header = "quadratic %", .align = Align::right});
@@ -91,10 +94,10 @@ std::string units_text(const ReadResult& r) {
   Table table(columns);
   for (const ReadDirection& d : r.directions) {
     const std::vector<double>& values = d.form.spectrum.values;
-    std::vector<std::string> cells = {printable(d.name), r.inputs ? fixed_text(d.r2, 3) : "-"};
+    std::vector<std::string> cells = {printable(d.name), d.trust ? fixed_text(d.trust->r2, 3) : "-"};
     if (linear) {
-      cells.push_back(percent_text(d.quadratic_share, 1));
-      cells.push_back(percent_text(d.linear_share, 1));
+      cells.push_back(percent_text(d.trust->quadratic_share, 1));
+      cells.push_back(percent_text(d.trust->linear_share, 1));
     }
     for (const size_t k : kEnergies) cells.push_back(energy_text(d.energy, k));
     cells.push_back(d.rank ? fixed_text(d.rank->entropy, 1) : "-");
@@ -163,7 +166,7 @@ std::string truncation_text(const ReadResult& r) {
   return table.terminal(result_columns()) +
          (linear ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n"
                  : "") +
-         (r.residual
+         (r.image->residual
               ? "k = 0 has what goes past the layer, the residual path, which belongs to no eigenvector; "
                 "every k has it\n"
               : "") +
@@ -171,7 +174,7 @@ std::string truncation_text(const ReadResult& r) {
 }
 
 std::string shared_text(const ReadResult& r) {
-  const SharedDirections& s = r.shared;
+  const SharedDirections& s = r.image->shared;
   double total = 0;
   for (const double v : s.values) total += v * v;
   Table table({{.header = "direction", .align = Align::right},
@@ -256,14 +259,14 @@ std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) +
          " of " + std::to_string(r.layers) + "\n\n";
   if (r.inputs)
-    out += (r.whole_model ? "How far each form is the model, over all classes:\n"
-                          : "How far each form is the layer, over these directions:\n") +
+    out += (r.whole_model() ? "How far each form is the model, over all classes:\n"
+                            : "How far each form is the layer, over these directions:\n") +
            fidelity_text(r) + "\n";
-  if (r.whole_model)
+  if (r.whole_model())
     out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
   out += "Spectra, " + name(r.form) + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
   if (drawing.form != Drawing::Form::none) out += pictures_text(r, drawing);
-  if (!r.shared.values.empty())
+  if (!r.image->shared.values.empty())
     out += "Directions shared by the units (higher-order SVD), with v' Q v of each unit:\n" + shared_text(r);
   out += "\nspectra: " + r.spectra + "\n";
   if (!r.figures.empty())

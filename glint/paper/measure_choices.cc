@@ -16,9 +16,7 @@ void add_run(Measuring& m, const PlannedRun& planned, const std::string& data, G
   const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
   const ImageReading& reading = run->reading();
   const std::vector<GateTerms> lines = run->lines(Form::weights);
-  const Reading form =
-      reading.read(reading.classes(), lines[reading.last()], reading.run(run->images().test, reading.last()),
-                   labels_of(run->images().test));
+  const Reading form = reading.read(reading.classes(), lines[reading.last()], run->measured(reading.last()));
   choice.loss.push_back(curve.points.back().loss);
   choice.accuracy.push_back(curve.points.back().metric);
   choice.agreement.push_back(form.fidelity.agreement);

@@ -6,7 +6,7 @@
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/lab/models/language_run.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/paper/language_intervals.h"
 #include "glint/paper/measure_reading.h"
 
@@ -52,7 +52,7 @@ void measure_language(Measuring& m) {
       const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
       directions = drawn.size();
       const Matrix<double> along = reading.token_directions(drawn);
-      const std::vector<Form> read = paper_forms(run);
+      const std::vector<Form> read = distinct_forms(run);
       forms.clear();
       for (const Form form : read) forms.push_back(name(form));
       forms.push_back(kLinearMap);
@@ -70,8 +70,8 @@ void measure_language(Measuring& m) {
           Values& v = values[f++][layer];
           v.r2.resize(drawn.size()), v.correlation.resize(drawn.size());
           for (size_t t = 0; t < drawn.size(); t++) {
-            v.r2[t].push_back(fit.unit_r2[t]);
-            v.correlation[t].push_back(fit.unit_correlation[t]);
+            v.r2[t].push_back(fit.units[t].r2);
+            v.correlation[t].push_back(fit.units[t].correlation);
           }
         };
         for (const Form form : read) {

@@ -37,9 +37,7 @@ void add_classes(Measuring& m, const std::string& data, size_t first, size_t las
   m.check_stop("reading the models");
   const std::vector<GateTerms> lines = run->lines(Form::weights);
   const ImageReading& reading = run->reading();
-  const auto form =
-      reading.read(reading.classes(), lines[reading.last()], reading.run(run->images().test, reading.last()),
-                   labels_of(run->images().test));
+  const auto form = reading.read(reading.classes(), lines[reading.last()], run->measured(reading.last()));
   std::vector<ModelPictures>& all = m.measured.pictures;
   auto found = std::ranges::find(all, data, &ModelPictures::data);
   if (found == all.end())
@@ -52,7 +50,7 @@ void add_classes(Measuring& m, const std::string& data, size_t first, size_t las
     const Spectrum& spectrum = form.units[c].spectrum;
     ClassSpectrum out{.index = c,
                       .name = run->class_text(c),
-                      .r2 = form.fidelity.unit_r2[c],
+                      .r2 = form.fidelity.units[c].r2,
                       .values = spectrum.values,
                       .groups = spectrum.groups};
     add_pictures(*run, spectrum, lines, out);

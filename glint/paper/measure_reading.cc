@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "glint/base/statistics.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 
 namespace glint {
 namespace {
@@ -21,22 +21,15 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   m.hooks.tell(
       {.label = "read models", .done = m.readings.size(), .unit = "models", .detail = planned.path()});
   const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
-  const ImageReading& reading = run->reading();
-  const std::vector<uint32_t> labels = labels_of(run->images().test);
-  const auto pass = reading.run(run->images().test, reading.last());
-  const auto classes = reading.classes();
+  FormsReading all =
+      read_forms(*run, all_classes, run->measured(run->reading().last()), {.forms = distinct_forms(*run)});
   auto result = std::make_shared<ModelReading>();
-  for (const Form form : paper_forms(*run)) {
-    const std::vector<GateTerms> lines = run->lines(form);
-    const auto r = reading.read(classes, lines[reading.last()], pass, labels);
-    result->forms[form] = {r.fidelity, r.eigenvectors, reading.truncation(r, pass, labels)};
-    if (form != Form::weights) continue;
-    for (const UnitForm& unit : r.units) result->energy.push_back(energy_curve(unit.spectrum.values));
-    result->likeness =
-        class_likeness(top_pictures(reading, r.units, lines), class_deviations(run->images().train));
-  }
-  result->controls = controls_of(
-      *run, [](Run& of) { return of.image().reading().classes(); }, paper_forms(*run), pass, labels);
+  for (const FormReading& f : all.forms) result->forms[f.form] = {f.reading->fidelity, *f.cut};
+  const std::vector<UnitForm>& units = all.of(Form::weights).reading->units;
+  for (const UnitForm& unit : units) result->energy.push_back(energy_curve(unit.spectrum.values));
+  result->likeness = class_likeness(top_pictures(run->reading(), units, run->lines(Form::weights)),
+                                    class_deviations(run->images().train));
+  result->controls = std::move(all.controls);
   return *m.readings.emplace(directory, std::move(result)).first->second;
 }
 
@@ -73,11 +66,11 @@ void set_means(FormTrust& t) {
 FormTrust trust_of(const Models& models, const std::string& data, std::string_view gate, Form form) {
   FormTrust t{.data = data, .gate = std::string(gate), .form = name(form)};
   for (const ModelReading* model : models) {
-    const auto& [f, alone, cut] = model->forms.at(form);
+    const Fidelity& f = model->forms.at(form).fidelity;
     add_seed(t, f);
     t.even_share.push_back(f.even_share);
-    t.eigenvectors_agreement.push_back(alone.agreement);
-    t.eigenvectors_r2.push_back(alone.r2);
+    t.eigenvectors_agreement.push_back(f.eigenvectors_agreement);
+    t.eigenvectors_r2.push_back(f.eigenvectors_r2);
     const Fidelity& untrained = model->controls.untrained.at(form);
     t.untrained_agreement.push_back(untrained.agreement);
     t.untrained_r2.push_back(untrained.r2);
@@ -174,12 +167,11 @@ std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRu
   classifier_params(model.config)
       .table.initialise({model.weights.data(), model.weights.size()}, planned.options.seed);
   const ImageReading reading(model, m.engine.compute(), m.engine.linalg());
-  const std::vector<uint32_t> labels = labels_of(run->images().test);
-  const auto pass = reading.run(run->images().test, reading.last());
-  const auto form = reading.read(reading.classes(), weights_lines(reading)[reading.last()], pass, labels);
+  const Activations pass = reading.run(run->images().test, reading.last());
+  const Reading form = reading.read(reading.classes(), weights_lines(reading)[reading.last()], pass);
   auto result = std::make_shared<ModelReading>();
   for (const UnitForm& unit : form.units) result->energy.push_back(energy_curve(unit.spectrum.values));
-  result->forms[Form::weights].cut = reading.truncation(form, pass, labels);
+  result->forms[Form::weights].cut = truncation(reading, form, pass);
   return result;
 }
 

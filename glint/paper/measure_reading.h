@@ -14,7 +14,7 @@ namespace glint {
 
 // One form of a model, measured on the test images.
 struct MeasuredForm {
-  Fidelity fidelity, alone;  // alone: the eigenvectors without the linear part
+  Fidelity fidelity;
   TruncationCurve cut;
 };
 
@@ -25,11 +25,6 @@ struct ModelReading {
   ClassLikeness likeness;                   // of its strongest eigenvectors, weights form
   Controls controls;
 };
-
-// The forms that a model is read by. That of a bilinear model is the model itself: nothing is fitted.
-inline std::vector<Form> paper_forms(const Run& run) {
-  return run.gate() == GateKind::Identity ? std::vector{Form::weights} : run.forms();
-}
 
 // The strongest eigenvector for every class as a picture, [classes, pixels].
 Matrix<double> top_pictures(const ImageReading& reading, std::span<const UnitForm> units,

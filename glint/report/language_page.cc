@@ -24,17 +24,18 @@ ordered_json form_json(const LanguagePageForm& form) {
     ordered_json l;
     l["gain"] = packed_floats(line.gain, {line.gain.size()});
     if (!line.shift.empty()) l["shift"] = packed_floats(line.shift, {line.shift.size()});
-    l["fidelity"] = {{"correlation", line.correlation},
-                     {"r2", line.r2},
-                     {"r2Scaled", line.r2_scaled},
-                     {"evenShare", line.even_share},
-                     {"eigenvectorsR2", line.eigenvectors_r2},
-                     {"linearShare", line.linear_share},
-                     {"inputs", line.inputs}};
-    l["tokenR2"] = halves(line.token_r2);
+    const Fidelity& f = line.fidelity;
+    l["fidelity"] = {{"correlation", f.correlation},
+                     {"r2", f.r2},
+                     {"r2Scaled", f.r2_scaled},
+                     {"evenShare", f.even_share},
+                     {"eigenvectorsR2", f.eigenvectors_r2},
+                     {"linearShare", f.linear_share},
+                     {"inputs", f.inputs}};
+    l["tokenR2"] = halves(f.each(&Trust::r2));
     if (!line.shift.empty()) {
-      l["tokenEigenvectorsR2"] = halves(line.token_eigenvectors_r2);
-      l["tokenLinearShare"] = halves(line.token_linear_share);
+      l["tokenEigenvectorsR2"] = halves(f.each(&Trust::eigenvectors_r2));
+      l["tokenLinearShare"] = halves(f.each(&Trust::linear_share));
     }
     j["lines"].push_back(std::move(l));
   }

@@ -14,13 +14,7 @@ namespace glint {
 // adds to the residual stream.
 struct LanguagePageLine {
   std::vector<double> gain, shift;  // [hidden]; shift may be empty: all 0
-  // All directions of the residual stream together: the whole form, its eigenvectors alone, and the share of
-  // its linear part in its variance.
-  double correlation = 0, r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
-  double r2_scaled = 0, even_share = 1;  // as in model/fidelity.h
-  // [vocab]: the same of the layer's output along a token's unembedding.
-  std::vector<double> token_r2, token_eigenvectors_r2, token_linear_share;
-  size_t inputs = 0;  // tokens it was measured at
+  Fidelity fidelity;                // units: the layer's output along the unembedding of each token, [vocab]
 };
 
 struct LanguagePageForm {

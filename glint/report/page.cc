@@ -42,8 +42,8 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   if (!form.linear_pictures.span().empty())
     j["linearPictures"] =
         packed_json(pack_u8(form.linear_pictures.span(), {classes, form.linear_pictures.cols()}));
-  j["quadraticShare"] = form.quadratic_share;
-  j["linearShare"] = form.linear_share;
+  j["quadraticShare"] = form.fidelity.each(&Trust::quadratic_share);
+  j["linearShare"] = form.fidelity.each(&Trust::linear_share);
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
   if (!form.agreement.empty()) j["agreement"] = packed_floats(form.agreement, {form.agreement.size()});
   const Fidelity& f = form.fidelity;
@@ -52,11 +52,11 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
                    {"r2Scaled", f.r2_scaled},
                    {"centredR2", f.r2_centred},
                    {"evenShare", f.even_share},
-                   {"unitEvenShare", f.unit_even_share},
+                   {"unitEvenShare", f.each(&Trust::even_share)},
                    {"agreement", f.agreement},
                    {"accuracyModel", f.accuracy_model},
                    {"accuracyForm", f.accuracy_form},
-                   {"unitR2", f.unit_r2},
+                   {"unitR2", f.each(&Trust::r2)},
                    {"inputs", f.inputs}};
   if (f.mirrored) j["fidelity"]["mirroredAgreement"] = f.mirrored->agreement;
   return j;

@@ -35,11 +35,9 @@ struct PageForm {
   std::vector<double> agreement;  // [width + 1]: with the model's decisions; may be empty
   Fidelity fidelity;              // over the test images
   // Of the linear part, empty where the form has none: the vectors [classes, width] and, for models of
-  // several layers, their pictures as above. The shares of eigenvectors and linear part in the variance of
-  // the form.
+  // several layers, their pictures as above.
   Matrix<float> linear;
   Matrix<uint8_t> linear_pictures;
-  std::vector<double> quadratic_share, linear_share;  // [classes]
 };
 
 struct PageRun {

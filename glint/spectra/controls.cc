@@ -92,17 +92,14 @@ Matrix<double> linear_outputs(const LinearAlgebra& linalg, ThreadPool& pool, con
 }
 
 Fidelity linear_control(const GluModel& model, const Directions& d, const Activations& fitted,
-                        const Activations& measured, std::span<const uint32_t> labels) {
+                        const Activations& measured) {
   Matrix<double> targets = own_outputs(model, d, fitted);
   if (d.decisions)
     for (size_t i = 0; i < fitted.residual_logits.size(); i++)
       targets.data()[i] -= fitted.residual_logits.data()[i];
   const LinearMap map = fit_linear(model.linalg(), model.pool(), fitted.inputs, targets);
-  Matrix<double> values = linear_outputs(model.linalg(), model.pool(), map, measured.inputs);
-  if (d.decisions)
-    for (size_t i = 0; i < measured.residual_logits.size(); i++)
-      values.data()[i] += measured.residual_logits.data()[i];
-  return fidelity(own_outputs(model, d, measured), values, labels);
+  return stand_in_fidelity(model, d, linear_outputs(model.linalg(), model.pool(), map, measured.inputs),
+                           measured);
 }
 
 }  // namespace glint

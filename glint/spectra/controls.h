@@ -20,6 +20,6 @@ Matrix<double> linear_outputs(const LinearAlgebra& linalg, ThreadPool& pool, con
 // The layer replaced by a linear map: fitted on `fitted`, held against the model on `measured`. What reaches
 // the logits past the layer stays as it is.
 Fidelity linear_control(const GluModel& model, const Directions& directions, const Activations& fitted,
-                        const Activations& measured, std::span<const uint32_t> labels = {});
+                        const Activations& measured);
 
 }  // namespace glint

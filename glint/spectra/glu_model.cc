@@ -17,13 +17,23 @@ Matrix<double> widened(const Matrix<float>& m) {
   return out;
 }
 
+// What goes past the layer is part of a decision.
+Matrix<double> with_residual(Matrix<double> values, const Directions& d, const Activations& a) {
+  if (d.decisions)
+    for (size_t i = 0; i < a.residual_logits.size(); i++) values.data()[i] += a.residual_logits.data()[i];
+  return values;
+}
+
 Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateTerms& line,
                           const Activations& a) {
-  Matrix<double> out = form_outputs(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
-                                    a.inputs, d.constants);
-  if (d.decisions)
-    for (size_t i = 0; i < a.residual_logits.size(); i++) out.data()[i] += a.residual_logits.data()[i];
-  return out;
+  return with_residual(form_outputs(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
+                                    a.inputs, d.constants),
+                       d, a);
+}
+
+// Only decisions are right or wrong.
+std::span<const uint32_t> labels_of(const Directions& d, const Activations& a) {
+  return d.decisions ? std::span<const uint32_t>(a.labels) : std::span<const uint32_t>();
 }
 
 // a - b, entry by entry; an empty b is 0.
@@ -32,29 +42,41 @@ Matrix<double> minus(Matrix<double> a, const Matrix<double>& b, double factor = 
   return a;
 }
 
-// With how the form fares at the mirror images, from its values at x and those without its linear part: at -x
+// Adds how the form fares at the mirror images, from its values at x and those without its linear part: at -x
 // the linear part and what goes past the layer change their signs.
-Fidelity with_mirror(Fidelity f, const MirroredModel& mirror, const Matrix<double>& form,
-                     const Matrix<double>& squared) {
+void add_mirror(Fidelity& f, const MirroredModel& mirror, const Matrix<double>& form,
+                const Matrix<double>& squared) {
   const Fidelity there = fidelity(mirror.own, minus(minus(squared, minus(form, squared)), mirror.past, 2));
   f.mirrored = {.r2 = there.r2, .agreement = there.agreement};
-  f.even_share = mirror.even.all, f.unit_even_share = mirror.even.unit;
-  return f;
+  f.even_share = mirror.even.all;
+  for (size_t u = 0; u < f.units.size(); u++) f.units[u].even_share = mirror.even.unit[u];
 }
 
-// With how far R2 would move with other texts.
-Fidelity with_interval(Fidelity f, const Matrix<double>& own, const Matrix<double>& form,
-                       const Activations& a) {
+// A form against the model's own outputs, with how far R2 would move with other texts.
+Fidelity against(const Matrix<double>& own, const Matrix<double>& form, const Activations& a,
+                 std::span<const uint32_t> labels = {}) {
+  Fidelity f = fidelity(own, form, labels);
   if (a.blocks.empty()) return f;
-  R2Intervals found = bootstrap_r2(own, form, a.blocks);
-  f.r2_interval = found.all, f.unit_r2_interval = std::move(found.unit);
+  const R2Intervals found = bootstrap_r2(own, form, a.blocks);
+  f.r2_interval = found.all;
+  for (size_t u = 0; u < f.units.size(); u++) f.units[u].r2_interval = found.unit[u];
   return f;
 }
 
-// Per column: cov(part, form) / var(form), and `none` for a constant form.
-std::vector<double> shares(const Matrix<double>& part, const Matrix<double>& form, double none) {
+// Adds what the eigenvectors are without the rest of the form: `alone` is their own fidelity.
+void add_eigenvectors(Trust& t, const Trust& alone) {
+  t.eigenvectors_r2 = alone.r2, t.eigenvectors_agreement = alone.agreement;
+  t.eigenvectors_r2_interval = alone.r2_interval;
+}
+void add_eigenvectors(Fidelity& f, const Fidelity& alone) {
+  add_eigenvectors(static_cast<Trust&>(f), alone);
+  for (size_t u = 0; u < f.units.size(); u++) add_eigenvectors(f.units[u], alone.units[u]);
+}
+
+// Adds cov(part, form) / var(form) of all units and of each; a constant form keeps what stands there.
+void add_share(Fidelity& f, double Trust::*share, const Matrix<double>& part, const Matrix<double>& form) {
   const size_t n = form.rows();
-  std::vector<double> out;
+  double all = 0, all_whole = 0;
   for (size_t u = 0; u < form.cols(); u++) {
     double mean = 0, part_mean = 0, together = 0, whole = 0;
     for (size_t r = 0; r < n; r++) mean += form(r, u), part_mean += part(r, u);
@@ -64,10 +86,11 @@ std::vector<double> shares(const Matrix<double>& part, const Matrix<double>& for
       together += (part(r, u) - part_mean) * centred;
       whole += centred * centred;
     }
-    out.push_back(whole > 0 ? together / whole : none);
+    if (whole > 0) f.units[u].*share = together / whole;
+    all += together, all_whole += whole;
   }
-  if (!all_finite(out)) throw_overflow("the parts of a form");
-  return out;
+  if (all_whole > 0) f.*share = all / all_whole;
+  if (!std::isfinite(all + all_whole)) throw_overflow("the parts of a form");
 }
 
 }  // namespace
@@ -154,42 +177,49 @@ MirroredModel mirrored_model(const GluModel& model, const Directions& d, const A
 }
 
 Reading read(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a,
-             std::span<const uint32_t> labels, const Wanted& wanted, const MirroredModel* shared) {
-  const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
-  const MirroredModel made = shared ? MirroredModel() : mirrored_model(model, d, a);
-  const MirroredModel& mirror = shared ? *shared : made;
-  Reading out{.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
-                                  d.constants, wanted),
-              .fidelity = with_interval(fidelity(own, form, labels), own, form, a),
-              .eigenvectors = {},
-              .linear_share = std::vector<double>(d.count()),
-              .quadratic_share = std::vector<double>(d.count(), 1.0)};
-  const bool shifted = has_linear_part(line), passed = mirror.past.size() > 0;
-  const Matrix<double> squared =
-      shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
-  out.fidelity = with_mirror(std::move(out.fidelity), mirror, form, shifted ? squared : form);
-  if (!shifted && !passed) {
-    out.eigenvectors = out.fidelity;
-    return out;
-  }
-  // Neither the linear part nor what goes past the layer belongs to an eigenvector; what is left is even.
-  const Matrix<double> alone = minus(shifted ? squared : form, mirror.past);
-  out.eigenvectors = with_interval(fidelity(own, alone, labels), own, alone, a);
-  const Fidelity there = fidelity(mirror.own, alone);
-  out.eigenvectors.mirrored = {.r2 = there.r2, .agreement = there.agreement};
-  out.eigenvectors.even_share = mirror.even.all, out.eigenvectors.unit_even_share = mirror.even.unit;
-  if (shifted) out.linear_share = shares(minus(form, squared), form, 0);
-  out.quadratic_share = shares(alone, form, 1);
-  return out;
+             const Wanted& wanted, const MirroredModel* mirror) {
+  return {.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
+                              d.constants, wanted),
+          .fidelity = form_fidelity(model, d, line, a, mirror)};
 }
 
 Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTerms& line,
-                       const Activations& a, std::span<const uint32_t> labels, Mirrored mirrored) {
-  const Matrix<double> form = outputs_of(model, d, line, a);
-  Fidelity f = fidelity(own_outputs(model, d, a), form, labels);
-  if (mirrored == Mirrored::no) return f;
-  return with_mirror(std::move(f), mirrored_model(model, d, a), form,
-                     has_linear_part(line) ? outputs_of(model, d, without_linear_part(line), a) : form);
+                       const Activations& a, const MirroredModel* shared) {
+  const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
+  const MirroredModel made = shared ? MirroredModel() : mirrored_model(model, d, a);
+  const MirroredModel& mirror = shared ? *shared : made;
+  Fidelity out = against(own, form, a, labels_of(d, a));
+  const bool shifted = has_linear_part(line), passed = mirror.past.size() > 0;
+  const Matrix<double> apart =
+      shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
+  const Matrix<double>& squared = shifted ? apart : form;
+  add_mirror(out, mirror, form, squared);
+  if (!shifted && !passed) {
+    add_eigenvectors(out, out);
+    return out;
+  }
+  // Neither the linear part nor what goes past the layer belongs to an eigenvector.
+  const Matrix<double> alone = minus(squared, mirror.past);
+  add_eigenvectors(out, against(own, alone, a));
+  if (shifted) add_share(out, &Trust::linear_share, minus(form, squared), form);
+  add_share(out, &Trust::quadratic_share, alone, form);
+  return out;
+}
+
+Fidelity whole_fidelity(const GluModel& model, const Directions& d, const GateTerms& line,
+                        const Activations& a) {
+  return fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels_of(d, a));
+}
+
+Fidelity stand_in_fidelity(const GluModel& model, const Directions& d, Matrix<double> values,
+                           const Activations& a) {
+  return fidelity(own_outputs(model, d, a), with_residual(std::move(values), d, a), labels_of(d, a));
+}
+
+TruncationCurve truncation(const GluModel& model, const Reading& decisions, const Activations& a) {
+  const std::vector<uint32_t> decided = argmax_rows(widened(a.logits));
+  return truncation_curve(model.linalg(), model.pool(), decisions.units,
+                          {a.inputs, a.labels, decided, a.residual_logits});
 }
 
 LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,

@@ -36,6 +36,7 @@ struct Activations {
   Matrix<float> logits;            // [n, classes]
   Matrix<double> residual_logits;  // [n, classes]: what reaches the logits past the last layer; empty without
                                    // a residual
+  std::vector<uint32_t> labels = {};  // [n], or empty: not known
   // For language models: how many inputs in a row belong together, as bootstrap.h draws them. Where they are
   // given, R2 has an interval.
   std::vector<size_t> blocks = {};
@@ -80,13 +81,10 @@ GateTerms fit_form(const GluModel& model, Form form, size_t layer, ConstMatrixVi
 bool has_form(const GluModel& model, Form form);
 
 // Directions read through one form. A form is its eigenvectors and, where the lines have shifts, a linear
-// part; beside it a residual path may reach the logits. The share of a part is cov(part, form) / var(form):
-// those of the three add up to 1. For a constant form the eigenvectors have it all.
+// part; beside it a residual path may reach the logits.
 struct Reading {
   std::vector<UnitForm> units;
-  Fidelity fidelity;      // of the whole form: against the logits for decisions, else the layer's own outputs
-  Fidelity eigenvectors;  // of the form without its linear part and without what goes past the layer
-  std::vector<double> linear_share, quadratic_share;  // [directions]
+  Fidelity fidelity;  // against the logits for decisions, else the layer's own outputs; units: [directions]
 };
 
 // What directions are measured against: the logits for decisions, else the layer's own outputs. [n,
@@ -103,16 +101,23 @@ struct MirroredModel {
 MirroredModel mirrored_model(const GluModel& model, const Directions& directions,
                              const Activations& activations);
 
-// `activations` must be of the directions' layer; labels, for decisions, may be empty. Several forms of the
-// same directions share a `mirror`; without one it is made.
+// `activations` must be of the directions' layer. Several forms of the same directions share a `mirror`;
+// without one it is made.
 Reading read(const GluModel& model, const Directions& directions, const GateTerms& line,
-             const Activations& activations, std::span<const uint32_t> labels = {}, const Wanted& wanted = {},
+             const Activations& activations, const Wanted& wanted = {},
              const MirroredModel* mirror = nullptr);
-// The fidelity alone, without any eigenvector; on request without even share and mirror images as well.
-enum class Mirrored { yes, no };
+// The fidelity alone, without any eigenvector.
 Fidelity form_fidelity(const GluModel& model, const Directions& directions, const GateTerms& line,
-                       const Activations& activations, std::span<const uint32_t> labels = {},
-                       Mirrored mirrored = Mirrored::yes);
+                       const Activations& activations, const MirroredModel* mirror = nullptr);
+// The form as a whole against the model, without its parts, mirror images and intervals: for controls.
+Fidelity whole_fidelity(const GluModel& model, const Directions& directions, const GateTerms& line,
+                        const Activations& activations);
+// Values of a stand-in for the layer [n, directions], to which what goes past it is added, against the model.
+Fidelity stand_in_fidelity(const GluModel& model, const Directions& directions, Matrix<double> values,
+                           const Activations& activations);
+
+// The accuracy of decisions with few of the eigenvectors that were read.
+TruncationCurve truncation(const GluModel& model, const Reading& decisions, const Activations& activations);
 
 // How far the local form, the exact one, is from the model: what rounding leaves.
 struct LocalError {

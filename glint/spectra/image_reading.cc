@@ -125,7 +125,10 @@ Activations ImageReading::run(ConstMatrixView<float> values, size_t layer,
 }
 
 Activations ImageReading::run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows) const {
-  return set.floats() ? run(set.values.view(), layer, rows) : run(set.pixels.view(), layer, rows);
+  Activations pass = set.floats() ? run(set.values.view(), layer, rows) : run(set.pixels.view(), layer, rows);
+  for (size_t i = 0; i < pass.inputs.rows(); i++)
+    pass.labels.push_back(set.labels[rows.empty() ? i : rows[i]]);
+  return pass;
 }
 
 Activations ImageReading::activations(size_t layer, const ModelInputs& samples) const {
@@ -176,14 +179,6 @@ Directions ImageReading::difference(size_t a, size_t b) const {
   return one;
 }
 
-TruncationCurve ImageReading::truncation(const Reading& reading, const Activations& pass,
-                                         std::span<const uint32_t> labels) const {
-  Matrix<double> logits(pass.logits.rows(), pass.logits.cols());
-  std::copy_n(pass.logits.data(), pass.logits.size(), logits.data());
-  return truncation_curve(linalg_, pool(), reading.units, pass.inputs, labels, argmax_rows(logits),
-                          pass.residual_logits);
-}
-
 Matrix<double> ImageReading::pictures(size_t layer_index, ConstMatrixView<double> vectors,
                                       std::span<const GateTerms> lines) const {
   if (layer_index == 0) return features(linalg_, vectors, input_map()).maps;
@@ -196,10 +191,6 @@ Matrix<double> ImageReading::pictures(size_t layer_index, ConstMatrixView<double
     std::ranges::copy(top.vectors.view().row(0), strongest.view().row_ptr(k));
   });
   return pictures(layer_index - 1, strongest, lines);
-}
-
-std::vector<uint32_t> labels_of(const ImageSet& images) {
-  return {images.labels.begin(), images.labels.end()};
 }
 
 }  // namespace glint

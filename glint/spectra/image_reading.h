@@ -34,7 +34,8 @@ class ImageReading : public GluModel {
   Matrix<double> logit_weights(size_t layer) const override;
   Activations activations(size_t layer, const ModelInputs& samples) const override;
 
-  // Runs the model on `count` images; `source` writes image i as floats, as in ClassifierEngine.
+  // Runs the model on `count` images; `source` writes image i as floats, as in ClassifierEngine. Of a set the
+  // labels are known.
   Activations run(size_t count, const ClassifierEngine::RowSource& source, size_t layer) const;
   // `rows` picks some, empty: all. Bytes are 0 ... 255, floats are read as they are. Error (usage) for
   // samples of another size than the model's.
@@ -54,12 +55,9 @@ class ImageReading : public GluModel {
   Directions difference(size_t a, size_t b) const;
 
   // As glint::read.
-  Reading read(const Directions& directions, const GateTerms& line, const Activations& activations,
-               std::span<const uint32_t> labels = {}) const {
-    return glint::read(*this, directions, line, activations, labels);
+  Reading read(const Directions& directions, const GateTerms& line, const Activations& activations) const {
+    return glint::read(*this, directions, line, activations);
   }
-  TruncationCurve truncation(const Reading& reading, const Activations& pass,
-                             std::span<const uint32_t> labels) const;
 
   // Eigenvectors [k, w] of a layer as pictures [k, inputs]. At layer 0 they are E' v. Above, each is taken as
   // an output direction of the layer below, whose strongest eigenvector (by |value|) stands for it, and so on
@@ -77,7 +75,6 @@ class ImageReading : public GluModel {
   ClassifierParams params_;
 };
 
-std::vector<uint32_t> labels_of(const ImageSet& images);
 // At most `most` of `count` rows, evenly spaced.
 std::vector<uint32_t> evenly_spaced(size_t count, size_t most);
 

@@ -102,10 +102,8 @@ StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
   return stored;
 }
 
-LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line,
-                                                               ConstMatrixView<float> x,
-                                                               std::span<const size_t> blocks,
-                                                               const ScanPlan* along) const {
+Fidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstMatrixView<float> x,
+                                         std::span<const size_t> blocks, const ScanPlan* along) const {
   // The rows of P: every direction of the residual stream by itself.
   const WeightRows p = projection(i);
   Matrix<double> weights(p.rows(), p.cols());
@@ -115,10 +113,10 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
   Matrix<double> model = layer_outputs(linalg(), pool(), view, weights, x);
   Matrix<double> form = form_outputs(linalg(), pool(), view, line, weights, x);
   const Matrix<double> squared = form_outputs(linalg(), pool(), view, without_linear_part(line), weights, x);
-  LayerFidelity out;
-  out.all = fidelity(model, form);
-  if (!blocks.empty()) out.all.r2_interval = bootstrap_r2(model, form, blocks).all;
-  out.all.even_share = even_share(linalg(), pool(), view, weights, x).all;
+  Fidelity out = fidelity(model, form);
+  out.units.clear();
+  if (!blocks.empty()) out.r2_interval = bootstrap_r2(model, form, blocks).all;
+  out.even_share = even_share(linalg(), pool(), view, weights, x).all;
   out.eigenvectors_r2 = fidelity(model, squared).r2;
   // The output along a token is linear in these: its variances and errors are squares of their moments.
   Matrix<double> error = form, error_squared = squared, linear = form;
@@ -143,11 +141,11 @@ LanguageReading::LayerFidelity LanguageReading::layer_fidelity(size_t i, const G
     add_squares(linalg(), rows, linear_form, part);
     add_squares(linalg(), rows, form_form, whole);
   }
-  for (size_t t = 0; t < total.size(); t++) {
-    out.tokens.r2.push_back(total[t] > 0 ? 1 - wrong[t] / total[t] : 0);
-    out.tokens.eigenvectors_r2.push_back(total[t] > 0 ? 1 - wrong_squared[t] / total[t] : 0);
-    out.tokens.linear_share.push_back(ratio(part[t], whole[t]));
-  }
+  const auto r2 = [&](double errors, size_t t) { return total[t] > 0 ? 1 - errors / total[t] : 0; };
+  for (size_t t = 0; t < total.size(); t++)
+    out.units.push_back({.r2 = r2(wrong[t], t),
+                         .eigenvectors_r2 = r2(wrong_squared[t], t),
+                         .linear_share = ratio(part[t], whole[t])});
   // Sums that overflow would come out as a share of 0.
   for (const std::vector<double>* sums : {&total, &wrong, &wrong_squared, &part, &whole})
     if (!all_finite(*sums)) throw_overflow("the tokens' outputs of layer " + std::to_string(i + 1));

@@ -70,17 +70,11 @@ class LanguageReading : public GluModel {
   StoredCalibration calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const;
   static constexpr size_t kCalibrationTokens = 20000, kFidelityTokens = 20000;
 
-  // Fidelity and shares as in glint::read, over all that a layer adds to the residual stream and along many
-  // directions: those of a plan of this layer, without one those of every token. Blocks as in Activations.
-  struct LayerFidelity {
-    Fidelity all;  // units: the directions of the residual stream
-    double eigenvectors_r2 = 0, linear_share = 0;
-    struct Tokens {                                           // or other directions
-      std::vector<double> r2, eigenvectors_r2, linear_share;  // of each
-    } tokens;
-  };
-  LayerFidelity layer_fidelity(size_t layer, const GateTerms& line, ConstMatrixView<float> x,
-                               std::span<const size_t> blocks = {}, const ScanPlan* along = nullptr) const;
+  // Fidelity and the share of the linear part as in glint::read: all of what a layer adds to the residual
+  // stream, and as units many directions, of which R2, that of the eigenvectors and the share are measured:
+  // those of a plan of this layer, without one those of every token. Blocks as in Activations.
+  Fidelity layer_fidelity(size_t layer, const GateTerms& line, ConstMatrixView<float> x,
+                          std::span<const size_t> blocks = {}, const ScanPlan* along = nullptr) const;
 
   // Of every vector [n, d] with the embedding of every token, [n, vocab]. The entry of an eigenvector that
   // belongs to a bias is left out.

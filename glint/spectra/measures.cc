@@ -84,8 +84,7 @@ Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
   for (size_t u = 0; u < model.cols(); u++) {
     const Sums s = column_sums(model, form, u);
     centred += column_sums(centred_model, centred_form, u);
-    out.unit_correlation.push_back(s.correlation());
-    out.unit_r2.push_back(s.r2());
+    out.units.push_back({.correlation = s.correlation(), .r2 = s.r2(), .r2_scaled = s.r2_scaled()});
     all += s;
   }
   if (!std::isfinite(all.yy + all.ff + all.yf + all.ee + all.plain_yy + all.plain_ff + all.plain_yf))
@@ -130,9 +129,10 @@ std::vector<double> energy_curve(std::span<const double> values) {
 }
 
 TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
-                                 std::span<const UnitForm> forms, ConstMatrixView<float> x,
-                                 std::span<const uint32_t> labels, std::span<const uint32_t> decisions,
-                                 ConstMatrixView<double> residual_logits) {
+                                 std::span<const UnitForm> forms, const DecidedInputs& inputs) {
+  const ConstMatrixView<float> x = inputs.x;
+  const ConstMatrixView<double> residual_logits = inputs.residual_logits;
+  const std::span<const uint32_t> labels = inputs.labels, decisions = inputs.decisions;
   constexpr size_t kRows = 64;  // the best value and its unit for every k stay in the second-level cache
   TruncationCurve out;
   if (forms.empty() || x.rows() == 0) return out;

@@ -27,17 +27,21 @@ SpectrumRank spectrum_rank(std::span<const double> values);
 // energy[k - 1]: share of sum value^2 in the k values of largest magnitude. All 1 for a zero matrix.
 std::vector<double> energy_curve(std::span<const double> values);
 
+// What the decisions of forms are held against.
+struct DecidedInputs {
+  ConstMatrixView<float> x;                      // [n, d]
+  std::span<const uint32_t> labels = {};         // [n], or empty
+  std::span<const uint32_t> decisions = {};      // the model's, [n], or empty
+  ConstMatrixView<double> residual_logits = {};  // [n, units], or empty: what goes past the layer
+};
 // Accuracy when each logit keeps only its k terms of largest |value| (and its linear part and constant), for
-// k = 0 ... d: element k. Inputs x [n, d]; products in float, sums in double. `residual_logits` [n, units],
-// or empty, is what reaches the logits past the layer.
+// k = 0 ... d: element k. Products in float, sums in double.
 struct TruncationCurve {
   std::vector<double> accuracy;   // against the labels; empty without labels
   std::vector<double> agreement;  // with the model's decisions; empty without them
 };
 TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
-                                 std::span<const UnitForm> forms, ConstMatrixView<float> x,
-                                 std::span<const uint32_t> labels, std::span<const uint32_t> decisions,
-                                 ConstMatrixView<double> residual_logits = {});
+                                 std::span<const UnitForm> forms, const DecidedInputs& inputs);
 
 // Directions that matter to several outputs: the right singular vectors of the matrices Q_u stacked to
 // [units d, d], from the eigenvectors of sum_u Q_u^2. Singular values below 1e-8 of the first are rounding.

@@ -249,7 +249,7 @@ TEST(Foreign, AllLayersOfAnExpertAreReadFromTheirWeights) {
     request.reading.run = kFamiliesDir + file, request.reading.expert = "1", request.reading.hidden = "1";
     request.reading.out = folder.path(file);
     const ReadLayersResult r = read_layers(any_engine(), request);
-    EXPECT_TRUE(r.fidelity.empty()) << "nothing was measured";
+    EXPECT_TRUE(r.trust.empty()) << "nothing was measured";
     for (const auto& layer : r.layers) EXPECT_EQ(layer["expert"], "1") << file;
     ASSERT_FALSE(r.layers.empty());
     request.reading.expert = "2";
@@ -619,12 +619,12 @@ TEST(LanguageReading, IsReadOnTheTalesOrOnAText) {
   const ReadResult measured = read(engine, request);
   EXPECT_GT(measured.inputs, 100u);
   EXPECT_LT(measured.inputs, 1000u);
-  EXPECT_LE(measured.directions[0].r2, 1.0);
+  EXPECT_LE(measured.directions[0].trust->r2, 1.0);
   // A gate that is not odd has one gain per unit after a norm: nothing but eigenvectors.
   request.form = "scaled";
   const ReadResult scaled = read(engine, request);
   EXPECT_FALSE(scaled.directions[0].has_linear());
-  EXPECT_EQ(scaled.directions[0].r2, scaled.directions[0].eigenvectors_r2);
+  EXPECT_EQ(scaled.directions[0].trust->r2, scaled.directions[0].trust->eigenvectors_r2);
 }
 
 using fixtures::real_model;

@@ -36,7 +36,7 @@ TEST(RealModel, ReadingsOfStories260KAreThoseOfNumPy) {
         // The model runs in float: its inputs are off by some 1e-6, in no common direction, over 741 tokens.
         // R2 is 1 - a ratio of sums; the ratio has that error.
         const double r2 = expected["r2"].get<double>();
-        EXPECT_NEAR(r.directions[u].r2, r2, 1e-6 * std::max(1.0, 1 - r2));
+        EXPECT_NEAR(r.directions[u].trust->r2, r2, 1e-6 * std::max(1.0, 1 - r2));
         const std::vector<double>& values = r.directions[u].form.spectrum.values;
         ASSERT_EQ(values.size(), expected["eigenvalues"].size());
         double largest = 0;

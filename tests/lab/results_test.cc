@@ -145,7 +145,7 @@ TEST(PageJson, ImagesAndLanguage) {
   EXPECT_EQ(j["runs"][0]["forms"]["weights"]["agreement"], 0.75);
   EXPECT_EQ(j["runs"][0]["forms"]["weights"]["even_share"], 0.625);
   r.language = true, r.half = true, r.logit_deviation = 0.125;
-  r.runs[0].forms[0].layers = {{.r2 = 0.9}, {.r2 = 0.8, .even_share = 0.5}};
+  r.runs[0].forms[0].layers = {{.trust = {.r2 = 0.9}}, {.trust = {.r2 = 0.8, .even_share = 0.5}}};
   j = to_json(r);
   EXPECT_FALSE(j.contains("images"));
   EXPECT_EQ(j["logit_deviation"], 0.125);

@@ -73,7 +73,7 @@ void expect_sums(const ExplainTokenResult& r) {
         EXPECT_NEAR(v.contribution, s.scale * v.eigenvalue * v.projection * v.projection,
                     1e-9 * (1 + std::fabs(v.contribution)));
       }
-    EXPECT_LE(e.r2, 1);
+    EXPECT_LE(e.trust.r2, 1);
   }
 }
 
@@ -157,9 +157,9 @@ TEST_F(TinyRun, PassagesOfAReading) {
   ReadRequest request{.run = run(), .data = {}, .data_dir = {}};
   request.token = "happy", request.show = 2, request.passages = 3, request.out = folder_->path("reading");
   const ReadResult r = read(engine(), request);
-  ASSERT_TRUE(r.passage_text);
-  EXPECT_GT(r.passage_text->tokens, 1000u);
-  EXPECT_TRUE(std::filesystem::exists(r.passages_page)) << r.passages_page;
+  ASSERT_TRUE(r.text->passage_text);
+  EXPECT_GT(r.text->passage_text->tokens, 1000u);
+  EXPECT_TRUE(std::filesystem::exists(r.text->passages_page)) << r.text->passages_page;
   const ReadDirection& d = r.directions[0];
   ASSERT_EQ(d.responses.size(), d.positive.size() + d.negative.size());
   for (const Responses& one : d.responses) {
@@ -177,7 +177,7 @@ TEST_F(TinyRun, PassagesOfAReading) {
   }
   const nlohmann::ordered_json j = to_json(r);
   EXPECT_EQ(j["units"][0]["responses"].size(), d.responses.size());
-  EXPECT_EQ(j["passages"]["text"]["tokens"], r.passage_text->tokens);
+  EXPECT_EQ(j["passages"]["text"]["tokens"], r.text->passage_text->tokens);
 }
 
 TEST_F(TinyRun, PassagesOfHiddenUnitsAndTexts) {

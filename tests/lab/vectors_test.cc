@@ -90,8 +90,8 @@ TEST(Vectors, AreTrainedSavedOpenedAndRead) {
       read(v.engine,
            {.run = v.run(0), .data = {}, .data_dir = {}, .images = v.data, .unit = "0,299", .figures = true});
   EXPECT_EQ(r.names(), (std::vector<std::string>{"0", "299"}));
-  EXPECT_DOUBLE_EQ(r.accuracy_model, e.accuracy);
-  EXPECT_EQ(r.local.agreement, 1.0);
+  EXPECT_DOUBLE_EQ(r.forms[0].fidelity.accuracy_model, e.accuracy);
+  EXPECT_EQ(r.image->local.agreement, 1.0);
   EXPECT_EQ(r.directions[1].form.spectrum.count(), 32u);
   EXPECT_EQ(r.directions[1].positive[0].pixels.size(), kInputs);
   EXPECT_EQ(r.size.height, 0u);

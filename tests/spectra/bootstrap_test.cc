@@ -34,8 +34,8 @@ TEST(Bootstrap, IntervalsHoldR2AndShrinkWithMoreTexts) {
     EXPECT_GT(found.all.high, whole.r2);
     ASSERT_EQ(found.unit.size(), 2u);
     for (size_t u = 0; u < 2; u++) {
-      EXPECT_LT(found.unit[u].low, whole.unit_r2[u]);
-      EXPECT_GT(found.unit[u].high, whole.unit_r2[u]);
+      EXPECT_LT(found.unit[u].low, whole.units[u].r2);
+      EXPECT_GT(found.unit[u].high, whole.units[u].r2);
     }
   }
   // 25 times the texts: a fifth of the width, within a factor of 2.

@@ -72,17 +72,18 @@ TEST(Read, TellsTheLinearPartFromTheEigenvectors) {
   const Directions classes = m.reading.classes();
   const GateTerms plain = weights_lines(m.reading)[0];
   const Reading weights = read(m.reading, classes, plain, a);
-  EXPECT_EQ(weights.eigenvectors.r2, weights.fidelity.r2);
-  EXPECT_EQ(weights.linear_share, std::vector<double>(3, 0.0));
+  EXPECT_EQ(weights.fidelity.eigenvectors_r2, weights.fidelity.r2);
+  EXPECT_EQ(weights.fidelity.each(&Trust::linear_share), std::vector<double>(3, 0.0));
 
   const GateTerms line =
       calibrated_form(m.linalg, m.reading.pool(), m.reading.layer(0), a.inputs, Calibration::affine);
   const Reading calibrated = read(m.reading, classes, line, a);
-  EXPECT_GT(calibrated.fidelity.r2, calibrated.eigenvectors.r2);
-  EXPECT_EQ(weights.quadratic_share, std::vector<double>(3, 1.0));
+  EXPECT_GT(calibrated.fidelity.r2, calibrated.fidelity.eigenvectors_r2);
+  EXPECT_EQ(weights.fidelity.each(&Trust::quadratic_share), std::vector<double>(3, 1.0));
   for (size_t u = 0; u < 3; u++) {
-    EXPECT_NE(calibrated.linear_share[u], 0);
-    EXPECT_NEAR(calibrated.linear_share[u] + calibrated.quadratic_share[u], 1, 1e-12);
+    const Trust& unit = calibrated.fidelity.units[u];
+    EXPECT_NE(unit.linear_share, 0);
+    EXPECT_NEAR(unit.linear_share + unit.quadratic_share, 1, 1e-12);
   }
   EXPECT_EQ(form_fidelity(m.reading, classes, line, a).r2, calibrated.fidelity.r2);
 }
@@ -93,7 +94,7 @@ TEST(Read, GivesAsManyEigenpairsAsAreWanted) {
   const Activations a = m.reading.activations(0, images.view());
   const GateTerms line = weights_lines(m.reading)[0];
   const Reading all = read(m.reading, m.reading.classes(), line, a);
-  const Reading few = read(m.reading, m.reading.classes(), line, a, {}, {.strongest = 3});
+  const Reading few = read(m.reading, m.reading.classes(), line, a, {.strongest = 3});
   for (size_t u = 0; u < 3; u++) {
     EXPECT_EQ(all.units[u].spectrum.count(), 12u);
     EXPECT_EQ(few.units[u].spectrum.count(), 3u);

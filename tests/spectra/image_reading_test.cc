@@ -155,13 +155,13 @@ TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {
     const ImageSet images = random_images(300);
     const StoredCalibration c = r.reading->calibrate(images, "data");
     ASSERT_EQ(c.terms[Form::calibrated].size(), v.layers);
-    const Activations pass = r.reading->run(images.pixels, r.reading->last());
+    const Activations pass = r.reading->run(images, r.reading->last());
     for (const GateTerms& line : {weights_lines(*r.reading).back(), c.terms[Form::calibrated].back()}) {
-      const Reading reading = r.reading->read(r.reading->classes(), line, pass, labels_of(images));
+      const Reading reading = r.reading->read(r.reading->classes(), line, pass);
       EXPECT_GT(reading.fidelity.r2, 1 - 1e-9) << v.name;
       EXPECT_GT(reading.fidelity.correlation, 1 - 1e-9) << v.name;
       EXPECT_EQ(reading.fidelity.agreement, 1) << v.name;
-      const TruncationCurve cut = r.reading->truncation(reading, pass, labels_of(images));
+      const TruncationCurve cut = truncation(*r.reading, reading, pass);
       EXPECT_EQ(cut.agreement.back(), 1) << v.name;  // with what flows past the layer counted
       EXPECT_EQ(cut.accuracy.back(), reading.fidelity.accuracy_model) << v.name;
     }

@@ -122,7 +122,7 @@ TEST(LanguageReading, CalibrationBringsAGateNearer) {
     error += (ours[i] - theirs[i]) * (ours[i] - theirs[i]);
     total += (ours[i] - mean) * (ours[i] - mean);
   }
-  EXPECT_NEAR(read.fidelity.unit_r2[0], 1 - error / total, 1e-4);
+  EXPECT_NEAR(read.fidelity.units[0].r2, 1 - error / total, 1e-4);
 }
 
 // 1 - sum (y - f)^2 / sum (y - mean)^2, and cov(part, f) / var(f).
@@ -172,9 +172,9 @@ TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
         EXPECT_NEAR(sums[i], form(i, u), 1e-5);
         largest = std::max(largest, std::fabs(linears[i]));
       }
-      EXPECT_NEAR(read.fidelity.unit_r2[u], r2_of(outputs, sums), 1e-4);
-      EXPECT_NEAR(read.eigenvectors.unit_r2[u], r2_of(outputs, squares), 1e-4);
-      EXPECT_NEAR(read.linear_share[u], share_of(linears, sums), 1e-4);
+      EXPECT_NEAR(read.fidelity.units[u].r2, r2_of(outputs, sums), 1e-4);
+      EXPECT_NEAR(read.fidelity.units[u].eigenvectors_r2, r2_of(outputs, squares), 1e-4);
+      EXPECT_NEAR(read.fidelity.units[u].linear_share, share_of(linears, sums), 1e-4);
     }
     EXPECT_GT(largest, 1e-3);  // there is a linear part to leave out
   }
@@ -186,8 +186,8 @@ TEST(LanguageReading, WithoutShiftsTheEigenvectorsAreAll) {
   const std::vector<TokenId> tokens = {7, 31};
   const auto read =
       m.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), weights_form(m.reading.layer(1)), x);
-  EXPECT_EQ(read.eigenvectors.unit_r2, read.fidelity.unit_r2);
-  EXPECT_EQ(read.linear_share, std::vector<double>(2, 0.0));
+  EXPECT_EQ(read.fidelity.each(&Trust::eigenvectors_r2), read.fidelity.each(&Trust::r2));
+  EXPECT_EQ(read.fidelity.each(&Trust::linear_share), std::vector<double>(2, 0.0));
 }
 
 TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
@@ -195,20 +195,21 @@ TEST(LanguageReading, FidelityOfALayerIsThatOfItsTokens) {
   const Matrix<float> x = m.reading.inputs({&m.row, 1}, 1, 100);
   const GateTerms line = m.reading.calibrate({&m.row, 1}, "data").terms[Form::calibrated][1];
   const auto layer = m.reading.layer_fidelity(1, line, x);
-  ASSERT_EQ(layer.tokens.r2.size(), 40u);
+  ASSERT_EQ(layer.units.size(), 40u);
   const std::vector<TokenId> tokens = {0, 17, 39};
   const auto read = m.read(1, m.reading.hidden(1, m.reading.token_directions(tokens)), line, x);
   for (size_t u = 0; u < tokens.size(); u++) {
-    EXPECT_NEAR(layer.tokens.r2[tokens[u]], read.fidelity.unit_r2[u], 1e-6);
-    EXPECT_NEAR(layer.tokens.eigenvectors_r2[tokens[u]], read.eigenvectors.unit_r2[u], 1e-6);
-    EXPECT_NEAR(layer.tokens.linear_share[tokens[u]], read.linear_share[u], 1e-6);
+    EXPECT_NEAR(layer.units[tokens[u]].r2, read.fidelity.units[u].r2, 1e-6);
+    EXPECT_NEAR(layer.units[tokens[u]].eigenvectors_r2, read.fidelity.units[u].eigenvectors_r2, 1e-6);
+    EXPECT_NEAR(layer.units[tokens[u]].linear_share, read.fidelity.units[u].linear_share, 1e-6);
   }
   // All together: the directions of the residual stream are the outputs.
   Matrix<double> axes(16, 16);
   for (size_t i = 0; i < 16; i++) axes(i, i) = 1;
   const auto all = m.read(1, m.reading.hidden(1, axes), line, x);
-  EXPECT_NEAR(layer.all.r2, all.fidelity.r2, 1e-6);
-  EXPECT_NEAR(layer.eigenvectors_r2, all.eigenvectors.r2, 1e-6);
+  EXPECT_NEAR(layer.r2, all.fidelity.r2, 1e-6);
+  EXPECT_NEAR(layer.eigenvectors_r2, all.fidelity.eigenvectors_r2, 1e-6);
+  EXPECT_NEAR(layer.linear_share, all.fidelity.linear_share, 1e-6);
 }
 
 TEST(LanguageReading, NearTokensByCosineAmongCandidates) {

@@ -38,7 +38,7 @@ TEST_P(Measures, FidelityAgreesWithNumpy) {
   EXPECT_NEAR(f.correlation, e["correlation"].get<double>(), 1e-6);
   EXPECT_NEAR(f.r2, e["r2"].get<double>(), 1e-5);
   for (size_t u = 0; u < head.rows(); u++)
-    EXPECT_NEAR(f.unit_correlation[u], e["unit_correlation"][u].get<double>(), 1e-6);
+    EXPECT_NEAR(f.units[u].correlation, e["unit_correlation"][u].get<double>(), 1e-6);
   EXPECT_EQ(f.agreement, e["agreement"].get<double>());
   EXPECT_EQ(f.accuracy_model, e["accuracy_model"].get<double>());
   EXPECT_EQ(f.accuracy_form, e["accuracy_form"].get<double>());
@@ -48,7 +48,8 @@ TEST_P(Measures, FidelityAgreesWithNumpy) {
 TEST_P(Measures, TruncationAgreesWithNumpyAndEndsAtTheForm) {
   const std::vector<UnitForm> forms = plain_forms();
   const Matrix<double> form = form_outputs(linalg, pool, layer.view(), weights_form(layer.view()), head, x);
-  const TruncationCurve curve = truncation_curve(linalg, pool, forms, x, labels, argmax_rows(form));
+  const std::vector<uint32_t> decisions = argmax_rows(form);
+  const TruncationCurve curve = truncation_curve(linalg, pool, forms, {x, labels, decisions});
   const std::vector<double> expected = g["truncation"].get<std::vector<double>>();
   EXPECT_EQ(curve.accuracy, expected);
   EXPECT_EQ(curve.agreement.back(), 1) << "all terms together are the form";
@@ -63,7 +64,7 @@ TEST_P(Measures, TruncationKeepsLinearPartsConstantsAndBiases) {
   const std::vector<UnitForm> forms = unit_forms(linalg, pool, biased.view(), line, w, constants);
   const std::vector<uint32_t> decisions =
       argmax_rows(form_outputs(linalg, pool, biased.view(), line, w, data, constants));
-  const TruncationCurve curve = truncation_curve(linalg, pool, forms, data, {}, decisions);
+  const TruncationCurve curve = truncation_curve(linalg, pool, forms, {data, {}, decisions});
   EXPECT_TRUE(curve.accuracy.empty());
   ASSERT_EQ(curve.agreement.size(), 14u);
   EXPECT_EQ(curve.agreement.back(), 1);
@@ -83,10 +84,10 @@ TEST_P(Measures, TruncationKeepsLinearPartsConstantsAndBiases) {
 TEST_P(Measures, TruncationIsTheSameAtAnyNumberOfThreads) {
   const std::vector<UnitForm> forms = plain_forms();
   ThreadPool one(1);
-  const TruncationCurve expected = truncation_curve(linalg, one, forms, x, labels, labels);
+  const TruncationCurve expected = truncation_curve(linalg, one, forms, {x, labels, labels});
   for (size_t threads : {2u, 3u, 7u}) {
     ThreadPool many(threads);
-    EXPECT_EQ(truncation_curve(linalg, many, forms, x, labels, labels).accuracy, expected.accuracy);
+    EXPECT_EQ(truncation_curve(linalg, many, forms, {x, labels, labels}).accuracy, expected.accuracy);
   }
 }
 

@@ -95,8 +95,7 @@ TEST_P(Stop, FormsAndTruncation) {
     return forms.back().spectrum.values;
   });
   const std::vector<uint32_t> labels(r_.x.rows(), 1);
-  expect_asks(tiles_,
-              [&] { return truncation_curve(r_.linalg, pool_, forms, r_.x, labels, {}, {}).accuracy; });
+  expect_asks(tiles_, [&] { return truncation_curve(r_.linalg, pool_, forms, {r_.x, labels}).accuracy; });
 }
 
 }  // namespace

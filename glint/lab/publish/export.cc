@@ -12,7 +12,7 @@
 #include "glint/lab/publish/export_arrays.h"
 #include "glint/lab/publish/export_parts.h"
 #include "glint/lab/publish/hf_folder.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 
 namespace glint {
 namespace {
@@ -59,15 +59,12 @@ ModelCard model_card(ImageRun& run, bool images) {
   }
   if (!images) return card;
   const ImageReading& reading = run.reading();
-  const ImageSet& test = run.images().test;
-  const Activations pass = reading.run(test, reading.last());
+  const Activations pass = run.measured(reading.last());
   const std::vector<Form> forms = run.forms();
   for (const Form form : forms)
     card.fidelity.push_back(
-        {std::string(name(form)),
-         reading.read(reading.classes(), run.lines(form)[reading.last()], pass, labels_of(test)).fidelity});
-  const Controls controls = controls_of(
-      run, [](Run& of) { return of.image().reading().classes(); }, forms, pass, labels_of(test));
+        {name(form), form_fidelity(reading, reading.classes(), run.line(form, reading.last()), pass)});
+  const Controls controls = controls_of(run, all_classes, forms, pass);
   card.fidelity.push_back({"control: linear map", controls.linear});
   for (const Form form : forms)
     card.fidelity.push_back({"control: untrained, " + std::string(name(form)), controls.untrained.at(form)});

@@ -11,7 +11,7 @@
 #include "glint/lab/publish/export_arrays.h"
 #include "glint/lab/publish/export_parts.h"
 #include "glint/lab/publish/hf_language.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/model/family_hf.h"
 
 namespace glint {
@@ -79,7 +79,8 @@ LanguageCard language_card(const Engine& engine, LanguageRun& run, bool stories)
                     .version = kVersion,
                     .options = {},
                     .result = {},
-                    .layers = {}};
+                    .layers = {},
+                    .linear_r2 = {}};
   if (file.is_object()) {
     card.options = file["identity"]["options"];
     if (file.contains("result")) card.result = file["result"];
@@ -87,12 +88,10 @@ LanguageCard language_card(const Engine& engine, LanguageRun& run, bool stories)
   for (size_t i = 0; stories && i < run.reading().layers(); i++) {
     engine.check_stop();
     const Activations a = run.measured(i);
-    const double linear = layer_controls(run, i, {}).linear.r2;
-    for (const Form form : run.forms()) {
-      const LanguageReading::LayerFidelity f =
-          run.reading().layer_fidelity(i, run.line(form, i), a.inputs, a.blocks);
-      card.layers.push_back({std::string(name(form)), i + 1, f.all.r2, f.eigenvectors_r2, linear});
-    }
+    card.linear_r2.push_back(layer_controls(run, i, {}).linear.r2);
+    for (const Form form : run.forms())
+      card.layers.push_back(
+          {i + 1, name(form), run.reading().layer_fidelity(i, run.line(form, i), a.inputs, a.blocks)});
   }
   return card;
 }

@@ -61,9 +61,9 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
                  {.header = "R²", .align = Align::right},
                  {.header = "R², eigenvectors alone", .align = Align::right},
                  {.header = "control: linear map", .align = Align::right}});
-    for (const LanguageCard::Layer& l : card.layers)
-      table.add({std::to_string(l.layer), l.form, fixed_text(l.r2, 4), fixed_text(l.eigenvectors_r2, 4),
-                 fixed_text(l.linear_r2, 4)});
+    for (const LayerTrust& l : card.layers)
+      table.add({std::to_string(l.layer), l.form, fixed_text(l.trust.r2, 4),
+                 fixed_text(l.trust.eigenvectors_r2, 4), fixed_text(card.linear_r2[l.layer - 1], 4)});
     out +=
         "\n## How far the weights explain it\n\nEach layer's GLU read as quadratic forms of its input, over "
         "all that it adds to the residual stream, on validation stories. The control is the best linear map "

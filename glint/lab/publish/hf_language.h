@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "glint/io/json.h"
+#include "glint/model/fidelity.h"
 #include "glint/model/language_file.h"
 
 namespace glint {
@@ -14,13 +15,10 @@ struct LanguageCard {
   std::string name;  // of the run
   std::string version;
   Json options, result;  // of run.json; null when the run does not say
-  struct Layer {         // how far a form is the layer, over all that it adds to the residual stream
-    std::string form;
-    size_t layer = 0;  // from 1 on
-    double r2 = 0, eigenvectors_r2 = 0,
-           linear_r2 = 0;  // linear_r2: of the best linear map of its input, a control
-  };
-  std::vector<Layer> layers;
+  // How far each form is each layer, over all that it adds to the residual stream, and R2 of a control, the
+  // best linear map of the layer's input.
+  std::vector<LayerTrust> layers;
+  std::vector<double> linear_r2;  // [layer]
 };
 
 // The fields of the model's own config.json and those that transformers looks for. `end`: the token that ends

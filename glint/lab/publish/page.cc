@@ -14,8 +14,8 @@
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/publish/page_fit.h"
 #include "glint/lab/publish/page_run.h"
-#include "glint/lab/read/controls.h"
 #include "glint/lab/read/fidelity_json.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
 #include "glint/spectra/usual_inputs.h"
@@ -36,18 +36,14 @@ Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
   return out;
 }
 
-PageForm read_form(ImageRun& run, Form kind, const Activations& pass, std::span<const uint32_t> labels,
-                   size_t strongest) {
-  const std::vector<GateTerms> lines = run.lines(kind);
+PageForm page_form(ImageRun& run, const FormReading& of, size_t strongest) {
+  const std::vector<GateTerms> lines = run.lines(of.form);
   const ImageReading& reading = run.reading();
-  const Reading read = reading.read(reading.classes(), lines.back(), pass, labels);
-  const TruncationCurve curve = reading.truncation(read, pass, labels);
-
+  const Reading& read = *of.reading;
   PageForm form;
-  form.name = name(kind);
-  form.gain = lines.back().gain;
-  form.shift = lines.back().shift;
-  form.slope = lines.back().slope, form.power = lines.back().power, form.size = lines.back().size;
+  form.name = name(of.form);
+  form.gain = of.line.gain, form.shift = of.line.shift;
+  form.slope = of.line.slope, form.power = of.line.power, form.size = of.line.size;
   for (size_t i = 0; i < reading.last(); i++) form.below.push_back(at_size(lines[i], lines[i].size).gain);
   const size_t classes = read.units.size(), width = read.units[0].spectrum.width();
   form.values = Matrix<double>(classes, width);
@@ -77,9 +73,7 @@ PageForm read_form(ImageRun& run, Form kind, const Activations& pass, std::span<
     form.pictures = pictures_of(form.vectors);
     if (form.linear.size()) form.linear_pictures = pictures_of(form.linear);
   }
-  form.quadratic_share = read.quadratic_share, form.linear_share = read.linear_share;
-  form.accuracy = curve.accuracy;
-  form.agreement = curve.agreement;
+  form.accuracy = of.cut->accuracy, form.agreement = of.cut->agreement;
   form.fidelity = read.fidelity;
   return form;
 }
@@ -129,16 +123,11 @@ PageRun read_run(ImageRun& run, const PageRequest& q, const Engine& engine, cons
 
   const ImageReading& reading = run.reading();
   const Activations pass = reading.run(test, reading.last());
-  const std::vector<uint32_t> labels = labels_of(test);
   page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
-  // Every form of the identity is the identity.
-  const bool plain = model.config.gate.kind == GateKind::Identity;
-  const std::vector<Form> forms = plain ? std::vector{Form::weights} : run.forms();
-  for (const Form form : forms) page.forms.push_back(read_form(run, form, pass, labels, page.strongest));
-  page.form = name(plain ? Form::weights : run.form("auto"));
-
-  page.controls = controls_of(
-      run, [](Run& of) { return of.image().reading().classes(); }, forms, pass, labels);
+  FormsReading all = read_forms(run, all_classes, pass, {.forms = distinct_forms(run)});
+  for (const FormReading& form : all.forms) page.forms.push_back(page_form(run, form, page.strongest));
+  page.controls = std::move(all.controls);
+  page.form = name(page.forms.size() == 1 ? Form::weights : run.form("auto"));
 
   page.logits = Matrix<float>(shown.rows(), model.config.classes);
   std::copy_n(pass.logits.data(), page.logits.size(), page.logits.data());
@@ -234,14 +223,11 @@ PageResult write_image_page(const Engine& engine, ImageRun& first, const PageReq
 OrderedJson to_json(const PageFormResult& form, bool language) {
   if (!language) return fidelity_json(form.fidelity, true);
   OrderedJson layers = OrderedJson::array();
-  for (const PageLayerFidelity& l : form.layers)
-    layers.push_back({{"layer", l.layer},
-                      {"r2", l.r2},
-                      {"correlation", l.correlation},
-                      {"eigenvectors_r2", l.eigenvectors_r2},
-                      {"linear_share", l.linear_share},
-                      {"r2_scaled", l.r2_scaled},
-                      {"even_share", l.even_share}});
+  for (const LayerTrust& l : form.layers) {
+    layers.push_back({{"layer", l.layer}});
+    add_trust(layers.back(), l.trust,
+              {"r2", "correlation", "eigenvectors_r2", "linear_share", "r2_scaled", "even_share"});
+  }
   return layers;
 }
 

@@ -26,17 +26,10 @@ struct PageRequest {
   std::string layers = {}, token = {};
 };
 
-// How far to trust one layer of a language run.
-struct PageLayerFidelity {
-  size_t layer = 0;  // from 1 on
-  double r2 = 0, correlation = 0, eigenvectors_r2 = 0, linear_share = 0;
-  double r2_scaled = 0, even_share = 1;
-};
-
 struct PageFormResult {
-  std::string name;                            // "weights", "scaled", "calibrated"
-  Fidelity fidelity = {};                      // of an image run
-  std::vector<PageLayerFidelity> layers = {};  // of a language run
+  std::string name;                     // "weights", "scaled", "calibrated"
+  Fidelity fidelity = {};               // of an image run
+  std::vector<LayerTrust> layers = {};  // of a language run
 };
 
 struct PageRunResult {

@@ -8,7 +8,7 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/logits.h"
 #include "glint/lab/publish/page_run.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/model/glint_model.h"
 #include "glint/report/language_page.h"
 #include "glint/report/page_pack.h"
@@ -20,21 +20,6 @@ namespace {
 namespace fs = std::filesystem;
 
 constexpr size_t kDeviationStories = 16, kSampleTokens = 24;
-
-LanguagePageLine page_line(const GateTerms& line, const LanguageReading::LayerFidelity& f) {
-  return {.gain = line.gain,
-          .shift = line.shift,
-          .correlation = f.all.correlation,
-          .r2 = f.all.r2,
-          .eigenvectors_r2 = f.eigenvectors_r2,
-          .linear_share = f.linear_share,
-          .r2_scaled = f.all.r2_scaled,
-          .even_share = f.all.even_share,
-          .token_r2 = f.tokens.r2,
-          .token_eigenvectors_r2 = f.tokens.eigenvectors_r2,
-          .token_linear_share = f.tokens.linear_share,
-          .inputs = f.all.inputs};
-}
 
 // The rows of the first stories that the page's f16 weights are tried on.
 double half_deviation(LanguageRun& run, const Engine& engine) {
@@ -115,18 +100,16 @@ PageResult write_language_page(const Engine& engine, LanguageRun& run, const Pag
   data.weights.assign(model.weights.span().begin(), model.weights.span().end());
   data.tokenizer_model = run.tokenizer().model();
   data.sample = sample(run);
-  // Every form of the identity is the identity.
-  const bool plain = model.config.gate.kind == GateKind::Identity;
-  const std::vector<Form> forms = plain ? std::vector{Form::weights} : run.forms();
+  const std::vector<Form> forms = distinct_forms(run);
   for (const Form form : forms) data.forms.push_back({name(form), {}});
-  data.form = name(plain ? Form::weights : run.form("auto"));
+  data.form = name(forms.size() == 1 ? Form::weights : run.form("auto"));
 
   for (size_t i = 0; i < run.reading().layers(); i++) {
     engine.check_stop();
     const Matrix<float> x = run.measured(i).inputs;
     for (size_t f = 0; f < forms.size(); f++) {
       const GateTerms terms = run.line(forms[f], i);
-      data.forms[f].lines.push_back(page_line(terms, run.reading().layer_fidelity(i, terms, x)));
+      data.forms[f].lines.push_back({terms.gain, terms.shift, run.reading().layer_fidelity(i, terms, x)});
     }
     data.controls.push_back(layer_controls(run, i, forms));
   }
@@ -146,13 +129,7 @@ PageResult write_language_page(const Engine& engine, LanguageRun& run, const Pag
   for (const LanguagePageForm& form : data.forms) {
     PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};
     for (const LanguagePageLine& l : form.lines)
-      f.layers.push_back({.layer = f.layers.size() + 1,
-                          .r2 = l.r2,
-                          .correlation = l.correlation,
-                          .eigenvectors_r2 = l.eigenvectors_r2,
-                          .linear_share = l.linear_share,
-                          .r2_scaled = l.r2_scaled,
-                          .even_share = l.even_share});
+      f.layers.push_back({f.layers.size() + 1, form.name, l.fidelity});
     result.runs[0].forms.push_back(std::move(f));
   }
   return result;

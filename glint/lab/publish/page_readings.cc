@@ -12,8 +12,8 @@
 #include "glint/lab/read/passages.h"
 #include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
 #include "glint/lab/work/data_words.h"
+#include "glint/lab/work/result_files.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
 
@@ -78,10 +78,10 @@ OrderedJson passages_json(const Responses& r) {
 OrderedJson unit_json(const ReadDirection& d, std::span<const Responses> responses) {
   const std::vector<double>& values = d.form.spectrum.values;
   OrderedJson j = {{"name", d.name},
-                   {"r2", d.r2},
-                   {"interval", interval_json(d.r2_interval)},
-                   {"eigenvectorsR2", d.eigenvectors_r2},
-                   {"linearShare", d.linear_share},
+                   {"r2", d.trust->r2},
+                   {"interval", interval_json(d.trust->r2_interval)},
+                   {"eigenvectorsR2", d.trust->eigenvectors_r2},
+                   {"linearShare", d.trust->linear_share},
                    {"whole", values.size()},
                    {"values", packed_floats(values, {values.size()})},
                    {"vectors", OrderedJson::array()}};
@@ -137,9 +137,9 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     const PassagesResult found = passages(engine, run, look);
     looked_in = searched_text(found.text);
     const Fidelity& f = r.chosen().fidelity;
-    OrderedJson reading = {{"layer", layers[i]},         {"form", name(r.form)},
-                           {"fidelity", {{"r2", f.r2}}}, {"linear", r.controls.linear.r2},
-                           {"warnings", r.warnings},     {"units", OrderedJson::array()}};
+    OrderedJson reading = {{"layer", layers[i]},           {"form", name(r.form)},
+                           {"fidelity", {{"r2", f.r2}}},   {"linear", r.controls.linear.r2},
+                           {"warnings", r.text->warnings}, {"units", OrderedJson::array()}};
     if (f.r2_interval) reading["fidelity"]["interval"] = interval_json(f.r2_interval);
     if (const auto twin = r.controls.untrained.find(r.form); twin != r.controls.untrained.end())
       reading["untrained"] = twin->second.r2;
@@ -152,16 +152,11 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     readings.push_back(std::move(reading));
     out.result.forms.resize(1);
     out.result.forms[0].name = name(r.form);
-    double linear_share = 0;
+    Trust trust = f;
+    trust.linear_share = 0;
     for (const ReadDirection& d : r.directions)
-      linear_share += d.linear_share / static_cast<double>(r.directions.size());
-    out.result.forms[0].layers.push_back({.layer = layers[i],
-                                          .r2 = f.r2,
-                                          .correlation = f.correlation,
-                                          .eigenvectors_r2 = r.chosen().eigenvectors.r2,
-                                          .linear_share = linear_share,
-                                          .r2_scaled = f.r2_scaled,
-                                          .even_share = f.even_share});
+      trust.linear_share += d.trust->linear_share / static_cast<double>(r.directions.size());
+    out.result.forms[0].layers.push_back({layers[i], name(r.form), trust});
     out.result.controls.push_back(r.controls);
   }
   const size_t all = run.reading().layers(), units = readings[0]["units"].size();

@@ -12,8 +12,8 @@
 #include "glint/io/png.h"
 #include "glint/lab/models/run.h"
 #include "glint/lab/models/run_checks.h"
-#include "glint/lab/read/controls.h"
 #include "glint/lab/read/fidelity_json.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/unit_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/nn/softmax.h"
@@ -203,10 +203,8 @@ ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest&
     r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], r.form, q.top, lines));
   engine.check_stop();
   const Activations all = run.measured(reading.last());
-  const std::vector<uint32_t> labels = labels_of(run.images().test);
-  r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all, labels);
-  r.controls = controls_of(
-      run, [](Run& of) { return of.image().reading().classes(); }, {r.trusted}, all, labels);
+  r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all);
+  r.controls = controls_of(run, all_classes, {r.trusted}, all);
 
   if (q.figure && !r.pixels.empty()) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;

@@ -8,7 +8,7 @@
 #include "glint/base/text.h"
 #include "glint/lab/models/model_stories.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/unit_words.h"
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
@@ -158,11 +158,7 @@ ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const Expla
   const GateTerms trusted = r.trusted == r.form ? line : run.line(r.trusted, layer);
   const Activations measured = run.measured(layer);
   r.inputs = measured.inputs.rows();
-  const auto r2 = [&](const GateTerms& of) {
-    return form_fidelity(model, along, of, measured, {}, Mirrored::no).r2;
-  };
-  e.r2 = r2(trusted);
-  e.eigenvectors_r2 = !has_linear_part(trusted) ? e.r2 : r2(without_linear_part(trusted));
+  e.trust = form_fidelity(model, along, trusted, measured);
   e.linear_map_r2 = linear_control(model, along, run.fitted(layer), measured).r2;
   engine.check_stop();
   return e;
@@ -244,8 +240,9 @@ std::string check_text(const ExplainTokenResult& r) {
 std::string trust_text(const ExplainTokenResult& r, const ExplainedLayer& e) {
   std::string text = "The " + name(r.trusted) + " form of layer " + std::to_string(e.share.layer + 1) +
                      " along this direction, at " + std::to_string(r.inputs) + " tokens of " + r.samples +
-                     ": R2 " + fixed_text(e.r2, 3);
-  if (e.eigenvectors_r2 != e.r2) text += ", of the eigenvectors alone " + fixed_text(e.eigenvectors_r2, 3);
+                     ": R2 " + fixed_text(e.trust.r2, 3);
+  if (e.trust.eigenvectors_r2 != e.trust.r2)
+    text += ", of the eigenvectors alone " + fixed_text(e.trust.eigenvectors_r2, 3);
   text += "; the best linear map of the layer's input " + fixed_text(e.linear_map_r2, 3) + ".";
   if (r.form == Form::local) text += " The local form is exact for this input and holds for no other.";
   return text;

@@ -52,7 +52,8 @@ struct ExplainedLayer {
   NearTokens linear_near = {};
   bool normed_after = false;  // a norm follows the GLU, whose size is taken as it is at this input
   // How far the form is the layer along this direction, over the tokens that readings are measured on.
-  double r2 = 0, eigenvectors_r2 = 0, linear_map_r2 = 0;
+  Trust trust = {};
+  double linear_map_r2 = 0;
 };
 
 struct ExplainTokenResult {

@@ -75,8 +75,8 @@ ordered_json layer_json(const ExplainTokenResult& r, const ExplainedLayer& e) {
                     {"rest", s.rest},
                     {"scale", s.scale},
                     {"normed_after", e.normed_after}};
-  j["fidelity"] = {
-      {name(r.trusted), {{"r2", e.r2}, {"eigenvectors_r2", e.eigenvectors_r2}, {"tokens", r.inputs}}}};
+  ordered_json& fidelity = j["fidelity"][name(r.trusted)];
+  fidelity = {{"r2", e.trust.r2}, {"eigenvectors_r2", e.trust.eigenvectors_r2}, {"tokens", r.inputs}};
   j["controls"] = {{"linear", {{"r2", e.linear_map_r2}}}};
   j["terms"] = ordered_json::array();
   for (const auto* side : {&e.forward, &e.against})

@@ -196,7 +196,7 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
   if (samples == 0) {
     result.units = unit_forms(linalg, engine.pool(), layer, result.line, directions.weights, {}, wanted);
   } else {
-    result.reading = read(model, directions, result.line, measured, {}, wanted);
+    result.reading = read(model, directions, result.line, measured, wanted);
     result.units = std::move(result.reading->units);
     result.reading->units.clear();
     Activations later;
@@ -231,7 +231,7 @@ OrderedJson to_json(const LayerReading& r) {
   OrderedJson j = {{"schema", "glint-layer/1"}, {"form", name(r.form)}, {"linalg", r.linalg}};
   if (r.reading) {
     OrderedJson fidelity = fidelity_json(r.reading->fidelity, false);
-    fidelity["eigenvectors_r2"] = r.reading->eigenvectors.r2;
+    add_trust(fidelity, r.reading->fidelity, {"eigenvectors_r2"});
     fidelity["inputs"] = r.measured;
     j["fidelity"] = std::move(fidelity);
     j["controls"] = {{"linear", fidelity_json(*r.linear, false)}};
@@ -240,14 +240,9 @@ OrderedJson to_json(const LayerReading& r) {
   j["units"] = OrderedJson::array();
   for (size_t u = 0; u < r.units.size(); u++) {
     OrderedJson unit = {{"name", r.names[u]}, {"eigenvalues", r.units[u].spectrum.values}};
-    if (r.reading) {
-      unit["r2"] = r.reading->fidelity.unit_r2[u];
-      unit["eigenvectors_r2"] = r.reading->eigenvectors.unit_r2[u];
-      unit["linear_share"] = r.reading->linear_share[u];
-      unit["quadratic_share"] = r.reading->quadratic_share[u];
-      if (u < r.reading->fidelity.unit_even_share.size())
-        unit["even_share"] = r.reading->fidelity.unit_even_share[u];
-    }
+    if (r.reading)
+      add_trust(unit, r.reading->fidelity.units[u],
+                {"r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share"});
     if (r.rank[u]) {
       unit["entropy_rank"] = r.rank[u]->entropy;
       unit["participation_rank"] = r.rank[u]->participation;

@@ -9,7 +9,6 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/report/neuron_figure.h"
 #include "glint/report/table.h"

@@ -7,9 +7,8 @@
 #include "glint/base/statistics.h"
 #include "glint/base/utf8.h"
 #include "glint/lab/models/run_checks.h"
-#include "glint/lab/read/controls.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_result.h"
 #include "glint/lab/work/result_files.h"
 
 namespace glint {
@@ -18,32 +17,21 @@ namespace {
 constexpr size_t kLocalImages = 300;
 constexpr size_t kSharedPictures = 10;
 
-// Forms that are the same are read once: shifts that are all 0 are none.
-bool same(GateTerms a, GateTerms b) {
-  for (GateTerms* t : {&a, &b})
-    if (!has_linear_part(*t)) *t = without_linear_part(std::move(*t));
-  return a == b;
-}
-
 // The units asked for, most of which are classes that have been read already.
-Reading asked_of(const ImageReading& reading, const Reading& classes, const std::vector<UnitWord>& words,
-                 const GateTerms& line, const Activations& a, const Wanted& wanted) {
+Reading asked_of(const ImageReading& reading, const FormReading& classes, const std::vector<UnitWord>& words,
+                 const Activations& a, const Wanted& wanted) {
   Directions differences;
   for (const UnitWord& w : words)
     if (w.minus) append(differences, reading.difference(w.plus, *w.minus));
   const Reading apart =
-      differences.count() ? glint::read(reading, differences, line, a, {}, wanted) : Reading();
+      differences.count() ? glint::read(reading, differences, classes.line, a, wanted) : Reading();
   Reading out;
   const auto take = [&](const Reading& from, size_t u) {
     out.units.push_back(from.units[u]);
-    out.fidelity.unit_r2.push_back(from.fidelity.unit_r2[u]);
-    out.fidelity.unit_even_share.push_back(from.fidelity.unit_even_share[u]);
-    out.eigenvectors.unit_r2.push_back(from.eigenvectors.unit_r2[u]);
-    out.linear_share.push_back(from.linear_share[u]);
-    out.quadratic_share.push_back(from.quadratic_share[u]);
+    out.fidelity.units.push_back(from.fidelity.units[u]);
   };
   size_t next = 0;
-  for (const UnitWord& w : words) w.minus ? take(apart, next++) : take(classes, w.plus);
+  for (const UnitWord& w : words) w.minus ? take(apart, next++) : take(*classes.reading, w.plus);
   return out;
 }
 
@@ -88,11 +76,13 @@ void add_pictures(const ImageReading& reading, std::span<const GateTerms> lines,
       targets.push_back(&d.linear_pixels);
     }
   }
-  r.shared_pictures.resize(std::min(kSharedPictures, r.shared.values.size()));
-  for (size_t k = 0; k < r.shared_pictures.size(); k++) {
-    r.shared_pictures[k].value = r.shared.values[k];
-    wanted.push_back(r.shared.directions.view().row(k));
-    targets.push_back(&r.shared_pictures[k].pixels);
+  const SharedDirections& shared = r.image->shared;
+  std::vector<SignedPicture>& pictures_shared = r.image->shared_pictures;
+  pictures_shared.resize(std::min(kSharedPictures, shared.values.size()));
+  for (size_t k = 0; k < pictures_shared.size(); k++) {
+    pictures_shared[k].value = shared.values[k];
+    wanted.push_back(shared.directions.view().row(k));
+    targets.push_back(&pictures_shared[k].pixels);
   }
   if (wanted.empty()) return;
   Matrix<double> vectors(wanted.size(), wanted[0].size());
@@ -102,38 +92,6 @@ void add_pictures(const ImageReading& reading, std::span<const GateTerms> lines,
     const std::span<const double> row = pictures.view().row(i);
     targets[i]->assign(row.begin(), row.end());
   }
-}
-
-// Directions of one layer by themselves.
-void read_layer(ImageRun& run, const Directions& directions, const Activations& a, const Wanted& wanted,
-                ReadResult& r) {
-  const ImageReading& reading = run.reading();
-  const std::vector<FormReading> forms = read_forms(run, directions, a, {}, wanted);
-  for (const FormReading& f : forms) r.forms.push_back(form_result(f.form, *f.reading));
-  r.local = local_error(reading, directions, a, kLocalImages);
-  set_directions(r, directions.names, *form_called(forms, r.form).reading);
-}
-
-// The last layer: every form of all classes, then the directions asked for.
-void read_model(ImageRun& run, const std::vector<UnitWord>& words, const Activations& a, const Wanted& wanted,
-                ReadResult& r) {
-  const ImageReading& reading = run.reading();
-  const std::vector<uint32_t> labels = labels_of(run.images().test);
-  const Directions classes = reading.classes();
-  const std::vector<FormReading> forms = read_forms(run, classes, a, labels, wanted);
-  r.whole_model = true;
-  r.accuracy_model = forms[0].reading->fidelity.accuracy_model;
-  for (size_t f = 0; f < forms.size(); f++) {
-    r.forms.push_back(form_result(forms[f].form, *forms[f].reading));
-    r.forms.back().by_size = !forms[f].line.slope.empty();
-    r.forms.back().truncation = f > 0 && forms[f].reading == forms[f - 1].reading
-                                    ? r.forms[f - 1].truncation
-                                    : reading.truncation(*forms[f].reading, a, labels).accuracy;
-  }
-  r.local = local_error(reading, classes, a, kLocalImages);
-  const FormReading& chosen = form_called(forms, r.form);
-  set_directions(r, class_directions(reading, words).names,
-                 asked_of(reading, *chosen.reading, words, chosen.line, a, wanted));
 }
 
 }  // namespace
@@ -152,70 +110,27 @@ std::vector<std::string> ReadResult::names() const {
   return out;
 }
 
-std::string result_folder(const std::string& out, const std::string& run) {
-  const std::string folder = out.empty() ? run : out;
-  make_directory(folder);
-  return folder;
-}
-
-Wanted wanted_pairs(const GluLayerView& layer, size_t top) {
-  return {.strongest = layer.width() > kFullWidth ? top : 0};
-}
-
-std::vector<FormReading> read_forms(Run& run, const Directions& directions, const Activations& activations,
-                                    std::span<const uint32_t> labels, const Wanted& wanted) {
-  std::vector<FormReading> forms;
-  const MirroredModel mirror = mirrored_model(run.reading(), directions, activations);
-  for (const Form each : run.forms()) {
-    FormReading form{.form = each, .line = run.line(each, directions.layer), .reading = nullptr};
-    if (!forms.empty() && same(forms.back().line, form.line))
-      form.reading = forms.back().reading;
-    else
-      form.reading = std::make_shared<const Reading>(
-          read(run.reading(), directions, form.line, activations, labels, wanted, &mirror));
-    forms.push_back(std::move(form));
+void set_forms(ReadResult& r, FormsReading all) {
+  r.controls = std::move(all.controls);
+  for (const FormReading& f : all.forms) {
+    ReadForm form{.form = f.form, .fidelity = f.reading->fidelity, .by_size = !f.line.slope.empty()};
+    if (f.cut) form.truncation = f.cut->accuracy;
+    for (const UnitForm& u : f.reading->units)
+      form.linear_part = form.linear_part || std::ranges::any_of(u.linear, [](double v) { return v != 0; });
+    r.forms.push_back(std::move(form));
   }
-  return forms;
-}
-
-const FormReading& form_called(const std::vector<FormReading>& forms, Form form) {
-  return *std::find_if(forms.begin(), forms.end(), [&](const FormReading& f) { return f.form == form; });
-}
-
-ReadForm form_result(Form of, const Reading& reading) {
-  ReadForm form{.form = of, .fidelity = reading.fidelity, .eigenvectors = reading.eigenvectors};
-  for (const UnitForm& u : reading.units)
-    form.linear_part =
-        form.linear_part || std::any_of(u.linear.begin(), u.linear.end(), [](double v) { return v != 0; });
-  return form;
 }
 
 void set_directions(ReadResult& r, const std::vector<std::string>& names, Reading reading) {
   for (size_t u = 0; u < names.size(); u++) {
-    ReadDirection d{.name = names[u],
-                    .r2 = reading.fidelity.unit_r2[u],
-                    .eigenvectors_r2 = reading.eigenvectors.unit_r2[u],
-                    .linear_share = reading.linear_share[u],
-                    .quadratic_share = reading.quadratic_share[u],
-                    .even_share = reading.fidelity.unit_even_share[u],
-                    .form = std::move(reading.units[u])};
-    const auto interval_of = [&](const Fidelity& f) {
-      return f.unit_r2_interval.empty() ? std::nullopt : std::optional(f.unit_r2_interval[u]);
-    };
-    d.r2_interval = interval_of(reading.fidelity);
-    d.eigenvectors_r2_interval = interval_of(reading.eigenvectors);
+    ReadDirection d{.name = names[u], .form = std::move(reading.units[u])};
+    if (!reading.fidelity.units.empty()) d.trust = reading.fidelity.units[u];
     if (all_known(d.form.spectrum)) {
       d.rank = spectrum_rank(d.form.spectrum.values);
       d.energy = energy_curve(d.form.spectrum.values);
     }
     r.directions.push_back(std::move(d));
   }
-}
-
-std::vector<Form> forms_of(const ReadResult& r) {
-  std::vector<Form> forms;
-  for (const ReadForm& form : r.forms) forms.push_back(form.form);
-  return forms;
 }
 
 void describe_model(Run& run, ReadResult& r) {
@@ -244,15 +159,12 @@ std::string why_alone(Run& run, const ReadRequest& q) {
 }
 
 void read_unmeasured(Run& run, const Directions& directions, const Wanted& wanted, ReadResult& r) {
-  const std::vector<double> unknown(directions.count(), std::numeric_limits<double>::quiet_NaN());
-  const GluLayerView view = run.reading().layer(r.layer);
-  Reading reading;
-  reading.units = unit_forms(run.reading().linalg(), run.reading().pool(), view, run.line(r.form, r.layer),
-                             directions.weights, directions.constants, wanted);
-  reading.fidelity.unit_r2 = reading.fidelity.unit_even_share = reading.eigenvectors.unit_r2 = unknown;
-  reading.linear_share = reading.quadratic_share = unknown;
   r.default_form = r.form;
-  set_directions(r, directions.names, std::move(reading));
+  set_directions(
+      r, directions.names,
+      {.units = unit_forms(run.reading().linalg(), run.reading().pool(), run.reading().layer(r.layer),
+                           run.line(r.form, r.layer), directions.weights, directions.constants, wanted),
+       .fidelity = {}});
 }
 
 namespace {
@@ -298,6 +210,7 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
   engine.check_stop();
   describe_model(run, r);
   r.size = {run.model().height, run.model().width};
+  ImageParts& parts = r.image.emplace();
   const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
   r.alone = why_alone(run, q);
   if (!r.alone.empty()) {
@@ -306,25 +219,24 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
     describe_data(run, r);
     const Activations a = run.measured(r.layer);
     r.inputs = a.inputs.rows();
-    if (r.layer == reading.last() && q.hidden.empty())
-      read_model(run, words, a, wanted, r);
-    else
-      read_layer(run, directions, a, wanted, r);
-    r.residual = r.whole_model && a.residual_logits.size() > 0;
+    // At the last layer every form is read of all classes, of which the units asked for are some.
+    parts.whole_model = r.layer == reading.last() && q.hidden.empty();
+    parts.residual = parts.whole_model && a.residual_logits.size() > 0;
+    FormsReading all = read_forms(run, parts.whole_model ? DirectionsOf(all_classes) : directions_of, a,
+                                  {.controls = asked_controls(q.controls), .pairs = wanted});
     engine.check_stop();
+    const FormReading& chosen = all.of(r.form);
+    set_directions(r, directions.names,
+                   parts.whole_model ? asked_of(reading, chosen, words, a, wanted) : *chosen.reading);
+    set_forms(r, std::move(all));
+    parts.local = local_error(reading, parts.whole_model ? reading.classes() : directions, a, kLocalImages);
     add_size(run, directions, a, wanted, r);
-    const std::vector<Form> twins =
-        asked_controls(q.controls) == ControlLevel::all ? forms_of(r) : std::vector<Form>();
-    r.controls = r.whole_model ? controls_of(
-                                     run, [](Run& of) { return of.image().reading().classes(); }, twins, a,
-                                     labels_of(run.images().test))
-                               : controls_of(run, directions_of, twins, a);
   }
   engine.check_stop();
   std::vector<Spectrum> spectra;
   for (const ReadDirection& d : r.directions) spectra.push_back(d.form.spectrum);
   if (spectra.size() > 1 && std::all_of(spectra.begin(), spectra.end(), all_known))
-    r.shared = shared_directions(engine.linalg(), spectra);
+    parts.shared = shared_directions(engine.linalg(), spectra);
   add_pictures(reading, run.lines(r.form), q.show, r);
   write_read_files(engine, reading, q, folder, r);
   return r;

@@ -81,10 +81,7 @@ struct ShownVector {
 
 struct ReadDirection {
   std::string name;
-  double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
-  std::optional<Interval> r2_interval = {}, eigenvectors_r2_interval = {};  // language models
-  double quadratic_share = 1;  // of the form's variance: what the eigenvectors have
-  double even_share = 1;       // of the layer along this direction
+  std::optional<Trust> trust = {};  // none: nothing was measured
   UnitForm form;
   std::optional<SpectrumRank> rank = {};                  // none where not all eigenvalues are known
   std::vector<double> energy = {};                        // empty where not all eigenvalues are known
@@ -97,10 +94,10 @@ struct ReadDirection {
   bool has_linear() const;
 };
 
-// One form over all classes (whole_model) or over the directions.
+// One form over all classes (ImageParts::whole_model) or over the directions.
 struct ReadForm {
   Form form = Form::weights;
-  Fidelity fidelity, eigenvectors;
+  Fidelity fidelity;
   std::vector<double> truncation = {};  // accuracy with k eigenvectors, from k = 0; only for the whole model
   bool linear_part = false;
   // Its gains depend on the size of the input. Then `truncation` has the eigenvectors of the median size for
@@ -117,7 +114,8 @@ struct DrawnSize {
   double low_alike = 0, high_alike = 0;
 };
 
-struct ReadResult {
+// What was read: the model, its data, the layer and the form.
+struct ReadAbout {
   ModelKind kind = ModelKind::image;
   std::string run, model_text;
   Json model;  // the configuration
@@ -129,37 +127,49 @@ struct ReadResult {
   size_t layer = 0, layers = 0;               // from 0
   std::string expert;                         // of a mixture: the one that was read
   Form form = Form::weights;
-  std::string samples = "validation stories";  // of a language model: what the tokens are of
-  std::string alone;         // why the weights alone were read and nothing was measured; "": it was
-  bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
-  bool residual = false;  // a residual path goes past the layer to the logits and belongs to no eigenvector
-  double accuracy_model = 0;
-  std::vector<ReadForm> forms;                   // weights, scaled where the model has it, calibrated
-  Controls controls;                             // of all forms, over the same units
+  Form default_form = Form::weights;             // that "auto" means for this run
+  std::string samples = "validation stories";    // of a language model: what the tokens are of
+  std::string alone;                             // why nothing was measured; "": it was
   std::string untrained = "an untrained model";  // what the second control is of: Run::untrained_text
-  // What must be said before a language reading is trusted: read_trust.h. Empty: nothing.
-  std::vector<std::string> warnings;
-  std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
-  LocalError local;                // image models
-  std::vector<ReadDirection> directions;
-  // Directions that several outputs share; image models with more than one direction, all eigenpairs known.
-  SharedDirections shared;
-  std::vector<SignedPicture> shared_pictures;  // of the first
-  PictureSize size;                            // of the pixels; 0 x 0: the samples are vectors
   // What file names say: the directions asked for; empty for all classes of the last layer.
   std::string asked;
-  // Of language models: what the latents are of and, "" where their activations were measured, why not.
+  PictureSize size;  // of the pixels; 0 x 0: the samples are vectors
+};
+
+// What only image models have.
+struct ImageParts {
+  bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
+  bool residual = false;  // a residual path goes past the layer to the logits and belongs to no eigenvector
+  LocalError local;
+  // Directions that several outputs share; with more than one direction, all eigenpairs known.
+  SharedDirections shared;
+  std::vector<SignedPicture> shared_pictures;  // of the first
+};
+
+// What only language models have.
+struct TokenParts {
+  // What must be said before a reading is trusted: read_trust.h. Empty: nothing.
+  std::vector<std::string> warnings;
+  // What the latents are of and, "" where their activations were measured, why not.
   std::string autoencoder, unmeasured;
   std::string input_autoencoder;
   std::map<uint32_t, NearTokens> input_latents;  // those of all pairs
   std::optional<PassageText> passage_text;       // where passages were looked for
   std::string passages_page;                     // the HTML file that was written
-  std::string spectra;                           // the file that was written
-  std::string figures_folder;                    // "": no figures
-  std::vector<std::string> figures;              // the SVG files that were written
+};
 
-  Form default_form = Form::weights;  // that "auto" means for this run
+struct ReadResult : ReadAbout {
+  std::vector<ReadForm> forms;     // weights, scaled where the model has it, calibrated
+  Controls controls;               // of all forms, over the same units
+  std::optional<DrawnSize> drawn;  // none: the eigenvectors are the same at every size of the input
+  std::vector<ReadDirection> directions;
+  std::optional<ImageParts> image;   // this
+  std::optional<TokenParts> text;    // or this
+  std::string spectra;               // the file that was written
+  std::string figures_folder;        // "": no figures
+  std::vector<std::string> figures;  // the SVG files that were written
 
+  bool whole_model() const { return image && image->whole_model; }
   const ReadForm& chosen() const;
   std::vector<std::string> names() const;
 };
@@ -190,21 +200,20 @@ struct ScannedToken {
   bool is_text = true;  // not a byte or a mark
   SpectrumRank rank = {};
   double energy = 0, largest = 0, smallest = 0;
-  double r2 = 0, eigenvectors_r2 = 0, linear_share = 0;
+  Trust trust = {};
   std::optional<LatentFit> latent = {};
 };
 
 struct ScanResult {
   std::string run, linalg;
   Form form = Form::weights;
-  size_t strongest = 0;   // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
-  std::string samples;    // what the tokens that it is measured on are of
-  std::string untrained;  // as in ReadResult
-  size_t layer = 0;       // from 0
-  Fidelity fidelity;      // over all that the layer adds to the residual stream
-  Controls controls;      // over the same
-  double eigenvectors_r2 = 0, linear_share = 0;
-  std::vector<std::string> warnings;    // as in ReadResult
+  size_t strongest = 0;               // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
+  std::string samples;                // what the tokens that it is measured on are of
+  std::string untrained;              // as in ReadResult
+  size_t layer = 0;                   // from 0
+  Fidelity fidelity;                  // over all that the layer adds to the residual stream
+  Controls controls;                  // over the same
+  std::vector<std::string> warnings;  // as in ReadResult
   std::string autoencoder, unmeasured;  // as in ReadResult; the first "": tokens
   std::vector<ScannedToken> tokens;     // or latents
   std::string csv;                      // the file that was written

@@ -10,8 +10,8 @@
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/io/npy.h"
+#include "glint/lab/read/read.h"
 #include "glint/lab/read/read_latents.h"
-#include "glint/lab/read/read_parts.h"
 #include "glint/spectra/lanczos.h"
 
 namespace glint {

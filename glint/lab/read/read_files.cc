@@ -4,7 +4,7 @@
 #include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/lab/models/run.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_result.h"
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/report/feature_grid.h"
@@ -68,14 +68,14 @@ std::string what_text(const ReadResult& r) {
 std::string trust_text(const ReadResult& r) {
   if (r.inputs == 0) return "From the weights alone";
   const Fidelity& f = r.chosen().fidelity;
-  return "R\u00b2 with the " + std::string(r.whole_model ? "logits " : "outputs ") + fixed_text(f.r2, 3) +
-         (r.whole_model ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images"
-                        : "");
+  return "R\u00b2 with the " + std::string(r.whole_model() ? "logits " : "outputs ") + fixed_text(f.r2, 3) +
+         (r.whole_model() ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images"
+                          : "");
 }
 
 // Below the picture of the linear part: how much of the reading it is.
 std::string linear_note(const ReadDirection& d) {
-  return fixed_text(100 * d.linear_share, 0) + " % of variance";
+  return d.trust ? fixed_text(100 * d.trust->linear_share, 0) + " % of variance" : "";
 }
 
 // "0.912 (0.903 to 0.921)".
@@ -84,23 +84,24 @@ std::string r2_text(double r2, const std::optional<Interval>& interval) {
          (interval ? " (" + fixed_text(interval->low, 3) + " to " + fixed_text(interval->high, 3) + ")" : "");
 }
 
+std::string direction_note(const ReadDirection& d, const Trust& t) {
+  return "R\u00b2 of this output " + r2_text(t.r2, t.r2_interval) +
+         (d.has_linear()
+              ? ", of the eigenvectors alone " + r2_text(t.eigenvectors_r2, t.eigenvectors_r2_interval)
+              : "");
+}
+
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
-  return spectrum_figure(
-      {.title = printable(d.name) + ": " + what_text(r),
-       .note = !std::isfinite(d.r2)
-                   ? std::string("from the weights alone")
-                   : "R\u00b2 of this output " + r2_text(d.r2, d.r2_interval) +
-                         (d.has_linear() ? ", of the eigenvectors alone " +
-                                               r2_text(d.eigenvectors_r2, d.eigenvectors_r2_interval)
-                                         : ""),
-       .values = d.form.spectrum.values,
-       .groups = d.form.spectrum.groups,
-       .size = r.size,
-       .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
-       .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
-       .linear = pictures ? d.linear_pixels : std::vector<double>(),
-       .linear_note = linear_note(d)});
+  return spectrum_figure({.title = printable(d.name) + ": " + what_text(r),
+                          .note = d.trust ? direction_note(d, *d.trust) : "from the weights alone",
+                          .values = d.form.spectrum.values,
+                          .groups = d.form.spectrum.groups,
+                          .size = r.size,
+                          .positive = pictures ? pictures_of(d.positive) : std::vector<SignedPicture>(),
+                          .negative = pictures ? pictures_of(d.negative) : std::vector<SignedPicture>(),
+                          .linear = pictures ? d.linear_pixels : std::vector<double>(),
+                          .linear_note = linear_note(d)});
 }
 
 Figure grid_of(const ReadResult& r) {
@@ -110,7 +111,7 @@ Figure grid_of(const ReadResult& r) {
                    .rows = {}};
   for (const ReadDirection& d : r.directions)
     grid.rows.push_back({.name = printable(d.name),
-                         .note = r.inputs ? "R\u00b2 " + fixed_text(d.r2, 3) : "",
+                         .note = d.trust ? "R\u00b2 " + fixed_text(d.trust->r2, 3) : "",
                          .positive = pictures_of(d.positive),
                          .negative = pictures_of(d.negative),
                          .linear = d.linear_pixels,
@@ -122,8 +123,9 @@ Figure truncation_of(const ReadResult& r) {
   std::vector<TruncationSeries> series;
   for (const ReadForm& f : r.forms)
     series.push_back({name(f.form) + " form", f.truncation, f.linear_part, f.by_size});
-  return figure_of(truncation_figure(
-      "Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series, r.accuracy_model));
+  return figure_of(
+      truncation_figure("Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series,
+                        r.forms[0].fidelity.accuracy_model));
 }
 
 Figure shared_of(const ReadResult& r) {
@@ -131,13 +133,35 @@ Figure shared_of(const ReadResult& r) {
                   .note = "Below each its singular value, and v' Q v of every unit. " + trust_text(r) + ".",
                   .size = r.size,
                   .units = {},
-                  .directions = r.shared_pictures,
-                  .signed_share = Matrix<double>(r.directions.size(), r.shared_pictures.size())};
+                  .directions = r.image->shared_pictures,
+                  .signed_share = Matrix<double>(r.directions.size(), r.image->shared_pictures.size())};
   for (size_t u = 0; u < r.directions.size(); u++) {
     plot.units.push_back(printable(r.directions[u].name));
-    for (size_t k = 0; k < plot.directions.size(); k++) plot.signed_share(u, k) = r.shared.signed_share(u, k);
+    for (size_t k = 0; k < plot.directions.size(); k++)
+      plot.signed_share(u, k) = r.image->shared.signed_share(u, k);
   }
   return shared_figure(plot);
+}
+
+void write_passages(const Engine& engine, const std::string& stem, ReadResult& r) {
+  PassagesResult all{.run = r.run,
+                     .model = r.model_text,
+                     .linalg = r.linalg,
+                     .layer = r.layer,
+                     .layers = r.layers,
+                     .text = *r.text->passage_text,
+                     .responses = {}};
+  std::vector<std::string> trust;
+  for (const ReadDirection& d : r.directions) {
+    all.responses.insert(all.responses.end(), d.responses.begin(), d.responses.end());
+    if (d.trust)
+      trust.push_back(printable(d.name) + ", " + name(r.form) + " form: R\u00b2 " +
+                      fixed_text(d.trust->r2, 3) + ", of the eigenvectors alone " +
+                      fixed_text(d.trust->eigenvectors_r2, 3));
+  }
+  r.text->passages_page = stem + ".html";
+  write_atomic(engine.files(), r.text->passages_page,
+               passages_page(all, "What the eigenvectors for " + r.asked + " respond to", trust));
 }
 
 }  // namespace
@@ -150,8 +174,8 @@ std::vector<FigureFile> read_figures(const ReadResult& r) {
   const std::string tag = r.asked.empty() ? "-" + name(r.form) : file_tag(r);
   const bool pictures = r.size.height > 0;
   if (pictures) figures.push_back({"features" + tag, grid_of(r)});
-  if (r.whole_model) figures.push_back({"truncation", truncation_of(r)});
-  if (pictures && !r.shared_pictures.empty()) figures.push_back({"shared" + tag, shared_of(r)});
+  if (r.whole_model()) figures.push_back({"truncation", truncation_of(r)});
+  if (pictures && !r.image->shared_pictures.empty()) figures.push_back({"shared" + tag, shared_of(r)});
   return figures;
 }
 
@@ -166,16 +190,7 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
   std::vector<FigureFile> files = read_figures(r);
   for (FigureFile& f : files) f.stem = r.figures_folder + "/" + f.stem;
   write_figures(engine, files);
-  if (r.passage_text) {
-    std::vector<std::string> trust;
-    for (const ReadDirection& d : r.directions)
-      trust.push_back(printable(d.name) + ", " + name(r.form) + " form: R\u00b2 " + fixed_text(d.r2, 3) +
-                      ", of the eigenvectors alone " + fixed_text(d.eigenvectors_r2, 3));
-    r.passages_page = r.figures_folder + "/passages" + file_tag(r) + ".html";
-    write_atomic(
-        engine.files(), r.passages_page,
-        passages_page(passages_of(r), "What the eigenvectors for " + r.asked + " respond to", trust));
-  }
+  if (r.text && r.text->passage_text) write_passages(engine, r.figures_folder + "/passages" + file_tag(r), r);
   for (const FigureFile& f : files) r.figures.push_back(f.stem + ".svg");
 }
 

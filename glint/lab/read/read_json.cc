@@ -14,11 +14,10 @@ const char* samples_word(const ReadResult& r) { return r.kind == ModelKind::imag
 
 ordered_json form_json(const ReadResult& r, const ReadForm& form) {
   const Fidelity& f = form.fidelity;
-  ordered_json j = fidelity_json(f, r.whole_model);
-  j["eigenvectors_r2"] = form.eigenvectors.r2;
-  if (const auto& i = form.eigenvectors.r2_interval) j["eigenvectors_r2_interval"] = {i->low, i->high};
-  if (r.whole_model) j["accuracy"] = f.accuracy_form;
-  j["unit_r2"] = f.unit_r2;
+  ordered_json j = fidelity_json(f, r.whole_model());
+  add_trust(j, f, {"eigenvectors_r2", "eigenvectors_r2_interval"});
+  if (r.whole_model()) j["accuracy"] = f.accuracy_form;
+  j["unit_r2"] = f.each(&Trust::r2);
   j[samples_word(r)] = f.inputs;
   return j;
 }
@@ -26,10 +25,11 @@ ordered_json form_json(const ReadResult& r, const ReadForm& form) {
 ordered_json all_fidelity_json(const ReadResult& r) {
   ordered_json j = ordered_json::object();
   for (const ReadForm& form : r.forms) j[name(form.form)] = form_json(r, form);
-  if (r.kind == ModelKind::language || r.inputs == 0) return j;
-  j["local"] = {{"largest_error", r.local.largest}, {"largest_value", r.local.scale}};
-  if (r.whole_model) j["local"]["agreement"] = r.local.agreement;
-  j["local"]["images"] = r.local.inputs;
+  if (!r.image || r.inputs == 0) return j;
+  const LocalError& local = r.image->local;
+  j["local"] = {{"largest_error", local.largest}, {"largest_value", local.scale}};
+  if (r.whole_model()) j["local"]["agreement"] = local.agreement;
+  j["local"]["images"] = local.inputs;
   return j;
 }
 
@@ -40,7 +40,7 @@ ordered_json truncation_json(const ReadResult& r) {
   for (const ReadForm& form : r.forms) j["linear_part"][name(form.form)] = form.linear_part;
   for (const ReadForm& form : r.forms)
     if (form.linear_part) j["linear_part_alone"][name(form.form)] = form.truncation.front();
-  j["residual"] = r.residual;
+  j["residual"] = r.image->residual;
   return j;
 }
 
@@ -62,15 +62,10 @@ ordered_json autoencoder_json(const std::string& text, const std::string& unmeas
 
 ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
   ordered_json j = {{"name", d.name}};
-  if (r.inputs > 0)
-    j.update({{"r2", d.r2},
-              {"eigenvectors_r2", d.eigenvectors_r2},
-              {"quadratic_share", d.quadratic_share},
-              {"linear_share", d.linear_share},
-              {"even_share", d.even_share}});
-  if (d.r2_interval) j["r2_interval"] = {d.r2_interval->low, d.r2_interval->high};
-  if (d.eigenvectors_r2_interval)
-    j["eigenvectors_r2_interval"] = {d.eigenvectors_r2_interval->low, d.eigenvectors_r2_interval->high};
+  if (d.trust)
+    add_trust(j, *d.trust,
+              {"r2", "eigenvectors_r2", "quadratic_share", "linear_share", "even_share", "r2_interval",
+               "eigenvectors_r2_interval"});
   if (d.rank) {
     j["entropy_rank"] = d.rank->entropy, j["participation_rank"] = d.rank->participation;
     j["energy"] = d.energy;
@@ -91,6 +86,18 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
                    {"against", near_json(d.linear_near.against)}};
   for (const Responses& one : d.responses) j["responses"].push_back(to_json(one));
   return j;
+}
+
+void add_parts(ordered_json& j, const TokenParts& text) {
+  if (text.passage_text)
+    j["passages"] = {{"text", text_json(*text.passage_text)}, {"page", text.passages_page}};
+  if (!text.autoencoder.empty()) j["autoencoder"] = autoencoder_json(text.autoencoder, text.unmeasured);
+  if (text.input_autoencoder.empty()) return;
+  ordered_json latents = ordered_json::array();
+  for (const auto& [latent, near] : text.input_latents)
+    latents.push_back(
+        {{"latent", latent}, {"along", near_json(near.along)}, {"against", near_json(near.against)}});
+  j["input_autoencoder"] = {{"text", text.input_autoencoder}, {"latents", std::move(latents)}};
 }
 
 }  // namespace
@@ -117,31 +124,24 @@ ordered_json to_json(const ReadResult& r) {
                  {"low_alike", r.drawn->low_alike},
                  {"high_alike", r.drawn->high_alike}};
   j["fidelity"] = all_fidelity_json(r);
-  if (r.inputs > 0) j["controls"] = controls_json(r.controls, r.whole_model);
-  if (r.kind == ModelKind::language) j["warnings"] = r.warnings;
-  if (r.whole_model) {
-    j["accuracy_model"] = r.accuracy_model;
+  if (r.inputs > 0) j["controls"] = controls_json(r.controls, r.whole_model());
+  if (r.text) j["warnings"] = r.text->warnings;
+  if (r.whole_model()) {
+    j["accuracy_model"] = r.forms[0].fidelity.accuracy_model;
     j["truncation"] = truncation_json(r);
   }
   j["units"] = ordered_json::array();
   for (const ReadDirection& d : r.directions) j["units"].push_back(direction_json(r, d));
-  if (r.kind == ModelKind::image) {
+  if (r.image) {
+    const ImageParts& parts = *r.image;
     j["shared"] = ordered_json::array();
-    for (size_t k = 0; k < r.shared_pictures.size(); k++) {
+    for (size_t k = 0; k < parts.shared_pictures.size(); k++) {
       std::vector<double> share(r.directions.size());
-      for (size_t u = 0; u < share.size(); u++) share[u] = r.shared.signed_share(u, k);
-      j["shared"].push_back({{"singular_value", r.shared.values[k]}, {"signed_share", share}});
+      for (size_t u = 0; u < share.size(); u++) share[u] = parts.shared.signed_share(u, k);
+      j["shared"].push_back({{"singular_value", parts.shared.values[k]}, {"signed_share", share}});
     }
   }
-  if (r.passage_text) j["passages"] = {{"text", text_json(*r.passage_text)}, {"page", r.passages_page}};
-  if (!r.autoencoder.empty()) j["autoencoder"] = autoencoder_json(r.autoencoder, r.unmeasured);
-  if (!r.input_autoencoder.empty()) {
-    ordered_json latents = ordered_json::array();
-    for (const auto& [latent, near] : r.input_latents)
-      latents.push_back(
-          {{"latent", latent}, {"along", near_json(near.along)}, {"against", near_json(near.against)}});
-    j["input_autoencoder"] = {{"text", r.input_autoencoder}, {"latents", std::move(latents)}};
-  }
+  if (r.text) add_parts(j, *r.text);
   if (!r.spectra.empty()) j["spectra"] = r.spectra;
   j["figures"] = r.figures;
   return j;
@@ -149,8 +149,7 @@ ordered_json to_json(const ReadResult& r) {
 
 ordered_json to_json(const ScanResult& r) {
   ordered_json fidelity = fidelity_json(r.fidelity, false);
-  fidelity["eigenvectors_r2"] = r.eigenvectors_r2;
-  fidelity["linear_share"] = r.linear_share;
+  add_trust(fidelity, r.fidelity, {"eigenvectors_r2", "linear_share"});
   fidelity["tokens"] = r.fidelity.inputs;
   const bool latents = !r.autoencoder.empty();
   ordered_json found = ordered_json::array();
@@ -159,7 +158,7 @@ ordered_json to_json(const ScanResult& r) {
         latents ? ordered_json{{"latent", t.id}} : ordered_json{{"token", t.piece}, {"id", t.id}};
     one["participation_rank"] = t.rank.participation, one["entropy_rank"] = t.rank.entropy;
     one["energy"] = t.energy, one["largest"] = t.largest, one["smallest"] = t.smallest;
-    one["r2"] = t.r2, one["eigenvectors_r2"] = t.eigenvectors_r2, one["linear_share"] = t.linear_share;
+    add_trust(one, t.trust, {"r2", "eigenvectors_r2", "linear_share"});
     if (t.latent) one["activation"] = fit_json(*t.latent);
     found.push_back(std::move(one));
   }

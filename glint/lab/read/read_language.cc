@@ -2,10 +2,10 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
-#include "glint/lab/read/controls.h"
 #include "glint/lab/read/read_directions.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_latents.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_result.h"
 #include "glint/lab/read/read_trust.h"
 
 namespace glint {
@@ -20,8 +20,7 @@ void check_mixture(const LanguageRun& run, const ReadRequest& q, Form form) {
                .expected = "`form=weights` and no data"});
 }
 
-}  // namespace
-
+// Of the `show` strongest eigenvectors of each sign, and of the linear part, the `near` nearest tokens.
 void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirection& d) {
   const Spectrum& s = d.form.spectrum;
   const BothEnds ends = both_ends(s.values, show);
@@ -46,6 +45,7 @@ void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirec
   if (d.has_linear()) d.linear_near = found[at];
 }
 
+// The passages that the request wants.
 void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, ReadResult& r) {
   PassagesRequest wanted{
       .source = RunSource{.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
@@ -62,7 +62,7 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
   for (size_t k = 0; k < vectors.size(); k++) std::ranges::copy(vectors[k], wanted.vectors.view().row_ptr(k));
   if (is_number(q.hidden)) wanted.hidden.push_back(std::stoul(q.hidden));
   PassagesResult found = passages(engine, run, wanted);
-  r.passage_text = found.text;
+  r.text->passage_text = found.text;
   size_t at = 0;
   for (ReadDirection& d : r.directions)
     for (const auto* side : {&d.positive, &d.negative})
@@ -77,26 +77,17 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
     r.directions.back().responses.push_back(std::move(found.responses[at]));
 }
 
-PassagesResult passages_of(const ReadResult& r) {
-  PassagesResult out{.run = r.run,
-                     .model = r.model_text,
-                     .linalg = r.linalg,
-                     .layer = r.layer,
-                     .layers = r.layers,
-                     .text = r.passage_text.value_or(PassageText()),
-                     .responses = {}};
-  for (const ReadDirection& d : r.directions)
-    out.responses.insert(out.responses.end(), d.responses.begin(), d.responses.end());
-  return out;
-}
+}  // namespace
 
 ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadRequest& q) {
   const LanguageReading& reading = run.reading();
   ReadResult r;
+  TokenParts& text = r.text.emplace();
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = q.expert;
   r.form = run.form(q.form);
   if (run.mixture()) check_mixture(run, q, r.form);
-  const Directions directions = asked_directions(run, r.layer, q, r.form);
+  const auto directions_of = [&](Run& of) { return asked_directions(of.language(), r.layer, q, r.form); };
+  const Directions directions = directions_of(run);
   for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
@@ -105,28 +96,24 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
   r.alone = why_alone(run, q);
   if (!r.alone.empty()) {
     read_unmeasured(run, directions, wanted, r);
-    for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
-    write_read_files(engine, reading, q, folder, r);
-    return r;
+  } else {
+    describe_data(run, r);
+    r.samples = run.samples(), r.untrained = run.untrained_text();
+    const Activations a = run.measured(r.layer);
+    r.inputs = a.inputs.rows();
+    const ControlLevel level = asked_controls(q.controls);
+    FormsReading all = read_forms(run, directions_of, a, {.controls = level, .pairs = wanted});
+    set_directions(r, directions.names, *all.of(r.form).reading);
+    set_forms(r, std::move(all));
+    text.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
+    if (level == ControlLevel::all) add_missing_control(run, text.warnings);
   }
-  describe_data(run, r);
-  r.samples = run.samples(), r.untrained = run.untrained_text();
-  const Activations a = run.measured(r.layer);
-  r.inputs = a.inputs.rows();
-  const std::vector<FormReading> forms = read_forms(run, directions, a, {}, wanted);
-  for (const FormReading& f : forms) r.forms.push_back(form_result(f.form, *f.reading));
-  const FormReading& chosen = form_called(forms, r.form);
-  set_directions(r, directions.names, *chosen.reading);
-  engine.check_stop();
-  const std::vector<Form> twins = asked_controls(q.controls) == ControlLevel::all ? forms_of(r) : std::vector<Form>();
-  r.controls = controls_of(
-      run, [&](Run& of) { return asked_directions(of.language(), r.layer, q, r.form); }, twins, a);
-  r.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
-  if (!twins.empty()) add_missing_control(run, r.warnings);
   engine.check_stop();
   for (ReadDirection& d : r.directions) add_near_tokens(run, q.near, q.show, d);
-  if (q.passages > 0) add_passages(engine, run, q, r);
-  add_latents(engine, run, q, directions, chosen.line, a.inputs, r);
+  if (!run.mixture()) {
+    if (q.passages > 0) add_passages(engine, run, q, r);
+    add_latents(engine, run, q, directions, r);
+  }
   write_read_files(engine, reading, q, folder, r);
   return r;
 }

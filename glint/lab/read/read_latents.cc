@@ -19,12 +19,12 @@ std::optional<size_t> latent_number(std::string_view word) {
   return problem == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
 }
 
-void add_fits(const LanguageRun& run, const ReadRequest& q, ConstMatrixView<float> glu_inputs,
-              ReadResult& r) {
+void add_fits(LanguageRun& run, const ReadRequest& q, ReadResult& r) {
   const Autoencoder sae = read_autoencoder(q.sae);
-  r.autoencoder = autoencoder_text(sae);
+  r.text->autoencoder = autoencoder_text(sae);
+  const Matrix<float> glu_inputs = run.measured(r.layer).inputs;
   const LatentInputs read = latent_inputs(run.reading(), r.layer, glu_inputs, sae, q.sae_reads);
-  r.unmeasured = read.why_not;
+  r.text->unmeasured = read.why_not;
   if (!read.why_not.empty()) return;
   const std::vector<size_t> latents = parse_latents(q.latent, sae.latents());
   const Matrix<float> z = latent_activations(run.reading().pool(), sae, read.x, latents);
@@ -38,8 +38,8 @@ void add_fits(const LanguageRun& run, const ReadRequest& q, ConstMatrixView<floa
   });
 }
 
-void add_pairs(const Engine& engine, const LanguageRun& run, const ReadRequest& q,
-               const Directions& directions, const GateTerms& line, ReadResult& r) {
+void add_pairs(const Engine& engine, LanguageRun& run, const ReadRequest& q, const Directions& directions,
+               ReadResult& r) {
   const Autoencoder sae = read_autoencoder(q.inputs);
   const GluLayerView layer = run.reading().layer(r.layer);
   if (sae.outputs() != layer.inputs())
@@ -47,7 +47,8 @@ void add_pairs(const Engine& engine, const LanguageRun& run, const ReadRequest& 
                  .what = "its latents are " + std::to_string(sae.outputs()) + " wide",
                  .where = q.inputs,
                  .expected = std::to_string(layer.inputs()) + ", the width that the layer reads"});
-  r.input_autoencoder = autoencoder_text(sae);
+  r.text->input_autoencoder = autoencoder_text(sae);
+  const GateTerms line = run.line(r.form, r.layer);
   std::set<uint32_t> named;
   for (size_t u = 0; u < directions.count(); u++) {
     const QuadraticPart weights = quadratic_part(directions.weights.view().row(u), line);
@@ -66,7 +67,7 @@ void add_pairs(const Engine& engine, const LanguageRun& run, const ReadRequest& 
   const std::vector<NearTokens> near =
       near_tokens(run, latent_vectors(sae, LatentSide::decoder, latents, layer.inputs()), q.near);
   for (size_t i = 0; i < latents.size(); i++)
-    r.input_latents.emplace(static_cast<uint32_t>(latents[i]), near[i]);
+    r.text->input_latents.emplace(static_cast<uint32_t>(latents[i]), near[i]);
 }
 
 }  // namespace
@@ -167,12 +168,11 @@ std::string autoencoder_text(const Autoencoder& sae) {
   return text;
 }
 
-void add_latents(const Engine& engine, const LanguageRun& run, const ReadRequest& q,
-                 const Directions& directions, const GateTerms& line, ConstMatrixView<float> glu_inputs,
+void add_latents(const Engine& engine, LanguageRun& run, const ReadRequest& q, const Directions& directions,
                  ReadResult& r) {
-  if (!q.sae.empty() && !q.from_layer) add_fits(run, q, glu_inputs, r);
+  if (!q.sae.empty() && !q.from_layer) add_fits(run, q, r);
   engine.check_stop();
-  if (!q.inputs.empty()) add_pairs(engine, run, q, directions, line, r);
+  if (!q.inputs.empty()) add_pairs(engine, run, q, directions, r);
 }
 
 }  // namespace glint

@@ -37,9 +37,8 @@ LatentInputs latent_inputs(const GluModel& model, size_t layer, ConstMatrixView<
 std::string autoencoder_text(const Autoencoder& sae);
 
 // Fills in what a reading says of latents: the fits of directions that are latents, and the strongest pairs
-// of the latents of `inputs`. `line` is that of the form that is shown.
-void add_latents(const Engine& engine, const LanguageRun& run, const ReadRequest& request,
-                 const Directions& directions, const GateTerms& line, ConstMatrixView<float> glu_inputs,
-                 ReadResult& result);
+// of the latents of `inputs`.
+void add_latents(const Engine& engine, LanguageRun& run, const ReadRequest& request,
+                 const Directions& directions, ReadResult& result);
 
 }  // namespace glint

@@ -6,7 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "glint/base/text.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read.h"
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
 
@@ -15,26 +15,18 @@ namespace {
 
 constexpr const char* kLinearMap = "linear map";
 
-void add_fidelity(ReadLayersResult& r, const OrderedJson& layer) {
-  const size_t number = layer["layer"].get<size_t>();
-  const auto real = [](const OrderedJson& j, const char* key) {
-    return j.contains(key) && j[key].is_number() ? j[key].get<double>()
-                                                 : std::numeric_limits<double>::quiet_NaN();
-  };
-  for (const auto& [form, f] : layer["fidelity"].items())
-    if (f.contains("r2")) r.fidelity.push_back({number, form, real(f, "r2"), real(f, "eigenvectors_r2")});
-  // Without controls nothing was measured: the weights alone were read.
-  if (layer.contains("controls") && layer["controls"].contains("linear"))
-    r.fidelity.push_back({number, kLinearMap, real(layer["controls"]["linear"], "r2"),
-                          std::numeric_limits<double>::quiet_NaN()});
+void add_trust(ReadLayersResult& r, const ReadResult& layer) {
+  for (const ReadForm& f : layer.forms) r.trust.push_back({layer.layer + 1, name(f.form), f.fidelity});
+  // Nothing was measured where the weights alone were read.
+  if (layer.inputs > 0) r.trust.push_back({layer.layer + 1, kLinearMap, layer.controls.linear});
 }
 
 // For other programs: a row per layer and form.
 Table layers_csv(const ReadLayersResult& r) {
   Table table({{.header = "layer"}, {.header = "form"}, {.header = "r2"}, {.header = "eigenvectors_r2"}});
-  for (const LayerFidelity& f : r.fidelity)
-    table.add({std::to_string(f.layer), f.form, number_text(f.r2),
-               std::isnan(f.eigenvectors_r2) ? "" : number_text(f.eigenvectors_r2)});
+  for (const LayerTrust& f : r.trust)
+    table.add({std::to_string(f.layer), f.form, number_text(f.trust.r2),
+               f.form == kLinearMap ? "" : number_text(f.trust.eigenvectors_r2)});
   return table;
 }
 
@@ -55,8 +47,9 @@ ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersReq
   for (size_t layer = 1; layer <= layers; layer++) {
     engine.progress({.label = "read", .done = layer - 1, .total = layers, .unit = "layers"});
     q.layer = layer;
-    r.layers.push_back(to_json(read(engine, run, q)));
-    add_fidelity(r, r.layers.back());
+    const ReadResult one = read(engine, run, q);
+    r.layers.push_back(to_json(one));
+    add_trust(r, one);
     engine.check_stop();
   }
   engine.progress({.label = "read", .done = layers, .total = layers, .unit = "layers"});
@@ -77,11 +70,11 @@ Chart layers_chart(const ReadLayersResult& r) {
   Chart chart;
   chart.title =
       r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
-  const bool cut = std::ranges::any_of(r.fidelity, [](const LayerFidelity& f) { return f.r2 < 0; });
+  const bool cut = std::ranges::any_of(r.trust, [](const LayerTrust& f) { return f.trust.r2 < 0; });
   chart.x.label = "layer", chart.x.whole = true,
   chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
   chart.y.max = 1, chart.y.min = 0;
-  for (const LayerFidelity& f : r.fidelity) {
+  for (const LayerTrust& f : r.trust) {
     auto series = std::ranges::find(chart.series, f.form, &Series::name);
     if (series == chart.series.end()) {
       Series line{.name = f.form, .points = {}};
@@ -90,19 +83,19 @@ Chart layers_chart(const ReadLayersResult& r) {
       series = chart.series.insert(series, std::move(line));
     }
     // Far below 0 there is nothing to compare; the table has the number.
-    series->points.push_back({static_cast<double>(f.layer), std::max(f.r2, 0.0)});
+    series->points.push_back({static_cast<double>(f.layer), std::max(f.trust.r2, 0.0)});
   }
   return chart;
 }
 
 Table layers_table(const ReadLayersResult& r) {
   std::vector<std::string> forms;
-  for (const LayerFidelity& f : r.fidelity)
+  for (const LayerTrust& f : r.trust)
     if (std::ranges::find(forms, f.form) == forms.end()) forms.push_back(f.form);
   // Whether the form has more than its eigenvectors.
   const auto apart = [&](const std::string& form) {
-    return std::ranges::any_of(r.fidelity, [&](const LayerFidelity& f) {
-      return f.form == form && std::fabs(f.r2 - f.eigenvectors_r2) > 1e-6;
+    return std::ranges::any_of(r.trust, [&](const LayerTrust& f) {
+      return f.form == form && form != kLinearMap && std::fabs(f.trust.r2 - f.trust.eigenvectors_r2) > 1e-6;
     });
   };
   std::vector<Column> columns = {{.header = "layer"}};
@@ -115,10 +108,10 @@ Table layers_table(const ReadLayersResult& r) {
     std::vector<std::string> row = {std::to_string(layer)};
     for (const std::string& form : forms) {
       const auto found = std::ranges::find_if(
-          r.fidelity, [&](const LayerFidelity& f) { return f.layer == layer && f.form == form; });
-      const bool there = found != r.fidelity.end();
-      row.push_back(there ? fixed_text(found->r2, 3) : "-");
-      if (apart(form)) row.push_back(there ? fixed_text(found->eigenvectors_r2, 3) : "-");
+          r.trust, [&](const LayerTrust& f) { return f.layer == layer && f.form == form; });
+      const bool there = found != r.trust.end();
+      row.push_back(there ? fixed_text(found->trust.r2, 3) : "-");
+      if (apart(form)) row.push_back(there ? fixed_text(found->trust.eigenvectors_r2, 3) : "-");
     }
     table.add(row);
   }

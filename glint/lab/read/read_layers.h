@@ -17,18 +17,12 @@ struct ReadLayersRequest {
   bool figure = true;
 };
 
-// One form of one layer, over the directions.
-struct LayerFidelity {
-  size_t layer = 0;  // from 1 on
-  std::string form;
-  double r2 = 0, eigenvectors_r2 = 0;
-};
-
 struct ReadLayersResult {
-  std::string run, asked;               // the directions
-  std::vector<OrderedJson> layers;      // each as to_json(ReadResult) has it
-  std::vector<LayerFidelity> fidelity;  // by layer, then form; "linear map" is the control
-  std::string csv, figure;              // files that were written
+  std::string run, asked;           // the directions
+  std::vector<OrderedJson> layers;  // each as to_json(ReadResult) has it
+  // By layer, then form, over the directions; "linear map" is the control, which has no eigenvectors.
+  std::vector<LayerTrust> trust;
+  std::string csv, figure;  // files that were written
 };
 
 // Tells its progress and can be stopped. The text goes through the model once, layer by layer.

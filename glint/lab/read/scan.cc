@@ -6,11 +6,12 @@
 #include "glint/base/sha256.h"
 #include "glint/base/text.h"
 #include "glint/base/version.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_latents.h"
-#include "glint/lab/read/read_parts.h"
 #include "glint/lab/read/read_trust.h"
+#include "glint/lab/work/result_files.h"
 #include "glint/report/table.h"
 
 namespace glint {
@@ -30,8 +31,8 @@ Table scan_table(const ScanResult& r) {
   Table table(columns);
   for (const ScannedToken& d : r.tokens) {
     std::vector<std::string> cells = {d.piece, std::to_string(d.id)};
-    for (const double v : {d.rank.participation, d.rank.entropy, d.energy, d.largest, d.smallest, d.r2,
-                           d.eigenvectors_r2, d.linear_share})
+    for (const double v : {d.rank.participation, d.rank.entropy, d.energy, d.largest, d.smallest, d.trust.r2,
+                           d.trust.eigenvectors_r2, d.trust.linear_share})
       cells.push_back(number_text(v));
     if (d.latent)
       for (const double v :
@@ -201,18 +202,15 @@ ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& q) {
   std::stable_sort(all.begin(), all.end(),
                    [](const auto& a, const auto& b) { return a.rank.participation < b.rank.participation; });
   const Activations a = run.measured(r.layer);
-  const LanguageReading::LayerFidelity trust =
-      reading.layer_fidelity(r.layer, line, a.inputs, a.blocks, &plan);
-  r.fidelity = trust.all, r.eigenvectors_r2 = trust.eigenvectors_r2, r.linear_share = trust.linear_share;
+  r.fidelity = reading.layer_fidelity(r.layer, line, a.inputs, a.blocks, &plan);
+  const std::vector<Trust> each = std::move(r.fidelity.units);
   r.controls = layer_controls(run, r.layer, {r.form});
-  r.warnings = trust_sentences({{.form = r.form, .fidelity = r.fidelity, .eigenvectors = {}}}, r.form,
-                               r.controls, r.layer);
+  r.warnings = trust_sentences({{.form = r.form, .fidelity = r.fidelity}}, r.form, r.controls, r.layer);
   add_missing_control(run, r.warnings);
   for (const ScannedDirection& s : all) {
     if (latents && s.rank.participation == 0) continue;  // it points nowhere
     ScannedToken e = scanned_token(run, s, r);
-    e.r2 = trust.tokens.r2[e.id], e.eigenvectors_r2 = trust.tokens.eigenvectors_r2[e.id];
-    e.linear_share = trust.tokens.linear_share[e.id];
+    e.trust = each[e.id];
     r.tokens.push_back(std::move(e));
   }
   const std::string form = r.form == run.form("auto") ? "" : "-" + name(r.form);

@@ -8,8 +8,9 @@
 #include "glint/base/text.h"
 #include "glint/io/json_number.h"
 #include "glint/lab/models/text_losses.h"
+#include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/study/ablate_parts.h"
 #include "glint/nn/softmax.h"
 
@@ -47,7 +48,7 @@ class ImageSubject : public Subject {
  public:
   ImageSubject(const Engine& engine, ImageRun& run, size_t layer)
       : engine_(engine), run_(run), layer_(layer), model_(run.model()) {
-    label = labels_of(run.images().test);
+    label = run.images().test.labels;
     for (size_t c = 0; c < model_.config.classes; c++) classes.push_back(run.class_text(c));
   }
   Outcome with(ConstMatrixView<double> basis, double keep) override {

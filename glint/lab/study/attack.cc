@@ -7,7 +7,7 @@
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/lab/models/run_checks.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/study/attack_report.h"
 #include "glint/lab/study/run_pairs.h"
 #include "glint/lab/work/result_files.h"
@@ -81,10 +81,9 @@ Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& 
   attack.height = test.height, attack.width = test.width;
   attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);
-  const Activations pass = reading.run(test, reading.last());
-  attack.fidelity = reading.read(classes, lines[reading.last()], pass, labels_of(test)).fidelity;
-  attack.controls = controls_of(
-      run, [](Run& of) { return of.image().reading().classes(); }, {attack.form}, pass, labels_of(test));
+  const Activations pass = run.measured(reading.last());
+  attack.fidelity = form_fidelity(reading, classes, lines[reading.last()], pass);
+  attack.controls = controls_of(run, all_classes, {attack.form}, pass);
   std::vector<uint32_t> all(test.count());
   for (size_t i = 0; i < all.size(); i++) all[i] = static_cast<uint32_t>(i);
   const std::vector<uint32_t> plain = decisions(reading, test.pixels, all);

@@ -5,7 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/models/image_run.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/study/compare_parts.h"
 #include "glint/lab/study/run_pairs.h"
 
@@ -86,9 +86,8 @@ class ImageComparer : public Comparer {
     const ImageReading& reading = entry.run->reading();
     entry.lines = entry.run->lines(form);
     const Directions all = reading.classes();
-    const ImageSet& test = entry.run->images().test;
-    const Activations pass = reading.run(test, reading.last());
-    Reading read = reading.read(all, entry.lines[reading.last()], pass, labels_of(test));
+    const Activations pass = entry.run->measured(reading.last());
+    Reading read = reading.read(all, entry.lines[reading.last()], pass);
     entry.model.fidelity = read.fidelity;
     if (options_.controls) entry.model.controls = controls(*entry.run, form, pass);
     Directions chosen{.layer = all.layer,
@@ -118,10 +117,8 @@ class ImageComparer : public Comparer {
   Controls controls(ImageRun& run, Form form, const Activations& pass) {
     const std::string key = name(form) + " " + run.config().dump();
     const auto twin = untrained_.find(key);
-    const auto classes = [](Run& of) { return of.image().reading().classes(); };
-    Controls out =
-        controls_of(run, classes, twin == untrained_.end() ? std::vector{form} : std::vector<Form>{}, pass,
-                    labels_of(run.image().images().test));
+    Controls out = controls_of(run, all_classes,
+                               twin == untrained_.end() ? std::vector{form} : std::vector<Form>{}, pass);
     if (twin == untrained_.end())
       untrained_[key] = out.untrained.at(form);
     else

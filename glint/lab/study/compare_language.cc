@@ -6,9 +6,9 @@
 #include "glint/base/error.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run.h"
-#include "glint/lab/read/controls.h"
+#include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/study/compare_parts.h"
 #include "glint/lab/study/run_pairs.h"
 #include "glint/lab/work/data_words.h"
@@ -134,7 +134,7 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
   const Directions directions = token_units(run, layer, tokens);
   const Activations a = run.measured(layer);
   // All eigenpairs where the models are compared as functions.
-  Reading read = glint::read(reading, directions, run.line(e.model.form, layer), a, {},
+  Reading read = glint::read(reading, directions, run.line(e.model.form, layer), a,
                              wanted_pairs(reading.layer(layer), 4 * options_.top));
   e.model.fidelity = read.fidelity;
   if (options_.controls)

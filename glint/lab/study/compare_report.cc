@@ -5,7 +5,6 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run.h"
 #include "glint/lab/read/fidelity_json.h"
-#include "glint/lab/read/read_parts.h"
 #include "glint/lab/study/compare.h"
 #include "glint/lab/work/data_words.h"
 #include "glint/lab/work/result_files.h"

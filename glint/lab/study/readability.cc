@@ -10,8 +10,9 @@
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/io/json_number.h"
+#include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/study/run_pairs.h"
 #include "glint/spectra/readability.h"
 #include "glint/train/text_task.h"
@@ -196,7 +197,7 @@ ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, Run& run
   if (r.kind == ModelKind::image) {
     for (size_t c = 0; c < d.count(); c++) r.directions.push_back(run.image().class_text(c));
     add_pictures(engine, e.leading, r);
-    add_auc(spectra, a.inputs, labels_of(run.image().images().test), r);
+    add_auc(spectra, a.inputs, a.labels, r);
   } else {
     r.directions = d.names;
   }

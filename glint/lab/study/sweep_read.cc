@@ -5,8 +5,9 @@
 #include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/io/seal.h"
-#include "glint/lab/read/controls.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/models/image_run.h"
+#include "glint/lab/read/read.h"
+#include "glint/lab/read/read_forms.h"
 #include "glint/lab/study/readability.h"
 #include "glint/lab/study/sweep_parts.h"
 #include "glint/train/run_file.h"
@@ -31,7 +32,7 @@ FeatureGrid pictures_of(const ReadResult& r) {
   if (r.size.empty()) return grid;
   for (const ReadDirection& d : r.directions)
     grid.rows.push_back(
-        {printable(d.name), "R\u00b2 " + fixed_text(d.r2, 3), side(d.positive), side(d.negative)});
+        {printable(d.name), "R\u00b2 " + fixed_text(d.trust->r2, 3), side(d.positive), side(d.negative)});
   return grid;
 }
 
@@ -80,7 +81,7 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
   for (size_t i = 0; i < layers; i++) {
     const Matrix<float> x = run.measured(i).inputs;
     for (const Form form : run.forms()) {
-      const Fidelity f = run.reading().layer_fidelity(i, run.line(form, i), x).all;
+      const Fidelity f = run.reading().layer_fidelity(i, run.line(form, i), x);
       out.values["r2_" + name(form)] += f.r2 / static_cast<double>(layers);
       out.values["correlation_" + name(form)] += f.correlation / static_cast<double>(layers);
       if (form == run.forms().front()) out.values["even_share"] += f.even_share / static_cast<double>(layers);

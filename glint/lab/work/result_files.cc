@@ -36,6 +36,12 @@ void make_directory(const std::string& path) {
   remove_leftover_results(path);
 }
 
+std::string result_folder(const std::string& out, const std::string& run) {
+  const std::string folder = out.empty() ? run : out;
+  make_directory(folder);
+  return folder;
+}
+
 void remove_leftover_results(const std::string& folder) {
   remove_leftovers(real_files(), folder, [](const std::string& name) {
     const auto ends = [&](const char* with) { return name.ends_with(with); };

@@ -12,6 +12,8 @@ namespace glint {
 // A folder for results, with those above it, without leftovers. Error (failure) when it cannot be made, or a
 // file has its name.
 void make_directory(const std::string& path);
+// The folder that results go to, made when it is not there: `out`, or where that is "" the run.
+std::string result_folder(const std::string& out, const std::string& run);
 // What processes that were killed left of results.
 void remove_leftover_results(const std::string& folder);
 

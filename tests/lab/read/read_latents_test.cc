@@ -73,7 +73,7 @@ struct TinyReading {
 
 void expect_same(const ReadDirection& a, const ReadDirection& b) {
   // Several directions go through one product, whose sums of 8 and 12 terms may come in another order.
-  EXPECT_NEAR(a.r2, b.r2, 1e-12 * (1 + std::fabs(b.r2)));
+  EXPECT_NEAR(a.trust->r2, b.trust->r2, 1e-12 * (1 + std::fabs(b.trust->r2)));
   const std::vector<double>&x = a.form.spectrum.values, &y = b.form.spectrum.values;
   ASSERT_EQ(x.size(), y.size());
   const double largest = std::max(std::fabs(y.front()), std::fabs(y.back()));
@@ -133,14 +133,14 @@ TEST(ReadLatents, ActivationsAreThoseOfTheLayer) {
   EXPECT_GT(some, 0u);
   q.latent = "0..4";
   const ReadResult known = read(t.engine, q);
-  EXPECT_EQ(known.unmeasured, "");
+  EXPECT_EQ(known.text->unmeasured, "");
   q.layer = 2;
-  EXPECT_NE(read(t.engine, q).unmeasured.find("layer 1"), std::string::npos);
+  EXPECT_NE(read(t.engine, q).text->unmeasured.find("layer 1"), std::string::npos);
   q.sae_reads = "output";
-  EXPECT_EQ(read(t.engine, q).unmeasured, "");
+  EXPECT_EQ(read(t.engine, q).text->unmeasured, "");
   q.sae = made_autoencoder(t.folder, "stream", "blocks.1.hook_resid_post"), q.sae_reads = "auto";
   const ReadResult stream = read(t.engine, q);
-  EXPECT_NE(stream.unmeasured.find("residual stream"), std::string::npos);
+  EXPECT_NE(stream.text->unmeasured.find("residual stream"), std::string::npos);
   EXPECT_FALSE(stream.directions[0].latent);
 }
 
@@ -173,7 +173,7 @@ TEST(ReadLatents, PairsAreThoseOfTheForm) {
     }
     const double expected = (p.first == p.second ? 1 : 2) * sum / std::sqrt(lengths[0] * lengths[1]);
     EXPECT_NEAR(p.weight, expected, 1e-12 * std::fabs(s.values[0]) + 1e-12);
-    EXPECT_TRUE(r.input_latents.contains(p.first) && r.input_latents.contains(p.second));
+    EXPECT_TRUE(r.text->input_latents.contains(p.first) && r.text->input_latents.contains(p.second));
   }
   EXPECT_EQ(to_json(r)["units"][0]["pairs"].size(), 7u);
 }

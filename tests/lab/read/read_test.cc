@@ -10,7 +10,7 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/read/explain.h"
-#include "glint/lab/read/read_parts.h"
+#include "glint/lab/read/read_forms.h"
 #include "tests/lab/saved_model.h"
 
 namespace glint {
@@ -71,7 +71,7 @@ TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
   request.spectra = request.figures = false;
   const ReadResult lower = read(saved.engine, request);
   EXPECT_EQ(lower.names(), (std::vector<std::string>{"0 via v2", "1 via v2"}));
-  EXPECT_FALSE(lower.whole_model);
+  EXPECT_FALSE(lower.whole_model());
   EXPECT_LE(lower.controls.linear.r2, 1);
   EXPECT_EQ(lower.controls.untrained.size(), lower.forms.size());
   EXPECT_TRUE(lower.spectra.empty());
@@ -80,6 +80,29 @@ TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
   EXPECT_EQ(hidden.names(), std::vector<std::string>{"hidden unit 5"});
   // A product of two linear functions has two eigenvectors.
   EXPECT_NEAR(hidden.directions[0].energy[1], 1, 1e-12);
+}
+
+// Without controls nothing is measured, and no form is fitted; the eigenvectors are the same.
+TEST(Read, MeasuresAsMuchAsIsAskedFor) {
+  const SavedModel saved;
+  ReadRequest request{.run = saved.folder.path(), .form = "weights", .unit = "3"};
+  request.spectra = request.figures = false;
+  const ReadResult all = read(saved.engine, request);
+  ASSERT_TRUE(fs::remove(saved.folder.path("calibration.safetensors")));
+  request.controls = "none";
+  const ReadResult none = read(saved.engine, request);
+  EXPECT_FALSE(fs::exists(saved.folder.path("calibration.safetensors")));
+  EXPECT_EQ(none.directions[0].form.spectrum.values, all.directions[0].form.spectrum.values);
+  EXPECT_EQ(none.directions[0].positive[0].pixels, all.directions[0].positive[0].pixels);
+  EXPECT_FALSE(none.directions[0].trust);
+  EXPECT_TRUE(none.forms.empty());
+  EXPECT_FALSE(to_json(none).contains("controls"));
+  request.controls = "linear";
+  const ReadResult linear = read(saved.engine, request);
+  EXPECT_EQ(linear.directions[0].trust->r2, all.directions[0].trust->r2);
+  EXPECT_EQ(linear.controls.linear.r2, all.controls.linear.r2);
+  EXPECT_TRUE(linear.controls.untrained.empty());
+  EXPECT_EQ(all.controls.untrained.size(), all.forms.size());
 }
 
 TEST(Read, NamesTheParameterThatIsWrong) {
@@ -96,6 +119,8 @@ TEST(Read, NamesTheParameterThatIsWrong) {
   }
   q = plain, q.form = "best";
   EXPECT_EQ(asked(q), "form");
+  q = plain, q.controls = "many";
+  EXPECT_EQ(asked(q), "controls");
   q = plain, q.unit = "12";
   EXPECT_EQ(asked(q), "unit");
   q = plain, q.via = "0";
@@ -132,7 +157,7 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   EXPECT_EQ(d.form.spectrum.width(), kWidth);
   EXPECT_FALSE(d.rank.has_value());
   EXPECT_TRUE(d.energy.empty());
-  EXPECT_TRUE(r.shared.values.empty());
+  EXPECT_TRUE(r.image->shared.values.empty());
   ASSERT_FALSE(d.positive.empty());
   EXPECT_EQ(d.positive[0].pixels.size(), 784u);
 

@@ -1,0 +1,28 @@
+// How a ReadResult is filled in, for read*.cc.
+#pragma once
+
+#include "glint/lab/models/image_run.h"
+#include "glint/lab/read/read.h"
+#include "glint/lab/read/read_forms.h"
+
+namespace glint {
+
+ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& request);
+ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadRequest& request);
+
+// What the result says of the run; of its data and its calibration.
+void describe_model(Run& run, ReadResult& result);
+void describe_data(Run& run, ReadResult& result);
+// Why nothing is measured: nobody asked for it, or the form of the weights is read and there is nothing to
+// measure on. "": something is.
+std::string why_alone(Run& run, const ReadRequest& request);
+// The eigenvectors of one form with nothing measured.
+void read_unmeasured(Run& run, const Directions& directions, const Wanted& wanted, ReadResult& result);
+void set_forms(ReadResult& result, FormsReading forms);
+void set_directions(ReadResult& result, const std::vector<std::string>& names, Reading reading);
+
+// Writes spectra and figures as the request wants them, and notes their names in the result.
+void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& request,
+                      const std::string& folder, ReadResult& result);
+
+}  // namespace glint
