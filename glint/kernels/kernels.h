@@ -36,12 +36,34 @@ struct NoiseKey {
   uint32_t epoch, sample;
 };
 
-// How weights lie in the files of other programs, for products that read them in place. A block of q8_0 is
-// {f16 d, int8 q[32]} with the values d q, one of q4_0 {f16 d, 16 bytes} with the values d (nibble - 8), all
-// low nibbles before the high ones.
-enum class WeightLayout : int { f32, f16, bf16, q8_0, q4_0, count };
+// How weights lie in the files of other programs, for products that read them in place: as io/stored_tensor.h
+// has them, in the same order. Values of blocks have common scales.
+enum class WeightLayout : int {
+  f32,
+  f16,
+  bf16,
+  q8_0,
+  q4_0,
+  q4_1,
+  q5_0,
+  q5_1,
+  q2_k,
+  q3_k,
+  q4_k,
+  q5_k,
+  q6_k,
+  count
+};
 inline constexpr size_t kWeightLayouts = static_cast<size_t>(WeightLayout::count);
-inline constexpr size_t kStoredBlock = 32, kQ8Bytes = 34, kQ4Bytes = 18;
+struct StoredShape {
+  size_t values, bytes;  // of a block
+};
+constexpr StoredShape stored_shape(WeightLayout layout) {
+  constexpr StoredShape kShapes[kWeightLayouts] = {{1, 4},     {1, 2},     {1, 2},    {32, 34},  {32, 18},
+                                                   {32, 20},   {32, 22},   {32, 24},  {256, 84}, {256, 110},
+                                                   {256, 144}, {256, 176}, {256, 210}};
+  return kShapes[static_cast<size_t>(layout)];
+}
 
 // y[r] = sum over j of w[r][j] x[j], or y += with `accumulate`, r < n, j < k. The rows of W are row_bytes
 // apart, at any alignment; k is a whole number of blocks where there are blocks.

@@ -14,21 +14,12 @@ constexpr size_t kDotBytes = 48 << 10;
 // A tile of the packed product: at most so many rows, and floats, of weights.
 constexpr size_t kPackedRows = 128, kPackedFloats = size_t{1} << 18, kPackedTiles = 8;
 
+// Both enumerations have the types in one order; grouped_i8, the last, has no kernels.
+static_assert(static_cast<int>(StoredType::q6_k) == static_cast<int>(WeightLayout::q6_k) &&
+              static_cast<int>(StoredType::grouped_i8) == static_cast<int>(WeightLayout::count));
 std::optional<WeightLayout> layout_of(StoredType type) {
-  switch (type) {
-    case StoredType::f32:
-      return WeightLayout::f32;
-    case StoredType::f16:
-      return WeightLayout::f16;
-    case StoredType::bf16:
-      return WeightLayout::bf16;
-    case StoredType::q8_0:
-      return WeightLayout::q8_0;
-    case StoredType::q4_0:
-      return WeightLayout::q4_0;
-    default:
-      return {};
-  }
+  if (type == StoredType::grouped_i8) return {};
+  return static_cast<WeightLayout>(type);
 }
 
 const std::byte* row_at(const StoredMatrix& w, size_t row) {

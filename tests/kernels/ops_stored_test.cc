@@ -1,5 +1,6 @@
 // Dot products with stored weights: operations of the table. A sum of k products, in any order, is off by
-// (k + 2) u sum|w x|; the scale of a block rounds once more, and so does what is added to.
+// (k + 2) u sum|w x|; scales and offsets of blocks round twice more, and so does what is added to. Products with
+// the scale and with the offset are summed apart, so that each counts with its size.
 #include "glint/io/half.h"
 #include "glint/kernels/reference_stored.h"
 #include "tests/kernels/ops.h"
@@ -10,11 +11,32 @@ namespace {
 constexpr size_t kDotRows = 7;
 
 const char* layout_name(WeightLayout layout) {
-  constexpr const char* kNames[] = {"f32", "f16", "bf16", "q8_0", "q4_0"};
+  constexpr const char* kNames[] = {"f32",  "f16",  "bf16", "q8_0", "q4_0", "q4_1", "q5_0",
+                                    "q5_1", "q2_k", "q3_k", "q4_k", "q5_k", "q6_k"};
   return kNames[static_cast<size_t>(layout)];
 }
 
-bool in_blocks(WeightLayout layout) { return layout == WeightLayout::q8_0 || layout == WeightLayout::q4_0; }
+size_t block_of(WeightLayout layout) { return stored_shape(layout).values; }
+bool in_blocks(WeightLayout layout) { return block_of(layout) > 1; }
+
+// Where the halves of a block are.
+std::vector<size_t> halves_of(WeightLayout layout) {
+  switch (layout) {
+    case WeightLayout::q4_1:
+    case WeightLayout::q5_1:
+    case WeightLayout::q4_k:
+    case WeightLayout::q5_k:
+      return {0, 2};
+    case WeightLayout::q2_k:
+      return {80, 82};
+    case WeightLayout::q3_k:
+      return {108};
+    case WeightLayout::q6_k:
+      return {208};
+    default:
+      return {0};
+  }
+}
 
 // Rows of numbers or blocks, `pad` bytes apart and at an odd address where `pad` is odd.
 std::vector<std::byte> random_rows(WeightLayout layout, size_t n, size_t k, size_t row_bytes) {
@@ -27,11 +49,11 @@ std::vector<std::byte> random_rows(WeightLayout layout, size_t n, size_t k, size
   };
   for (size_t r = 0; r < n; r++) {
     if (in_blocks(layout)) {  // any bytes are values; scales must be numbers, one of them subnormal
-      const size_t step = layout == WeightLayout::q8_0 ? kQ8Bytes : kQ4Bytes;
-      for (size_t b = 0; b < k / kStoredBlock; b++) {
-        const uint16_t d = b == 1 ? uint16_t{0x0203} : to_half(values(r, b) / 16);
-        put(r * row_bytes + b * step, &d, sizeof(d));
-      }
+      for (size_t b = 0; b < k / block_of(layout); b++)
+        for (const size_t at : halves_of(layout)) {
+          const uint16_t d = b == 1 ? uint16_t{0x0203} : to_half(values(r, 2 * b + (at % 4 == 2)) / 16);
+          put(r * row_bytes + b * stored_shape(layout).bytes + at, &d, sizeof(d));
+        }
       continue;
     }
     for (size_t j = 0; j < k; j++) {
@@ -46,7 +68,7 @@ std::vector<std::byte> random_rows(WeightLayout layout, size_t n, size_t k, size
 }
 
 Case dots_case(WeightLayout layout, const Shape& shape, bool accumulate) {
-  const size_t n = shape.rows, k = in_blocks(layout) ? shape.depth * kStoredBlock : shape.depth;
+  const size_t n = shape.rows, k = shape.depth * block_of(layout);
   const size_t row_bytes = reference::stored_row_bytes(layout, k) + shape.pad;
   const auto w = std::make_shared<std::vector<std::byte>>(random_rows(layout, n, k, row_bytes));
   const auto x = std::make_shared<Matrix<float>>(random_matrix(1, 1, k));
@@ -74,17 +96,20 @@ Case dots_case(WeightLayout layout, const Shape& shape, bool accumulate) {
   Matrix<double> bound(n, 1);
   for (size_t r = 0; r < n; r++) {
     double sizes = std::fabs(begin[r]);
-    for (size_t j = 0; j < k; j++)
-      sizes += std::fabs(reference::stored_value(layout, bytes.data() + r * row_bytes, j) * wide(0, j));
-    bound(r, 0) = (static_cast<double>(k) + 4) * kU * sizes + kTiny;
+    for (size_t j = 0; j < k; j++) {
+      const reference::StoredParts parts = reference::stored_parts(layout, bytes.data() + r * row_bytes, j);
+      sizes += (std::fabs(parts.product) + std::fabs(parts.offset)) * std::fabs(wide(0, j));
+    }
+    bound(r, 0) = (static_cast<double>(k) + 6) * kU * sizes + kTiny;
   }
   test.expected.push_back({column(want), std::move(bound)});
   return test;
 }
 
-// The values themselves, which floats hold: a scale has 11 bits and what it multiplies 8.
+// The values themselves. Floats hold what is a half times eight bits; the scale of a group in a block of 256, its
+// product and the sum with an offset round.
 Case floats_case(WeightLayout layout, const Shape& shape) {
-  const size_t n = shape.rows, k = in_blocks(layout) ? shape.depth * kStoredBlock : shape.depth;
+  const size_t n = shape.rows, k = shape.depth * block_of(layout);
   const size_t row_bytes = reference::stored_row_bytes(layout, k) + shape.pad;
   const auto w = std::make_shared<std::vector<std::byte>>(random_rows(layout, n, k, row_bytes));
   Case test;
@@ -99,8 +124,12 @@ Case floats_case(WeightLayout layout, const Shape& shape) {
   };
   Expected e{Matrix<double>(n, k), Matrix<double>(n, k)};
   for (size_t r = 0; r < n; r++)
-    for (size_t j = 0; j < k; j++)
-      e.value(r, j) = reference::stored_value(layout, w->data() + 1 + r * row_bytes, j);
+    for (size_t j = 0; j < k; j++) {
+      const reference::StoredParts parts = reference::stored_parts(layout, w->data() + 1 + r * row_bytes, j);
+      e.value(r, j) = parts.product + parts.offset;
+      if (block_of(layout) == 256 || parts.offset != 0)
+        e.bound(r, j) = 3 * kU * (std::fabs(parts.product) + std::fabs(parts.offset)) + kTiny;
+    }
   test.expected.push_back(std::move(e));
   return test;
 }
@@ -112,10 +141,10 @@ std::vector<Op> stored_ops() {
   for (size_t i = 0; i < kWeightLayouts; i++) {
     const auto layout = static_cast<WeightLayout>(i);
     std::vector<Shape> shapes;
-    for (size_t depth = 1; depth <= (in_blocks(layout) ? 9 : 70); depth++)
+    for (size_t depth = 1; depth <= (block_of(layout) == 256 ? 3 : in_blocks(layout) ? 9 : 70); depth++)
       shapes.push_back({1 + depth % 11, 1, depth, depth % 3});
     shapes.push_back({0, 1, 9, 0});
-    shapes.push_back({67, 1, in_blocks(layout) ? size_t{24} : size_t{768}, 0});
+    shapes.push_back({67, 1, 768 / block_of(layout), 0});
     for (const bool accumulate : {false, true})
       ops.push_back({std::string("stored_dots_") + layout_name(layout) + (accumulate ? "_add" : ""),
                      every_isa(), shapes,

@@ -3,132 +3,12 @@
 //
 // A row has two chains of sums, which are added in a fixed tree; four rows go side by side, because one would
 // wait for the latency of its own chains. The sum of a row is the same whichever rows go beside it.
-#include "glint/kernels/isa/vec.h"
-
-#if defined(__F16C__)
-#include <immintrin.h>
-#endif
+#include "glint/kernels/isa/stored_blocks.h"
 
 namespace glint::GLINT_ISA {
 namespace {
 
 constexpr size_t kSide = 4;  // rows side by side
-
-// Loads at any alignment, as mapped files need.
-template <class T, size_t n>
-struct Loose {
-  typedef T type __attribute__((vector_size(n * sizeof(T)), aligned(1), may_alias));
-};
-template <class T, size_t n>
-struct Plain {
-  typedef T type __attribute__((vector_size(n * sizeof(T))));
-};
-template <class T, size_t n>
-GLINT_INLINE typename Plain<T, n>::type get(const char* p) {
-  return *reinterpret_cast<const typename Loose<T, n>::type*>(p);
-}
-template <class T>
-GLINT_INLINE T get_one(const char* p) {
-  T value;
-  __builtin_memcpy(&value, p, sizeof(T));
-  return value;
-}
-
-typedef Plain<int32_t, kLanes>::type Ints;
-typedef Plain<float, 4>::type Quad;
-
-// kLanes small integers as wide ones. g++ 12 takes __builtin_convertvector apart into single values here, at
-// a tenth of the speed. (The forms with a mask of ones: the others warn of their own undefined registers.)
-#if defined(GLINT_ISA_v4)
-GLINT_INLINE Ints from_u16(const char* p) {
-  return (Ints)_mm512_maskz_cvtepu16_epi32(0xffff, (__m256i)get<uint16_t, kLanes>(p));
-}
-GLINT_INLINE Ints from_u8(const char* p) {
-  return (Ints)_mm512_maskz_cvtepu8_epi32(0xffff, (__m128i)get<uint8_t, kLanes>(p));
-}
-GLINT_INLINE Ints from_i8(const char* p) {
-  return (Ints)_mm512_maskz_cvtepi8_epi32(0xffff, (__m128i)get<int8_t, kLanes>(p));
-}
-#elif defined(GLINT_ISA_v3)
-GLINT_INLINE __m128i eight_bytes(const char* p) { return _mm_set_epi64x(0, get_one<int64_t>(p)); }
-GLINT_INLINE Ints from_u16(const char* p) {
-  return (Ints)_mm256_cvtepu16_epi32((__m128i)get<uint16_t, kLanes>(p));
-}
-GLINT_INLINE Ints from_u8(const char* p) { return (Ints)_mm256_cvtepu8_epi32(eight_bytes(p)); }
-GLINT_INLINE Ints from_i8(const char* p) { return (Ints)_mm256_cvtepi8_epi32(eight_bytes(p)); }
-#else
-template <class T>
-GLINT_INLINE Ints widened(const char* p) {
-  return __builtin_convertvector((get<T, kLanes>(p)), Ints);
-}
-GLINT_INLINE Ints from_u16(const char* p) { return widened<uint16_t>(p); }
-GLINT_INLINE Ints from_u8(const char* p) { return widened<uint8_t>(p); }
-GLINT_INLINE Ints from_i8(const char* p) { return widened<int8_t>(p); }
-#endif
-
-// The exponent of a half is moved to that of a float and corrected by 2^112, which is exact and right for
-// subnormal numbers too; infinity and NaN need their exponent in full.
-GLINT_INLINE float half_bits(uint32_t h) {
-  const uint32_t magnitude = (h & 0x7fffu) << 13;
-  const float value = __builtin_bit_cast(float, magnitude) * 0x1p112f;
-  const uint32_t wide =
-      (h & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : __builtin_bit_cast(uint32_t, value);
-  return __builtin_bit_cast(float, wide | (h & 0x8000u) << 16);
-}
-GLINT_INLINE float half_at(const char* p) {
-  const uint16_t h = get_one<uint16_t>(p);
-#if defined(__F16C__)
-  return _cvtsh_ss(h);
-#else
-  return half_bits(h);
-#endif
-}
-
-struct F32 {
-  static constexpr size_t kBytes = 4;
-  GLINT_INLINE static Vec lanes(const char* p) { return get<float, kLanes>(p); }
-  GLINT_INLINE static float one(const char* p) { return get_one<float>(p); }
-};
-
-struct F16 {
-  static constexpr size_t kBytes = 2;
-  GLINT_INLINE static Vec lanes(const char* p) {
-#if defined(GLINT_ISA_v4)
-    return (Vec)_mm512_maskz_cvtph_ps(0xffff, (__m256i)get<uint16_t, kLanes>(p));
-#elif defined(GLINT_ISA_v3)
-    return (Vec)_mm256_cvtph_ps((__m128i)get<uint16_t, kLanes>(p));
-#else
-    Vec out;
-    for (size_t i = 0; i < kLanes; i++) out[i] = half_bits(get_one<uint16_t>(p + 2 * i));
-    return out;
-#endif
-  }
-  GLINT_INLINE static float one(const char* p) { return half_at(p); }
-};
-
-struct Bf16 {
-  static constexpr size_t kBytes = 2;
-  GLINT_INLINE static Vec lanes(const char* p) { return (Vec)(from_u16(p) << 16); }
-  GLINT_INLINE static float one(const char* p) {
-    return __builtin_bit_cast(float, static_cast<uint32_t>(get_one<uint16_t>(p)) << 16);
-  }
-};
-
-GLINT_INLINE Vec to_floats(Ints v) { return __builtin_convertvector(v, Vec); }
-
-// kLanes values of a block from number j on, without its scale.
-struct Q8 {
-  static constexpr size_t kBytes = kQ8Bytes;
-  GLINT_INLINE static Vec lanes(const char* block, size_t j) { return to_floats(from_i8(block + 2 + j)); }
-};
-struct Q4 {
-  static constexpr size_t kBytes = kQ4Bytes;
-  GLINT_INLINE static Vec lanes(const char* block, size_t j) {
-    const bool high = j >= kStoredBlock / 2;
-    const Ints bytes = from_u8(block + 2 + (high ? j - kStoredBlock / 2 : j));
-    return to_floats((high ? bytes >> 4 : bytes & 15) - 8);
-  }
-};
 
 GLINT_INLINE Quad fold4(Vec v) {
 #if defined(GLINT_ISA_v4)
@@ -191,23 +71,37 @@ GLINT_INLINE void flat_rows(const StoredDots& g, size_t first, float* out) {
       out[i] += Layout::one(w + i * g.row_bytes + j * Layout::kBytes) * g.x[j];
 }
 
-// Values in blocks with a scale each.
+// The rows of a block, its groups one after the other. What all rows share of x is loaded once.
 template <class Layout, size_t rows>
 GLINT_INLINE void block_rows(const StoredDots& g, size_t first, float* out) {
+  constexpr StoredShape kShape = stored_shape(Layout::kLayout);
+  constexpr size_t kGroups = kShape.values / Layout::kGroup, kParts = Layout::kGroup / kLanes;
   const char* w = static_cast<const char*>(g.w) + first * g.row_bytes;
-  constexpr size_t kParts = kStoredBlock / kLanes;
   Vec acc[rows];
 #pragma GCC unroll 4
   for (size_t i = 0; i < rows; i++) acc[i] = Vec{};
-  for (size_t b = 0; b < g.k / kStoredBlock; b++) {
-    const float* x = g.x + b * kStoredBlock;
+  for (size_t b = 0; b < g.k / kShape.values; b++, w += kShape.bytes) {
+    const float* x = g.x + b * kShape.values;
+    float scale[rows][kGroups], least[rows][kGroups];
 #pragma GCC unroll 4
-    for (size_t i = 0; i < rows; i++) {
-      const char* block = w + i * g.row_bytes + b * Layout::kBytes;
-      Vec sum = Layout::lanes(block, 0) * load(x);
+    for (size_t i = 0; i < rows; i++) Layout::scales(w + i * g.row_bytes, scale[i], least[i]);
+#pragma GCC unroll 16
+    for (size_t group = 0; group < kGroups; group++) {
+      const size_t at = group * Layout::kGroup;
+      Vec all = load(x + at);
+      if constexpr (Layout::kMinimum)
 #pragma GCC unroll 8
-      for (size_t p = 1; p < kParts; p++) sum += Layout::lanes(block, p * kLanes) * load(x + p * kLanes);
-      acc[i] += sum * half_at(block);
+        for (size_t p = 1; p < kParts; p++) all += load(x + at + p * kLanes);
+#pragma GCC unroll 4
+      for (size_t i = 0; i < rows; i++) {
+        const char* block = w + i * g.row_bytes;
+        Vec sum = Layout::lanes(block, at) * load(x + at);
+#pragma GCC unroll 8
+        for (size_t p = 1; p < kParts; p++)
+          sum += Layout::lanes(block, at + p * kLanes) * load(x + at + p * kLanes);
+        acc[i] += sum * scale[i][group];
+        if constexpr (Layout::kMinimum) acc[i] -= all * least[i][group];
+      }
     }
   }
   sums_of(acc, out);
@@ -247,13 +141,32 @@ void flat_floats(size_t k, const void* row, float* out) {
   for (; j < k; j++) out[j] = Layout::one(w + j * Layout::kBytes);
 }
 
+// A product that is rounded before anything is added to it, as the programs round that define the formats.
+GLINT_INLINE Vec rounded(Vec product) {
+#if defined(__x86_64__)
+  asm("" : "+x"(product));
+#elif defined(__aarch64__)
+  asm("" : "+w"(product));
+#endif
+  return product;
+}
+
 template <class Layout>
 void block_floats(size_t k, const void* row, float* out) {
+  constexpr StoredShape kShape = stored_shape(Layout::kLayout);
+  constexpr size_t kGroups = kShape.values / Layout::kGroup;
   const char* block = static_cast<const char*>(row);
-  for (size_t b = 0; b < k / kStoredBlock; b++, block += Layout::kBytes, out += kStoredBlock) {
-    const float scale = half_at(block);
-#pragma GCC unroll 8
-    for (size_t j = 0; j < kStoredBlock; j += kLanes) store(out + j, Layout::lanes(block, j) * scale);
+  for (size_t b = 0; b < k / kShape.values; b++, block += kShape.bytes, out += kShape.values) {
+    float scale[kGroups], least[kGroups];
+    Layout::scales(block, scale, least);
+#pragma GCC unroll 64
+    for (size_t j = 0; j < kShape.values; j += kLanes) {
+      const Vec product = Layout::lanes(block, j) * scale[j / Layout::kGroup];
+      if constexpr (Layout::kMinimum)
+        store(out + j, rounded(product) - least[j / Layout::kGroup]);
+      else
+        store(out + j, product);
+    }
   }
 }
 
@@ -268,8 +181,19 @@ void fill_stored(Kernels& table) {
   set(WeightLayout::f32, &flat_dots<F32>, &flat_floats<F32>);
   set(WeightLayout::f16, &flat_dots<F16>, &flat_floats<F16>);
   set(WeightLayout::bf16, &flat_dots<Bf16>, &flat_floats<Bf16>);
-  set(WeightLayout::q8_0, &block_dots<Q8>, &block_floats<Q8>);
-  set(WeightLayout::q4_0, &block_dots<Q4>, &block_floats<Q4>);
+  const auto set_blocks = [&]<class Layout>(Layout) __attribute__((always_inline)) {
+    set(Layout::kLayout, &block_dots<Layout>, &block_floats<Layout>);
+  };
+  set_blocks(Q8_0{});
+  set_blocks(Q4_0{});
+  set_blocks(Q4_1{});
+  set_blocks(Q5_0{});
+  set_blocks(Q5_1{});
+  set_blocks(Q2_K{});
+  set_blocks(Q3_K{});
+  set_blocks(Q4_K{});
+  set_blocks(Q5_K{});
+  set_blocks(Q6_K{});
 }
 
 }  // namespace glint::GLINT_ISA
