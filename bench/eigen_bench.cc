@@ -73,7 +73,7 @@ void spectra_10(benchmark::State& state) {
   const LinearAlgebra linalg;
   ThreadPool pool(static_cast<size_t>(state.range(1)));
   for (auto _ : state) {
-    const auto spectra = interaction_spectra(linalg, pool, layer.view(), layer.weights);
+    const auto spectra = interaction_spectra({linalg, pool, layer.view()}, layer.weights);
     benchmark::DoNotOptimize(spectra.front().values.front());
   }
 }
@@ -83,7 +83,7 @@ void top_10_matrix_free(benchmark::State& state) {
   const LinearAlgebra linalg;
   ThreadPool pool(static_cast<size_t>(state.range(1)));
   for (auto _ : state) {
-    const Spectrum top = top_interaction(linalg, pool, layer.view(), layer.weights.view().row(0), 10);
+    const Spectrum top = top_interaction({linalg, pool, layer.view()}, layer.weights.view().row(0), 10);
     benchmark::DoNotOptimize(top.values.front());
   }
 }

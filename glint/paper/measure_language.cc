@@ -63,8 +63,8 @@ void measure_language(Measuring& m) {
         const Matrix<float> x = run.measured(layer).inputs;
         tokens = x.rows();
         const Matrix<double> weights = reading.hidden(layer, along);
-        const GluLayerView view = reading.layer(layer);
-        const Matrix<double> own = layer_outputs(reading.linalg(), reading.pool(), view, weights, x);
+        const LayerReader on = reading.reader(layer);
+        const Matrix<double> own = layer_outputs(on, weights, x);
         size_t f = 0;
         const auto add = [&](const Fidelity& fit) {
           Values& v = values[f++][layer];
@@ -76,7 +76,7 @@ void measure_language(Measuring& m) {
         };
         for (const Form form : read) {
           const GateTerms line = without_linear_part(run.line(form, layer));
-          add(fidelity(own, form_outputs(reading.linalg(), reading.pool(), view, line, weights, x)));
+          add(fidelity(own, form_outputs(on, line, weights, x)));
         }
         const auto tokens_of = [&](Run& of) {
           return of.reading().directions(layer, of.language().reading().token_directions(drawn),

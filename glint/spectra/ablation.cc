@@ -64,10 +64,10 @@ OutputChanges output_changes(const GluModel& model, const Directions& d, const G
                              ConstMatrixView<float> x, ConstMatrixView<float> changed) {
   const GluLayerView layer = model.layer(d.layer);
   const auto own = [&](ConstMatrixView<float> inputs) {
-    return layer_outputs(model.linalg(), model.pool(), layer, d.weights, inputs);
+    return layer_outputs({model.linalg(), model.pool(), layer}, d.weights, inputs);
   };
   const auto read_as = [&](ConstMatrixView<float> inputs) {
-    return form_outputs(model.linalg(), model.pool(), layer, line, d.weights, inputs);
+    return form_outputs({model.linalg(), model.pool(), layer}, line, d.weights, inputs);
   };
   return {.truth = difference(own(x), own(changed)), .predicted = difference(read_as(x), read_as(changed))};
 }

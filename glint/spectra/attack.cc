@@ -47,7 +47,8 @@ std::vector<float> class_mask(const ImageReading& reading, std::span<const doubl
   std::vector<double> g = truncated_gradient(s, rows, means[layer]);
   for (double& e : g) e *= push;
   while (layer-- > 0) {
-    s = top_interaction(linalg, reading.pool(), reading.layer(layer), quadratic_part(g, lines[layer]), terms);
+    s = top_interaction({linalg, reading.pool(), reading.layer(layer)}, quadratic_part(g, lines[layer]),
+                        terms);
     rows.resize(s.count());
     for (size_t k = 0; k < rows.size(); k++) rows[k] = static_cast<uint32_t>(k);
     std::vector<double> below = truncated_gradient(s, rows, means[layer]);

@@ -41,11 +41,10 @@ Line fit(const Moments& m, Calibration calibration) {
 
 std::string_view name(Calibration calibration) { return kNames[static_cast<size_t>(calibration)]; }
 
-GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                          ConstMatrixView<float> x, Calibration calibration) {
-  const size_t h = layer.hidden();
-  const std::vector<Moments> moments = unit_sums<Moments>(
-      linalg, pool, layer, x, [](Moments& m, size_t, size_t, double l, double r, double g) {
+GateTerms calibrated_form(const LayerReader& reader, ConstMatrixView<float> x, Calibration calibration) {
+  const size_t h = reader.layer.hidden();
+  const std::vector<Moments> moments =
+      unit_sums<Moments>(reader, x, [](Moments& m, size_t, size_t, double l, double r, double g) {
         const double rr = r * r;
         m += {rr, rr * l, rr * l * l, rr * g, rr * l * g};
       });
@@ -62,14 +61,13 @@ GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const G
   return line;
 }
 
-GateTerms joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                     ConstMatrixView<double> weights, ConstMatrixView<float> x) {
-  const size_t h = layer.hidden();
-  GateTerms line = calibrated_form(linalg, pool, layer, x, Calibration::affine);
+GateTerms joint_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x) {
+  const size_t h = reader.layer.hidden();
+  GateTerms line = calibrated_form(reader, x, Calibration::affine);
   const std::vector<double> change = joint_changes(
-      linalg, pool, layer, weights, x, 2,
+      reader, weights, x, 2,
       [&](size_t, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
-        with_gate(layer.gate, [&](auto gate) {
+        with_gate(reader.layer.gate, [&](auto gate) {
           for (size_t i = 0; i < rest.rows(); i++)
             for (size_t j = 0; j < h; j++) {
               const double l = tile.l(i, j), r = tile.r(i, j);
@@ -87,11 +85,10 @@ Calibration best_kind(const GluLayerView& layer, ConstMatrixView<double> outputs
   return outputs.empty() || layer.hidden() > kJointUnits ? Calibration::affine : Calibration::joint;
 }
 
-GateTerms best_line(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                    ConstMatrixView<double> outputs, ConstMatrixView<float> x) {
-  return best_kind(layer, outputs) == Calibration::joint
-             ? joint_form(linalg, pool, layer, outputs, x)
-             : calibrated_form(linalg, pool, layer, x, Calibration::affine);
+GateTerms best_line(const LayerReader& reader, ConstMatrixView<double> outputs, ConstMatrixView<float> x) {
+  return best_kind(reader.layer, outputs) == Calibration::joint
+             ? joint_form(reader, outputs, x)
+             : calibrated_form(reader, x, Calibration::affine);
 }
 
 void add_layer(const GluModel& model, size_t layer, ConstMatrixView<float> x, StoredCalibration& c) {

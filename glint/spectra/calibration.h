@@ -25,20 +25,17 @@ std::string_view name(Calibration calibration);
 
 // x [n, d]: inputs of the layer. A unit that the data never moves (r l = 0 everywhere) keeps gain 1. The
 // affine line of a unit whose l hardly varies is that of `gain`.
-GateTerms calibrated_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                          ConstMatrixView<float> x, Calibration calibration);
+GateTerms calibrated_form(const LayerReader& reader, ConstMatrixView<float> x, Calibration calibration);
 
 // `joint`, for outputs with these hidden weights [units, h].
-GateTerms joint_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                     ConstMatrixView<double> weights, ConstMatrixView<float> x);
+GateTerms joint_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x);
 // Beyond this many hidden units the joint fit would take minutes; callers take `affine`.
 inline constexpr size_t kJointUnits = 1024;
 
 // The best of the three: `joint` where the outputs of the layer are known and it is not too wide, else
 // `affine`.
 Calibration best_kind(const GluLayerView& layer, ConstMatrixView<double> outputs);
-GateTerms best_line(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                    ConstMatrixView<double> outputs, ConstMatrixView<float> x);
+GateTerms best_line(const LayerReader& reader, ConstMatrixView<double> outputs, ConstMatrixView<float> x);
 
 // All layers of one model. `model` is the SHA-256 of its weights: the lines of other weights mean nothing.
 struct StoredCalibration {

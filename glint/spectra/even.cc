@@ -22,15 +22,15 @@ double share(double even, double odd) { return even + odd > 0 ? even / (even + o
 
 bool is_even(const GluLayerView& layer) { return gate_info(layer.gate.kind).text.parity == Parity::odd; }
 
-Matrix<double> mirrored_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                ConstMatrixView<double> weights, ConstMatrixView<float> x) {
-  const std::vector<float> left = negated(layer.bias_left), right = negated(layer.bias_right);
-  GluLayerView mirror = layer;
+Matrix<double> mirrored_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
+                                ConstMatrixView<float> x) {
+  const std::vector<float> left = negated(reader.layer.bias_left), right = negated(reader.layer.bias_right);
+  GluLayerView mirror = reader.layer;
   mirror.bias_left = left, mirror.bias_right = right;
   Matrix<float> minus(x.rows(), x.cols());
   for (size_t i = 0; i < x.rows(); i++)
     std::ranges::transform(x.row(i), minus.view().row_ptr(i), std::negate<>());
-  return layer_outputs(linalg, pool, mirror, weights, minus);
+  return layer_outputs({reader.linalg, reader.pool, mirror}, weights, minus);
 }
 
 EvenShare even_share(ConstMatrixView<double> outputs, ConstMatrixView<double> mirrored) {
@@ -54,11 +54,9 @@ EvenShare even_share(ConstMatrixView<double> outputs, ConstMatrixView<double> mi
   return out;
 }
 
-EvenShare even_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                     ConstMatrixView<double> weights, ConstMatrixView<float> x) {
-  if (is_even(layer)) return {.all = 1, .unit = std::vector<double>(weights.rows(), 1.0)};
-  return even_share(layer_outputs(linalg, pool, layer, weights, x),
-                    mirrored_outputs(linalg, pool, layer, weights, x));
+EvenShare even_share(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x) {
+  if (is_even(reader.layer)) return {.all = 1, .unit = std::vector<double>(weights.rows(), 1.0)};
+  return even_share(layer_outputs(reader, weights, x), mirrored_outputs(reader, weights, x));
 }
 
 }  // namespace glint

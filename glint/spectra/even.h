@@ -15,8 +15,8 @@ bool is_even(const GluLayerView& layer);
 
 // Outputs [n, units] at the mirror images -x of the inputs x [n, d]. A layer with biases reads (x, 1), whose
 // mirror image is (-x, -1).
-Matrix<double> mirrored_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                ConstMatrixView<double> weights, ConstMatrixView<float> x);
+Matrix<double> mirrored_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
+                                ConstMatrixView<float> x);
 
 // Var(e) / (Var(e) + E[o^2]) over inputs and their mirror images; 1 for outputs that are constant and even.
 // What bounds an even reading there: on the inputs alone even and odd parts may go together, and a form that
@@ -27,7 +27,6 @@ struct EvenShare {
 };
 EvenShare even_share(ConstMatrixView<double> outputs, ConstMatrixView<double> mirrored);
 // The same of a layer: 1, without a look at the inputs, where the gate is odd.
-EvenShare even_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                     ConstMatrixView<double> weights, ConstMatrixView<float> x);
+EvenShare even_share(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x);
 
 }  // namespace glint

@@ -30,7 +30,7 @@ std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const
   std::vector<ClassExplanation> out(classes.size());
   for (const FormInfo& f : kFormTable) {
     if (!terms[f.form]) continue;
-    std::vector<UnitForm> forms = unit_forms(reading.linalg(), reading.pool(), layer,
+    std::vector<UnitForm> forms = unit_forms({reading.linalg(), reading.pool(), layer},
                                              at_size(*terms[f.form], input_size(input)), weights, constants);
     for (size_t i = 0; i < classes.size(); i++) {
       const double residual = a.residual_logits.size() == 0 ? 0 : a.residual_logits(row, classes[i]);

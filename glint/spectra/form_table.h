@@ -8,9 +8,7 @@ namespace glint {
 
 // What a form is fitted to.
 struct FormData {
-  const LinearAlgebra& linalg;
-  ThreadPool& pool;
-  const GluLayerView& layer;
+  LayerReader reader;
   ConstMatrixView<double> outputs;  // [classes, h]: GluModel::logit_weights, or empty
   ConstMatrixView<float> x;         // [n, d]: inputs of the layer
 };

@@ -12,39 +12,37 @@ namespace {
 
 // Hidden activations from l and r, then the outputs of a tile.
 template <class Activate>
-Matrix<double> outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                       ConstMatrixView<double> weights, ConstMatrixView<float> x,
+Matrix<double> outputs(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
                        std::span<const float> constants, const Activate& activate) {
-  assert(weights.cols() == layer.hidden() && x.cols() == layer.inputs());
+  assert(weights.cols() == reader.layer.hidden() && x.cols() == reader.layer.inputs());
   assert(constants.empty() || constants.size() == weights.rows());
   Matrix<double> out(x.rows(), weights.rows());
-  std::vector<TileMemory> memory(pool.size());
-  std::vector<Matrix<double>> hidden(pool.size());
-  pool.for_tiles(tiles_of(x.rows()), [&](size_t t, size_t worker) {
+  std::vector<TileMemory> memory(reader.pool.size());
+  std::vector<Matrix<double>> hidden(reader.pool.size());
+  reader.pool.for_tiles(tiles_of(x.rows()), [&](size_t t, size_t worker) {
     const size_t first = t * kTileRows, rows = std::min(kTileRows, x.rows() - first);
-    tile_pre_activations(linalg, layer, x.row_range(first, rows), memory[worker]);
+    tile_pre_activations(reader.linalg, reader.layer, x.row_range(first, rows), memory[worker]);
     Matrix<double>& y = hidden[worker];
-    if (y.rows() != rows) y = Matrix<double>(rows, layer.hidden());
+    if (y.rows() != rows) y = Matrix<double>(rows, reader.layer.hidden());
     activate(x.row_range(first, rows), memory[worker], y);
     const MatrixView<double> o = out.view().row_range(first, rows);
     for (size_t i = 0; i < rows && !constants.empty(); i++)
       std::copy(constants.begin(), constants.end(), o.row_ptr(i));
-    linalg.gemm(Op::plain, Op::transposed, 1.0, y, weights, constants.empty() ? 0.0 : 1.0, o);
+    reader.linalg.gemm(Op::plain, Op::transposed, 1.0, y, weights, constants.empty() ? 0.0 : 1.0, o);
     if (!all_finite(o)) throw_overflow("the outputs of a layer, or of a form of it");
   });
   return out;
 }
 
-std::vector<Spectrum> wanted_spectra(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                     const Matrix<double>& q, const Matrix<double>& squares,
-                                     const Wanted& wanted) {
+std::vector<Spectrum> wanted_spectra(const LayerReader& reader, const Matrix<double>& q,
+                                     const Matrix<double>& squares, const Wanted& wanted) {
   const size_t k = wanted.strongest;
-  if (k == 0 || layer.width() <= kFullWidth || k > layer.width() / 8)
-    return interaction_spectra(linalg, pool, layer, q, squares, wanted.gap);
+  if (k == 0 || reader.layer.width() <= kFullWidth || k > reader.layer.width() / 8)
+    return interaction_spectra(reader, q, squares, wanted.gap);
   std::vector<Spectrum> out;
   for (size_t u = 0; u < q.rows(); u++)
     out.push_back(top_interaction(
-        linalg, pool, layer,
+        reader,
         ProductWeights(q.view().row(u), squares.size() ? squares.view().row(u) : std::span<const double>()),
         k, {.gap = wanted.gap}));
   return out;
@@ -140,15 +138,15 @@ GateTerms local_form(const GluLayerView& layer, std::span<const double> x) {
   return line;
 }
 
-std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 const GateTerms& any_size, ConstMatrixView<double> weights,
-                                 std::span<const float> constants, const Wanted& wanted) {
+std::vector<UnitForm> unit_forms(const LayerReader& reader, const GateTerms& any_size,
+                                 ConstMatrixView<double> weights, std::span<const float> constants,
+                                 const Wanted& wanted) {
   const GateTerms terms = at_size(any_size, any_size.size);
   for ([[maybe_unused]] const TermList& list : kTermLists)
     assert((terms.*list.values).empty() || (terms.*list.values).size() == weights.cols());
-  assert(weights.cols() == layer.hidden() && !terms.gain.empty());
-  std::vector<Spectrum> spectra = wanted_spectra(linalg, pool, layer, weighted(weights, terms.gain),
-                                                 weighted(weights, terms.square), wanted);
+  assert(weights.cols() == reader.layer.hidden() && !terms.gain.empty());
+  std::vector<Spectrum> spectra =
+      wanted_spectra(reader, weighted(weights, terms.gain), weighted(weights, terms.square), wanted);
   const Matrix<double> of_left = weighted(weights, terms.left), of_right = weighted(weights, terms.shift),
                        of_one = weighted(weights, terms.constant);
   std::vector<UnitForm> forms(weights.rows());
@@ -160,9 +158,11 @@ std::vector<UnitForm> unit_forms(const LinearAlgebra& linalg, ThreadPool& pool, 
     if (of_one.size() > 0)
       for (const double c : of_one.view().row(u)) f.constant += c;
     if (of_left.size() == 0 && of_right.size() == 0) continue;
-    f.linear.assign(layer.width(), 0.0);
-    if (of_left.size() > 0) add_half(layer.left, layer.bias_left, of_left.view().row(u), f.linear);
-    if (of_right.size() > 0) add_half(layer.right, layer.bias_right, of_right.view().row(u), f.linear);
+    f.linear.assign(reader.layer.width(), 0.0);
+    if (of_left.size() > 0)
+      add_half(reader.layer.left, reader.layer.bias_left, of_left.view().row(u), f.linear);
+    if (of_right.size() > 0)
+      add_half(reader.layer.right, reader.layer.bias_right, of_right.view().row(u), f.linear);
     if (!all_finite(f.linear)) throw_overflow("the linear part of a form");
   }
   return forms;
@@ -221,21 +221,19 @@ double form_value(const UnitForm& form, std::span<const double> x) {
   return value;
 }
 
-Matrix<double> layer_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                             ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                             std::span<const float> constants) {
+Matrix<double> layer_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
+                             ConstMatrixView<float> x, std::span<const float> constants) {
   const auto activate = [&](ConstMatrixView<float>, const TileMemory& tile, Matrix<double>& y) {
-    with_gate(layer.gate, [&](auto gate) {
+    with_gate(reader.layer.gate, [&](auto gate) {
       for (size_t i = 0; i < y.size(); i++)
         y.data()[i] = static_cast<double>(gate(tile.l.data()[i])) * static_cast<double>(tile.r.data()[i]);
     });
   };
-  return outputs(linalg, pool, layer, weights, x, constants, activate);
+  return outputs(reader, weights, x, constants, activate);
 }
 
-Matrix<double> form_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                            const GateTerms& line, ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                            std::span<const float> constants) {
+Matrix<double> form_outputs(const LayerReader& reader, const GateTerms& line, ConstMatrixView<double> weights,
+                            ConstMatrixView<float> x, std::span<const float> constants) {
   const auto activate = [&](ConstMatrixView<float> inputs, const TileMemory& tile, Matrix<double>& y) {
     for (size_t i = 0; i < y.rows(); i++) {
       const GateTerms own = line.slope.empty() ? GateTerms() : at_size(line, input_size(inputs.row(i)));
@@ -249,7 +247,7 @@ Matrix<double> form_outputs(const LinearAlgebra& linalg, ThreadPool& pool, const
       }
     }
   };
-  return outputs(linalg, pool, layer, weights, x, constants, activate);
+  return outputs(reader, weights, x, constants, activate);
 }
 
 }  // namespace glint

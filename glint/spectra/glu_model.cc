@@ -26,9 +26,7 @@ Matrix<double> with_residual(Matrix<double> values, const Directions& d, const A
 
 Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateTerms& line,
                           const Activations& a) {
-  return with_residual(form_outputs(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
-                                    a.inputs, d.constants),
-                       d, a);
+  return with_residual(form_outputs(model.reader(d.layer), line, d.weights, a.inputs, d.constants), d, a);
 }
 
 // Only decisions are right or wrong.
@@ -147,10 +145,10 @@ std::vector<GateTerms> weights_lines(const GluModel& model) {
 
 GateTerms fit_form(const GluModel& model, Form form, size_t i, ConstMatrixView<float> x) {
   const FormFunctions& functions = form_functions(form);
-  const GluLayerView layer = model.layer(i);
-  if (functions.check) functions.check(layer);
+  const LayerReader reader = model.reader(i);
+  if (functions.check) functions.check(reader.layer);
   assert(functions.fit);
-  return functions.fit({model.linalg(), model.pool(), layer, model.logit_weights(i), x});
+  return functions.fit({reader, model.logit_weights(i), x});
 }
 
 bool has_form(const GluModel& model, Form form) {
@@ -160,16 +158,15 @@ bool has_form(const GluModel& model, Form form) {
 
 Matrix<double> own_outputs(const GluModel& model, const Directions& d, const Activations& a) {
   if (d.decisions) return widened(a.logits);
-  return layer_outputs(model.linalg(), model.pool(), model.layer(d.layer), d.weights, a.inputs, d.constants);
+  return layer_outputs(model.reader(d.layer), d.weights, a.inputs, d.constants);
 }
 
 MirroredModel mirrored_model(const GluModel& model, const Directions& d, const Activations& a) {
-  const GluLayerView layer = model.layer(d.layer);
+  const LayerReader reader = model.reader(d.layer);
   MirroredModel out{.even = EvenShare{.all = 1, .unit = std::vector<double>(d.count(), 1.0)},
-                    .own = mirrored_outputs(model.linalg(), model.pool(), layer, d.weights, a.inputs),
+                    .own = mirrored_outputs(reader, d.weights, a.inputs),
                     .past = d.decisions ? a.residual_logits : Matrix<double>()};
-  if (!is_even(layer))
-    out.even = even_share(layer_outputs(model.linalg(), model.pool(), layer, d.weights, a.inputs), out.own);
+  if (!is_even(reader.layer)) out.even = even_share(layer_outputs(reader, d.weights, a.inputs), out.own);
   for (size_t i = 0; i < out.own.rows(); i++)
     for (size_t u = 0; u < d.constants.size(); u++) out.own(i, u) += d.constants[u];
   out.own = minus(std::move(out.own), out.past);
@@ -178,8 +175,7 @@ MirroredModel mirrored_model(const GluModel& model, const Directions& d, const A
 
 Reading read(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a,
              const Wanted& wanted, const MirroredModel* mirror) {
-  return {.units = unit_forms(model.linalg(), model.pool(), model.layer(d.layer), line, d.weights,
-                              d.constants, wanted),
+  return {.units = unit_forms(model.reader(d.layer), line, d.weights, d.constants, wanted),
           .fidelity = form_fidelity(model, d, line, a, mirror)};
 }
 
@@ -229,7 +225,7 @@ LocalError local_error(const GluModel& model, const Directions& units, const Act
   const ConstMatrixView<float> x = pass.inputs.view().row_range(0, n);
   const Matrix<double> own =
       units.decisions ? Matrix<double>()
-                      : layer_outputs(model.linalg(), model.pool(), view, units.weights, x, units.constants);
+                      : layer_outputs(model.reader(units.layer), units.weights, x, units.constants);
   constexpr size_t kBlock = 1024;  // hidden units whose weights are widened at a time
   std::vector<LocalError> errors(n);
   model.pool().for_tiles(n, [&](size_t i, size_t) {

@@ -52,6 +52,7 @@ class GluModel {
   virtual ThreadPool& pool() const = 0;
   virtual size_t layers() const = 0;
   virtual GluLayerView layer(size_t i) const = 0;
+  LayerReader reader(size_t i) const { return {linalg(), pool(), layer(i)}; }
   // P [o, h], from the hidden units to the output of layer i; empty where they are the output.
   virtual WeightRows projection(size_t i) const = 0;
   // From what people see, pixels or tokens, to the input of the first layer.

@@ -150,7 +150,7 @@ std::vector<GateTerms> ImageReading::refined_lines(const ImageSet& train,
                                                    std::vector<GateTerms> scaled) const {
   assert(scaled.size() == layers());
   const Activations pass = run(train, last(), evenly_spaced(train.count(), kCalibrationImages));
-  scaled.back() = refined_form(linalg_, pool(), layer(last()), logit_weights(last()), pass.logits,
+  scaled.back() = refined_form({linalg_, pool(), layer(last())}, logit_weights(last()), pass.logits,
                                pass.inputs, scaled.back());
   return scaled;
 }
@@ -187,7 +187,7 @@ Matrix<double> ImageReading::pictures(size_t layer_index, ConstMatrixView<double
   pool().for_tiles(vectors.rows(), [&](size_t k, size_t) {
     ThreadPool alone(1);  // a tile must not use the pool that runs it
     const QuadraticPart q = quadratic_part(vectors.row(k).first(below.hidden()), lines[layer_index - 1]);
-    const Spectrum top = top_interaction(linalg_, alone, below, q, 1);
+    const Spectrum top = top_interaction({linalg_, alone, below}, q, 1);
     std::ranges::copy(top.vectors.view().row(0), strongest.view().row_ptr(k));
   });
   return pictures(layer_index - 1, strongest, lines);

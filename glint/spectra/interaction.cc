@@ -148,14 +148,13 @@ bool same(std::span<const float> a, std::span<const float> b) {
 
 }  // namespace
 
-InteractionOperator::InteractionOperator(const LinearAlgebra& linalg, ThreadPool& pool,
-                                         const GluLayerView& layer)
-    : linalg_(linalg), pool_(pool), layer_(layer) {
-  assert(same(layer.left.column_factors(), layer.right.column_factors()));
-  assert(layer.left.row_factors().empty() && layer.right.row_factors().empty());
-  const size_t blocks = (layer.hidden() + kUnits - 1) / kUnits;
+InteractionOperator::InteractionOperator(const LayerReader& reader)
+    : linalg_(reader.linalg), pool_(reader.pool), layer_(reader.layer) {
+  assert(same(reader.layer.left.column_factors(), reader.layer.right.column_factors()));
+  assert(reader.layer.left.row_factors().empty() && reader.layer.right.row_factors().empty());
+  const size_t blocks = (reader.layer.hidden() + kUnits - 1) / kUnits;
   sums_.resize(std::min(kParts, blocks));
-  for (size_t i = 0; i < pool.size(); i++) memory_.push_back(std::make_unique<Memory>());
+  for (size_t i = 0; i < reader.pool.size(); i++) memory_.push_back(std::make_unique<Memory>());
 }
 
 InteractionOperator::~InteractionOperator() = default;
@@ -208,14 +207,13 @@ Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& laye
   return out;
 }
 
-std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
-                                          const GluLayerView& layer, ConstMatrixView<double> q,
+std::vector<Spectrum> interaction_spectra(const LayerReader& reader, ConstMatrixView<double> q,
                                           ConstMatrixView<double> s, double gap) {
-  assert(q.cols() == layer.hidden());
-  const InteractionBuilder builder(linalg, layer);
-  std::vector<Matrix<double>> scratch(pool.size());
+  assert(q.cols() == reader.layer.hidden());
+  const InteractionBuilder builder(reader.linalg, reader.layer);
+  std::vector<Matrix<double>> scratch(reader.pool.size());
   return eigh_many(
-      linalg, pool, q.rows(), layer.width(),
+      reader.linalg, reader.pool, q.rows(), reader.layer.width(),
       [&](size_t unit, size_t worker, MatrixView<double> out) {
         builder.build({q.row(unit), s.empty() ? std::span<const double>() : s.row(unit)}, out,
                       scratch[worker]);

@@ -33,6 +33,13 @@ struct GluLayerView {
   size_t width() const { return inputs() + (augmented() ? 1 : 0); }
 };
 
+// A layer with what computes on it.
+struct LayerReader {
+  const LinearAlgebra& linalg;
+  ThreadPool& pool;
+  GluLayerView layer;
+};
+
 // Rows have no factors, and the columns of both halves the same ones: those of the norm before the layer.
 // Error (bad_file) when the shapes do not fit together; `where` names the layer.
 void check(const GluLayerView& layer, const std::string& where);
@@ -79,7 +86,7 @@ Matrix<double> interaction(const LinearAlgebra& linalg, const GluLayerView& laye
 class InteractionOperator {
  public:
   // Keeps references.
-  InteractionOperator(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer);
+  InteractionOperator(const LayerReader& reader);
   ~InteractionOperator();
   // For every row of x [n, w].
   void apply(const ProductWeights& q, ConstMatrixView<double> x, MatrixView<double> y);
@@ -95,8 +102,7 @@ class InteractionOperator {
 };
 
 // All eigenpairs of Q for every row of q [units, h] and of s, where that is not empty; one unit per tile.
-std::vector<Spectrum> interaction_spectra(const LinearAlgebra& linalg, ThreadPool& pool,
-                                          const GluLayerView& layer, ConstMatrixView<double> q,
+std::vector<Spectrum> interaction_spectra(const LayerReader& reader, ConstMatrixView<double> q,
                                           ConstMatrixView<double> s = {}, double gap = kDefaultGap);
 
 // Where the layer's input comes from: x = E p + b, with p the pixels or a one-hot token.

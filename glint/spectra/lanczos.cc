@@ -292,12 +292,13 @@ Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const App
   }
 }
 
-Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         const ProductWeights& q, size_t k, const LanczosOptions& options) {
-  InteractionOperator q_times(linalg, pool, layer);
+Spectrum top_interaction(const LayerReader& reader, const ProductWeights& q, size_t k,
+                         const LanczosOptions& options) {
+  InteractionOperator q_times(reader);
   return top_eigenpairs(
-      linalg, pool, [&](ConstMatrixView<double> x, MatrixView<double> y) { q_times.apply(q, x, y); },
-      layer.width(), k, options);
+      reader.linalg, reader.pool,
+      [&](ConstMatrixView<double> x, MatrixView<double> y) { q_times.apply(q, x, y); }, reader.layer.width(),
+      k, options);
 }
 
 }  // namespace glint

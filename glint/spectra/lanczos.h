@@ -38,7 +38,7 @@ Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const App
                         size_t width, size_t k, const LanczosOptions& options = {});
 
 // The same for the interaction matrix of one output.
-Spectrum top_interaction(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                         const ProductWeights& q, size_t k, const LanczosOptions& options = {});
+Spectrum top_interaction(const LayerReader& reader, const ProductWeights& q, size_t k,
+                         const LanczosOptions& options = {});
 
 }  // namespace glint

@@ -109,14 +109,14 @@ Fidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstM
   Matrix<double> weights(p.rows(), p.cols());
   Matrix<float> buffer;
   p.widen(0, weights, buffer);
-  const GluLayerView view = layer(i);
-  Matrix<double> model = layer_outputs(linalg(), pool(), view, weights, x);
-  Matrix<double> form = form_outputs(linalg(), pool(), view, line, weights, x);
-  const Matrix<double> squared = form_outputs(linalg(), pool(), view, without_linear_part(line), weights, x);
+  const LayerReader on = reader(i);
+  Matrix<double> model = layer_outputs(on, weights, x);
+  Matrix<double> form = form_outputs(on, line, weights, x);
+  const Matrix<double> squared = form_outputs(on, without_linear_part(line), weights, x);
   Fidelity out = fidelity(model, form);
   out.units.clear();
   if (!blocks.empty()) out.r2_interval = bootstrap_r2(model, form, blocks).all;
-  out.even_share = even_share(linalg(), pool(), view, weights, x).all;
+  out.even_share = even_share(on, weights, x).all;
   out.eigenvectors_r2 = fidelity(model, squared).r2;
   // The output along a token is linear in these: its variances and errors are squares of their moments.
   Matrix<double> error = form, error_squared = squared, linear = form;

@@ -52,20 +52,19 @@ double correlation_of(std::span<const double> a, std::span<const double> b) {
 
 }  // namespace
 
-std::vector<LatentPair> strongest_pairs(const LinearAlgebra& linalg, ThreadPool& pool,
-                                        const GluLayerView& layer, const ProductWeights& q,
+std::vector<LatentPair> strongest_pairs(const LayerReader& reader, const ProductWeights& q,
                                         ConstMatrixView<float> decoder, size_t most,
                                         const std::function<void(size_t)>& progress) {
-  check_argument(decoder.cols() == layer.inputs() && q.products.size() == layer.hidden(), "strongest_pairs",
-                 "latents as wide as the layer's input, and a weight per hidden unit");
-  const size_t n = decoder.rows(), width = layer.width();
+  check_argument(decoder.cols() == reader.layer.inputs() && q.products.size() == reader.layer.hidden(),
+                 "strongest_pairs", "latents as wide as the layer's input, and a weight per hidden unit");
+  const size_t n = decoder.rows(), width = reader.layer.width();
   std::vector<LatentPair> best;
   if (most == 0) return best;
-  InteractionOperator form(linalg, pool, layer);
+  InteractionOperator form(reader);
   struct Worker {
     Matrix<double> rows, products;
   };
-  std::vector<Worker> workers(pool.size());
+  std::vector<Worker> workers(reader.pool.size());
   double least = 0;  // a pair weaker than this is not among the strongest
   for (size_t first = 0; first < n; first += kLatentTile) {
     const size_t count = std::min(kLatentTile, n - first);
@@ -74,14 +73,14 @@ std::vector<LatentPair> strongest_pairs(const LinearAlgebra& linalg, ThreadPool&
     form.apply(q, rows, images);
     // Latents from the first of this tile on: M is symmetric.
     std::vector<std::vector<LatentPair>> found((n - first + kLatentTile - 1) / kLatentTile);
-    pool.for_tiles(found.size(), [&](size_t tile, size_t id) {
+    reader.pool.for_tiles(found.size(), [&](size_t tile, size_t id) {
       Worker& w = workers[id];
       const size_t other = first + tile * kLatentTile, others = std::min(kLatentTile, n - other);
       if (w.rows.rows() != others) w.rows = Matrix<double>(others, width);
       if (w.products.rows() != count || w.products.cols() != others)
         w.products = Matrix<double>(count, others);
       unit_rows(decoder, other, w.rows);
-      linalg.gemm(Op::plain, Op::transposed, 1.0, images, w.rows, 0.0, w.products);
+      reader.linalg.gemm(Op::plain, Op::transposed, 1.0, images, w.rows, 0.0, w.products);
       std::vector<LatentPair>& out = found[tile];
       for (size_t i = 0; i < count; i++)
         for (size_t j = tile == 0 ? i : 0; j < others; j++) {

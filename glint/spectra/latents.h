@@ -25,8 +25,7 @@ struct LatentPair {
 // strongest first, equal ones by their numbers. Rows of `decoder` [latents, d] are taken with length 1; a row
 // of zeros is in no pair. M is gone through in tiles and never whole in memory. `progress` is told how many
 // latents are done.
-std::vector<LatentPair> strongest_pairs(const LinearAlgebra& linalg, ThreadPool& pool,
-                                        const GluLayerView& layer, const ProductWeights& q,
+std::vector<LatentPair> strongest_pairs(const LayerReader& reader, const ProductWeights& q,
                                         ConstMatrixView<float> decoder, size_t most,
                                         const std::function<void(size_t done)>& progress = {});
 

@@ -33,10 +33,9 @@ LogitParts logit_parts(const ResidualTrace& trace, std::span<const double> direc
   return p;
 }
 
-GluShare glu_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& view, size_t layer,
-                   std::span<const double> weights, double constant, const GateTerms& line,
-                   const ResidualTrace& trace, double share, const Wanted& wanted) {
-  check_argument(layer < trace.layers() && weights.size() == view.hidden(), "glu_share",
+GluShare glu_share(const LayerReader& reader, size_t layer, std::span<const double> weights, double constant,
+                   const GateTerms& line, const ResidualTrace& trace, double share, const Wanted& wanted) {
+  check_argument(layer < trace.layers() && weights.size() == reader.layer.hidden(), "glu_share",
                  "a layer of the trace, and a weight for every hidden unit");
   const ConstMatrixView<float> input = trace.glu_inputs.view().row_range(layer, 1);
   const std::vector<double> x(input.row(0).begin(), input.row(0).end());
@@ -44,11 +43,10 @@ GluShare glu_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayer
   const GateTerms own = at_size(line, input_size(x));
   GluShare s{.layer = layer, .share = share, .form = {}};
   s.scale = trace.last_scale * trace.glu_scale[layer];
-  s.form = unit_forms(linalg, pool, view, own, q, {}, wanted)[0];
-  const double even = form_outputs(linalg, pool, view, without_linear_part(own), q, input)(0, 0);
+  s.form = unit_forms(reader, own, q, {}, wanted)[0];
+  const double even = form_outputs(reader, without_linear_part(own), q, input)(0, 0);
   s.quadratic = s.scale * (even - s.form.constant);
-  if (has_linear_part(own))
-    s.linear = s.scale * (form_outputs(linalg, pool, view, own, q, input)(0, 0) - even);
+  if (has_linear_part(own)) s.linear = s.scale * (form_outputs(reader, own, q, input)(0, 0) - even);
   s.constant = s.scale * (constant + s.form.constant);
   s.rest = share - s.quadratic - s.linear - s.constant;
   s.terms = contributions(s.form.spectrum, x);

@@ -41,8 +41,8 @@ struct GluShare {
 
 // `weights` [h] are those of the hidden units along the direction, `constant` what the direction gets
 // whatever the units say. The local form of the input is exact: its rest is what rounding leaves.
-GluShare glu_share(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& view, size_t layer,
-                   std::span<const double> weights, double constant, const GateTerms& line,
-                   const ResidualTrace& trace, double share, const Wanted& wanted = {});
+GluShare glu_share(const LayerReader& reader, size_t layer, std::span<const double> weights, double constant,
+                   const GateTerms& line, const ResidualTrace& trace, double share,
+                   const Wanted& wanted = {});
 
 }  // namespace glint

@@ -63,9 +63,7 @@ ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
                            std::span<const GateTerms> lines, CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
   ModelVectors model =
-      strongest_vectors(unit_forms(reading.linalg(), reading.pool(), reading.layer(units.layer),
-                                   lines[units.layer], units.weights),
-                        k);
+      strongest_vectors(unit_forms(reading.reader(units.layer), lines[units.layer], units.weights), k);
   if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
   return model;
 }

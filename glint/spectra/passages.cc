@@ -77,7 +77,7 @@ Matrix<double> PassageFinder::values(ConstMatrixView<float> x) const {
     });
   }
   if (weights_.rows() > 0) {
-    const Matrix<double> shown = layer_outputs(model_.linalg(), model_.pool(), view, weights_, x);
+    const Matrix<double> shown = layer_outputs({model_.linalg(), model_.pool(), view}, weights_, x);
     for (size_t i = 0; i < x.rows(); i++)
       for (size_t k = 0; k < weights_.rows(); k++) out(i, weight_at_[k]) = shown(i, k);
   }

@@ -22,30 +22,30 @@ double dot(const Vector& a, const Vector& b) {
 // logits, plus the mean cross-entropy of the form's probabilities with the model's.
 class Objective {
  public:
-  Objective(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-            ConstMatrixView<double> weights, ConstMatrixView<float> logits, ConstMatrixView<float> x)
-      : linalg_(linalg),
-        pool_(pool),
+  Objective(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> logits,
+            ConstMatrixView<float> x)
+      : linalg_(reader.linalg),
+        pool_(reader.pool),
         weights_(centred_over_classes(weights)),
         logits_(logits),
-        products_(x.rows(), layer.hidden()),
+        products_(x.rows(), reader.layer.hidden()),
         target_(x.rows(), weights.rows()) {
     for (size_t i = 0; i < x.rows(); i++) sizes_.push_back(input_size(x.row(i)));
-    std::vector<TileMemory> memory(pool.size());
-    pool.for_tiles(tiles_of(x.rows()), [&](size_t t, size_t worker) {
+    std::vector<TileMemory> memory(reader.pool.size());
+    reader.pool.for_tiles(tiles_of(x.rows()), [&](size_t t, size_t worker) {
       const size_t first = t * kTileRows, rows = std::min(kTileRows, x.rows() - first);
       TileMemory& tile = memory[worker];
-      tile_pre_activations(linalg, layer, x.row_range(first, rows), tile);
-      Matrix<double> hidden(rows, layer.hidden());
-      with_gate(layer.gate, [&](auto gate) {
+      tile_pre_activations(reader.linalg, reader.layer, x.row_range(first, rows), tile);
+      Matrix<double> hidden(rows, reader.layer.hidden());
+      with_gate(reader.layer.gate, [&](auto gate) {
         for (size_t i = 0; i < rows; i++)
-          for (size_t j = 0; j < layer.hidden(); j++) {
+          for (size_t j = 0; j < reader.layer.hidden(); j++) {
             products_(first + i, j) = tile.l(i, j) * tile.r(i, j);
             hidden(i, j) = static_cast<double>(gate(tile.l(i, j))) * static_cast<double>(tile.r(i, j));
           }
       });
-      linalg.gemm(Op::plain, Op::transposed, 1.0, hidden, weights_, 0.0,
-                  target_.view().row_range(first, rows));
+      reader.linalg.gemm(Op::plain, Op::transposed, 1.0, hidden, weights_, 0.0,
+                         target_.view().row_range(first, rows));
     });
   }
 
@@ -159,15 +159,14 @@ void descend(Vector& at, const Value& value) {
 
 }  // namespace
 
-GateTerms refined_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                       ConstMatrixView<double> weights, ConstMatrixView<float> logits,
-                       ConstMatrixView<float> x, const GateTerms& line) {
-  const size_t h = layer.hidden();
-  if (layer.gate.kind == GateKind::Identity || !fits_together(layer, x.rows())) return line;
+GateTerms refined_form(const LayerReader& reader, ConstMatrixView<double> weights,
+                       ConstMatrixView<float> logits, ConstMatrixView<float> x, const GateTerms& line) {
+  const size_t h = reader.layer.hidden();
+  if (reader.layer.gate.kind == GateKind::Identity || !fits_together(reader.layer, x.rows())) return line;
   GateTerms start = line;
   if (!line.slope.empty() && line.power != 1) {
     start.power = 1;
-    start.gain = fitted_gains(linalg, pool, layer, weights, x, start);
+    start.gain = fitted_gains(reader, weights, x, start);
   }
   // Relative to the start, slopes as squares: they cannot become negative, and a slope of 0 stays.
   const auto line_at = [&](const Vector& at) {
@@ -176,7 +175,7 @@ GateTerms refined_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluL
     for (size_t j = 0; j < out.slope.size(); j++) out.slope[j] *= at[h + j] * at[h + j];
     return out;
   };
-  const Objective objective(linalg, pool, layer, weights, logits, x);
+  const Objective objective(reader, weights, logits, x);
   Vector at(h + start.slope.size(), 1.0), by_gain, by_slope;
   descend(at, [&](const Vector& v, Vector& gradient) {
     const double value = objective.value(line_at(v), by_gain, by_slope);

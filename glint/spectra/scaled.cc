@@ -51,53 +51,52 @@ void check_scaled_form(const GluLayerView& layer) {
                .hint = "the form `calibrated` reads every gate"});
 }
 
-GateTerms scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                      ConstMatrixView<double> weights, ConstMatrixView<float> x) {
-  const GateText& gate = gate_info(layer.gate.kind).text;
-  check_scaled_form(layer);
-  GateTerms line = weights_form(layer);
-  if (layer.gate.kind == GateKind::Identity) return line;
+GateTerms scaled_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x) {
+  const GateText& gate = gate_info(reader.layer.gate.kind).text;
+  check_scaled_form(reader.layer);
+  GateTerms line = weights_form(reader.layer);
+  if (reader.layer.gate.kind == GateKind::Identity) return line;
 
   const std::vector<double> sizes = sizes_of(x);
   const double mean_size = mean(sizes);
-  if (!layer.normed && gate.has_params && layer.gate.params.lambda > 0 && mean_size > 0) {
+  if (!reader.layer.normed && gate.has_params && reader.layer.gate.params.lambda > 0 && mean_size > 0) {
     const std::vector<Ratio> reach =
-        unit_sums<Ratio>(linalg, pool, layer, x, [](Ratio& sum, size_t, size_t, double l, double r, double) {
+        unit_sums<Ratio>(reader, x, [](Ratio& sum, size_t, size_t, double l, double r, double) {
           const double product = l * r, square = product * product;
           sum += {square * std::fabs(l), square};
         });
     check_finite(reach);
-    for (const Ratio& m : reach) line.slope.push_back(layer.gate.params.lambda * m.value(0) / mean_size);
-    line.power = layer.gate.params.p;
+    for (const Ratio& m : reach)
+      line.slope.push_back(reader.layer.gate.params.lambda * m.value(0) / mean_size);
+    line.power = reader.layer.gate.params.p;
     line.size = quantile(sizes, 0.5);
   }
-  line.gain = fitted_gains(linalg, pool, layer, weights, x, line);
+  line.gain = fitted_gains(reader, weights, x, line);
   return line;
 }
 
-std::vector<double> fitted_gains(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                                 const GateTerms& line) {
-  const size_t h = layer.hidden();
+std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<double> weights,
+                                 ConstMatrixView<float> x, const GateTerms& line) {
+  const size_t h = reader.layer.hidden();
   const std::vector<double> sizes = sizes_of(x);
   // The share of its gain that unit j has at row i.
   const auto shrunk = [&](size_t i, size_t j) {
     return line.slope.empty() ? 1.0 : 1 / gate_code::shrink(line.slope[j] * sizes[i], line.power);
   };
-  const std::vector<Ratio> single = unit_sums<Ratio>(
-      linalg, pool, layer, x, [&](Ratio& sum, size_t i, size_t j, double l, double r, double g) {
+  const std::vector<Ratio> single =
+      unit_sums<Ratio>(reader, x, [&](Ratio& sum, size_t i, size_t j, double l, double r, double g) {
         const double rr = r * r, lf = l * shrunk(i, j);
         sum += {rr * g * lf, rr * lf * lf};
       });
   check_finite(single);
   std::vector<double> gain;
   for (const Ratio& r : single) gain.push_back(r.value(1));
-  if (weights.empty() || !fits_together(layer, x.rows())) return gain;
+  if (weights.empty() || !fits_together(reader.layer, x.rows())) return gain;
 
   const std::vector<double> change = joint_changes(
-      linalg, pool, layer, centred_over_classes(weights), x, 1,
+      reader, centred_over_classes(weights), x, 1,
       [&](size_t first, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
-        with_gate(layer.gate, [&](auto value) {
+        with_gate(reader.layer.gate, [&](auto value) {
           for (size_t i = 0; i < rest.rows(); i++)
             for (size_t j = 0; j < h; j++) {
               const double l = tile.l(i, j), r = tile.r(i, j);

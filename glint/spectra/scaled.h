@@ -29,16 +29,14 @@ void check_scaled_form(const GluLayerView& layer);
 // kJointUnits units; otherwise the gains are those of the single units. Error (usage) where the layer has no
 // such form.
 inline constexpr size_t kSamplesPerUnit = 10;
-GateTerms scaled_form(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                      ConstMatrixView<double> weights, ConstMatrixView<float> x);
+GateTerms scaled_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x);
 
 // Its parts. Whether there are samples enough to fit the units together; the gains for the slopes that a line
 // has; and hidden weights without what all classes have in common, since a change of all logits decides
 // nothing.
 bool fits_together(const GluLayerView& layer, size_t samples);
-std::vector<double> fitted_gains(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 ConstMatrixView<double> weights, ConstMatrixView<float> x,
-                                 const GateTerms& line);
+std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<double> weights,
+                                 ConstMatrixView<float> x, const GateTerms& line);
 Matrix<double> centred_over_classes(ConstMatrixView<double> weights);
 
 }  // namespace glint

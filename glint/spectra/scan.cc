@@ -88,7 +88,7 @@ std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateT
     }
     for (size_t i = first; i < last; i++) {  // a wide layer: all threads work on one direction
       const std::vector<UnitForm> form =
-          unit_forms(model.linalg(), model.pool(), view, line, weights.view().row_range(i - begin, 1), {},
+          unit_forms({model.linalg(), model.pool(), view}, line, weights.view().row_range(i - begin, 1), {},
                      {.strongest = plan.strongest});
       std::vector<double> values = form[0].spectrum.values;
       std::ranges::sort(values);

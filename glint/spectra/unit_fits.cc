@@ -15,27 +15,26 @@ struct NormalEquations {
 // Rows go to a fixed number of sums, which are then added up in order.
 constexpr size_t kSums = 8;
 
-NormalEquations normal_equations(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                 ConstMatrixView<double> weights, ConstMatrixView<float> x, size_t blocks,
-                                 const FillFeatures& fill) {
-  const size_t h = layer.hidden(), tiles = tiles_of(x.rows()), sums = std::min(kSums, tiles);
+NormalEquations normal_equations(const LayerReader& reader, ConstMatrixView<double> weights,
+                                 ConstMatrixView<float> x, size_t blocks, const FillFeatures& fill) {
+  const size_t h = reader.layer.hidden(), tiles = tiles_of(x.rows()), sums = std::min(kSums, tiles);
   std::vector<NormalEquations> parts(sums, NormalEquations(blocks * h));
   std::vector<TileMemory> memory(sums);
   // Tile t goes to sum t % sums. A loop of the pool per round of tiles, so that it can be stopped between
   // them.
   for (size_t round = 0; round < tiles; round += sums)
-    pool.for_tiles(std::min(sums, tiles - round), [&](size_t s, size_t) {
+    reader.pool.for_tiles(std::min(sums, tiles - round), [&](size_t s, size_t) {
       const size_t first = (round + s) * kTileRows, rows = std::min(kTileRows, x.rows() - first);
       NormalEquations& part = parts[s];
       TileMemory& tile = memory[s];
-      tile_pre_activations(linalg, layer, x.row_range(first, rows), tile);
+      tile_pre_activations(reader.linalg, reader.layer, x.row_range(first, rows), tile);
       Matrix<double> f(rows, blocks * h), e(rows, h), out(rows, weights.rows());
       fill(first, tile, f, e);
-      linalg.gemm(Op::plain, Op::transposed, 1.0, e, weights, 0.0, out);
-      linalg.gemm(Op::plain, Op::plain, 1.0, out, weights, 0.0, e);
+      reader.linalg.gemm(Op::plain, Op::transposed, 1.0, e, weights, 0.0, out);
+      reader.linalg.gemm(Op::plain, Op::plain, 1.0, out, weights, 0.0, e);
       for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < blocks * h; j++) part.slope[j] += f(i, j) * e(i, j % h);
-      linalg.gemm(Op::transposed, Op::plain, 1.0, f, f, 1.0, part.gram);
+      reader.linalg.gemm(Op::transposed, Op::plain, 1.0, f, f, 1.0, part.gram);
     });
   for (size_t s = 1; s < sums; s++) {
     for (size_t i = 0; i < parts[0].gram.size(); i++) parts[0].gram.data()[i] += parts[s].gram.data()[i];
@@ -46,14 +45,13 @@ NormalEquations normal_equations(const LinearAlgebra& linalg, ThreadPool& pool, 
 
 }  // namespace
 
-std::vector<double> joint_changes(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                  ConstMatrixView<double> weights, ConstMatrixView<float> x, size_t blocks,
-                                  const FillFeatures& fill) {
-  const size_t h = layer.hidden(), n = blocks * h;
+std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<double> weights,
+                                  ConstMatrixView<float> x, size_t blocks, const FillFeatures& fill) {
+  const size_t h = reader.layer.hidden(), n = blocks * h;
   if (x.rows() == 0) return std::vector<double>(n);
-  const NormalEquations equations = normal_equations(linalg, pool, layer, weights, x, blocks, fill);
+  const NormalEquations equations = normal_equations(reader, weights, x, blocks, fill);
   Matrix<double> between(h, h);  // W' W: how far two units add up in the same outputs
-  linalg.gemm(Op::transposed, Op::plain, 1.0, weights, weights, 0.0, between);
+  reader.linalg.gemm(Op::transposed, Op::plain, 1.0, weights, weights, 0.0, between);
   const auto index = [](size_t i) { return static_cast<Eigen::Index>(i); };
   Eigen::MatrixXd a(index(n), index(n));
   for (size_t i = 0; i < n; i++)

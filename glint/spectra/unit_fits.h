@@ -11,17 +11,16 @@ namespace glint {
 // One Sums per hidden unit over the rows of x, added up in the same order at any number of threads. Calls
 // add(sums, row, unit, l, r, gate(l)) for every row and unit; Sums has operator+=.
 template <class Sums, class Add>
-std::vector<Sums> unit_sums(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                            ConstMatrixView<float> x, const Add& add) {
-  const size_t h = layer.hidden(), tiles = tiles_of(x.rows());
-  std::vector<TileMemory> memory(pool.size());
+std::vector<Sums> unit_sums(const LayerReader& reader, ConstMatrixView<float> x, const Add& add) {
+  const size_t h = reader.layer.hidden(), tiles = tiles_of(x.rows());
+  std::vector<TileMemory> memory(reader.pool.size());
   Matrix<Sums> parts(tiles, h);
-  pool.for_tiles(tiles, [&](size_t t, size_t worker) {
+  reader.pool.for_tiles(tiles, [&](size_t t, size_t worker) {
     const size_t first = t * kTileRows, rows = std::min(kTileRows, x.rows() - first);
     TileMemory& tile = memory[worker];
-    tile_pre_activations(linalg, layer, x.row_range(first, rows), tile);
+    tile_pre_activations(reader.linalg, reader.layer, x.row_range(first, rows), tile);
     Sums* part = parts.view().row_ptr(t);
-    with_gate(layer.gate, [&](auto gate) {
+    with_gate(reader.layer.gate, [&](auto gate) {
       for (size_t i = 0; i < rows; i++)
         for (size_t j = 0; j < h; j++) {
           const float l = tile.l(i, j);
@@ -44,8 +43,7 @@ std::vector<Sums> unit_sums(const LinearAlgebra& linalg, ThreadPool& pool, const
 inline constexpr double kFitRidge = 1e-3;
 using FillFeatures =
     std::function<void(size_t first, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest)>;
-std::vector<double> joint_changes(const LinearAlgebra& linalg, ThreadPool& pool, const GluLayerView& layer,
-                                  ConstMatrixView<double> weights, ConstMatrixView<float> x, size_t blocks,
-                                  const FillFeatures& fill);
+std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<double> weights,
+                                  ConstMatrixView<float> x, size_t blocks, const FillFeatures& fill);
 
 }  // namespace glint

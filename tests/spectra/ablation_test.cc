@@ -82,10 +82,10 @@ TEST(FoldAblation, TheFoldedLayerIsTheLayerOnChangedInputs) {
                          basis = input_basis(layer.view(), random_matrix(3, bias ? 8 : 7, 41));
     const Matrix<float> x = random_matrix<float>(50, 7, 42);
     const Matrix<double> changed =
-        layer_outputs(linalg, pool, layer.view(), weights, ablated_inputs(linalg, x, basis, 0.25));
+        layer_outputs({linalg, pool, layer.view()}, weights, ablated_inputs(linalg, x, basis, 0.25));
     fold_ablation(linalg, basis, 0.25, layer.left);
     fold_ablation(linalg, basis, 0.25, layer.right);
-    const Matrix<double> folded = layer_outputs(linalg, pool, layer.view(), weights, x);
+    const Matrix<double> folded = layer_outputs({linalg, pool, layer.view()}, weights, x);
     for (size_t i = 0; i < folded.size(); i++) EXPECT_NEAR(folded.data()[i], changed.data()[i], 1e-4);
   }
 }
@@ -122,7 +122,7 @@ TEST(OutputChanges, ABilinearLayerDoesExactlyWhatItsEigenvectorsSay) {
   const GateTerms line = weights_form(m.reading.layer(0));
   const Activations a = m.reading.run(ablation_images(80), 0);
   const std::vector<UnitForm> forms =
-      unit_forms(m.linalg, m.machine.pool, m.reading.layer(0), line, classes.weights);
+      unit_forms({m.linalg, m.machine.pool, m.reading.layer(0)}, line, classes.weights);
   for (size_t c = 0; c < 3; c++) {
     const Spectrum& s = forms[c].spectrum;
     const Matrix<double> basis = input_basis(m.reading.layer(0), rows_of(s.vectors, {0, 11}));
@@ -148,7 +148,7 @@ TEST(OutputChanges, AreThoseOfTheModelWithTheFoldedWeights) {
     const GateTerms line = weights_form(m.reading.layer(0));
     const Activations before = m.reading.run(images, 0);
     const std::vector<UnitForm> forms =
-        unit_forms(m.linalg, m.machine.pool, m.reading.layer(0), line, classes.weights);
+        unit_forms({m.linalg, m.machine.pool, m.reading.layer(0)}, line, classes.weights);
     const Matrix<double> basis =
         input_basis(m.reading.layer(0), rows_of(forms[1].spectrum.vectors, {0, 1, 2}));
     const OutputChanges changes = output_changes(m.reading, classes, line, before.inputs,

@@ -43,7 +43,7 @@ TEST(ClassMask, OfOneLayerIsTheEigenMask) {
     const std::vector<GateTerms> lines = weights_lines(m.reading);
     const std::vector<std::vector<double>> means = layer_means(m.reading, images, all_rows());
     const std::vector<Spectrum> spectra =
-        interaction_spectra(m.linalg, m.machine.pool, m.reading.layer(0), units.weights);
+        interaction_spectra({m.linalg, m.machine.pool, m.reading.layer(0)}, units.weights);
     for (const int push : {1, -1}) {
       const Features f = features(m.linalg, spectra[1].vectors, m.reading.input_map());
       const std::vector<float> expected = eigen_mask(spectra[1].values, f, mean, 3, 2.0, push);

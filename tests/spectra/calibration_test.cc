@@ -23,8 +23,8 @@ struct Joint : testing::Test {
   const Matrix<double> head = random_matrix(kUnits, kHidden, 32);
 
   double error(const Layer& layer, const GateTerms& line) {
-    const Matrix<double> own = layer_outputs(linalg, pool, layer.view(), head, x),
-                         read = form_outputs(linalg, pool, layer.view(), line, head, x);
+    const Matrix<double> own = layer_outputs({linalg, pool, layer.view()}, head, x),
+                         read = form_outputs({linalg, pool, layer.view()}, line, head, x);
     double sum = 0;
     for (size_t i = 0; i < own.size(); i++)
       sum += (own.data()[i] - read.data()[i]) * (own.data()[i] - read.data()[i]);
@@ -35,7 +35,7 @@ struct Joint : testing::Test {
 TEST_F(Joint, LeavesTheIdentityExactlyAsItIs) {
   for (const bool bias : {false, true}) {
     const Layer layer = random_layer(kHidden, kInputs, bias, GateKind::Identity);
-    const GateTerms line = joint_form(linalg, pool, layer.view(), head, x);
+    const GateTerms line = joint_form({linalg, pool, layer.view()}, head, x);
     for (size_t h = 0; h < kHidden; h++) {
       EXPECT_EQ(line.gain[h], 1.0);
       EXPECT_EQ(line.shift[h], 0.0);
@@ -49,8 +49,9 @@ TEST_F(Joint, NeverHasALargerErrorThanAffineOnItsData) {
     for (const bool bias : {false, true}) {
       const Layer layer = random_layer(kHidden, kInputs, bias, static_cast<GateKind>(kind),
                                        40 + 3 * static_cast<uint32_t>(kind));
-      const double affine = error(layer, calibrated_form(linalg, pool, layer.view(), x, Calibration::affine));
-      const double joint = error(layer, joint_form(linalg, pool, layer.view(), head, x));
+      const double affine =
+          error(layer, calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine));
+      const double joint = error(layer, joint_form({linalg, pool, layer.view()}, head, x));
       EXPECT_LE(joint, affine * (1 + 1e-9)) << "gate " << kind << " bias " << bias;
       if (static_cast<GateKind>(kind) == GateKind::Relu) {
         EXPECT_LT(joint, affine);  // errors of units do cancel
@@ -61,10 +62,10 @@ TEST_F(Joint, NeverHasALargerErrorThanAffineOnItsData) {
 TEST_F(Joint, BitsDoNotDependOnTheNumberOfThreads) {
   const Layer layer = random_layer(kHidden, kInputs, true, GateKind::Silu);
   ThreadPool one(1);
-  const GateTerms first = joint_form(linalg, one, layer.view(), head, x);
+  const GateTerms first = joint_form({linalg, one, layer.view()}, head, x);
   for (const size_t threads : {2, 3, 7}) {
     ThreadPool many(threads);
-    const GateTerms line = joint_form(linalg, many, layer.view(), head, x);
+    const GateTerms line = joint_form({linalg, many, layer.view()}, head, x);
     EXPECT_EQ(line.gain, first.gain) << threads;
     EXPECT_EQ(line.shift, first.shift) << threads;
   }
@@ -73,11 +74,11 @@ TEST_F(Joint, BitsDoNotDependOnTheNumberOfThreads) {
 TEST_F(Joint, WithoutDataOrWithDeadUnitsTheLinesStayFinite) {
   Layer layer = random_layer(kHidden, kInputs, false, GateKind::Relu);
   for (size_t i = 0; i < kInputs; i++) layer.left(3, i) = layer.right(3, i) = 0;
-  const GateTerms line = joint_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = joint_form({linalg, pool, layer.view()}, head, x);
   EXPECT_EQ(line.gain[3], 1.0);
   for (size_t h = 0; h < kHidden; h++)
     EXPECT_TRUE(std::isfinite(line.gain[h]) && std::isfinite(line.shift[h]));
-  const GateTerms none = joint_form(linalg, pool, layer.view(), head, x.view().row_range(0, 0));
+  const GateTerms none = joint_form({linalg, pool, layer.view()}, head, x.view().row_range(0, 0));
   for (size_t h = 0; h < kHidden; h++) EXPECT_EQ(none.gain[h], 1.0);
 }
 

@@ -57,7 +57,8 @@ TEST_P(EvenPart, IsTheFormOfTheWeightsOrTheWholeLayer) {
   const Matrix<double> q = random_matrix(2, 25, 700), x = random_matrix(40, 18, 701);
   for (const bool bias : {false, true}) {
     const Layer layer = random_layer(25, 18, bias, kind());
-    const std::vector<UnitForm> forms = unit_forms(linalg, pool, layer.view(), weights_form(layer.view()), q);
+    const std::vector<UnitForm> forms =
+        unit_forms({linalg, pool, layer.view()}, weights_form(layer.view()), q);
     for (size_t u = 0; u < 2; u++)
       for (size_t i = 0; i < x.rows(); i++) {
         const TwoSides f = two_sides(layer, q.view().row(u), x.view().row(i));
@@ -80,7 +81,7 @@ TEST_P(EvenPart, MirroredOutputsAreThoseOfTheMirrorImage) {
   const Matrix<float> x = random_matrix<float>(270, 18, 703);  // more than one tile
   for (const bool bias : {false, true}) {
     const Layer layer = random_layer(25, 18, bias, kind());
-    const Matrix<double> mirrored = mirrored_outputs(linalg, pool, layer.view(), q, x);
+    const Matrix<double> mirrored = mirrored_outputs({linalg, pool, layer.view()}, q, x);
     for (size_t i = 0; i < x.rows(); i += 13) {
       const std::vector<double> xi(x.view().row(i).begin(), x.view().row(i).end());
       for (size_t u = 0; u < 2; u++) {
@@ -97,9 +98,9 @@ TEST_P(EvenPart, ShareIsThatOfDataAndMirrorImages) {
   Matrix<float> x = random_matrix<float>(300, 18, 705);
   for (float& v : x.span()) v += 0.7f;  // as pixels: not around 0
   const Layer layer = random_layer(25, 18, true, kind());
-  const Matrix<double> here = layer_outputs(linalg, pool, layer.view(), q, x),
-                       there = mirrored_outputs(linalg, pool, layer.view(), q, x);
-  const EvenShare share = even_share(linalg, pool, layer.view(), q, x);
+  const Matrix<double> here = layer_outputs({linalg, pool, layer.view()}, q, x),
+                       there = mirrored_outputs({linalg, pool, layer.view()}, q, x);
+  const EvenShare share = even_share({linalg, pool, layer.view()}, q, x);
   ASSERT_EQ(share.unit.size(), 3u);
   double all_even = 0, all_total = 0;
   for (size_t u = 0; u < 3; u++) {
@@ -117,7 +118,7 @@ TEST_P(EvenPart, ShareIsThatOfDataAndMirrorImages) {
   EXPECT_EQ(share.all == 1, parity() == Parity::odd);
   // No even function of the input is nearer to the outputs there than the even part itself.
   if (parity() != Parity::half_linear) return;
-  const Matrix<double> form = form_outputs(linalg, pool, layer.view(), weights_form(layer.view()), q, x);
+  const Matrix<double> form = form_outputs({linalg, pool, layer.view()}, weights_form(layer.view()), q, x);
   double error = 0;
   for (size_t i = 0; i < here.size(); i++)
     error += std::pow(here.data()[i] - form.data()[i], 2) + std::pow(there.data()[i] - form.data()[i], 2);
@@ -144,7 +145,7 @@ TEST(EvenShare, StandsInEveryFidelity) {
     const Directions classes = m.reading.classes();
     const GateTerms line = weights_lines(m.reading)[0];
     const EvenShare share =
-        even_share(m.linalg, m.reading.pool(), m.reading.layer(0), classes.weights, a.inputs);
+        even_share({m.linalg, m.reading.pool(), m.reading.layer(0)}, classes.weights, a.inputs);
     const Reading reading = read(m.reading, classes, line, a);
     EXPECT_EQ(reading.fidelity.even_share, share.all);
     EXPECT_EQ(reading.fidelity.each(&Trust::even_share), share.unit);

@@ -32,8 +32,8 @@ TEST_P(Forms, CalibrationAgreesWithNumpy) {
   for (const std::string name : {"sqs", "silu"}) {
     const Layer layer{
         to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, {parse_gate(name), {}}};
-    const GateTerms gain = calibrated_form(linalg, pool, layer.view(), x, Calibration::gain);
-    const GateTerms affine = calibrated_form(linalg, pool, layer.view(), x, Calibration::affine);
+    const GateTerms gain = calibrated_form({linalg, pool, layer.view()}, x, Calibration::gain);
+    const GateTerms affine = calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine);
     EXPECT_TRUE(gain.shift.empty());
     // Pre-activations are float sums of ten terms: relative error below 1e-6; the fit is well conditioned.
     for (size_t h = 0; h < layer.left.rows(); h++) {
@@ -42,7 +42,7 @@ TEST_P(Forms, CalibrationAgreesWithNumpy) {
       EXPECT_NEAR(affine.shift[h], g[name + "_affine_shift"][h].get<double>(), 1e-5);
     }
     const Matrix<double> head = hidden_weights(to_matrix<float>(g["head"]).view());
-    const Matrix<double> logits = layer_outputs(linalg, pool, layer.view(), head, x);
+    const Matrix<double> logits = layer_outputs({linalg, pool, layer.view()}, head, x);
     for (size_t i = 0; i < x.rows(); i++)
       for (size_t u = 0; u < head.rows(); u++)
         EXPECT_NEAR(logits(i, u), g[name + "_logits"][i][u].get<double>(), 1e-4);
@@ -53,7 +53,7 @@ TEST_P(Forms, CalibratingTheIdentityChangesNothing) {
   const Layer layer = random_layer(33, 20, true, GateKind::Identity);
   const Matrix<float> x = random_matrix<float>(700, 20, 400);
   for (Calibration c : {Calibration::gain, Calibration::affine}) {
-    const GateTerms line = calibrated_form(linalg, pool, layer.view(), x, c);
+    const GateTerms line = calibrated_form({linalg, pool, layer.view()}, x, c);
     for (double gain : line.gain) EXPECT_EQ(gain, 1);
     for (double shift : line.shift) EXPECT_EQ(shift, 0);
   }
@@ -77,8 +77,8 @@ TEST_P(Forms, TheAffineLineIsNeverFartherThanTheGainNorTheGainThanTheWeights) {
       return sum;
     };
     const GateTerms weights = weights_form(layer.view());
-    const GateTerms gain = calibrated_form(linalg, pool, layer.view(), x, Calibration::gain);
-    const GateTerms affine = calibrated_form(linalg, pool, layer.view(), x, Calibration::affine);
+    const GateTerms gain = calibrated_form({linalg, pool, layer.view()}, x, Calibration::gain);
+    const GateTerms affine = calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine);
     for (size_t h = 0; h < hidden; h++) {
       EXPECT_LE(error(gain, h), error(weights, h) + 1e-6);
       EXPECT_LE(error(affine, h), error(gain, h) + 1e-6);
@@ -98,13 +98,13 @@ TEST_P(Forms, UnitsThatTheDataNeverMoveKeepTheirWeights) {
   for (size_t i = 0; i < 6; i++) layer.right(1, i) = 0, layer.left(2, i) = 0;
   const Matrix<float> x = random_matrix<float>(50, 6, 402);
   for (Calibration c : {Calibration::gain, Calibration::affine}) {
-    const GateTerms line = calibrated_form(linalg, pool, layer.view(), x, c);
+    const GateTerms line = calibrated_form({linalg, pool, layer.view()}, x, c);
     EXPECT_EQ(line.gain[1], 1);
     EXPECT_EQ(line.gain[2], 1);
     EXPECT_LT(line.gain[0], 1);
   }
   const GateTerms none =
-      calibrated_form(linalg, pool, layer.view(), Matrix<float>(0, 6), Calibration::affine);
+      calibrated_form({linalg, pool, layer.view()}, Matrix<float>(0, 6), Calibration::affine);
   for (double g : none.gain) EXPECT_EQ(g, 1);
 }
 
@@ -119,7 +119,7 @@ TEST_P(Forms, LocalFormIsTheLogitOfEveryGate) {
       for (size_t i = 0; i < inputs; i++) layer.left(6, i) *= 1e-9f;
       for (size_t n = 0; n < x.rows(); n++) {
         const GateTerms line = local_form(layer.view(), x.view().row(n));
-        const std::vector<UnitForm> forms = unit_forms(linalg, pool, layer.view(), line, w);
+        const std::vector<UnitForm> forms = unit_forms({linalg, pool, layer.view()}, line, w);
         for (size_t u = 0; u < w.rows(); u++) {
           const double logit = exact_output(layer.view(), w.view().row(u), x.view().row(n));
           EXPECT_NEAR(form_value(forms[u], x.view().row(n)), logit, 1e-6 * std::fabs(logit))
@@ -161,9 +161,9 @@ TEST_P(Forms, OutputsOfAFormAreTheValuesOfItsSpectrum) {
   for (GateKind kind : {GateKind::Sqs, GateKind::Silu})
     for (bool bias : {false, true}) {
       const Layer layer = random_layer(hidden, inputs, bias, kind);
-      const GateTerms line = calibrated_form(linalg, pool, layer.view(), x, Calibration::affine);
-      const Matrix<double> outputs = form_outputs(linalg, pool, layer.view(), line, w, x, constants);
-      const std::vector<UnitForm> forms = unit_forms(linalg, pool, layer.view(), line, w, constants);
+      const GateTerms line = calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine);
+      const Matrix<double> outputs = form_outputs({linalg, pool, layer.view()}, line, w, x, constants);
+      const std::vector<UnitForm> forms = unit_forms({linalg, pool, layer.view()}, line, w, constants);
       for (size_t i = 0; i < x.rows(); i += 7) {
         const std::vector<double> xi(x.view().row(i).begin(), x.view().row(i).end());
         for (size_t u = 0; u < w.rows(); u++) {
@@ -185,7 +185,7 @@ TEST_P(Forms, LayerOutputsAreTheLayer) {
   for (const Gate& gate : gates()) {
     Layer layer = random_layer(hidden, inputs, true, gate.kind);
     layer.gate = gate;
-    const Matrix<double> outputs = layer_outputs(linalg, pool, layer.view(), w, x);
+    const Matrix<double> outputs = layer_outputs({linalg, pool, layer.view()}, w, x);
     for (size_t i = 0; i < x.rows(); i++) {
       const std::vector<double> xi(x.view().row(i).begin(), x.view().row(i).end());
       for (size_t u = 0; u < 2; u++)
@@ -199,15 +199,15 @@ TEST_P(Forms, BitsDoNotDependOnTheNumberOfThreads) {
   const Matrix<double> w = random_matrix(3, 40, 410);
   const Matrix<float> x = random_matrix<float>(1500, 30, 411);
   ThreadPool one(1);
-  const GateTerms line = calibrated_form(linalg, one, layer.view(), x, Calibration::affine);
-  const Matrix<double> outputs = form_outputs(linalg, one, layer.view(), line, w, x);
+  const GateTerms line = calibrated_form({linalg, one, layer.view()}, x, Calibration::affine);
+  const Matrix<double> outputs = form_outputs({linalg, one, layer.view()}, line, w, x);
   for (size_t threads : {2u, 3u, 7u}) {
     ThreadPool many(threads);
-    const GateTerms again = calibrated_form(linalg, many, layer.view(), x, Calibration::affine);
+    const GateTerms again = calibrated_form({linalg, many, layer.view()}, x, Calibration::affine);
     EXPECT_EQ(again.gain, line.gain);
     EXPECT_EQ(again.shift, line.shift);
     EXPECT_TRUE(
-        std::ranges::equal(form_outputs(linalg, many, layer.view(), line, w, x).span(), outputs.span()));
+        std::ranges::equal(form_outputs({linalg, many, layer.view()}, line, w, x).span(), outputs.span()));
   }
 }
 
@@ -217,8 +217,8 @@ TEST_P(Forms, FewPairsOfAWideLayerAreTheStrongestOfAll) {
   const Layer layer = random_layer(24, 1100, false, GateKind::Sqs);
   const Matrix<double> w = random_matrix(2, 24, 413);
   const GateTerms line = weights_form(layer.view());
-  const std::vector<UnitForm> whole = unit_forms(linalg, pool, layer.view(), line, w);
-  const std::vector<UnitForm> few = unit_forms(linalg, pool, layer.view(), line, w, {}, {.strongest = 6});
+  const std::vector<UnitForm> whole = unit_forms({linalg, pool, layer.view()}, line, w);
+  const std::vector<UnitForm> few = unit_forms({linalg, pool, layer.view()}, line, w, {}, {.strongest = 6});
   for (size_t u = 0; u < w.rows(); u++) {
     const UnitForm expected = strongest_terms(whole[u], 6);
     ASSERT_EQ(few[u].spectrum.count(), 6u);
@@ -228,7 +228,7 @@ TEST_P(Forms, FewPairsOfAWideLayerAreTheStrongestOfAll) {
                   1e-10);
     }
   }
-  EXPECT_EQ(unit_forms(linalg, pool, layer.view(), line, w, {}, {.strongest = 500})[0].spectrum.count(),
+  EXPECT_EQ(unit_forms({linalg, pool, layer.view()}, line, w, {}, {.strongest = 500})[0].spectrum.count(),
             500u);
 }
 
@@ -237,7 +237,7 @@ TEST_P(Forms, DataThatAreNotFiniteAreANumericError) {
   Matrix<float> x = random_matrix<float>(9, 3, 412);
   x(4, 1) = std::nanf("");
   try {
-    calibrated_form(linalg, pool, layer.view(), x, Calibration::gain);
+    calibrated_form({linalg, pool, layer.view()}, x, Calibration::gain);
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::numeric);
@@ -258,11 +258,11 @@ TEST_P(Forms, FiveTermsAreAQuadraticForm) {
       (terms.*kTermLists[k].values).assign(numbers.view().row(k).begin(), numbers.view().row(k).end());
     for (size_t h = 0; h < 9; h++) terms.slope.push_back(0.1 * static_cast<double>(h));
     terms.power = 2, terms.size = 1.5;
-    const Matrix<double> got = form_outputs(linalg, pool, view, terms, weights, x);
+    const Matrix<double> got = form_outputs({linalg, pool, view}, terms, weights, x);
     for (size_t i = 0; i < x.rows(); i++) {
       const std::vector<double> at(x.view().row(i).begin(), x.view().row(i).end());
       const double size = input_size(at);
-      const std::vector<UnitForm> forms = unit_forms(linalg, pool, view, at_size(terms, size), weights);
+      const std::vector<UnitForm> forms = unit_forms({linalg, pool, view}, at_size(terms, size), weights);
       for (size_t u = 0; u < 3; u++) {
         double direct = 0, scale = 0;
         for (size_t h = 0; h < 9; h++) {
@@ -283,7 +283,7 @@ TEST_P(Forms, FiveTermsAreAQuadraticForm) {
     Matrix<double> unit(1, view.width()), image(1, view.width());
     for (size_t j = 0; j < view.width(); j++) {
       std::ranges::fill(unit.span(), 0.0), unit(0, j) = 1;
-      InteractionOperator(linalg, pool, view).apply(q, unit, image);
+      InteractionOperator({linalg, pool, view}).apply(q, unit, image);
       for (size_t k = 0; k < view.width(); k++) EXPECT_NEAR(image(0, k), whole(j, k), 1e-12);
     }
   }

@@ -106,7 +106,7 @@ TEST(FunctionalSimilarity, LayersAreTheirDenseForms) {
     for (const bool mapped : {false, true}) {
       const SmallLayer one(1, bias), two(2, bias);
       const auto forms = [&](const SmallLayer& s) {
-        const std::vector<UnitForm> units = unit_forms(linalg, pool, s.view(), s.line, s.weights);
+        const std::vector<UnitForm> units = unit_forms({linalg, pool, s.view()}, s.line, s.weights);
         return mapped ? functional_forms(linalg, units, s.map())
                       : functional_forms(linalg, units, SmallLayer::kInputs);
       };
@@ -132,7 +132,7 @@ TEST(FunctionalSimilarity, AConstantIsLikeNothing) {
   SmallLayer none(2, false);
   for (size_t i = 0; i < none.weights.size(); i++) none.weights.data()[i] = 0;
   const auto forms = [&](const SmallLayer& s) {
-    return functional_forms(linalg, unit_forms(linalg, pool, s.view(), s.line, s.weights),
+    return functional_forms(linalg, unit_forms({linalg, pool, s.view()}, s.line, s.weights),
                             SmallLayer::kInputs);
   };
   EXPECT_EQ(functional_similarity(linalg, forms(one), forms(none)).all, 0);

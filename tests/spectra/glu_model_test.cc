@@ -76,7 +76,7 @@ TEST(Read, TellsTheLinearPartFromTheEigenvectors) {
   EXPECT_EQ(weights.fidelity.each(&Trust::linear_share), std::vector<double>(3, 0.0));
 
   const GateTerms line =
-      calibrated_form(m.linalg, m.reading.pool(), m.reading.layer(0), a.inputs, Calibration::affine);
+      calibrated_form({m.linalg, m.reading.pool(), m.reading.layer(0)}, a.inputs, Calibration::affine);
   const Reading calibrated = read(m.reading, classes, line, a);
   EXPECT_GT(calibrated.fidelity.r2, calibrated.fidelity.eigenvectors_r2);
   EXPECT_EQ(weights.fidelity.each(&Trust::quadratic_share), std::vector<double>(3, 1.0));

@@ -92,7 +92,7 @@ TEST(ImageReading, TermsOfABilinearModelAddUpToTheLogit) {
   const Reader r({"plain"}, GateKind::Identity);
   const ImageSet images = random_images(1000);
   const std::vector<UnitForm> forms =
-      unit_forms(r.linalg, r.reading->pool(), r.reading->layer(0), weights_form(r.reading->layer(0)),
+      unit_forms({r.linalg, r.reading->pool(), r.reading->layer(0)}, weights_form(r.reading->layer(0)),
                  r.reading->classes().weights);
   const Matrix<double> embed = hidden_weights(r.reading->input_map().matrix);
   double worst = 0;
@@ -248,8 +248,8 @@ TEST(Explanation, OfTheScaledFormUsesTheSizeOfItsInput) {
     const Activations pass = r.reading->run(images.pixels, r.reading->last());
     const Directions all = r.reading->classes();
     const Matrix<double> values =
-        form_outputs(r.reading->linalg(), r.reading->pool(), r.reading->layer(r.reading->last()),
-                     c.terms[Form::scaled].back(), all.weights, pass.inputs, all.constants);
+        form_outputs(r.reading->reader(r.reading->last()), c.terms[Form::scaled].back(), all.weights,
+                     pass.inputs, all.constants);
     const size_t classes[] = {4, 1};
     PerForm<std::optional<GateTerms>> terms;
     terms[Form::scaled] = c.terms[Form::scaled].back();

@@ -41,7 +41,7 @@ TEST(Interaction, SpectrumAgreesWithNumpy) {
       const Matrix<double> values = to_matrix<double>(g[bias ? "values_biased" : "values"]);
       ThreadPool pool(2);
       const std::vector<Spectrum> spectra = interaction_spectra(
-          backend(kind), pool, layer.view(), hidden_weights(to_matrix<float>(g["head"]).view()));
+          {backend(kind), pool, layer.view()}, hidden_weights(to_matrix<float>(g["head"]).view()));
       ASSERT_EQ(spectra.size(), values.rows());
       for (size_t u = 0; u < values.rows(); u++) {
         ASSERT_EQ(spectra[u].count(), values.cols());
@@ -130,7 +130,7 @@ TEST(Interaction, MatrixFreeProductIsTheProduct) {
       const Matrix<double> q = interaction(backend(kind), layer.view(), w.view().row(0));
       Matrix<double> y(x.rows(), x.cols());
       ThreadPool pool(2);
-      InteractionOperator(backend(kind), pool, layer.view()).apply(w.view().row(0), x, y);
+      InteractionOperator({backend(kind), pool, layer.view()}).apply(w.view().row(0), x, y);
       for (size_t r = 0; r < y.rows(); r++)
         for (size_t i = 0; i < y.cols(); i++)
           EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-12);
@@ -146,7 +146,7 @@ TEST(Interaction, MatrixFreeProductHasTheSameBitsAtAnyNumberOfThreads) {
     Matrix<double> first;
     for (size_t threads : {1u, 2u, 3u, 7u}) {
       ThreadPool pool(threads);
-      InteractionOperator product(backend(kind), pool, layer.view());
+      InteractionOperator product({backend(kind), pool, layer.view()});
       Matrix<double> y(x.rows(), x.cols());
       product.apply(w.view().row(0), x, y);
       product.apply(w.view().row(0), x, y);  // sums of an earlier product must not stay
@@ -222,10 +222,10 @@ TEST(Interaction, BitsDoNotDependOnTheNumberOfThreads) {
   const Matrix<double> w = random_matrix(11, 64, 314);
   for (LinalgBackend kind : backends()) {
     ThreadPool one(1);
-    const std::vector<Spectrum> expected = interaction_spectra(backend(kind), one, layer.view(), w);
+    const std::vector<Spectrum> expected = interaction_spectra({backend(kind), one, layer.view()}, w);
     for (size_t threads : {2u, 3u, 7u}) {
       ThreadPool pool(threads);
-      const std::vector<Spectrum> got = interaction_spectra(backend(kind), pool, layer.view(), w);
+      const std::vector<Spectrum> got = interaction_spectra({backend(kind), pool, layer.view()}, w);
       for (size_t u = 0; u < w.rows(); u++) {
         EXPECT_EQ(got[u].values, expected[u].values);
         EXPECT_TRUE(std::ranges::equal(got[u].vectors.span(), expected[u].vectors.span()));
@@ -247,7 +247,7 @@ TEST(Lanczos, AgreesWithTheFullDecomposition) {
       for (TopBy by : {TopBy::magnitude, TopBy::both_ends})
         for (size_t k : {1u, 2u, 7u, 20u}) {
           const Spectrum top =
-              top_interaction(backend(kind), pool, layer.view(), w.view().row(0), k, {.by = by});
+              top_interaction({backend(kind), pool, layer.view()}, w.view().row(0), k, {.by = by});
           ASSERT_EQ(top.count(), k);
           std::vector<uint32_t> expected;
           if (by == TopBy::magnitude) {
@@ -356,8 +356,8 @@ TEST(Lanczos, GivesTheSameBitsTwice) {
   const Matrix<double> w = random_matrix(1, 120, 333);
   const LinearAlgebra& la = backend(LinalgBackend::openblas);
   ThreadPool pool(2);
-  const Spectrum a = top_interaction(la, pool, layer.view(), w.view().row(0), 6),
-                 b = top_interaction(la, pool, layer.view(), w.view().row(0), 6);
+  const Spectrum a = top_interaction({la, pool, layer.view()}, w.view().row(0), 6),
+                 b = top_interaction({la, pool, layer.view()}, w.view().row(0), 6);
   EXPECT_EQ(a.values, b.values);
   EXPECT_TRUE(std::ranges::equal(a.vectors.span(), b.vectors.span()));
 }

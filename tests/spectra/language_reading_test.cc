@@ -156,7 +156,7 @@ TEST(LanguageReading, EigenvectorsAndLinearPartAreTheForm) {
     const Matrix<float> x = m.reading.inputs({&m.row, 1}, layer, 100);
     const Matrix<double> weights = m.reading.hidden(layer, directions);
     const auto read = m.read(layer, weights, stored.terms[Form::calibrated][layer], x);
-    const Matrix<double> form = form_outputs(m.linalg, m.reading.pool(), m.reading.layer(layer),
+    const Matrix<double> form = form_outputs({m.linalg, m.reading.pool(), m.reading.layer(layer)},
                                              stored.terms[Form::calibrated][layer], weights, x);
     double largest = 0;
     for (size_t u = 0; u < tokens.size(); u++) {

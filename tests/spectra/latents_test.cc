@@ -62,7 +62,7 @@ TEST(LatentPairs, AreTheStrongestOfTheWholeMatrix) {
     const std::vector<LatentPair> all = made.by_hand(linalg);
     for (const size_t most : {1, 50, 1500}) {
       const std::vector<LatentPair> got =
-          strongest_pairs(linalg, one, made.view(), made.q, made.decoder, most);
+          strongest_pairs({linalg, one, made.view()}, made.q, made.decoder, most);
       ASSERT_EQ(got.size(), std::min<size_t>(most, all.size()));
       for (size_t k = 0; k < got.size(); k++) {
         EXPECT_LE(got[k].first, got[k].second);
@@ -70,7 +70,7 @@ TEST(LatentPairs, AreTheStrongestOfTheWholeMatrix) {
         EXPECT_NEAR(std::fabs(got[k].weight), std::fabs(all[k].weight), 1e-13);
       }
       const std::vector<LatentPair> again =
-          strongest_pairs(linalg, two, made.view(), made.q, made.decoder, most);
+          strongest_pairs({linalg, two, made.view()}, made.q, made.decoder, most);
       for (size_t k = 0; k < got.size(); k++)
         EXPECT_TRUE(got[k].first == again[k].first && got[k].second == again[k].second &&
                     got[k].weight == again[k].weight);

@@ -72,8 +72,8 @@ TEST_P(FamilyParts, SharesOfAGluAddUp) {
     GateTerms shifted = weights_form(view);
     shifted.shift.assign(view.hidden(), 0.2);
     for (const GateTerms& line : {weights_form(view), shifted, local_form(view, x)}) {
-      const GluShare s = glu_share(linalg, reading.pool(), view, layer, along.weights.view().row(0), 0, line,
-                                   trace, whole.glu[layer]);
+      const GluShare s = glu_share({linalg, reading.pool(), view}, layer, along.weights.view().row(0), 0,
+                                   line, trace, whole.glu[layer]);
       EXPECT_DOUBLE_EQ(s.quadratic + s.linear + s.constant + s.rest, s.share);
       double terms = 0, linear = 0;
       for (size_t k = 0; k < s.terms.size(); k++) {
@@ -88,7 +88,7 @@ TEST_P(FamilyParts, SharesOfAGluAddUp) {
       EXPECT_NEAR(s.others, s.quadratic - terms, 1e-9);
       EXPECT_NEAR(linear, s.linear, 1e-4);
     }
-    const GluShare exact = glu_share(linalg, reading.pool(), view, layer, along.weights.view().row(0), 0,
+    const GluShare exact = glu_share({linalg, reading.pool(), view}, layer, along.weights.view().row(0), 0,
                                      local_form(view, x), trace, whole.glu[layer]);
     EXPECT_NEAR(exact.rest, 0, 1e-4) << "layer " << layer;
   }

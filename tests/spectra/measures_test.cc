@@ -23,7 +23,7 @@ class Measures : public testing::TestWithParam<LinalgBackend> {
   const Matrix<double> head = hidden_weights(to_matrix<float>(g["head"]).view());
   const std::vector<uint32_t> labels = g["labels"].get<std::vector<uint32_t>>();
   std::vector<UnitForm> plain_forms() {
-    return unit_forms(linalg, pool, layer.view(), weights_form(layer.view()), head);
+    return unit_forms({linalg, pool, layer.view()}, weights_form(layer.view()), head);
   }
 };
 INSTANTIATE_TEST_SUITE_P(Backends, Measures, testing::ValuesIn(backends()), [](const auto& p) {
@@ -31,8 +31,8 @@ INSTANTIATE_TEST_SUITE_P(Backends, Measures, testing::ValuesIn(backends()), [](c
 });
 
 TEST_P(Measures, FidelityAgreesWithNumpy) {
-  const Matrix<double> model = layer_outputs(linalg, pool, layer.view(), head, x);
-  const Matrix<double> form = form_outputs(linalg, pool, layer.view(), weights_form(layer.view()), head, x);
+  const Matrix<double> model = layer_outputs({linalg, pool, layer.view()}, head, x);
+  const Matrix<double> form = form_outputs({linalg, pool, layer.view()}, weights_form(layer.view()), head, x);
   const Fidelity f = fidelity(model, form, labels);
   const nlohmann::json& e = g["fidelity"];
   EXPECT_NEAR(f.correlation, e["correlation"].get<double>(), 1e-6);
@@ -47,7 +47,7 @@ TEST_P(Measures, FidelityAgreesWithNumpy) {
 
 TEST_P(Measures, TruncationAgreesWithNumpyAndEndsAtTheForm) {
   const std::vector<UnitForm> forms = plain_forms();
-  const Matrix<double> form = form_outputs(linalg, pool, layer.view(), weights_form(layer.view()), head, x);
+  const Matrix<double> form = form_outputs({linalg, pool, layer.view()}, weights_form(layer.view()), head, x);
   const std::vector<uint32_t> decisions = argmax_rows(form);
   const TruncationCurve curve = truncation_curve(linalg, pool, forms, {x, labels, decisions});
   const std::vector<double> expected = g["truncation"].get<std::vector<double>>();
@@ -60,10 +60,10 @@ TEST_P(Measures, TruncationKeepsLinearPartsConstantsAndBiases) {
   const Matrix<float> data = random_matrix<float>(150, 12, 500);
   const Matrix<double> w = random_matrix(4, 20, 501);
   const std::vector<float> constants = {0.5f, 0, -0.5f, 2};
-  const GateTerms line = calibrated_form(linalg, pool, biased.view(), data, Calibration::affine);
-  const std::vector<UnitForm> forms = unit_forms(linalg, pool, biased.view(), line, w, constants);
+  const GateTerms line = calibrated_form({linalg, pool, biased.view()}, data, Calibration::affine);
+  const std::vector<UnitForm> forms = unit_forms({linalg, pool, biased.view()}, line, w, constants);
   const std::vector<uint32_t> decisions =
-      argmax_rows(form_outputs(linalg, pool, biased.view(), line, w, data, constants));
+      argmax_rows(form_outputs({linalg, pool, biased.view()}, line, w, data, constants));
   const TruncationCurve curve = truncation_curve(linalg, pool, forms, {data, {}, decisions});
   EXPECT_TRUE(curve.accuracy.empty());
   ASSERT_EQ(curve.agreement.size(), 14u);
@@ -187,7 +187,7 @@ class Masks : public testing::Test {
     return m;
   }();
   const Matrix<double> w = random_matrix(1, 40, 522);
-  const UnitForm form = unit_forms(linalg, pool, layer.view(), weights_form(layer.view()), w)[0];
+  const UnitForm form = unit_forms({linalg, pool, layer.view()}, weights_form(layer.view()), w)[0];
   const Features maps = features(linalg, form.spectrum.vectors, {embed, false, {}});
 
   double mean_value(ConstMatrixView<float> pictures) const {

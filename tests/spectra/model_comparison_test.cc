@@ -34,7 +34,7 @@ TEST_F(ModelComparison, KeepsTheStrongestOfEachSign) {
   const ModelVectors v =
       model_vectors(one.reading, units, weights_lines(one.reading), CompareSpace::input, 2);
   const std::vector<Spectrum> all =
-      interaction_spectra(one.linalg, one.machine.pool, one.reading.layer(0), units.weights);
+      interaction_spectra({one.linalg, one.machine.pool, one.reading.layer(0)}, units.weights);
   for (size_t u = 0; u < 3; u++) {
     const std::vector<double>& s = all[u].values;
     ASSERT_GT(s[1], 0);

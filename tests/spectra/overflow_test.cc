@@ -91,7 +91,7 @@ TEST(Overflow, OfAFormIsSaid) {
         for (double& s : l.shift) s = 1e308;
         Directions units = m.reading.classes();
         for (double& w : units.weights.span()) w *= 1e10;
-        unit_forms(m.linalg, m.machine.pool, m.reading.layer(0), l, units.weights);
+        unit_forms({m.linalg, m.machine.pool, m.reading.layer(0)}, l, units.weights);
       },
       "linear part");
 }

@@ -40,8 +40,8 @@ TEST_P(Scaled, AgreesWithNumpy) {
     const GluLayerView view = g["normed"].get<bool>() ? normed(layer.view()) : layer.view();
     const Matrix<float> x = to_matrix<float>(g["x"]);
     const Matrix<double> head = to_matrix<double>(g["head"]);
-    const GateTerms single = scaled_form(linalg, pool, view, {}, x),
-                    line = scaled_form(linalg, pool, view, head, x);
+    const GateTerms single = scaled_form({linalg, pool, view}, {}, x),
+                    line = scaled_form({linalg, pool, view}, head, x);
     ASSERT_EQ(line.slope.empty(), !g.contains("slope"));
     EXPECT_TRUE(line.shift.empty());
     // Pre-activations are float sums of seven terms, and the solve is well conditioned.
@@ -56,7 +56,7 @@ TEST_P(Scaled, AgreesWithNumpy) {
       EXPECT_NEAR(line.size, g["size"].get<double>(), 1e-6);
       EXPECT_EQ(line.power, g["p"].get<double>());
     }
-    const Matrix<double> out = form_outputs(linalg, pool, view, line, head, x);
+    const Matrix<double> out = form_outputs({linalg, pool, view}, line, head, x);
     for (size_t i = 0; i < x.rows(); i++)
       for (size_t u = 0; u < head.rows(); u++)
         EXPECT_NEAR(out(i, u), g["outputs"][i][u].get<double>(), 1e-3 * (1 + std::fabs(out(i, u))));
@@ -70,10 +70,10 @@ TEST_P(Scaled, IsExactlyTheSameOnTheNegativeOfAnInput) {
   Matrix<float> mirror = x;
   for (float& e : mirror.span()) e = -e;
   const Matrix<double> head = random_matrix(5, 24, 32);
-  const GateTerms line = scaled_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = scaled_form({linalg, pool, layer.view()}, head, x);
   ASSERT_FALSE(line.slope.empty());
-  const Matrix<double> a = form_outputs(linalg, pool, layer.view(), line, head, x),
-                       b = form_outputs(linalg, pool, layer.view(), line, head, mirror);
+  const Matrix<double> a = form_outputs({linalg, pool, layer.view()}, line, head, x),
+                       b = form_outputs({linalg, pool, layer.view()}, line, head, mirror);
   for (size_t i = 0; i < a.size(); i++) ASSERT_EQ(a.data()[i], b.data()[i]) << i;
 }
 
@@ -82,10 +82,10 @@ TEST_P(Scaled, BitsDoNotDependOnTheNumberOfThreads) {
   const Matrix<float> x = random_matrix<float>(1500, 10, 33);
   const Matrix<double> head = random_matrix(5, 24, 34);
   ThreadPool one(1);
-  const GateTerms first = scaled_form(linalg, one, layer.view(), head, x);
+  const GateTerms first = scaled_form({linalg, one, layer.view()}, head, x);
   for (const size_t threads : {2, 3, 7}) {
     ThreadPool many(threads);
-    const GateTerms line = scaled_form(linalg, many, layer.view(), head, x);
+    const GateTerms line = scaled_form({linalg, many, layer.view()}, head, x);
     EXPECT_EQ(line.gain, first.gain) << threads;
     EXPECT_EQ(line.slope, first.slope) << threads;
     EXPECT_EQ(line.size, first.size) << threads;
@@ -96,7 +96,7 @@ TEST_P(Scaled, LeavesTheIdentityAsItIs) {
   const Layer layer = random_layer(12, 6, true, GateKind::Identity);
   const Matrix<float> x = random_matrix<float>(300, 6, 35);
   for (const GluLayerView& view : {layer.view(), normed(layer.view())}) {
-    const GateTerms line = scaled_form(linalg, pool, view, random_matrix(3, 12, 36), x);
+    const GateTerms line = scaled_form({linalg, pool, view}, random_matrix(3, 12, 36), x);
     EXPECT_EQ(line.gain, std::vector<double>(12, 1.0));
     EXPECT_TRUE(line.slope.empty() && line.shift.empty());
     EXPECT_EQ(line.size, 0);
@@ -112,8 +112,8 @@ TEST_P(Scaled, WithAConstantSizeIsOneGainPerUnit) {
     for (float& e : x.view().row(i)) e *= 3 / size;
   }
   const Matrix<double> head = random_matrix(4, 12, 38);
-  const GateTerms free = scaled_form(linalg, pool, layer.view(), head, x),
-                  held = scaled_form(linalg, pool, normed(layer.view()), head, x);
+  const GateTerms free = scaled_form({linalg, pool, layer.view()}, head, x),
+                  held = scaled_form({linalg, pool, normed(layer.view())}, head, x);
   EXPECT_TRUE(held.slope.empty());
   EXPECT_EQ(held.size, 0);
   ASSERT_FALSE(free.slope.empty());
@@ -127,16 +127,16 @@ TEST_P(Scaled, UnitsThatNeverMoveAndSizesFarAwayStayFinite) {
   layer.gate.params.p = 3;
   for (size_t i = 0; i < 6; i++) layer.left(3, i) = layer.right(3, i) = 0;
   const Matrix<float> x = random_matrix<float>(400, 6, 39);
-  const GateTerms line = scaled_form(linalg, pool, layer.view(), random_matrix(4, 8, 40), x);
+  const GateTerms line = scaled_form({linalg, pool, layer.view()}, random_matrix(4, 8, 40), x);
   EXPECT_EQ(line.slope[3], 0);
   EXPECT_EQ(line.gain[3], 1);
   for (const double s : {0.0, 1e-300, 1.0, 1e300, std::numeric_limits<double>::max()})
     for (const double gain : at_size(line, s).gain) EXPECT_TRUE(std::isfinite(gain)) << s;
   EXPECT_EQ(at_size(line, 0).gain, line.gain);
-  const GateTerms none = scaled_form(linalg, pool, layer.view(), {}, x.view().row_range(0, 0));
+  const GateTerms none = scaled_form({linalg, pool, layer.view()}, {}, x.view().row_range(0, 0));
   EXPECT_EQ(none.gain, std::vector<double>(8, 1.0));
   Matrix<float> black(200, 6);
-  EXPECT_EQ(scaled_form(linalg, pool, layer.view(), random_matrix(4, 8, 41), black).gain,
+  EXPECT_EQ(scaled_form({linalg, pool, layer.view()}, random_matrix(4, 8, 41), black).gain,
             std::vector<double>(8, 1.0));
 }
 
@@ -147,8 +147,8 @@ TEST_P(Scaled, FitsTheUnitsTogetherOnlyWithEnoughSamples) {
   const Matrix<float> x = random_matrix<float>(200, 8, 43);
   const auto together = [&](size_t rows) {
     const ConstMatrixView<float> some = x.view().row_range(0, rows);
-    return scaled_form(linalg, pool, layer.view(), head, some).gain !=
-           scaled_form(linalg, pool, layer.view(), {}, some).gain;
+    return scaled_form({linalg, pool, layer.view()}, head, some).gain !=
+           scaled_form({linalg, pool, layer.view()}, {}, some).gain;
   };
   EXPECT_TRUE(together(200));
   EXPECT_FALSE(together(199));
@@ -160,7 +160,7 @@ TEST_P(Scaled, RefusesAGateThatIsNotOddWithoutANorm) {
     const Layer layer = random_layer(8, 6, false, kind);
     EXPECT_FALSE(has_scaled_form(layer.view()));
     try {
-      scaled_form(linalg, pool, layer.view(), {}, x);
+      scaled_form({linalg, pool, layer.view()}, {}, x);
       FAIL() << "a reading of what is not even";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::usage);
@@ -168,7 +168,7 @@ TEST_P(Scaled, RefusesAGateThatIsNotOddWithoutANorm) {
       EXPECT_NE(e.parts().what.find("norm"), std::string::npos);
     }
     EXPECT_TRUE(has_scaled_form(normed(layer.view())));
-    EXPECT_TRUE(scaled_form(linalg, pool, normed(layer.view()), {}, x).shift.empty());
+    EXPECT_TRUE(scaled_form({linalg, pool, normed(layer.view())}, {}, x).shift.empty());
   }
 }
 
@@ -177,12 +177,13 @@ TEST_P(Scaled, IsDecomposedAtItsSize) {
   const Layer layer = random_layer(12, 6, true, GateKind::Sqs);
   Matrix<float> x = random_matrix<float>(400, 6, 45);
   const Matrix<double> head = random_matrix(3, 12, 46);
-  const GateTerms line = scaled_form(linalg, pool, layer.view(), head, x);
-  const std::vector<UnitForm> forms = unit_forms(linalg, pool, layer.view(), line, head),
-                              plain = unit_forms(linalg, pool, layer.view(), at_size(line, line.size), head);
+  const GateTerms line = scaled_form({linalg, pool, layer.view()}, head, x);
+  const std::vector<UnitForm> forms = unit_forms({linalg, pool, layer.view()}, line, head),
+                              plain =
+                                  unit_forms({linalg, pool, layer.view()}, at_size(line, line.size), head);
   const float scale = static_cast<float>(line.size / input_size(x.view().row(0)));
   for (float& e : x.view().row(0)) e *= scale;
-  const Matrix<double> out = form_outputs(linalg, pool, layer.view(), line, head, x.view().row_range(0, 1));
+  const Matrix<double> out = form_outputs({linalg, pool, layer.view()}, line, head, x.view().row_range(0, 1));
   const std::vector<double> input(x.view().row(0).begin(), x.view().row(0).end());
   for (size_t u = 0; u < 3; u++) {
     EXPECT_EQ(forms[u].spectrum.values, plain[u].spectrum.values);
@@ -204,13 +205,13 @@ struct Refine : testing::Test {
     const Matrix<float> length = random_matrix<float>(700, 1, 53);
     for (size_t i = 0; i < x.rows(); i++)
       for (float& e : x.view().row(i)) e *= 0.5f + std::fabs(length(i, 0));
-    const Matrix<double> own = layer_outputs(linalg, pool, layer.view(), head, x);
+    const Matrix<double> own = layer_outputs({linalg, pool, layer.view()}, head, x);
     for (size_t i = 0; i < own.size(); i++) logits.data()[i] = static_cast<float>(own.data()[i]);
   }
   // Weighted squared error of the centred logits per sample and class, plus the cross-entropy with the
   // model's.
   double objective(const GateTerms& line) {
-    const Matrix<double> form = form_outputs(linalg, pool, layer.view(), line, head, x);
+    const Matrix<double> form = form_outputs({linalg, pool, layer.view()}, line, head, x);
     double sum = 0;
     for (size_t i = 0; i < x.rows(); i++) {
       double own_total = 0, total = 0, shift = 0;
@@ -227,8 +228,8 @@ struct Refine : testing::Test {
     return sum / static_cast<double>(x.rows());
   }
   GateTerms refined(ThreadPool& threads) {
-    return refined_form(linalg, threads, layer.view(), head, logits, x,
-                        scaled_form(linalg, threads, layer.view(), head, x));
+    return refined_form({linalg, threads, layer.view()}, head, logits, x,
+                        scaled_form({linalg, threads, layer.view()}, head, x));
   }
 };
 
@@ -237,7 +238,7 @@ TEST_F(Refine, EndsWhereTheObjectiveIsSmallest) {
   for (const double p : {1.0, 2.0}) {
     layer.gate.params.p = p;
     SetUp();
-    const GateTerms start = scaled_form(linalg, pool, layer.view(), head, x), line = refined(pool);
+    const GateTerms start = scaled_form({linalg, pool, layer.view()}, head, x), line = refined(pool);
     EXPECT_EQ(line.power, 1);
     EXPECT_EQ(line.size, start.size);
     const double best = objective(line);
@@ -267,18 +268,18 @@ TEST_F(Refine, BitsDoNotDependOnTheNumberOfThreads) {
 }
 
 TEST_F(Refine, LeavesTheIdentityAndTooFewSamplesAlone) {
-  const GateTerms line = scaled_form(linalg, pool, layer.view(), head, x);
+  const GateTerms line = scaled_form({linalg, pool, layer.view()}, head, x);
   const ConstMatrixView<float> few = x.view().row_range(0, 10 * kHidden - 1);
-  EXPECT_EQ(refined_form(linalg, pool, layer.view(), head, logits, few, line).gain, line.gain);
+  EXPECT_EQ(refined_form({linalg, pool, layer.view()}, head, logits, few, line).gain, line.gain);
   layer.gate.kind = GateKind::Identity;
-  EXPECT_EQ(refined_form(linalg, pool, layer.view(), head, logits, x, line).gain, line.gain);
+  EXPECT_EQ(refined_form({linalg, pool, layer.view()}, head, logits, x, line).gain, line.gain);
 }
 
 // Behind a norm there are no slopes to refine.
 TEST_F(Refine, OfConstantSizesHasGainsAlone) {
   GluLayerView view = normed(layer.view());
-  const GateTerms line = scaled_form(linalg, pool, view, head, x),
-                  better = refined_form(linalg, pool, view, head, logits, x, line);
+  const GateTerms line = scaled_form({linalg, pool, view}, head, x),
+                  better = refined_form({linalg, pool, view}, head, logits, x, line);
   EXPECT_TRUE(better.slope.empty());
   EXPECT_LT(objective(better), objective(line));
 }

@@ -65,9 +65,10 @@ INSTANTIATE_TEST_SUITE_P(Threads, Stop, ::testing::Values(1, 2));
 
 TEST_P(Stop, Calibration) {
   const GluLayerView layer = r_.data.view();
-  expect_asks(tiles_,
-              [&] { return numbers(calibrated_form(r_.linalg, pool_, layer, r_.x, Calibration::affine)); });
-  expect_asks(2 * tiles_, [&] { return numbers(joint_form(r_.linalg, pool_, layer, r_.weights, r_.x)); });
+  expect_asks(tiles_, [&] {
+    return numbers(calibrated_form({r_.linalg, pool_, layer}, r_.x, Calibration::affine));
+  });
+  expect_asks(2 * tiles_, [&] { return numbers(joint_form({r_.linalg, pool_, layer}, r_.weights, r_.x)); });
 }
 
 TEST_P(Stop, Eigenvalues) {
@@ -83,7 +84,7 @@ TEST_P(Stop, Eigenvalues) {
   });
   expect_asks(10, [&] {
     const std::vector<double> q(32, 1.0);
-    return top_interaction(r_.linalg, pool_, r_.data.view(), q, 2).values;
+    return top_interaction({r_.linalg, pool_, r_.data.view()}, q, 2).values;
   });
 }
 
@@ -91,7 +92,7 @@ TEST_P(Stop, FormsAndTruncation) {
   const GluLayerView layer = r_.data.view();
   std::vector<UnitForm> forms;
   expect_asks(r_.weights.rows(), [&] {
-    forms = unit_forms(r_.linalg, pool_, layer, weights_form(layer), r_.weights);
+    forms = unit_forms({r_.linalg, pool_, layer}, weights_form(layer), r_.weights);
     return forms.back().spectrum.values;
   });
   const std::vector<uint32_t> labels(r_.x.rows(), 1);

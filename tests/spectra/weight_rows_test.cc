@@ -107,14 +107,14 @@ TEST(WeightRows, AStoredLayerHasTheSpectrumOfItsFloats) {
     const Spectrum full = eigh(linalg, whole);
     const double scale = std::max(full.values.front(), -full.values.back());
     Matrix<double> y(3, kWidth);
-    InteractionOperator(linalg, pool, layer).apply(q.span(), x, y);
+    InteractionOperator({linalg, pool, layer}).apply(q.span(), x, y);
     for (size_t i = 0; i < 3; i++)
       for (size_t j = 0; j < kWidth; j++) {
         double sum = 0;
         for (size_t t = 0; t < kWidth; t++) sum += whole(j, t) * x(i, t);
         EXPECT_NEAR(y(i, j), sum, 1e-12 * scale);
       }
-    const Spectrum top = top_interaction(linalg, pool, layer, q.span(), 8, {.by = TopBy::both_ends});
+    const Spectrum top = top_interaction({linalg, pool, layer}, q.span(), 8, {.by = TopBy::both_ends});
     for (size_t k = 0; k < 4; k++) {
       EXPECT_NEAR(top.values[k], full.values[k], 1e-12 * scale);
       EXPECT_NEAR(top.values[7 - k], full.values[full.count() - 1 - k], 1e-12 * scale);

@@ -219,8 +219,8 @@ size_t clear_image(ImageRun& run, Form form) {
   const Directions classes = reading.classes();
   const GateTerms line = run.lines(form)[reading.last()];
   const Activations a = reading.run(run.images().test, reading.last());
-  Matrix<double> values = form_outputs(reading.linalg(), reading.pool(), reading.layer(reading.last()), line,
-                                       classes.weights, a.inputs, classes.constants);
+  Matrix<double> values =
+      form_outputs(reading.reader(reading.last()), line, classes.weights, a.inputs, classes.constants);
   for (size_t i = 0; i < a.residual_logits.size(); i++) values.data()[i] += a.residual_logits.data()[i];
   const std::vector<uint32_t> by_form = argmax_rows(values);
   for (size_t i = 0; i < by_form.size(); i++) {

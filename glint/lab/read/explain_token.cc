@@ -150,7 +150,7 @@ ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const Expla
   for (size_t j = 0; j < bias.size(); j++) constant += direction(0, j) * bias[j];
   ExplainedLayer e;
   e.share =
-      glu_share(engine.linalg(), engine.pool(), view, layer, along.weights.view().row(0), constant, line,
+      glu_share({engine.linalg(), engine.pool(), view}, layer, along.weights.view().row(0), constant, line,
                 trace, r.parts.glu[layer], wanted_pairs(view, std::max(kExplainedPairs, 2 * q.show)));
   e.normed_after = trace.glu_scale[layer] != 1;
   add_vectors(run, q, e);

@@ -194,7 +194,7 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
   const LinearAlgebra& linalg = engine.linalg();
   result.line = fit_form(model, result.form, 0, fitted.inputs);
   if (samples == 0) {
-    result.units = unit_forms(linalg, engine.pool(), layer, result.line, directions.weights, {}, wanted);
+    result.units = unit_forms({linalg, engine.pool(), layer}, result.line, directions.weights, {}, wanted);
   } else {
     result.reading = read(model, directions, result.line, measured, wanted);
     result.units = std::move(result.reading->units);
@@ -215,16 +215,14 @@ Matrix<double> layer_values(const Engine& engine, const LayerArrays& arrays, Con
   Matrix<double> all(model.outputs(0), model.outputs(0));
   for (size_t i = 0; i < all.rows(); i++) all(i, i) = 1;
   const Directions directions = layer_directions(model, all, {});
-  return layer_outputs(engine.linalg(), engine.pool(), model.layer(0), directions.weights,
-                       model.read(inputs, 0, inputs.rows()));
+  return layer_outputs(model.reader(0), directions.weights, model.read(inputs, 0, inputs.rows()));
 }
 
 Matrix<double> form_values(const Engine& engine, const LayerArrays& arrays, ConstMatrixView<double> vectors,
                            const GateTerms& line, ConstMatrixView<float> inputs) {
   const ArrayModel model(engine, arrays);
   const Directions directions = layer_directions(model, vectors, {});
-  return form_outputs(engine.linalg(), engine.pool(), model.layer(0), line, directions.weights,
-                      model.read(inputs, 0, inputs.rows()));
+  return form_outputs(model.reader(0), line, directions.weights, model.read(inputs, 0, inputs.rows()));
 }
 
 OrderedJson to_json(const LayerReading& r) {

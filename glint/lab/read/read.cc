@@ -45,9 +45,8 @@ void add_size(Run& run, const Directions& directions, const Activations& a, cons
   std::vector<UnitForm> drawn;
   for (const ReadDirection& d : r.directions) drawn.push_back(d.form);
   const auto alike = [&](double s) {
-    return mean_alike(drawn,
-                      unit_forms(run.reading().linalg(), run.reading().pool(), run.reading().layer(r.layer),
-                                 at_size(line, s), directions.weights, directions.constants, wanted));
+    return mean_alike(drawn, unit_forms(run.reading().reader(r.layer), at_size(line, s), directions.weights,
+                                        directions.constants, wanted));
   };
   r.drawn = {.size = line.size, .low = quantile(sizes, 0.1), .high = quantile(sizes, 0.9)};
   r.drawn->low_alike = alike(r.drawn->low), r.drawn->high_alike = alike(r.drawn->high);
@@ -160,11 +159,10 @@ std::string why_alone(Run& run, const ReadRequest& q) {
 
 void read_unmeasured(Run& run, const Directions& directions, const Wanted& wanted, ReadResult& r) {
   r.default_form = r.form;
-  set_directions(
-      r, directions.names,
-      {.units = unit_forms(run.reading().linalg(), run.reading().pool(), run.reading().layer(r.layer),
-                           run.line(r.form, r.layer), directions.weights, directions.constants, wanted),
-       .fidelity = {}});
+  set_directions(r, directions.names,
+                 {.units = unit_forms(run.reading().reader(r.layer), run.line(r.form, r.layer),
+                                      directions.weights, directions.constants, wanted),
+                  .fidelity = {}});
 }
 
 namespace {

@@ -242,7 +242,7 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
     const QuadraticPart q = quadratic_part(later.weights.view().row(u), line);
     const Spectrum s =
         view.width() > kFullWidth && 2 * most <= view.width() / 8
-            ? top_interaction(model.linalg(), model.pool(), view, q, 2 * most, {.by = TopBy::both_ends})
+            ? top_interaction({model.linalg(), model.pool(), view}, q, 2 * most, {.by = TopBy::both_ends})
             : eigh(model.linalg(), interaction(model.linalg(), view, q));
     const BothEnds ends = both_ends(s.values, most);
     for (const int rank : ranks) {
@@ -359,7 +359,7 @@ Directions step_down(const GluModel& model, const Directions& d, const GateTerms
                  .where = "via",
                  .expected = "from 1 to " + std::to_string(layer.width())});
   const std::vector<UnitForm> forms =
-      unit_forms(model.linalg(), model.pool(), layer, line, d.weights, d.constants, {.strongest = rank});
+      unit_forms({model.linalg(), model.pool(), layer}, line, d.weights, d.constants, {.strongest = rank});
   Matrix<double> vectors(d.count(), layer.width());
   std::vector<std::string> names;
   for (size_t u = 0; u < d.count(); u++) {

@@ -52,7 +52,7 @@ void add_pairs(const Engine& engine, LanguageRun& run, const ReadRequest& q, con
   std::set<uint32_t> named;
   for (size_t u = 0; u < directions.count(); u++) {
     const QuadraticPart weights = quadratic_part(directions.weights.view().row(u), line);
-    r.directions[u].pairs = strongest_pairs(engine.linalg(), engine.pool(), layer, weights, sae.decoder,
+    r.directions[u].pairs = strongest_pairs({engine.linalg(), engine.pool(), layer}, weights, sae.decoder,
                                             q.pairs, [&](size_t done) {
                                               engine.check_stop();
                                               engine.progress({.label = "pairs of input latents",
@@ -153,8 +153,8 @@ LatentInputs latent_inputs(const GluModel& model, size_t layer, ConstMatrixView<
       std::ranges::copy(glu_inputs.row(i), out.x.view().row_ptr(i));
     return out;
   }
-  const Matrix<double> y = layer_outputs(model.linalg(), model.pool(), model.layer(layer),
-                                         hidden_weights(model.projection(layer)), glu_inputs);
+  const Matrix<double> y =
+      layer_outputs(model.reader(layer), hidden_weights(model.projection(layer)), glu_inputs);
   out.x = Matrix<float>(y.rows(), y.cols());
   for (size_t i = 0; i < y.size(); i++) out.x.data()[i] = static_cast<float>(y.data()[i]);
   return out;

@@ -332,11 +332,10 @@ Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
   s.before = subject->with({}, 1);
   r.before = s.before.all;
   if (s.before.outputs.empty() && classes.count())
-    s.outputs = layer_outputs(model.linalg(), model.pool(), model.layer(r.layer), classes.weights, s.inputs);
+    s.outputs = layer_outputs(model.reader(r.layer), classes.weights, s.inputs);
 
-  const std::vector<UnitForm> forms =
-      unit_forms(model.linalg(), model.pool(), model.layer(r.layer), line, directions.weights, {},
-                 wanted_pairs(model.layer(r.layer), std::ranges::max(ranks)));
+  const std::vector<UnitForm> forms = unit_forms(model.reader(r.layer), line, directions.weights, {},
+                                                 wanted_pairs(model.layer(r.layer), std::ranges::max(ranks)));
   std::vector<RemovedVector> all_removed;
   std::vector<std::span<const double>> all_vectors;
   for (size_t u = 0; u < directions.count(); u++) {

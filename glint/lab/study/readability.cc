@@ -35,8 +35,8 @@ struct ReadableRun {
 std::vector<Spectrum> leading_spectra(const GluModel& model, const Directions& d, const GateTerms& line) {
   const GluLayerView layer = model.layer(d.layer);
   std::vector<Spectrum> out;
-  for (const UnitForm& f :
-       unit_forms(model.linalg(), model.pool(), layer, line, d.weights, {}, wanted_pairs(layer, kWidePairs)))
+  for (const UnitForm& f : unit_forms({model.linalg(), model.pool(), layer}, line, d.weights, {},
+                                      wanted_pairs(layer, kWidePairs)))
     out.push_back(leading_spectrum(f.spectrum));
   return out;
 }

@@ -112,8 +112,7 @@ TEST(ReadLatents, ActivationsAreThoseOfTheLayer) {
   glint::Run& run = *opened_run;
   const GluModel& model = run.reading();
   const Matrix<float> x = run.measured(0).inputs;
-  const Matrix<double> y =
-      layer_outputs(model.linalg(), model.pool(), model.layer(0), hidden_weights(model.projection(0)), x);
+  const Matrix<double> y = layer_outputs(model.reader(0), hidden_weights(model.projection(0)), x);
   const Autoencoder file = read_autoencoder(sae);
   const ReadResult all = read(t.engine, q);
   ASSERT_EQ(all.directions.size(), kMade);
