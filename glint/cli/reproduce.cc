@@ -10,7 +10,7 @@
 #include "glint/cli/stop.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
-#include "glint/paper/experiments.h"
+#include "glint/paper/plan.h"
 #include "glint/paper/reproduce.h"
 #include "glint/report/table.h"
 

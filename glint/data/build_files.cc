@@ -6,7 +6,6 @@
 #include <memory>
 
 #include "glint/base/error.h"
-#include "glint/data/byte_stream.h"
 #include "glint/data/story_file.h"
 
 namespace glint {

@@ -4,6 +4,8 @@
 //   DIR/tokenizer.model  DIR/train.bin  DIR/valid.bin  DIR/corpus.json (counts, options, sources, checksums)
 #pragma once
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -69,5 +71,24 @@ bool has_corpus_files(const std::string& folder);
 // Error (bad_file) when the corpus was not made with this tokenizer.
 void check_fits(const Corpus& corpus, const Tokenizer& tokenizer, const std::string& corpus_path,
                 const std::string& tokenizer_path);
+
+// A text in pieces that fit into a model's window: each token counts in one of them, and those after the
+// first piece have half a window or more before them.
+
+struct TextWindow {
+  size_t first = 0, count = 0;  // tokens of the text
+  size_t from = 0;              // of these, those that count
+};
+
+inline std::vector<TextWindow> text_windows(size_t tokens, size_t window) {
+  std::vector<TextWindow> out;
+  const size_t most = std::min(window, tokens);
+  for (size_t done = 0; done < tokens;) {
+    const size_t first = done == 0 ? 0 : std::min(done - window / 2, tokens - most);
+    out.push_back({first, most, done - first});
+    done = first + most;
+  }
+  return out;
+}
 
 }  // namespace glint

@@ -31,8 +31,8 @@ std::string parameter_of(const Field& field) {
   return name;
 }
 
-[[noreturn]] void refuse(const Field& field, std::string_view text, const std::string& where,
-                         const std::string& expected) {
+[[noreturn]] void refuse_field(const Field& field, std::string_view text, const std::string& where,
+                               const std::string& expected) {
   throw Error({.code = ErrorCode::usage,
                .what = "`" + parameter_of(field) + "` cannot be '" + std::string(text) + "'",
                .where = where.empty() ? parameter_of(field) : where,
@@ -60,7 +60,7 @@ T parse_number(const Field& field, std::string_view text, const std::string& whe
   T value{};
   const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
   if (code != std::errc() || end != word.data() + word.size() || !in_range(field, static_cast<double>(value)))
-    refuse(field, text, where, domain(field));
+    refuse_field(field, text, where, domain(field));
   return value;
 }
 
@@ -79,19 +79,19 @@ std::vector<std::string_view> comma_words(std::string_view text) {
 
 size_t place_of(const Field& field, std::string_view word, const std::string& where) {
   const auto found = std::ranges::find(field.choices, word);
-  if (found == field.choices.end()) refuse(field, word, where, expected_words(field, word));
+  if (found == field.choices.end()) refuse_field(field, word, where, expected_words(field, word));
   return static_cast<size_t>(found - field.choices.begin());
 }
 
 template <class T>
 T json_value(const Field& field, const Json& v) {
-  const auto wrong = [&] { refuse(field, v.dump(), "", domain(field)); };
+  const auto wrong = [&] { refuse_field(field, v.dump(), "", domain(field)); };
   if constexpr (std::is_same_v<T, bool>) {
     if (!v.is_boolean()) wrong();
   } else if constexpr (std::is_same_v<T, std::string>) {
     if (!v.is_string()) wrong();
     if (!known_word(field, v.get<std::string>()))
-      refuse(field, v.get<std::string>(), "", expected_words(field, v.get<std::string>()));
+      refuse_field(field, v.get<std::string>(), "", expected_words(field, v.get<std::string>()));
   } else {
     if (std::is_same_v<T, double> ? !v.is_number() : !v.is_number_unsigned()) wrong();
     if (!in_range(field, v.get<double>())) wrong();
@@ -155,12 +155,13 @@ std::string domain(const Field& field) {
 
 void set_field(const Field& field, std::string_view text, const std::string& where) {
   std::visit(Overloaded{[&](bool* v) {
-                          if (text != "true" && text != "false") refuse(field, text, where, "true or false");
+                          if (text != "true" && text != "false")
+                            refuse_field(field, text, where, "true or false");
                           *v = text == "true";
                         },
                         [&](std::string* v) {
                           if (text.empty() || !known_word(field, std::string(text)))
-                            refuse(field, text, where, expected_words(field, text));
+                            refuse_field(field, text, where, expected_words(field, text));
                           *v = text;
                         },
                         [&](double* v) { *v = parse_number<double>(field, text, where); },
@@ -267,9 +268,9 @@ void check_fields(std::span<const Field> fields) {
   for (const Field& f : fields) {
     const Json value = field_json(f);
     const auto check = [&](const Json& one) {
-      if (one.is_number() && !in_range(f, one.get<double>())) refuse(f, one.dump(), "", domain(f));
+      if (one.is_number() && !in_range(f, one.get<double>())) refuse_field(f, one.dump(), "", domain(f));
       if (one.is_string() && !known_word(f, one.get<std::string>()))
-        refuse(f, one.get<std::string>(), "", expected_words(f, one.get<std::string>()));
+        refuse_field(f, one.get<std::string>(), "", expected_words(f, one.get<std::string>()));
     };
     if (value.is_array())
       std::ranges::for_each(value, check);

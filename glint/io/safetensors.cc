@@ -7,8 +7,8 @@
 
 #include "glint/base/error.h"
 #include "glint/base/refuse.h"
-#include "glint/io/half.h"
 #include "glint/io/json_cursor.h"
+#include "glint/io/tensor.h"
 
 namespace glint {
 namespace {

@@ -52,4 +52,11 @@ bool dense_bytes(std::span<const size_t> shape, Dtype dtype, size_t& bytes);
 
 std::string show_shape(std::span<const size_t> shape);  // "[2, 3]"
 
+// IEEE half precision.
+
+// To nearest, ties to even. From 65520 on it becomes infinite.
+uint16_t to_half(float value);
+// Exact.
+float from_half(uint16_t bits);
+
 }  // namespace glint

@@ -5,8 +5,8 @@
 #include <cassert>
 #include <cstring>
 
-#include "glint/io/half.h"
 #include "glint/io/stored_tensor.h"
+#include "glint/io/tensor.h"
 
 namespace glint {
 namespace {

@@ -1,4 +1,4 @@
-#include "glint/kernels/reference_stored.h"
+#include "glint/kernels/reference.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "glint/kernels/reference_text.h"
+#include "glint/kernels/reference.h"
 
 #include <algorithm>
 #include <cassert>

@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "glint/model/config_keys.h"
+#include "glint/model/config_file.h"
 #include "glint/model/family_config.h"
 
 namespace glint {

@@ -2,10 +2,12 @@
 // tokenizer lies beside them; its hash is in the config, so that a wrong one is noticed.
 #pragma once
 
+#include <memory>
 #include <string>
 
 #include "glint/base/file.h"
 #include "glint/io/json.h"
+#include "glint/model/family_model.h"
 #include "glint/model/model_file.h"
 #include "glint/model/transformer.h"
 
@@ -30,5 +32,11 @@ Json config_to_json(const TransformerConfig& config);
 
 // As for image models: "lm_head.weight".
 ConstMatrixView<float> find_tensor(const LanguageModel& model, std::string_view name);
+
+// A model that glint trained, as one of the families: its weights stay where they are, as floats.
+
+FamilyConfig family_config(const TransformerConfig& config);
+// The model keeps the weights alive. `where`: the folder that they are from.
+FamilyModel glint_model(std::shared_ptr<const LanguageModel> model, const std::string& where);
 
 }  // namespace glint

@@ -4,7 +4,7 @@
 // overflows. The engine checks what its caller gives; here that is taken for granted.
 #pragma once
 
-#include "glint/model/residual_trace.h"
+#include "glint/model/family_pass.h"
 #include "glint/model/transformer.h"
 #include "glint/nn/attention.h"
 #include "glint/nn/rotary.h"

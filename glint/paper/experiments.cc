@@ -1,8 +1,8 @@
-#include "glint/paper/experiments.h"
+#include "glint/paper/plan.h"
 
 #include "glint/base/error.h"
-#include "glint/paper/measuring.h"
-#include "glint/paper/sections.h"
+#include "glint/paper/measure.h"
+#include "glint/paper/write.h"
 
 namespace glint {
 

@@ -7,8 +7,8 @@
 #include "glint/base/rng.h"
 #include "glint/kernels/gates.h"
 #include "glint/paper/columns.h"
-#include "glint/paper/measuring.h"
-#include "glint/paper/sections.h"
+#include "glint/paper/measure.h"
+#include "glint/paper/write.h"
 
 namespace glint {
 namespace {

@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "glint/paper/measured.h"
-#include "glint/report/finding.h"
 #include "glint/report/report_page.h"
 
 namespace glint {

@@ -6,8 +6,7 @@
 #include "glint/base/utf8.h"
 #include "glint/base/version.h"
 #include "glint/lab/models/run.h"
-#include "glint/paper/measuring.h"
-#include "glint/paper/train_plan.h"
+#include "glint/paper/plan.h"
 #include "glint/train/run_file.h"
 
 namespace glint {

@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "glint/paper/class_match.h"
-#include "glint/paper/measure_reading.h"
-#include "glint/paper/measure_training.h"
+#include "glint/paper/measure.h"
 
 namespace glint {
 namespace {

@@ -8,7 +8,7 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/paper/language_intervals.h"
-#include "glint/paper/measure_reading.h"
+#include "glint/paper/measure.h"
 
 namespace glint {
 namespace {

@@ -3,7 +3,7 @@
 
 #include "glint/lab/read/explain.h"
 #include "glint/lab/study/compare.h"
-#include "glint/paper/measure_reading.h"
+#include "glint/paper/measure.h"
 
 namespace glint {
 namespace {

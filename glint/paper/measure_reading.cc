@@ -1,5 +1,5 @@
 // Fidelity, truncation and spectra: numbers over all models of section 4.1.
-#include "glint/paper/measure_reading.h"
+#include "glint/paper/measure.h"
 
 #include <algorithm>
 

@@ -3,7 +3,7 @@
 
 #include "glint/base/file.h"
 #include "glint/base/version.h"
-#include "glint/paper/measuring.h"
+#include "glint/paper/measure.h"
 #include "glint/paper/reproduction_tables.h"
 #include "glint/train/timing.h"
 

@@ -7,8 +7,7 @@
 #include "glint/base/utf8.h"
 #include "glint/lab/models/generate.h"
 #include "glint/lab/models/run.h"
-#include "glint/paper/measure_training.h"
-#include "glint/paper/samples.h"
+#include "glint/paper/measure.h"
 #include "glint/train/run_file.h"
 
 namespace glint {

@@ -1,9 +1,9 @@
-#include "glint/paper/measured_check.h"
+#include "glint/paper/measured_file.h"
 
 #include <algorithm>
 
 #include "glint/base/error.h"
-#include "glint/paper/experiments.h"
+#include "glint/paper/plan.h"
 
 namespace glint {
 namespace {

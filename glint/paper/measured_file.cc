@@ -10,7 +10,6 @@
 #include "glint/base/error.h"
 #include "glint/io/json.h"
 #include "glint/io/seal.h"
-#include "glint/paper/measured_check.h"
 #include "glint/paper/reproduction_tables.h"
 
 namespace glint {

@@ -22,4 +22,9 @@ void write_measured(FileSystem& files, const std::string& path, const Measured& 
 // lists whose lengths do not fit each other: what it gives can be judged and written.
 Measured read_measured(const std::string& path);
 
+// Whether measured numbers fit together, so that rules, tables and figures may rely on it.
+
+// Error (bad_file) that names what does not fit; `where` is the file.
+void check_measured(const Measured& measured, const std::string& where);
+
 }  // namespace glint

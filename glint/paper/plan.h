@@ -2,11 +2,16 @@
 // alone.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "glint/lab/work/engine.h"
+#include "glint/lab/work/jobs.h"
 #include "glint/lab/work/planned_job.h"
+#include "glint/paper/measured.h"
+#include "glint/report/report_page.h"
 #include "glint/train/options.h"
 
 namespace glint {
@@ -81,5 +86,49 @@ inline constexpr size_t kFewSeeds = 3;
 // How a plan is less than the paper's experiment; empty: it is not.
 std::string smaller_images(const PlanSetup& setup, const std::string& data);
 std::string smaller_models(const PlanSetup& setup);  // those of section 4.1
+
+// The paper's experiments, one line each: what they train, what is measured of it, and the section of the
+// report that shows it.
+
+struct Measuring;
+
+struct Experiment {
+  std::string name;          // "table1"
+  std::string title;         // of its section
+  std::vector<RunSet> runs;  // what it needs
+  std::vector<void (*)(Measuring&)> measure;
+  void (*write)(const Measured&, ReportSection&);
+};
+const std::vector<Experiment>& experiments();
+
+// "all", or one by its name; Error (usage) for another word.
+std::vector<Experiment> chosen_experiments(const std::string& what);
+
+// How the paper's experiments tell how far they are. All may be empty. One call at a time, from any thread.
+struct PaperHooks {
+  std::function<void(const ProgressReport&)> progress;
+  std::function<void(const std::string&)> line;  // a run has ended, for logs
+  std::function<void(const std::string&)> note;
+
+  void tell(const ProgressReport& p) const {
+    if (progress) progress(p);
+  }
+};
+
+// How the stories of appendix D begin: measured so, and said so in the report.
+inline constexpr const char* kSamplePrompt = "once upon a time";
+inline constexpr double kSampleTemperature = 0.8;
+
+// Trains the runs of a plan: finished ones are recognised, interrupted ones go on.
+
+// Trains what is not finished: with `sharing` only its share, and gives how many runs others still train.
+// When the engine is asked to stop: Error (interrupted). A run whose numbers blow up is kept as failed and
+// does not stop the others.
+size_t train_plan(const Engine& engine, TrainingData& data, const std::string& out, const Plan& plan,
+                  const Sharing& sharing, const PaperHooks& hooks);
+
+// Ended in numbers that are not finite.
+bool run_failed(const std::string& directory);
+bool run_finished(const std::string& directory);
 
 }  // namespace glint

@@ -12,11 +12,10 @@
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/lab/work/runs.h"
-#include "glint/paper/experiments.h"
 #include "glint/paper/measure.h"
 #include "glint/paper/measured_file.h"
 #include "glint/paper/paper_values.h"
-#include "glint/paper/train_plan.h"
+#include "glint/paper/plan.h"
 #include "glint/paper/verdicts.h"
 #include "glint/paper/write.h"
 

@@ -12,9 +12,9 @@
 #include "glint/io/json_fwd.h"
 #include "glint/lab/work/engine.h"
 #include "glint/paper/formulas.h"
-#include "glint/paper/hooks.h"
+#include "glint/paper/measure.h"
 #include "glint/paper/plan.h"
-#include "glint/report/finding.h"
+#include "glint/report/report_page.h"
 
 namespace glint {
 

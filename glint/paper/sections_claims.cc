@@ -2,8 +2,7 @@
 #include <algorithm>
 
 #include "glint/paper/reproduction_tables.h"
-#include "glint/paper/sections.h"
-#include "glint/paper/training_figure.h"
+#include "glint/paper/write.h"
 #include "glint/report/chart.h"
 
 namespace glint {

@@ -3,7 +3,7 @@
 
 #include "glint/base/duration.h"
 #include "glint/base/text.h"
-#include "glint/paper/sections.h"
+#include "glint/paper/write.h"
 
 namespace glint {
 

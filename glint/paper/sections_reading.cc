@@ -2,10 +2,8 @@
 #include <algorithm>
 
 #include "glint/paper/reproduction_tables.h"
-#include "glint/paper/sections.h"
-#include "glint/paper/training_figure.h"
+#include "glint/paper/write.h"
 #include "glint/report/comparison_figure.h"
-#include "glint/report/feature_grid.h"
 #include "glint/report/gate_figure.h"
 #include "glint/report/spectrum_figure.h"
 

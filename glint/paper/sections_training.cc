@@ -3,10 +3,9 @@
 #include <cmath>
 
 #include "glint/paper/efficiency.h"
+#include "glint/paper/measure.h"
 #include "glint/paper/reproduction_tables.h"
-#include "glint/paper/samples.h"
-#include "glint/paper/sections.h"
-#include "glint/paper/training_figure.h"
+#include "glint/paper/write.h"
 
 namespace glint {
 namespace {

@@ -1,4 +1,4 @@
-#include "glint/paper/train_plan.h"
+#include "glint/paper/plan.h"
 
 #include <algorithm>
 #include <filesystem>

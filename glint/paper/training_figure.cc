@@ -1,4 +1,4 @@
-#include "glint/paper/training_figure.h"
+#include "glint/paper/write.h"
 
 #include <algorithm>
 #include <cmath>

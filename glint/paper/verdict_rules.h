@@ -10,7 +10,7 @@
 #include "glint/base/statistics.h"
 #include "glint/base/text.h"
 #include "glint/paper/measured.h"
-#include "glint/report/finding.h"
+#include "glint/report/report_page.h"
 
 namespace glint {
 

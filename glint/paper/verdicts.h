@@ -2,7 +2,7 @@
 #pragma once
 
 #include "glint/paper/measured.h"
-#include "glint/report/finding.h"
+#include "glint/report/report_page.h"
 
 namespace glint {
 

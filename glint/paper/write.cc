@@ -5,8 +5,7 @@
 #include "glint/base/version.h"
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/work/result_files.h"
-#include "glint/paper/experiments.h"
-#include "glint/paper/sections.h"
+#include "glint/paper/plan.h"
 #include "glint/paper/verdicts.h"
 
 namespace glint {

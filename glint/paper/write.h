@@ -3,6 +3,7 @@
 
 #include "glint/base/file.h"
 #include "glint/paper/measured.h"
+#include "glint/report/chart.h"
 #include "glint/report/report_page.h"
 
 namespace glint {
@@ -17,5 +18,39 @@ Report make_report(const Measured& measured, const Findings& findings);
 
 // report.html, report.md, tables/, figures/ in a folder.
 void write_report(FileSystem& files, const std::string& folder, const Report& report);
+
+// The sections of the report, each from what was measured and nothing else. A section without numbers stays
+// empty.
+
+void write_gates(const Measured& m, ReportSection& section);
+void write_figure2(const Measured& m, ReportSection& section);
+void write_figure3(const Measured& m, ReportSection& section);
+void write_table1(const Measured& m, ReportSection& section);
+void write_spectra(const Measured& m, ReportSection& section);
+void write_explanation(const Measured& m, ReportSection& section);
+void write_timing(const Measured& m, ReportSection& section);
+void write_stories(const Measured& m, ReportSection& section);
+void write_fidelity(const Measured& m, ReportSection& section);
+void write_depth(const Measured& m, ReportSection& section);
+void write_formulas(const Measured& m, ReportSection& section);
+void write_norm(const Measured& m, ReportSection& section);
+void write_choices(const Measured& m, ReportSection& section);
+void write_language(const Measured& m, ReportSection& section);
+// Machines, versions, times and the command of every run.
+ReportSection provenance(const Measured& m);
+
+// Figures of training runs: curves with the spread over seeds, and accuracy over depth.
+
+// Figure 3 of the paper: the loss (log) over steps, and the metric over steps (log). Line: mean over seeds at
+// the steps that all seeds were evaluated at; band: one standard deviation.
+Chart loss_figure(const TaskRuns& task);
+Chart metric_figure(const TaskRuns& task);
+
+// Accuracy at the end over the number of layers, one line per gate.
+Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data,
+                   const std::string& norm = "none");
+
+// One colour and stroke a gate, everywhere.
+Series gate_series(std::string_view gate);
 
 }  // namespace glint

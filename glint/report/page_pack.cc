@@ -6,7 +6,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/finite.h"
-#include "glint/io/half.h"
+#include "glint/io/tensor.h"
 
 namespace glint {
 

@@ -2,6 +2,7 @@
 // that is left when each unit keeps only its first eigenvectors.
 #pragma once
 
+#include "glint/base/matrix.h"
 #include "glint/report/chart.h"
 #include "glint/report/signed_picture.h"
 
@@ -30,5 +31,41 @@ struct TruncationSeries {
 };
 Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
                         double model_accuracy);
+
+// Directions that matter to several units: pictures on top, and below each how strongly it speaks for (red)
+// or against (blue) every unit.
+
+struct SharedPlot {
+  std::string title;
+  std::string note = {};
+  PictureSize size;
+  std::vector<std::string> units;
+  std::vector<SignedPicture> directions;  // value: the singular value
+  Matrix<double> signed_share;            // [units, directions]
+};
+// The CSV has one line per direction and unit: direction, singular_value, unit, signed_share.
+Figure shared_figure(const SharedPlot& plot);
+
+// Eigenvectors as pictures in a grid: one row per unit, its strongest with positive eigenvalues on the left
+// (they speak for it), with negative ones on the right (they speak against it), and at the end the linear
+// part, which belongs to none of them.
+
+struct FeatureRow {
+  std::string name;
+  std::string note = {};                          // small, below the name
+  std::vector<SignedPicture> positive, negative;  // strongest first
+  std::vector<double> linear = {};                // the picture of the linear part; empty: it has none
+  std::string linear_note = {};                   // below it
+};
+
+struct FeatureGrid {
+  std::string title;
+  std::string note = {};  // a line below
+  PictureSize size;
+  std::vector<FeatureRow> rows;
+};
+
+// The CSV has one line per picture: unit, sign (positive, negative, linear), rank, eigenvalue and the pixels.
+Figure feature_grid(const FeatureGrid& grid);
 
 }  // namespace glint

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
+#include "glint/model/family_pass.h"
 #include "glint/model/layer_pass.h"
-#include "glint/model/residual_trace.h"
 #include "glint/spectra/calibration.h"
 #include "glint/spectra/scan.h"
 

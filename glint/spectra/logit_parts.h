@@ -9,7 +9,7 @@
 // theirs.
 #pragma once
 
-#include "glint/model/residual_trace.h"
+#include "glint/model/family_pass.h"
 #include "glint/spectra/forms.h"
 
 namespace glint {

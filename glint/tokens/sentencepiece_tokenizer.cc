@@ -7,8 +7,8 @@
 #include "glint/base/file.h"
 #include "glint/tokens/piece_model.h"
 #include "glint/tokens/sentencepiece_log.h"
+#include "glint/tokens/tokenizer.h"
 #include "glint/tokens/tokenizer_model.h"
-#include "glint/tokens/tokenizer_stretch.h"
 
 namespace glint {
 namespace {

@@ -4,7 +4,7 @@
 #include "glint/base/rng.h"
 #include "glint/data/arrays.h"
 #include "glint/data/batches.h"
-#include "glint/train/parts.h"
+#include "glint/train/task.h"
 
 namespace glint {
 namespace {

@@ -1,7 +1,7 @@
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/nn/vocab_loss.h"
-#include "glint/train/adamw.h"
+#include "glint/train/optimizer.h"
 #include "glint/train/timing.h"
 
 namespace glint {

@@ -4,7 +4,7 @@
 #include "glint/base/rng.h"
 #include "glint/base/statistics.h"
 #include "glint/model/classifier.h"
-#include "glint/train/adamw.h"
+#include "glint/train/optimizer.h"
 #include "glint/train/timing.h"
 
 namespace glint {

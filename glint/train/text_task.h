@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "glint/base/file.h"
-#include "glint/data/text_batches.h"
+#include "glint/data/batches.h"
 #include "glint/data/text_data.h"
 #include "glint/model/language_file.h"
 #include "glint/model/transformer.h"

@@ -9,7 +9,6 @@
 #include "glint/base/error.h"
 #include "glint/base/sha256.h"
 #include "glint/model/model_file.h"
-#include "glint/train/learning_rate.h"
 #include "glint/train/optimizer.h"
 
 namespace glint {

@@ -4,8 +4,8 @@
 #include <set>
 
 #include "glint/base/threads.h"
+#include "glint/data/batches.h"
 #include "glint/data/corpus_build.h"
-#include "glint/data/text_batches.h"
 #include "tests/data/text_files.h"
 
 namespace glint {

@@ -1,4 +1,4 @@
-#include "glint/io/half.h"
+#include "glint/io/tensor.h"
 
 #include <gtest/gtest.h>
 

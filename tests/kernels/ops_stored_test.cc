@@ -1,8 +1,8 @@
 // Dot products with stored weights: operations of the table. A sum of k products, in any order, is off by
 // (k + 2) u sum|w x|; scales and offsets of blocks round twice more, and so does what is added to. Products with
 // the scale and with the offset are summed apart, so that each counts with its size.
-#include "glint/io/half.h"
-#include "glint/kernels/reference_stored.h"
+#include "glint/io/tensor.h"
+#include "glint/kernels/reference.h"
 #include "tests/kernels/ops.h"
 
 namespace glint::model_testing {

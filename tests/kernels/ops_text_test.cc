@@ -1,6 +1,6 @@
 // Kernels of the language model: operations of the table. exp is off by 2 u (1 ulp) and by the rounding of
 // its argument d, d u; it is not followed below exp(-87) < 2e-38. Sums of n terms are off by n u sum|term|.
-#include "glint/kernels/reference_text.h"
+#include "glint/kernels/reference.h"
 #include "tests/kernels/ops.h"
 
 namespace glint::model_testing {

@@ -3,7 +3,6 @@
 
 #include <functional>
 
-#include "glint/kernels/reference_text.h"
 #include "tests/kernels/testing.h"
 
 namespace glint::model_testing {

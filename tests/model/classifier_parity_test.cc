@@ -4,8 +4,7 @@
 
 #include "glint/model/classifier.h"
 #include "glint/model/model_file.h"
-#include "glint/train/adamw.h"
-#include "glint/train/learning_rate.h"
+#include "glint/train/optimizer.h"
 #include "tests/model/model_testing.h"
 #include "tests/model/parity.h"
 

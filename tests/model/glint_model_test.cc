@@ -1,5 +1,5 @@
 // A model that glint trained, run as a family: the numbers are those of the engine that trained it.
-#include "glint/model/glint_model.h"
+#include "glint/model/language_file.h"
 
 #include <gtest/gtest.h>
 

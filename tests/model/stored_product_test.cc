@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "glint/io/weight_file.h"
-#include "glint/kernels/reference_stored.h"
+#include "glint/kernels/reference.h"
 #include "model_testing.h"
 
 namespace glint {

@@ -2,7 +2,7 @@
 // with clipping, on sequences of different lengths. The golden values are doubles rounded to float
 // (tests/golden/make_transformer.py).
 #include "glint/model/transformer.h"
-#include "glint/train/adamw.h"
+#include "glint/train/optimizer.h"
 #include "tests/model/model_testing.h"
 #include "tests/model/parity.h"
 

@@ -5,9 +5,9 @@
 #include <cstring>
 
 #include "glint/base/rng.h"
-#include "glint/model/residual_trace.h"
+#include "glint/model/family_pass.h"
 #include "glint/nn/norm.h"
-#include "glint/train/adamw.h"
+#include "glint/train/optimizer.h"
 #include "tests/model/model_testing.h"
 #include "tests/model/parity.h"
 #include "tests/model/transformer_reference.h"

@@ -1,7 +1,7 @@
 // Causal attention and rotary positions against the double reference, on every level.
 #include "glint/nn/attention.h"
 
-#include "glint/kernels/reference_text.h"
+#include "glint/kernels/reference.h"
 #include "glint/nn/rotary.h"
 #include "tests/kernels/testing.h"
 

@@ -6,7 +6,7 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/publish/hf_folder.h"
-#include "glint/paper/training_figure.h"
+#include "glint/paper/write.h"
 
 namespace glint {
 namespace {

@@ -5,7 +5,7 @@
 
 #include "glint/io/json.h"
 #include "glint/paper/reproduction_tables.h"
-#include "glint/paper/training_figure.h"
+#include "glint/paper/write.h"
 #include "glint/report/signed_picture.h"
 
 namespace glint {

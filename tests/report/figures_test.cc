@@ -5,8 +5,6 @@
 #include <regex>
 
 #include "glint/report/explain_figure.h"
-#include "glint/report/feature_grid.h"
-#include "glint/report/shared_figure.h"
 #include "glint/report/spectrum_figure.h"
 #include "glint/report/svg.h"
 

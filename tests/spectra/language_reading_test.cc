@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "fixtures.h"
-#include "glint/model/glint_model.h"
+#include "glint/model/language_file.h"
 #include "tests/model/model_testing.h"
 
 namespace glint {

@@ -1,7 +1,7 @@
 // Readings of weights that overflow say so, instead of a share of 0 or a fidelity of 1.
 #include <limits>
 
-#include "glint/model/glint_model.h"
+#include "glint/model/language_file.h"
 #include "glint/spectra/attack.h"
 #include "glint/spectra/explanation.h"
 #include "glint/spectra/language_reading.h"

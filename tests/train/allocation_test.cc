@@ -6,7 +6,7 @@
 #include <cstring>
 
 #include "glint/model/transformer.h"
-#include "glint/train/adamw.h"
+#include "glint/train/optimizer.h"
 #include "tests/train/train_testing.h"
 
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)

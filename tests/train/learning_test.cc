@@ -2,8 +2,7 @@
 #include <cmath>
 
 #include "glint/data/batches.h"
-#include "glint/train/adamw.h"
-#include "glint/train/learning_rate.h"
+#include "glint/train/optimizer.h"
 #include "tests/train/train_testing.h"
 
 namespace glint {

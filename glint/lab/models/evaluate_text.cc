@@ -5,7 +5,7 @@
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/data/story_file.h"
-#include "glint/data/text_windows.h"
+#include "glint/data/text_data.h"
 #include "glint/io/json_number.h"
 #include "glint/lab/models/evaluate.h"
 #include "glint/lab/models/language_run.h"

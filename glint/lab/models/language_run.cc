@@ -8,7 +8,7 @@
 #include "glint/lab/models/model_info.h"
 #include "glint/lab/models/reading_text.h"
 #include "glint/lab/models/run_checks.h"
-#include "glint/model/glint_model.h"
+#include "glint/model/language_file.h"
 #include "glint/model/redrawn.h"
 #include "glint/spectra/bootstrap.h"
 

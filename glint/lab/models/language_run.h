@@ -7,7 +7,7 @@
 #include <optional>
 
 #include "glint/base/error.h"
-#include "glint/data/text_batches.h"
+#include "glint/data/batches.h"
 #include "glint/data/text_data.h"
 #include "glint/lab/models/run.h"
 #include "glint/model/language_file.h"

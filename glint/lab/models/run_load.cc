@@ -10,7 +10,7 @@
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/work/data_words.h"
 #include "glint/lab/work/file_words.h"
-#include "glint/model/glint_model.h"
+#include "glint/model/language_file.h"
 #include "glint/train/checkpoint.h"
 #include "glint/train/options.h"
 #include "glint/train/run_file.h"
@@ -202,8 +202,8 @@ std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std
                               std::shared_ptr<const Dataset> data = nullptr) {
   if (is_foreign(source.run)) {
     if (wanted == ModelKind::image) refuse_language(source.run);
-    return std::make_unique<LanguageRun>(
-        engine, source, std::make_shared<const LanguageFile>(open_language_file(source)));
+    return std::make_unique<LanguageRun>(engine, source,
+                                         std::make_shared<const LanguageFile>(open_language_file(source)));
   }
   refuse_tokenizer(source.tokenizer);
   RunInfo info = run_info(source.run);

@@ -8,7 +8,7 @@
 #include "glint/base/finite.h"
 #include "glint/base/text.h"
 #include "glint/base/version.h"
-#include "glint/io/half.h"
+#include "glint/io/tensor.h"
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run_checks.h"

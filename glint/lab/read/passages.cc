@@ -5,7 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/text.h"
-#include "glint/data/text_windows.h"
+#include "glint/data/text_data.h"
 #include "glint/lab/models/model_stories.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/report/signed_picture.h"

@@ -7,8 +7,6 @@
 #include "glint/lab/read/read_result.h"
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
-#include "glint/report/feature_grid.h"
-#include "glint/report/shared_figure.h"
 #include "glint/report/spectrum_figure.h"
 #include "glint/spectra/spectra_file.h"
 

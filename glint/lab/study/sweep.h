@@ -14,7 +14,7 @@
 #include "glint/lab/study/sweep_plan.h"
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/runs.h"
-#include "glint/report/feature_grid.h"
+#include "glint/report/spectrum_figure.h"
 #include "glint/report/table.h"
 
 namespace glint {

@@ -1,4 +1,4 @@
-#include "glint/report/finding.h"
+#include "glint/report/report_page.h"
 
 namespace glint {
 
