@@ -8,9 +8,9 @@
 int main(int argc, char** argv) try {
   const glint::Engine engine;
   glint::ExplainRequest request;
-  request.run = argc > 1 ? argv[1] : "runs/quick";
+  request.source.run = argc > 1 ? argv[1] : "runs/quick";
   request.index = argc > 2 ? std::strtoul(argv[2], nullptr, 10) : 0;
-  request.figure = false;
+  request.figures = false;
   const glint::ExplainResult result = glint::explain(engine, request);
   std::printf("%s: the model %s\n", result.input.c_str(), glint::verdict_text(result).c_str());
   for (const glint::ExplainedClass& c : result.shown) {

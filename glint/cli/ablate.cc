@@ -4,21 +4,14 @@
 #include <sstream>
 
 #include "glint/cli/engine_of.h"
-#include "glint/cli/given.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/study/ablate.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
 namespace {
-
-struct AblateFlags : AblationRequest {
-  std::string text;
-  std::vector<GivenOption> for_images, for_language;
-};
 
 std::string share_percent(double part) { return std::isfinite(part) ? fixed_text(100 * part, 1) : "-"; }
 std::string three_decimals(double v) { return fixed_text(v, 3); }
@@ -114,21 +107,13 @@ void report_text(Context& context, const Ablation& r) {
   context.out << prose(out.str(), result_columns());
 }
 
-void run_ablate(Context& context, AblateFlags o) {
-  take_text(o.reading.data, o.text);
-  const Engine engine = engine_of(context);
-  const std::unique_ptr<Run> run = open_run(engine, o.reading);
-  const bool language = run->kind() == ModelKind::language;
-  if (language)
-    refuse_given(o.for_images, "is for image models", o.reading.run, "--token, --direction or --hidden");
-  else
-    refuse_given(o.for_language, "is for language models", o.reading.run, "--unit with a class");
-  const Ablation r = ablate(engine, *run, o);
+void run_ablate(Context& context, const AblationRequest& request) {
+  const Ablation r = ablate(engine_of(context), request);
   if (r.saved.empty()) {
     context.next = {"glint readability " + r.run};
   } else {
     context.next = {"glint eval " + r.saved};
-    if (!language) context.next.push_back("glint page " + r.run + " " + r.saved);
+    if (r.kind == ModelKind::image) context.next.push_back("glint page " + r.run + " " + r.saved);
   }
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
@@ -155,46 +140,15 @@ void add_ablate(Program& program) {
        .examples = {
            {"glint ablate runs/first",
             "the strongest eigenvector of each class, one class at a time and all"},
-           {"glint ablate runs/first --unit 3 --top 5", "the five strongest of class 3"},
+           {"glint ablate runs/first --unit 3 --remove 1..5", "the five strongest of class 3"},
            {"glint ablate runs/first --unit 3 --remove 2 --scale 0.5", "its second strongest, halved"},
            {"glint ablate runs/first --unit 3 --save runs/without-3", "keep the changed model"},
            {"glint ablate runs/stories --token happy --layer 2", "a language model"},
            {"glint ablate stories15M.bin --token happy --layer 2 --text stories.txt",
             "a model of another program, on a text of your own"}}});
-  const auto o = std::make_shared<AblateFlags>();
-  add_reading_options(verb, o->reading);
-  o->for_language = add_language_options(verb, o->reading, o->text);
-  const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
-  const auto language = [&](const char* flag, Option* option) { o->for_language.push_back({flag, option}); };
-  images("--unit", verb.text("--unit", o->unit,
-                             "Images: whose eigenvectors: 3, a name, 3-5 (3 against 5), 5..9, lists, or all",
-                             {.placeholder = "UNITS", .words = {"all"}}));
-  verb.text("--remove", o->remove, "Which eigenvectors of each, by rank: 1 is the strongest; default: 1",
-            {.placeholder = "K[,K]"});
-  verb.size("--top", o->top, 0, 1000000, "Instead of --remove: the K strongest");
-  verb.real("--scale", o->scale, "What is left of the input along them: 0 removes, 1 changes nothing", 0,
-            1000);
-  verb.size("--layer", o->layer, 1, 1000, "Which layer, from 1 on; default: the last");
-  verb.choice("--form", o->form, form_words(),
-              "The reading whose eigenvectors are removed and that predicts the change");
-  images("--via", verb.text("--via", o->via,
-                            "Images, below the last layer: rank of the eigenvector above, one per layer",
-                            {.placeholder = "K[,K]"}));
-  language("--token", verb.text("--token", o->token, "Language models: tokens, with commas between",
-                                {.placeholder = "WORDS"}));
-  language("--direction",
-           verb.text("--direction", o->direction, "Language models: a sum of tokens, \"happy - sad\"",
-                     {.placeholder = "WORDS"}));
-  language("--hidden", verb.text("--hidden", o->hidden,
-                                 "Language models: a hidden unit, from 1 on, or a .npy file with a vector of "
-                                 "the residual stream",
-                                 {.placeholder = "N|FILE", .kind = Value::Kind::file}));
-  verb.directory("--save", o->save, "Write the changed model as a run into this new folder");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  const auto o = std::make_shared<AblationRequest>();
+  verb.add(fields_of(*o));
+  verb.share_engine();
   verb.run([o](Context& context) { run_ablate(context, *o); });
 }
 

@@ -7,7 +7,6 @@
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/study/attack.h"
 #include "glint/report/table.h"
@@ -17,7 +16,6 @@ namespace {
 
 struct AttackFlags : AttackRequest {
   std::string draw = "auto";
-  bool no_figures = false;
 };
 
 std::string percent(double part) { return fixed_text(100 * part, 1); }
@@ -101,7 +99,7 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
 void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   std::ostringstream out;
   out << "run:      " << a.run << ", " << a.data << ", form " << name(a.form)
-      << (o.reading.refine ? " (refined), " : ", ") << o.terms << (o.terms == 1 ? " term" : " terms") << "\n"
+      << (o.source.refine ? " (refined), " : ", ") << a.terms << (a.terms == 1 ? " term" : " terms") << "\n"
       << "fidelity: " << fidelity_words(a.fidelity) << "; even share of the layer "
       << percent(a.fidelity.even_share) << " %; on the mirror images, -x, it decides as the model on "
       << percent(a.fidelity.mirrored->agreement) << " %\n"
@@ -122,11 +120,7 @@ void report_text(Context& context, const AttackFlags& o, const Attack& a) {
 }
 
 void run_attack(Context& context, const AttackFlags& o) {
-  AttackRequest request = o;
-  request.seed = context.shared.seed;
-  request.figures = !o.no_figures;
-  request.out = context.shared.out;
-  const Attack a = attack(engine_of(context), request);
+  const Attack a = attack(engine_of(context), o);
   context.next = {"glint spectrum " + a.run, "glint page " + a.run};
   context.shared.json ? context.print_json(to_json(a)) : report_text(context, o, a);
 }
@@ -148,27 +142,13 @@ void add_attack(Program& program) {
            "the same pixels shuffled, and random numbers. Where those do as much, the mask says nothing.",
        .examples = {
            {"glint attack runs/first", "all classes: tables, masks, curve"},
-           {"glint attack runs/first --unit 3 --terms 1 --strengths 0,1,2,4,8 --draw blocks",
+           {"glint attack runs/first --unit 3 --show 1 --strengths 0,1,2,4,8 --draw blocks",
             "one class, one eigenvector, drawn in the terminal"},
            {"glint attack runs/first --form weights --json --no-figures", "numbers for a program"}}});
   const auto o = std::make_shared<AttackFlags>();
-  add_reading_options(verb, o->reading);
-  verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
-  verb.size("--terms", o->terms, 1, 64, "Eigenvectors in a mask");
-  verb.reals("--strengths", o->strengths, "Euclidean lengths of the mask, with commas between them");
-  verb.choice(
-      "--form", o->form, form_words(),
-      "How gates are read: as the identity (weights, the paper), or by gains or lines measured on data");
-  verb.size("--images", o->images, 1, 1000000, "Test images for each mask, at most");
-  verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
-  verb.flag("--no-figures", o->no_figures, "Write no figures");
-  verb.share_seed();
-  verb.share_out("Where the folder figures goes; default: the run");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(fields_of(*o));
+  verb.add(draw_field(o->draw));
+  verb.share_engine();
   verb.run([o](Context& context) { run_attack(context, *o); });
 }
 

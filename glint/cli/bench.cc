@@ -201,24 +201,23 @@ void add_bench(Program& program) {
                     {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},
                     {"glint bench lm --threads 1 --repeats 5", "tokens per second of the language model"}}});
   const auto o = std::make_shared<BenchFlags>();
-  verb.positional("WHAT", o->what, "What to time: gates (the default), step, lm or generate",
-                  {.placeholder = "WHAT", .words = {"gates", "step", "lm", "generate"}, .only_words = true});
-  verb.text("--shapes", o->shapes,
-            "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given",
-            {.placeholder = "LIST"});
-  verb.text("--gates", o->gates, "Gates to time, with commas between; all when not given",
-            {.placeholder = "LIST", .words = gate_names()});
-  verb.size("--repeats", o->repeats, 0, 100000,
-            "Runs of each variant; 0: about two seconds per shape, 5 to 40 runs");
-  verb.size("--rows", o->rows, 1, 100000, "lm: sequences per step");
-  verb.size("--micro-batch", o->micro_batch, 1, 4096, "lm: sequences at once");
-  verb.flag("--unfused", o->unfused, "Also time the gate as passes of its own");
-  verb.choice("--format", o->format, {"text", "md", "csv", "json"}, "Form of the table");
+  verb.add(Field("what", o->what, "What to time: gates (the default), step, lm or generate")
+               .one_of({"gates", "step", "lm", "generate"})
+               .argument("WHAT"));
+  verb.add(Field("shapes", o->shapes,
+                 "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given")
+               .shown("LIST"));
+  verb.add(Field("gates", o->gates, "Gates to time, with commas between; all when not given")
+               .shown("LIST")
+               .suggest(gate_names()));
+  verb.add(Field("repeats", o->repeats, "Runs of each variant; 0: about two seconds per shape, 5 to 40 runs")
+               .range(0, 100000));
+  verb.add(Field("rows", o->rows, "lm: sequences per step").range(1, 100000));
+  verb.add(Field("micro_batch", o->micro_batch, "lm: sequences at once").range(1, 4096));
+  verb.add(Field("unfused", o->unfused, "Also time the gate as passes of its own"));
+  verb.add(Field("format", o->format, "Form of the table").one_of({"text", "md", "csv", "json"}));
   verb.share_precision();
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_kernels();
   verb.run([o](Context& context) {
     o->what == "generate" ? run_generate(context, *o)
     : o->what == "lm"     ? run_lm(context, *o)

@@ -7,9 +7,7 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
-#include "glint/data/dataset.h"
 #include "glint/lab/study/compare.h"
 #include "glint/report/table.h"
 
@@ -17,8 +15,7 @@ namespace glint::cli {
 namespace {
 
 struct CompareFlags : CompareRequest {
-  bool pairs = false, no_figures = false;
-  std::string text;
+  bool pairs = false;
 };
 
 std::string three(double v) { return fixed_text(v, 3); }
@@ -201,10 +198,10 @@ std::string pair_words(const Comparison& c) {
 
 void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
   std::ostringstream out;
-  const size_t top = std::min<size_t>(5, o.top), n = c.results.size();
+  const size_t top = std::min<size_t>(5, c.top), n = c.results.size();
   out << "models:   " << pair_words(c) << "\n"
-      << "vectors:  the " << o.top << " strongest of each sign, form " << c.form
-      << (o.refine ? " (refined)" : "") << ", compared "
+      << "vectors:  the " << c.top << " strongest of each sign, form " << c.form
+      << (o.source.refine ? " (refined)" : "") << ", compared "
       << (c.language            ? c.space_text
           : c.space == "pixels" ? std::string("as pictures")
                                 : std::string("at the input of the last layer"))
@@ -245,11 +242,7 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
 }
 
 void compare_models(Context& context, const CompareFlags& o) {
-  CompareRequest request = o;
-  take_text(request.data, o.text);
-  request.figures = !o.no_figures;
-  request.out = context.shared.out;
-  const Comparison c = compare(engine_of(context), request);
+  const Comparison c = compare(engine_of(context), o);
   if (c.a.size() == 1) context.next = {"glint page " + c.a[0].directory + " " + c.b[0].directory};
   context.shared.json ? context.print_json(to_json(c)) : report_text(context, o, c);
 }
@@ -285,43 +278,9 @@ void add_compare(Program& program) {
                     {"glint compare stories15M.bin stories42M.bin --layer 6 --token happy,sad",
                      "two language models, the same tokens"}}});
   const auto o = std::make_shared<CompareFlags>();
-  verb.positionals(
-      "RUN", o->runs,
-      "Run directories, language models of other programs, or folders with one run per seed; at least two",
-      {.kind = Value::Kind::directory});
-  verb.text("--control", o->control,
-            "Runs to compare with each other as control, with commas between, or a folder of seeds",
-            {.placeholder = "RUN,RUN|DIR", .kind = Value::Kind::directory});
-  verb.text("--unit", o->unit, "Classes: all, 3, 3..5, or 0,2,7..9", {.placeholder = "LIST"});
-  verb.choice("--form", o->form, form_words(),
-              "How gates are read. weights: odd gates as the identity (the paper), ReLU, GELU and SiLU as "
-              "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
-              "calibrated for others");
-  verb.flag("--refine", o->refine, kRefineHelp);
-  verb.size("--layer", o->layer, 1, 1000,
-            "Language models: which layer, from 1 on; default: the last of each");
-  verb.text("--token", o->token, "Language models: tokens, with commas between; default: 12 frequent ones",
-            {.placeholder = "WORDS"});
-  verb.file("--text", o->text,
-            "Language models: a text to read on; default: the corpus of the run, or built-in tales");
-  verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure");
-  verb.file("--tokenizer", o->tokenizer, "Tokenizer of models of other programs; default: their own");
-  verb.choice("--space", o->space, {"auto", "pixels", "tokens", "input"},
-              "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors at "
-              "the input of the last layer (same width; means something when the runs began alike, with the "
-              "same seed)");
-  verb.size("--top", o->top, 1, 64, "Eigenvectors of each sign");
-  verb.flag("--pairs", o->pairs, "Also a line for every pair");
-  verb.flag("--no-figures", o->no_figures, "Write no figures");
-  verb.text("--data", o->data, "Data set or folder for fidelity and calibration; default: that of the run",
-            {.placeholder = "NAME|DIR", .words = dataset_names()});
-  verb.directory("--data-dir", o->data_dir, "Look for the data here first");
-  verb.share_out("Where the folder figures goes; default: the first run");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(fields_of(*o));
+  verb.add(Field("pairs", o->pairs, "Also a line for every pair"));
+  verb.share_engine();
   verb.run([o](Context& context) { compare_models(context, *o); });
 }
 

@@ -186,9 +186,10 @@ void add_completion(Program& program) {
                                 {"glint completion fish > ~/.config/fish/completions/glint.fish",
                                  "completion in every fish from now on"}}});
   const auto shell = std::make_shared<std::string>();
-  verb.positional("SHELL", *shell, "Which shell: bash, zsh or fish",
-                  {.words = {"bash", "zsh", "fish"}, .only_words = true})
-      ->required();
+  verb.add(Field("shell", *shell, "Which shell: bash, zsh or fish")
+               .one_of({"bash", "zsh", "fish"})
+               .argument("SHELL")
+               .required());
   verb.run([shell, &program](Context& context) {
     context.out << (*shell == "bash"  ? bash_script(program)
                     : *shell == "zsh" ? zsh_script(program)

@@ -175,14 +175,16 @@ void add_data(Program& program) {
                     {"glint data corpus", "what glint tokenize put into that folder"},
                     {"glint data --json --data-dir ~/data", "the list for a program, with another folder"}}});
   const auto o = std::make_shared<DataFlags>();
-  verb.positional("NAME", o->request.name,
-                  "A data set, or a folder: with IDX files or made by glint tokenize",
-                  {.words = data_words(), .kind = Value::Kind::directory});
-  verb.directory("--data-dir", o->request.data_dir, "Look for the data here first");
-  verb.file("--sheet", o->request.sheet,
-            "Write a .png picture with the first train images of each class, one row per class");
-  verb.size("--per-class", o->request.per_class, 1, 1000, "Images of a class in the sheet");
-  verb.choice("--draw", o->draw, drawing_words(), "How to draw in the terminal");
+  verb.add(Field("name", o->request.name, "A data set, or a folder: with IDX files or made by glint tokenize")
+               .directory()
+               .suggest(data_words())
+               .argument("NAME"));
+  verb.add(Field("data_dir", o->request.data_dir, "Look for the data here first").directory());
+  verb.add(Field("sheet", o->request.sheet,
+                 "Write a .png picture with the first train images of each class, one row per class")
+               .file());
+  verb.add(Field("per_class", o->request.per_class, "Images of a class in the sheet").range(1, 1000));
+  verb.add(draw_field(o->draw));
   verb.share_threads();
   verb.share_json();
   verb.run([o](Context& context) { run(context, *o); });

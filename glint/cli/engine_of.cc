@@ -17,7 +17,7 @@ Engine engine_of(const Context& context) { return engine_of(context, std::make_s
 
 Engine engine_of(const Context& context, const std::shared_ptr<Display>& display) {
   const SharedOptions& o = context.shared;
-  return Engine({.threads = o.threads,
+  return Engine({.threads = o.threads.value_or(0),
                  .isa = std::string(name(context.isa)),
                  .precision = o.precision,
                  .linalg = backend(o.linalg),

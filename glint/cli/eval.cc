@@ -6,11 +6,9 @@
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/given.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
@@ -23,9 +21,8 @@
 namespace glint::cli {
 namespace {
 
-struct EvalFlags : ImageEvaluationRequest {
-  std::string precision, draw = "auto", text, tokenizer;
-  std::vector<GivenOption> for_images, for_corpus, for_foreign;
+struct EvalFlags : EvaluationRequest {
+  std::string precision, draw = "auto";
 };
 
 std::string percent(double part, int decimals) {
@@ -181,31 +178,17 @@ void report_text(Context& context, const TextEvaluation& r) {
 }
 
 void evaluate_language(Context& context, const EvalFlags& o) {
-  refuse_given(o.for_images, "is for image models", o.run, "an image run");
-  if (!o.text.empty())
-    refuse_given(o.for_corpus, "has no effect beside --text", "--text " + o.text,
-                 "--text, or the stories of a corpus");
-  const TextEvaluation r = evaluate_text(
-      engine_of(context),
-      {.run = o.run, .data = o.data, .split = o.split, .text = o.text, .tokenizer = o.tokenizer});
+  refuse_drawing(o.draw, o.source.run);
+  const TextEvaluation r = evaluate_text(engine_of(context), o);
   context.next = {"glint generate " + r.run, "glint spectrum " + r.run + " --token WORD"};
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 
 void evaluate(Context& context, const EvalFlags& o) {
-  if (is_foreign(o.run)) {
-    refuse_given(o.for_corpus, "is for runs of glint", o.run, "--text FILE");
-    return evaluate_language(context, o);
-  }
-  refuse_given(o.for_foreign, "is for models of other programs", o.run, "such a model");
-  const RunInfo info = run_info(o.run);
+  if (is_foreign(o.source.run)) return evaluate_language(context, o);
+  const RunInfo info = run_info(o.source.run);
   context.shared.precision = o.precision.empty() ? info.precision : o.precision;
   if (model_kind(info.directory) == ModelKind::language) return evaluate_language(context, o);
-  if (!o.text.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "--text is for language models",
-                 .where = o.run,
-                 .expected = "a language run"});
   if (!o.sheet.empty()) check_target(o.sheet, ".png", "--sheet", "the sheet");
   if (!o.logits.empty()) check_target(o.logits, ".npy", "--logits", "the array of logits");
   const ImageEvaluation r = evaluate_images(engine_of(context), o);
@@ -235,32 +218,11 @@ void add_eval(Program& program) {
                     {"glint eval runs/sqs --worst 50 --sheet worst.png --logits logits.npy",
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
   const auto o = std::make_shared<EvalFlags>();
-  verb.positional("RUN", o->run, "A run directory, or a model of another program",
-                  {.kind = Value::Kind::directory})
-      ->required();
-  const auto images = [&](const char* flag, Option* option) { o->for_images.push_back({flag, option}); };
-  const auto corpus = [&](const char* flag, Option* option) { o->for_corpus.push_back({flag, option}); };
-  corpus("--data", verb.text("--data", o->data,
-                             "Data set, folder of IDX files or folder that glint tokenize made; when not "
-                             "given, the one that the run was trained on",
-                             {.placeholder = "NAME|DIR", .words = dataset_names()}));
-  images("--data-dir", verb.directory("--data-dir", o->data_dir, "Look for image data here first"));
-  corpus("--split", verb.choice("--split", o->split, {"test", "train"}, "Which images or stories"));
-  verb.file("--text", o->text, "A text for a language model; stories are separated by <|endoftext|>");
-  o->for_foreign.push_back({"--tokenizer", verb.file("--tokenizer", o->tokenizer, kTokenizerHelp)});
-  images("--worst",
-         verb.size("--worst", o->worst, 0, 1000, "How many of the images with the highest loss to show"));
-  images("--sheet", verb.file("--sheet", o->sheet,
-                              "Write a .png picture of these images, with TRUE > PREDICTED below each"));
-  images("--logits", verb.file("--logits", o->logits,
-                               "Write the logits of all images to this .npy file, f32 [images, classes]"));
-  images("--draw", verb.choice("--draw", o->draw, drawing_words(), "How to draw images in the terminal"));
-  verb.choice("--precision", o->precision, {"f32", "bf16"},
-              "Precision of the matrix products; when not given, that of the run");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(fields_of(*o));
+  verb.add({draw_field(o->draw), Field("precision", o->precision,
+                                       "Precision of the matrix products; when not given, that of the run")
+                                     .one_of({"f32", "bf16"})});
+  verb.share_kernels();
   verb.run([o](Context& context) { evaluate(context, *o); });
 }
 

@@ -8,11 +8,9 @@
 #include "glint/cli/bars.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/explain_token_view.h"
-#include "glint/cli/given.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/read/explain.h"
@@ -23,13 +21,8 @@ namespace glint::cli {
 namespace {
 
 struct ExplainFlags {
-  RunSource reading;
   ExplainRequest request;
-  ExplainTokenRequest token;
-  Option* text_given = nullptr;
-  std::vector<GivenOption> for_images, for_language;
   std::string draw = "auto";
-  bool no_figures = false;
 };
 
 std::string logits_text(const ExplainResult& r) {
@@ -144,18 +137,8 @@ void report_text(Context& context, const std::string& draw_word, const ExplainRe
 }
 
 void run_explain_token(Context& context, const Engine& engine, LanguageRun& run, const ExplainFlags& o) {
-  refuse_given(o.for_images, "is for image models", o.reading.run, "--text with a text");
-  if (!o.text_given->given())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "nothing to explain: a language model needs --text",
-                 .where = o.reading.run,
-                 .expected = "what the model reads; it predicts what follows",
-                 .hint = "glint explain " + shell_word(o.reading.run) + " --text \"once upon a\""});
-  ExplainTokenRequest request = o.token;
-  request.source = o.reading;
-  request.form = o.request.form;
-  request.out = context.shared.out, request.figure = !o.no_figures;
-  const ExplainTokenResult result = explain_token(engine, run, request);
+  refuse_drawing(o.draw, run.directory());
+  const ExplainTokenResult result = explain_token(engine, run, o.request);
   context.next = {kHelpReading};
   if (context.shared.json) return context.print_json(to_json(result));
   context.out << prose(explain_token_text(result, result_columns()), result_columns());
@@ -163,13 +146,9 @@ void run_explain_token(Context& context, const Engine& engine, LanguageRun& run,
 
 void run_explain(Context& context, const ExplainFlags& o) {
   const Engine engine = engine_of(context);
-  const std::unique_ptr<Run> run = open_run(engine, o.reading);
+  const std::unique_ptr<Run> run = open_run(engine, o.request.source);
   if (run->kind() == ModelKind::language) return run_explain_token(context, engine, run->language(), o);
-  refuse_given(o.for_language, "is for language models", o.reading.run, "--index or --image");
-  ExplainRequest request = o.request;
-  request.out = context.shared.out, request.figure = !o.no_figures;
-  if (request.image.empty() && !request.index) request.index = 0;
-  const ExplainResult result = explain(engine, run->image(), request);
+  const ExplainResult result = explain(engine, run->image(), o.request);
   context.next = {"glint page " + result.run, kHelpReading};
   if (context.shared.json)
     context.print_json(to_json(result));
@@ -189,7 +168,7 @@ void add_explain(Program& program) {
            "the true class the eigenvectors that contribute most, for and against. Every form's account of "
            "the logit stands beside the logit itself; the local form is exact for the image. A picture of "
            "your own is brought to the size and place that the training images have, and it says how.\n\n"
-           "Language models, also those of other programs: why this next token after --text. Its logit, or "
+           "Language models, also those of other programs: why this next token after --prompt. Its logit, or "
            "with --against the difference of two logits, is split into what the embedding, the attention "
            "and the GLU of every layer add to it directly; then the GLU of a layer (--layer; default: the "
            "one that adds most) into eigenvectors, each with the tokens nearest to it on the side on which "
@@ -199,68 +178,14 @@ void add_explain(Program& program) {
            {"glint explain runs/first", "the first test image"},
            {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
            {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},
-           {"glint explain runs/sqs --index 8 --class trouser,coat --json", "two classes, for a program"},
-           {"glint explain runs/tales --text \"once upon a\"", "why the model goes on as it does"},
-           {"glint explain stories15M.bin --text \"Tim was sad. He\" --token cried --against smiled",
+           {"glint explain runs/sqs --index 8 --unit trouser,coat --json", "two classes, for a program"},
+           {"glint explain runs/tales --prompt \"once upon a\"", "why the model goes on as it does"},
+           {"glint explain stories15M.bin --prompt \"Tim was sad. He\" --token cried --against smiled",
             "why one word rather than another"}}});
   const auto o = std::make_shared<ExplainFlags>();
-  add_reading_options(verb, o->reading);
-  const auto images = [&](const char* flag, Option* option) {
-    o->for_images.push_back({flag, option});
-    return option;
-  };
-  const auto language = [&](const char* flag, Option* option) {
-    o->for_language.push_back({flag, option});
-    return option;
-  };
-  images("--index", verb.size("--index", o->request.index, 0, 100000000,
-                              "Images: which one of the data set, from 0 on; default: 0"));
-  images("--image", verb.file("--image", o->request.image, "Images: a PNG picture instead"));
-  images("--split",
-         verb.choice("--split", o->request.split, {"test", "train"}, "Images: which ones --index counts"));
-  images("--class",
-         verb.text("--class", o->request.classes,
-                   "Images: classes to explain; default: the decided, the runner-up and the true one",
-                   {.placeholder = "CLASSES"}));
-  o->text_given = language(
-      "--text",
-      verb.text("--text", o->token.text, "Language models: what the model reads; it predicts what follows"));
-  language("--position",
-           verb.size("--position", o->token.position, 0, 1000000,
-                     "Language models: predict after so many tokens of the text; default: after all"));
-  language("--token",
-           verb.text("--token", o->token.token,
-                     "Language models: the token to explain; default: the one that the model expects",
-                     {.placeholder = "WORD"}));
-  language("--against",
-           verb.text("--against", o->token.against,
-                     "Language models: rather than this token; explains the difference of the logits",
-                     {.placeholder = "WORD"}));
-  language("--layer",
-           verb.text("--layer", o->token.layers,
-                     "Language models: layers whose GLU is taken apart, 6, 1,6 or all; default: the one "
-                     "that adds most",
-                     {.placeholder = "N[,N]", .words = {"all"}}));
-  verb.choice("--form", o->request.form, form_words(FormNeeds::input),
-              "The form whose eigenvectors are drawn");
-  images("--top", verb.size("--top", o->request.top, 1, 32, "Images: how many eigenvectors for and against"));
-  language("--show", verb.size("--show", o->token.show, 1, 32,
-                               "Language models: how many eigenvectors for and against"));
-  language("--near", verb.size("--near", o->token.near, 1, 100,
-                               "Language models: how many tokens stand for an eigenvector"));
-  language("--tokens", verb.size("--tokens", o->reading.tokens, 0, 100000000,
-                                 "Language models: so many tokens measure the form; 0: as glint spectrum"));
-  language("--tokenizer", verb.file("--tokenizer", o->reading.tokenizer, kTokenizerHelp));
-  images("--as-is", verb.flag("--as-is", o->request.as_is,
-                              "Images: only resize the picture, neither invert nor centre it"));
-  images("--draw", verb.choice("--draw", o->draw, drawing_words(), "Images: how to draw in the terminal"));
-  verb.flag("--no-figures", o->no_figures, "Write no figure");
-  verb.share_out("Folder in which figures/ is written; default: the run itself");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(fields_of(o->request));
+  verb.add(draw_field(o->draw));
+  verb.share_engine();
   verb.run([o](Context& context) { run_explain(context, *o); });
 }
 

@@ -4,7 +4,6 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/publish/export.h"
 
@@ -45,16 +44,8 @@ void add_export(Program& program) {
            {"glint export runs/first --hf hub/first --force", "for PyTorch, replacing the last export"},
            {"glint export stories15M.bin --hf hub/stories15M", "a llama2.c file for transformers"}}});
   const auto o = std::make_shared<ExportRequest>();
-  add_reading_options(verb, o->reading);
-  verb.file("--tokenizer", o->reading.tokenizer, kTokenizerHelp);
-  verb.directory("--npy", o->npy, "Write .npy files into this new folder");
-  verb.directory("--hf", o->hf, "Write a folder as model hubs expect it");
-  verb.flag("--force", o->force, "Replace an earlier export");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(fields_of(*o));
+  verb.share_engine();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

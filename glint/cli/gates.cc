@@ -221,17 +221,19 @@ void add_gates(Program& program) {
            {"glint gates --gate sqs --at -1,0,0.5 --json", "value and derivative at three points"},
            {"glint gates --plot figure1.svg --c 0.25", "figure 1 with another shift, and figure1.csv"}}});
   const auto o = std::make_shared<GatesFlags>();
-  verb.text("--gate", o->gate, "Show this gate alone; aliases: bilinear, swiglu, swish",
-            {.placeholder = "NAME", .words = all_names()});
-  verb.reals("--at", o->at, "Points at which to evaluate the gate, with commas between them");
+  verb.add(Field("gate", o->gate, "Show this gate alone; aliases: bilinear, swiglu, swish")
+               .shown("NAME")
+               .suggest(all_names()));
+  verb.add(Field("at", o->at, "Points at which to evaluate the gate, with commas between them"));
   for (size_t i = 0; i < std::size(kOptions); i++) {
     const GateOption& g = kOptions[i];
-    o->given[i] = verb.real(flag_of(g), o->params.*g.member, std::string("Gate option: ") + g.meaning);
+    o->given[i] = verb.add(Field(g.name, o->params.*g.member, std::string("Gate option: ") + g.meaning));
     if (const double figure = kFigureParams.*g.member; figure != o->params.*g.member)
       o->given[i]->show_default(number_text(o->params.*g.member) + "; in the figure " + number_text(figure));
   }
-  verb.file("--plot", o->plot,
-            "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it");
+  verb.add(Field("plot", o->plot,
+                 "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it")
+               .file());
   verb.share_json();
   verb.run([o](Context& context) { run(context, *o); });
 }

@@ -4,8 +4,6 @@
 
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
-#include "glint/cli/given.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/story_file.h"
 #include "glint/lab/models/generate.h"
@@ -14,11 +12,6 @@ namespace glint::cli {
 namespace {
 
 constexpr size_t kMaxPromptBytes = size_t{1} << 20;
-
-struct GenerateFlags {
-  std::string run, tokenizer;
-  GenerateRequest request;
-};
 
 std::string from_stdin() {
   std::string text(kMaxPromptBytes, '\0');
@@ -42,11 +35,9 @@ std::string summary(const GenerateResult& r) {
 
 // Text goes to stdout as it comes: of one story word by word, of several each when it is complete, with a
 // line between two as in a file of stories.
-void run(Context& context, const GenerateFlags& o) {
+void run(Context& context, GenerateRequest q) {
   const Engine engine = engine_of(context);
-  GenerateRequest q = o.request;
   if (q.prompt == "-") q.prompt = from_stdin();
-  q.sampling.seed = context.shared.seed;
   q.keep = context.shared.json;
   const auto give = [&](std::string_view text) {
     context.out << text;
@@ -57,8 +48,7 @@ void run(Context& context, const GenerateFlags& o) {
     q.on_story = [&](const GeneratedStory& s) {
       give((s.index > 0 ? std::string(kEndOfText) + "\n" : "") + s.text + "\n");
     };
-  const GenerateResult r =
-      generate_stories(engine, *open_language_run(engine, {.run = o.run, .tokenizer = o.tokenizer}), q);
+  const GenerateResult r = generate_stories(engine, q);
   if (q.on_text) give("\n");
   if (context.shared.json) context.print_json(to_json(r));
   context.say(summary(r));
@@ -85,26 +75,11 @@ void add_generate(Program& program) {
            {"glint generate runs/tales --temperature 0 --json", "the likeliest words, for a program"},
            {"glint generate stories15m/stories15M.bin --prompt \"Once upon a time\" --temperature 0",
             "a model of llama2.c"}}});
-  const auto o = std::make_shared<GenerateFlags>();
-  verb.positional("RUN", o->run, "A run directory of a language model, or a model of another program",
-                  {.kind = Value::Kind::directory})
-      ->required();
-  verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
-  verb.text("--prompt", o->request.prompt, "How the story begins; - reads it from stdin")->value_optional();
-  verb.real("--temperature", o->request.sampling.temperature,
-            "Below 1 the likely words are preferred; 0: always the likeliest", 0, 1000);
-  verb.size("--top-k", o->request.sampling.top_k, 0, kMaxVocab, "Only the K likeliest tokens; 0: all");
-  verb.real("--top-p", o->request.sampling.top_p, "Only the likeliest tokens that make up this share", 1e-6,
-            1);
-  verb.size("--count", o->request.count, 1, kMostStories, "Number of stories");
-  verb.size("--tokens", o->request.tokens, 0, 1'000'000,
-            "The most tokens to add to the prompt; 0: until the context of the model is full");
-  verb.share_seed();
+  const auto o = std::make_shared<GenerateRequest>();
+  verb.add(fields_of(*o));
+  verb.at("--prompt")->value_optional();
   verb.share_precision();
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_kernels();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

@@ -72,18 +72,18 @@ void add_import(Program& program) {
                     {"glint import net.safetensors --gate silu --data mnist --image 28x28 --out runs/net",
                      "measured on MNIST from now on"}}});
   const auto o = std::make_shared<ImportFlags>();
-  verb.positional("WEIGHTS", o->weights, "A safetensors file", {.kind = Value::Kind::file})->required();
-  verb.choice("--gate", o->gate, gate_names(), "The gate of its layers");
-  verb.text("--image", o->image, "Height and width of the images that it reads; default: plain vectors",
-            {.placeholder = "HxW"});
-  verb.flag("--residual", o->residual, "Layers add to what they read");
-  verb.flag("--rms-norm", o->rms_norm, "Layers read through an RMS norm without weights");
-  verb.text("--data", o->data, "The data set that it was trained on, for measuring",
-            {.placeholder = "NAME", .words = dataset_names()});
-  verb.text("--classes", o->names, "Names of the classes, with commas between", {.placeholder = "NAMES"});
+  verb.add(Field("weights", o->weights, "A safetensors file").file().argument("WEIGHTS").required());
+  verb.add(Field("gate", o->gate, "The gate of its layers").one_of(gate_names()));
+  verb.add(Field("image", o->image, "Height and width of the images that it reads; default: plain vectors")
+               .shown("HxW"));
+  verb.add(Field("residual", o->residual, "Layers add to what they read"));
+  verb.add(Field("rms_norm", o->rms_norm, "Layers read through an RMS norm without weights"));
+  verb.add(Field("data", o->data, "The data set that it was trained on, for measuring")
+               .shown("NAME")
+               .suggest(dataset_names()));
+  verb.add(Field("classes", o->names, "Names of the classes, with commas between").shown("NAMES"));
   verb.share_out("The run directory to make");
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_output();
   verb.run([o](Context& context) { import_weights(context, *o); });
 }
 

@@ -4,7 +4,6 @@
 #include "glint/base/text.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/models/model_info.h"
 #include "glint/report/table.h"
@@ -87,12 +86,13 @@ void add_model(Program& program) {
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},
                     {"glint model runs/first --json", "a run, for a program"}}});
   const auto o = std::make_shared<ModelInfoRequest>();
-  verb.positional("MODEL", o->path, "A run directory, or a model of another program",
-                  {.kind = Value::Kind::file})
-      ->required();
-  verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(Field("model", o->path, "A run directory, or a model of another program")
+               .file()
+               .argument("MODEL")
+               .required());
+  verb.add(
+      Field("tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own").file());
+  verb.share_output();
   verb.run([o](Context& context) {
     const ModelInfo r = model_info(engine_of(context), *o);
     if (context.shared.json) return context.print_json(to_json(r));

@@ -6,7 +6,6 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/report/table.h"
 
@@ -60,28 +59,11 @@ void add_neurons(Program& program) {
        .examples = {{"glint neurons stories15M.bin", "all layers of a model of another program"},
                     {"glint neurons runs/stories --layer 2", "one layer of a run, every neuron a point"},
                     {"glint neurons Llama-3.2-1B --json --no-figures", "all cosines, for a program"}}});
-  struct Flags {
-    NeuronsRequest request;
-    bool no_figures = false;
-  };
-  const auto o = std::make_shared<Flags>();
-  verb.positional("MODEL", o->request.run, "A run of a language model, or a model of another program",
-                  {.kind = Value::Kind::file})
-      ->required();
-  verb.size("--layer", o->request.layer, 1, 1000, "Which layer, from 1 on; default: all");
-  verb.file("--tokenizer", o->request.tokenizer, kTokenizerHelp);
-  verb.flag("--no-figures", o->no_figures, "Write no figures");
-  verb.share_out(
-      "Folder for neurons.csv and figures; default: the run itself, for a model of another program "
-      "NAME-reading here");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_json();
-  verb.share_quiet();
+  const auto o = std::make_shared<NeuronsRequest>();
+  verb.add(fields_of(*o));
+  verb.share_kernels();
   verb.run([o](Context& context) {
-    NeuronsRequest request = o->request;
-    request.out = context.shared.out, request.figures = !o->no_figures;
-    const NeuronsResult r = neurons(engine_of(context), request);
+    const NeuronsResult r = neurons(engine_of(context), *o);
     if (context.shared.json) return context.print_json(to_json(r));
     context.next = {"glint spectrum " + r.run + " --layer 1 --hidden 1"};
     context.out << prose(neurons_text(r), result_columns());

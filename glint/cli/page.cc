@@ -7,7 +7,6 @@
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/target.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/publish/page.h"
@@ -51,23 +50,9 @@ void report_text(Context& context, const PageResult& r) {
   context.out << prose(out.str(), result_columns());
 }
 
-struct PageFlags : PageRequest {
-  std::vector<GivenOption> for_language;
-  Option *images_given = nullptr, *vectors_given = nullptr;
-  std::string text;
-};
-
-void make(Context& context, const PageFlags& flags) {
-  PageFlags request = flags;
-  take_text(request.first.data, request.text);
-  const Engine engine = engine_of(context);
-  const std::unique_ptr<Run> run = open_run(engine, request.first);
-  if (run->kind() == ModelKind::image)
-    refuse_given(request.for_language, "is for language models", request.first.run, "a language model");
-  request.fewer_images = !flags.images_given->given();
-  request.fewer_vectors = !flags.vectors_given->given();
+void make(Context& context, const PageRequest& request) {
   if (!request.out.empty()) check_target(request.out, ".html", "--out", "the page");
-  const PageResult r = write_page(engine, *run, request);
+  const PageResult r = write_page(engine_of(context), request);
   context.shared.json ? context.print_json(to_json(r)) : report_text(context, r);
 }
 
@@ -92,33 +77,9 @@ void add_page(Program& program) {
                     {"glint page runs/tales --out tales.html", "a language run"},
                     {"glint page stories15M.bin --layers 1,3,6 --token happy,sad,dog --text stories.txt",
                      "a model of another program, read on a text"}}});
-  const auto o = std::make_shared<PageFlags>();
-  add_reading_options(verb, o->first);
-  o->for_language = add_language_options(verb, o->first, o->text);
-  verb.positional("RUN_B", o->second, "a second model to compare with",
-                  {.placeholder = "DIR", .kind = Value::Kind::directory});
-  verb.file("--out", o->out, "Where to write the page; when not given, explorer.html in the run");
-  o->images_given = verb.size(
-      "--images", o->images, 1, 60000,
-      "How many test images the page of an image run holds; when not given, fewer where it would be "
-      "over the limit");
-  o->vectors_given = verb.size(
-      "--vectors", o->vectors, 1, 64,
-      "How many eigenvectors of either sign that page holds for every class; the same holds for them");
-  o->for_language.push_back(
-      {"--layers",
-       verb.text("--layers", o->layers, "Language models: layers of a page of readings; default: six of them",
-                 {.placeholder = "N,N"})});
-  o->for_language.push_back(
-      {"--token",
-       verb.text("--token", o->token, "Language models: tokens of a page of readings; default: twelve words",
-                 {.placeholder = "WORDS"})});
-  verb.size("--limit", o->limit, 100000, 500000000, "Largest size of the page in bytes");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  const auto o = std::make_shared<PageRequest>();
+  verb.add(fields_of(*o));
+  verb.share_engine();
   verb.run([o](Context& context) { make(context, *o); });
 }
 

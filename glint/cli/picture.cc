@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <string_view>
 
+#include "glint/base/error.h"
 #include "glint/base/text.h"
 
 namespace glint::cli {
@@ -215,7 +216,16 @@ Picture signed_picture(ConstMatrixView<float> values, std::vector<std::string> c
   return p;
 }
 
-std::vector<std::string> drawing_words() { return {"auto", "color", "blocks", "ascii", "none"}; }
+Field draw_field(std::string& draw) {
+  return Field("draw", draw, "How to draw images in the terminal")
+      .one_of({"auto", "color", "blocks", "ascii", "none"})
+      .images();
+}
+
+void refuse_drawing(const std::string& draw, const std::string& model) {
+  if (draw != "auto")
+    throw Error({.code = ErrorCode::usage, .what = "--draw is for image models", .where = model});
+}
 
 Drawing detect_drawing(const Terminal& terminal, const std::string& word) {
   const Form colored = variable_is("COLORTERM", {"truecolor", "24bit"}) ? Form::rgb : Form::palette;

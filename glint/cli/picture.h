@@ -13,6 +13,7 @@
 
 #include "glint/base/matrix.h"
 #include "glint/cli/terminal.h"
+#include "glint/io/fields.h"
 
 namespace glint::cli {
 
@@ -40,7 +41,9 @@ struct Drawing {
 };
 
 // The words of --draw.
-std::vector<std::string> drawing_words();
+// The option --draw, and its refusal (usage) where there are no pictures.
+Field draw_field(std::string& draw);
+void refuse_drawing(const std::string& draw, const std::string& model);
 // `auto` draws nothing where there is no terminal, ASCII where the locale is not UTF-8, and colours where the
 // terminal has them. Any other word is taken as it is.
 Drawing detect_drawing(const Terminal& terminal, const std::string& word = "auto");

@@ -6,7 +6,6 @@
 #include "glint/base/statistics.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/output.h"
-#include "glint/cli/reading_options.h"
 #include "glint/cli/verbs.h"
 #include "glint/data/dataset.h"
 #include "glint/lab/study/readability.h"
@@ -96,13 +95,8 @@ void report_text(Context& context, const ReadabilityResult& result) {
   if (language) out << "Language models have no classes and no pictures: '-'. Tokens are read instead.\n";
 }
 
-struct ReadabilityFlags : ReadabilityRequest {
-  std::string text;
-};
-
-void run_readability(Context& context, ReadabilityFlags o) {
-  take_text(o.data, o.text);
-  const ReadabilityResult result = readability(engine_of(context), o);
+void run_readability(Context& context, const ReadabilityRequest& request) {
+  const ReadabilityResult result = readability(engine_of(context), request);
   context.next = {"glint ablate " + result.runs[0].run};
   context.shared.json ? context.print_json(to_json(result)) : report_text(context, result);
 }
@@ -139,28 +133,9 @@ void add_readability(Program& program) {
                     {"glint readability runs/sqs --form weights --json", "the paper's form, for a program"},
                     {"glint readability runs/stories --layer 2", "a language model"},
                     {"glint readability stories15M.bin --layer 2", "a model of another program"}}});
-  const auto o = std::make_shared<ReadabilityFlags>();
-  verb.positionals("RUN", o->runs,
-                   "Runs, folders with one run per seed, or language models of other programs",
-                   {.placeholder = "DIR", .kind = Value::Kind::directory})
-      ->required();
-  verb.text("--data", o->data, "data set or folder to measure on; default: what each run was trained on",
-            {.placeholder = "NAME", .words = dataset_names()});
-  verb.directory("--data-dir", o->data_dir, "folder in which data sets are looked for first");
-  verb.choice("--form", o->form, form_words(), "The form whose eigenvectors are measured");
-  verb.file("--text", o->text,
-            "Language models: a text to read on; default: the corpus of the run, for a model of another "
-            "program the built-in tales");
-  verb.size("--tokens", o->tokens, 0, 100000000, "Language models: so many tokens measure; 0: as usual");
-  verb.file("--tokenizer", o->tokenizer, kTokenizerHelp);
-  verb.size("--layer", o->layer, 1, 1000, "Language models: which layer, from 1 on; default: the last");
-  verb.text("--token", o->token, "Language models: tokens, with commas between; default: the most frequent",
-            {.placeholder = "WORDS"});
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  const auto o = std::make_shared<ReadabilityRequest>();
+  verb.add(fields_of(*o));
+  verb.share_engine();
   verb.run([o](Context& context) { run_readability(context, *o); });
 }
 

@@ -125,30 +125,30 @@ void add_reproduce(Program& program) {
   const auto o = std::make_shared<ReproduceFlags>();
   std::vector<std::string> words = {"all"};
   for (const Experiment& e : experiments()) words.push_back(e.name);
-  verb.positional("WHAT", o->request.what,
-                  "all (the default), or one experiment: table1, fig1, fig2, fig3, spectra, explain, "
-                  "timing, stories, fidelity, depth, choice, norm, language, formulas",
-                  {.placeholder = "WHAT", .words = words, .only_words = true});
-  verb.flag("--quick", o->request.quick, "Few epochs and two seeds: minutes, not hours. The report says so");
-  verb.size("--seeds", o->request.seeds, 0, 100,
-            "Runs of each gate; 0: five, with --quick two. Where the paper says nothing, at most 3");
-  verb.text("--data", o->data, "Image sets, with commas between; mnist,fashion-mnist when not given",
-            {.placeholder = "LIST", .words = dataset_names()});
-  verb.text("--stories", o->request.stories,
-            "Corpus that glint tokenize made; the built-in tales when not given",
-            {.placeholder = "DIR", .kind = Value::Kind::directory});
+  verb.add(Field("what", o->request.what,
+                 "all (the default), or one experiment: table1, fig1, fig2, fig3, spectra, explain, "
+                 "timing, stories, fidelity, depth, choice, norm, language, formulas")
+               .one_of(words)
+               .argument("WHAT"));
+  verb.add(
+      Field("quick", o->request.quick, "Few epochs and two seeds: minutes, not hours. The report says so"));
+  verb.add(Field("seeds", o->request.seeds,
+                 "Runs of each gate; 0: five, with --quick two. Where the paper says nothing, at most 3")
+               .range(0, 100));
+  verb.add(Field("data", o->data, "Image sets, with commas between; mnist,fashion-mnist when not given")
+               .shown("LIST")
+               .suggest(dataset_names()));
+  verb.add(Field("stories", o->request.stories,
+                 "Corpus that glint tokenize made; the built-in tales when not given")
+               .directory("DIR"));
   add_sharing(verb, o->sharing);
-  verb.flag("--list", o->list, "Train nothing: print what is left, one glint train command per line");
-  verb.flag("--judge-only", o->request.judge_only,
-            "No run: judge and write the report again from the measured.json of an earlier call");
-  verb.directory("--data-dir", o->request.data_dir, "Look for the data here first");
+  verb.add(Field("list", o->list, "Train nothing: print what is left, one glint train command per line"));
+  verb.add(Field("judge_only", o->request.judge_only,
+                 "No run: judge and write the report again from the measured.json of an earlier call"));
+  verb.add(Field("data_dir", o->request.data_dir, "Look for the data here first").directory());
   verb.share_out("Folder of the runs and the report; reproduction when not given");
   verb.share_precision();
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_engine();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

@@ -104,15 +104,9 @@ void add_runs(Program& program) {
                     {"glint runs runs --sort -accuracy --csv", "the best first, as CSV"},
                     {"glint runs sweep/runs --where norm=rms --figure curves.svg", "curves in one figure"}}});
   const auto o = std::make_shared<RunsFlags>();
-  verb.positionals("DIR", o->folders, "Run directories, or folders with runs in them",
-                   {.kind = Value::Kind::directory});
-  verb.texts("--where", o->where, "Only runs with NAME=VALUE; also != < <= > >=. May be given several times",
-             {.placeholder = "CONDITION"});
-  verb.text("--sort", o->sort, "By an option or a result; -NAME: the largest first", {.placeholder = "NAME"});
-  verb.file("--figure", o->figure, "Draw the losses over the steps into this .svg file, with .csv and .png");
-  verb.flag("--csv", o->csv, "Print the table as CSV");
-  verb.share_json();
-  verb.share_quiet();
+  verb.add(fields_of(*o));
+  verb.add(Field("csv", o->csv, "Print the table as CSV"));
+  verb.share_output();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

@@ -53,15 +53,17 @@ Shard slurm_shard() {
 }  // namespace
 
 void add_sharing(Verb& verb, SharingFlags& flags) {
-  verb.text(
-      "--shard", flags.shard,
-      "Train only share I of N of the runs, as 2/4; no results. In a job array of Slurm the number of the "
-      "task is the share when none is given",
-      {.placeholder = "I/N"});
-  verb.flag("--join", flags.join,
+  verb.add(
+      Field(
+          "shard", flags.shard,
+          "Train only share I of N of the runs, as 2/4; no results. In a job array of Slurm the number of the "
+          "task is the share when none is given")
+          .shown("I/N"));
+  verb.add(
+      Field("join", flags.join,
             "Share the runs with all others that do so in the same folder, on this machine or another: each "
-            "takes the next that nobody has; no results");
-  verb.flag("--wait", flags.wait, "With --join: wait for the runs of the others, then make the results");
+            "takes the next that nobody has; no results"));
+  verb.add(Field("wait", flags.wait, "With --join: wait for the runs of the others, then make the results"));
 }
 
 Sharing parse_sharing(const Context& context, const SharingFlags& flags) {

@@ -117,8 +117,10 @@ void add_sweep(Program& program) {
            {"glint sweep quick --lambda 0,0.5 --out sweep --join",
             "on every machine that sees the folder: they share the runs"}}});
   const auto o = std::make_shared<SweepFlags>();
-  verb.positional("RECIPE", o->request.plan.recipe, "A recipe: name or .toml file",
-                  {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
+  verb.add(Field("recipe", o->request.plan.recipe, "A recipe: name or .toml file")
+               .file()
+               .suggest(recipe_names({}))
+               .argument("RECIPE"));
   static TrainOptions defaults;  // the table points into it
   for (const Field& spec : fields_of(defaults)) {
     if (spec.name == "seed") continue;
@@ -131,20 +133,17 @@ void add_sweep(Program& program) {
     verb.option("--" + spec.name, take, spec.help + (one ? "; one value" : ""), "",
                 {.placeholder = one ? "WORD" : "LIST", .words = words});
   }
-  verb.text("--seeds", o->seeds, "Seeds of every setting, as 0..2 or 0,3,7", {.placeholder = "LIST"});
-  verb.flag("--one-at-a-time", o->request.plan.one_at_a_time,
-            "The recipe, and the recipe with one option changed, instead of all combinations");
-  verb.real("--tolerance", o->request.tolerance,
-            "How much higher than the lowest the loss of the chosen setting may be, as a share", 0, 1000);
-  verb.flag("--list", o->list, "Train nothing: print the plan, one glint train command per line");
+  verb.add(Field("seeds", o->seeds, "Seeds of every setting, as 0..2 or 0,3,7").shown("LIST"));
+  verb.add(Field("one_at_a_time", o->request.plan.one_at_a_time,
+                 "The recipe, and the recipe with one option changed, instead of all combinations"));
+  verb.add(Field("tolerance", o->request.tolerance,
+                 "How much higher than the lowest the loss of the chosen setting may be, as a share")
+               .range(0, 1000));
+  verb.add(Field("list", o->list, "Train nothing: print the plan, one glint train command per line"));
   add_sharing(verb, o->sharing);
-  verb.directory("--data-dir", o->request.plan.data_dir, "Look for the data here first");
+  verb.add(Field("data_dir", o->request.plan.data_dir, "Look for the data here first").directory());
   verb.share_out("Folder of the runs and results; sweep when not given");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_linalg();
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_engine();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

@@ -104,28 +104,27 @@ void add_tokenize(Program& program) {
             "from the built-in tales, no files needed"}}});
   const auto o = std::make_shared<TokenizeFlags>();
   CorpusBuild& b = o->build;
-  verb.positionals("TEXT", b.texts, "Text files; - reads from stdin", {.kind = Value::Kind::file});
-  verb.texts("--valid", b.valid_texts, "A text file for validation; may be given again",
-             {.placeholder = "FILE", .kind = Value::Kind::file});
-  o->valid_share = verb.real("--valid-share", b.valid_share,
-                             "Share of the stories for validation when there is no --valid", 1e-6, 0.5);
-  verb.size("--tales", b.tales, 0, 10'000'000, "Instead of files: so many built-in tales");
+  verb.add(Field("text", b.texts, "Text files; - reads from stdin").file().argument("TEXT"));
+  verb.add(Field("valid", b.valid_texts, "A text file for validation; may be given again").file("FILE"));
+  o->valid_share = verb.add(
+      Field("valid_share", b.valid_share, "Share of the stories for validation when there is no --valid")
+          .range(1e-6, 0.5));
+  verb.add(Field("tales", b.tales, "Instead of files: so many built-in tales").range(0, 10'000'000));
   const auto training = [&](Option* option) { o->training.emplace_back(option->name(), option); };
-  training(verb.size("--vocab", o->vocab, 16, kMaxPieces, "Pieces of the tokenizer"));
-  training(verb.choice("--kind", o->kind, {"bpe", "unigram"}, "How the tokenizer is trained"));
-  verb.file("--tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one");
-  training(verb.size("--sample", b.sample, 1, 1'000'000,
-                     "Stories that the tokenizer is trained on, at most 128 MB"));
+  training(verb.add(Field("vocab", o->vocab, "Pieces of the tokenizer").range(16, kMaxPieces)));
+  training(verb.add(Field("kind", o->kind, "How the tokenizer is trained").one_of({"bpe", "unigram"})));
+  verb.add(Field("tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one").file());
+  training(verb.add(Field("sample", b.sample, "Stories that the tokenizer is trained on, at most 128 MB")
+                        .range(1, 1'000'000)));
   verb.switches("byte-fallback", b.training.byte_fallback,
                 "256 of the pieces stand for bytes, so that no character is lost",
                 [o](const std::string& word) { o->build.training.byte_fallback = word == "true"; });
   for (size_t last = verb.options().size(), i = last - 2; i < last; i++) training(verb.options()[i].option);
-  verb.flag("--force", b.force, "Replace a corpus that is in DIR");
+  verb.add(Field("force", b.force, "Replace a corpus that is in DIR"));
   verb.share_seed();
   verb.share_threads();
   verb.share_out("The folder of the corpus");
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_output();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

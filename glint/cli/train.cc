@@ -185,8 +185,10 @@ void add_train(Program& program) {
            {"glint train tinystories-small --data corpus --out runs/stories", "a language model"},
            {"mpirun -n 4 glint train tinystories --data corpus --out runs/big", "on four processes"}}});
   const auto o = std::make_shared<TrainFlags>();
-  verb.positional("RECIPE", o->request.recipe, "A recipe: name or .toml file",
-                  {.placeholder = "RECIPE", .words = recipe_names({}), .kind = Value::Kind::file});
+  verb.add(Field("recipe", o->request.recipe, "A recipe: name or .toml file")
+               .file()
+               .suggest(recipe_names({}))
+               .argument("RECIPE"));
   static TrainOptions defaults;  // the table points into it; only for the defaults in help
   for (const Field& spec : fields_of(defaults)) {
     const auto take = [o, name = spec.name](const std::string& text) {
@@ -206,18 +208,16 @@ void add_train(Program& program) {
                   {.placeholder = placeholder, .words = spec.choices});
     }
   }
-  verb.text("--seeds", o->seeds,
-            "Several seeds side by side, as 0..4 or 0,3,7: one run directory each in --out",
-            {.placeholder = "LIST"});
-  verb.directory("--data-dir", o->request.data_dir, "Look for the data here first");
-  verb.size("--checkpoint-every", o->request.checkpoint_every, 0, 1000000000,
-            "Steps between checkpoints; 0: at the end of an epoch, at most every ten seconds");
-  verb.flag("--force", o->request.force, "Remove the run that is in the directory and start anew");
+  verb.add(Field("seeds", o->seeds,
+                 "Several seeds side by side, as 0..4 or 0,3,7: one run directory each in --out")
+               .shown("LIST"));
+  verb.add(Field("data_dir", o->request.data_dir, "Look for the data here first").directory());
+  verb.add(Field("checkpoint_every", o->request.checkpoint_every,
+                 "Steps between checkpoints; 0: at the end of an epoch, at most every ten seconds")
+               .range(0, 1000000000));
+  verb.add(Field("force", o->request.force, "Remove the run that is in the directory and start anew"));
   verb.share_out("Run directory; runs/RECIPE-GATE-seed-N when not given");
-  verb.share_threads();
-  verb.share_isa();
-  verb.share_json();
-  verb.share_quiet();
+  verb.share_kernels();
   verb.run([o](Context& context) { run(context, *o); });
 }
 

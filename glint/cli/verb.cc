@@ -2,14 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <set>
 
 #include "glint/base/error.h"
-#include "glint/base/range.h"
-#include "glint/base/text.h"
 #include "glint/cli/output.h"
 #include "glint/cli/prose.h"
 
@@ -25,51 +22,50 @@ namespace {
                .hint = std::move(hint)});
 }
 
-// "-n,--count" -> {"-n", "--count"}; nothing for a positional.
-std::vector<std::string> split_flags(const std::string& flags) {
-  std::vector<std::string> all;
-  for (size_t at = 0; at < flags.size() && flags[0] == '-';) {
-    const size_t comma = std::min(flags.find(',', at), flags.size());
-    all.push_back(flags.substr(at, comma - at));
-    at = comma + 1;
+std::string with_dashes(std::string name) {
+  std::ranges::replace(name, '_', '-');
+  return name;
+}
+
+// What a field writes as code is an option here: `from_layer` is --from-layer.
+std::string as_options(const std::string& help) {
+  std::string out;
+  for (size_t at = 0; at < help.size();) {
+    const size_t open = help.find('`', at), close = open == help.npos ? open : help.find('`', open + 1);
+    if (close == help.npos) return out + help.substr(at);
+    out += help.substr(at, open - at) + "--" + with_dashes(help.substr(open + 1, close - open - 1));
+    at = close + 1;
   }
-  return all;
+  return out;
 }
 
-std::string trimmed(std::string_view s) {
-  while (!s.empty() && s.front() == ' ') s.remove_prefix(1);
-  while (!s.empty() && s.back() == ' ') s.remove_suffix(1);
-  return std::string(s);
+// An option that is no longer spelled so.
+struct Renamed {
+  std::string_view verb, old, now;
+};
+constexpr Renamed kRenamed[] = {
+    {"spectrum", "--top", "--strongest K"},   {"explain", "--top", "--show K"},
+    {"explain", "--class", "--unit CLASSES"}, {"ablate", "--top", "--remove 1..K"},
+    {"compare", "--top", "--show K"},         {"attack", "--terms", "--show K"},
+    {"page", "--vectors", "--show K"}};
+
+std::string placeholder_of(const Field& f) {
+  if (f.is_argument) return f.placeholder;
+  std::string all;
+  for (const std::string& w : f.choices) all += (all.empty() ? "" : "|") + w;
+  if (!all.empty()) return all;
+  if (!f.placeholder.empty()) return f.placeholder;
+  if (std::holds_alternative<double*>(f.value)) return "X";
+  if (std::holds_alternative<std::vector<double>*>(f.value)) return "X,X,...";
+  return std::holds_alternative<uint64_t*>(f.value) ||
+                 std::holds_alternative<std::optional<uint64_t>*>(f.value)
+             ? "N"
+             : "TEXT";
 }
 
-// The whole word must be the number, in the decimal system; from_chars does not know the plus sign.
-template <class T>
-bool read_number(std::string_view word, T& value) {
-  if (word.size() > 1 && word[0] == '+' && word[1] != '-') word.remove_prefix(1);
-  const auto [end, code] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return code == std::errc() && end == word.data() + word.size();
-}
-
-template <class T, class Target = T>
-std::function<void(const std::string&)> whole_number(std::string flags, Target& target, T low, T high) {
-  return [flags, &target, low, high](const std::string& word) {
-    T value{};
-    const bool number = read_number(word, value);
-    if (!number || value < low || value > high) {
-      const bool all = low == std::numeric_limits<T>::min() && high == std::numeric_limits<T>::max();
-      usage(number ? word + " is outside the range" : "'" + word + "' is not a whole number that fits", flags,
-            "a whole number" +
-                (all ? std::string() : " from " + std::to_string(low) + " to " + std::to_string(high)));
-    }
-    target = value;
-  };
-}
-
-double finite_number(const std::string& word, const std::string& flags, const std::string& expected) {
-  double value = 0;
-  if (!read_number(word, value) || !std::isfinite(value))
-    usage("'" + word + "' is not a finite number", flags, expected);
-  return value;
+bool repeats(const Field& f) {
+  return std::holds_alternative<std::vector<std::string>*>(f.value) ||
+         std::holds_alternative<Prefixed>(f.value);
 }
 
 // JSON has neither infinity nor NaN. The library would write null, and nobody would notice.
@@ -137,33 +133,65 @@ Option* Verb::keep(CLI::Option* option, OptionText text) {
   return options_.back().option;
 }
 
-Option* Verb::add(const std::string& flags, std::function<void(const std::string&)> take,
-                  const std::string& description, const std::string& default_text, Value value) {
-  OptionText o{.flags = split_flags(flags), .value = std::move(value)};
-  const std::string where = o.flags.empty() ? o.value.placeholder : o.flags.back();
-  const Value& v = o.value;
-  const auto checked = [take = std::move(take), where,
-                        words =
-                            v.only_words ? v.words : std::vector<std::string>{}](const std::string& word) {
-    if (!words.empty() && std::find(words.begin(), words.end(), word) == words.end())
-      usage("unknown value '" + word + "'", where, suggest(word, words));
-    take(word);
-  };
-  CLI::Option* const option = app_->add_option_function<std::string>(flags, checked, description);
-  if (!default_text.empty()) option->default_str(default_text);
+Option* Verb::add(const Field& field) {
+  const std::string help = as_options(field.help);
+  if (bool* const* value = std::get_if<bool*>(&field.value)) {
+    const bool on = **value;
+    const std::string flag = (on ? "--no-" : "--") + with_dashes(field.name);
+    CLI::Option* const option = app_->add_flag_function(
+        flag, [target = *value, on](int64_t n) { *target = (n > 0) != on; }, help);
+    OptionText text{.flags = {flag}, .takes_value = false};
+    return keep(option->disable_flag_override(), std::move(text));
+  }
+  OptionText o{.value = {.placeholder = placeholder_of(field),
+                         .words = field.choices.empty() ? field.suggested : field.choices,
+                         .kind = field.kind},
+               .repeats = repeats(field)};
+  if (!field.is_argument) o.flags = {"--" + with_dashes(field.name)};
+  const std::string name = field.is_argument ? o.value.placeholder : o.flags[0];
+  const auto take = [field, name](const std::string& word) { set_field(field, word, name); };
+  CLI::Option* option = nullptr;
+  if (!o.repeats) {
+    option = app_->add_option_function<std::string>(name, take, help);
+    if (const std::string usual = field_text(field); !usual.empty()) option->default_str(usual);
+  } else {
+    option = app_->add_option_function<std::vector<std::string>>(
+        name, [take](const std::vector<std::string>& words) { std::ranges::for_each(words, take); }, help);
+    // One value per flag; what follows is an argument of its own.
+    if (!field.is_argument)
+      option->type_size(1)->expected(1)->allow_extra_args(false)->multi_option_policy(
+          CLI::MultiOptionPolicy::TakeAll);
+    else
+      o.value.placeholder += "...";
+  }
+  if (field.is_required) option->required();
   return keep(option, std::move(o));
 }
 
-Option* Verb::flag(const std::string& flags, bool& target, const std::string& description) {
-  OptionText o{.flags = split_flags(flags), .takes_value = false};
-  CLI::Option* const option = app_->add_flag_function(
-      flags, [&target](int64_t n) { target = n > 0; }, description);
-  return keep(option->disable_flag_override(), std::move(o));
+void Verb::add(const std::vector<Field>& fields) {
+  std::vector<const Field*> last;
+  for (const Field& f : fields)
+    if (f.name == "out" || f.name == "seed")
+      last.push_back(&f);
+    else
+      add(f);
+  for (const Field* f : last) add_shared(*f);
 }
 
-Option* Verb::option(const std::string& flags, std::function<void(const std::string&)> take,
+Option* Verb::add_shared(const Field& field) {
+  Option* const option = add(field);
+  options_.back().shared = true;
+  return option;
+}
+
+Option* Verb::at(std::string_view flag) const { return find(flag)->option; }
+
+Option* Verb::option(const std::string& flag, std::function<void(const std::string&)> take,
                      const std::string& description, const std::string& default_text, Value value) {
-  return add(flags, std::move(take), description, default_text, std::move(value));
+  CLI::Option* const option = app_->add_option_function<std::string>(flag, take, description);
+  if (!default_text.empty()) option->default_str(default_text);
+  OptionText text{.flags = {flag}, .value = std::move(value)};
+  return keep(option, std::move(text));
 }
 
 void Verb::switches(const std::string& name, bool default_on, const std::string& description,
@@ -178,142 +206,50 @@ void Verb::switches(const std::string& name, bool default_on, const std::string&
   }
 }
 
-Option* Verb::text(const std::string& flags, std::string& target, const std::string& description,
-                   Value value) {
-  return add(
-      flags, [&target](const std::string& word) { target = word; }, description, target, std::move(value));
-}
-
-Option* Verb::choice(const std::string& flags, std::string& target, std::vector<std::string> words,
-                     const std::string& description) {
-  std::string all;
-  for (const std::string& w : words) all += (all.empty() ? "" : "|") + w;
-  return text(flags, target, description,
-              {.placeholder = all, .words = std::move(words), .only_words = true});
-}
-
-Option* Verb::file(const std::string& flags, std::string& target, const std::string& description) {
-  return text(flags, target, description, {.placeholder = "FILE", .kind = Value::Kind::file});
-}
-
-Option* Verb::directory(const std::string& flags, std::string& target, const std::string& description) {
-  return text(flags, target, description, {.placeholder = "DIR", .kind = Value::Kind::directory});
-}
-
-Option* Verb::integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
-                      const std::string& description) {
-  return add(flags, whole_number<int64_t>(flags, target, low, high), description, std::to_string(target),
-             {.placeholder = "N"});
-}
-
-Option* Verb::size(const std::string& flags, size_t& target, size_t low, size_t high,
-                   const std::string& description) {
-  return add(flags, whole_number<size_t>(flags, target, low, high), description, std::to_string(target),
-             {.placeholder = "N"});
-}
-
-Option* Verb::size(const std::string& flags, std::optional<size_t>& target, size_t low, size_t high,
-                   const std::string& description) {
-  return add(flags, whole_number<size_t>(flags, target, low, high), description, "", {.placeholder = "N"});
-}
-
-Option* Verb::real(const std::string& flags, double& target, const std::string& description, double low,
-                   double high) {
-  const auto take = [flags, &target, low, high](const std::string& word) {
-    const double value = finite_number(word, flags, range_text(low, high));
-    if (value < low || value > high) usage(word + " is outside the range", flags, range_text(low, high));
-    target = value;
-  };
-  return add(flags, take, description, number_text(target), {.placeholder = "X"});
-}
-
-Option* Verb::reals(const std::string& flags, std::vector<double>& target, const std::string& description) {
-  const auto take = [flags, &target](const std::string& list) {
-    target.clear();
-    for (size_t at = 0; at <= list.size();) {
-      const size_t comma = std::min(list.find(',', at), list.size());
-      target.push_back(finite_number(trimmed(std::string_view(list).substr(at, comma - at)), flags,
-                                     "finite numbers with commas between them, such as -1,0,0.5"));
-      at = comma + 1;
-    }
-  };
-  std::string default_text;
-  for (const double v : target) default_text += (default_text.empty() ? "" : ",") + number_text(v);
-  return add(flags, take, description, default_text, {.placeholder = "X,X,..."});
-}
-
-Option* Verb::positional(const std::string& name, std::string& target, const std::string& description,
-                         Value value) {
-  value.placeholder = name;
-  return text(name, target, description, std::move(value));
-}
-
-Option* Verb::positionals(const std::string& name, std::vector<std::string>& target,
-                          const std::string& description, Value value) {
-  value.placeholder = name + "...";
-  return texts(name, target, description, std::move(value));
-}
-
-Option* Verb::texts(const std::string& flags, std::vector<std::string>& target,
-                    const std::string& description, Value value) {
-  OptionText o{.flags = split_flags(flags), .value = std::move(value), .repeats = true};
-  CLI::Option* const option = app_->add_option_function<std::vector<std::string>>(
-      flags, [&target](const std::vector<std::string>& words) { target = words; }, description);
-  // One value per flag; what follows is an argument of its own.
-  if (!o.flags.empty())
-    option->type_size(1)->expected(1)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
-  return keep(option, std::move(o));
-}
-
 void Verb::share_seed() {
-  add("--seed", whole_number<uint64_t>("--seed", shared_.seed, 0, std::numeric_limits<uint64_t>::max()),
-      "Seed of everything random; the same seed gives the same bytes", std::to_string(shared_.seed),
-      {.placeholder = "N"});
-  options_.back().shared = true;
+  add_shared(Field("seed", shared_.seed, "Seed of everything random; the same seed gives the same bytes"));
 }
 
 void Verb::share_threads() {
-  constexpr size_t kMost = 1024;
-  add("--threads", whole_number<size_t>("--threads", shared_.threads, 1, kMost),
-      "Threads to use; the results do not depend on it (default: all processors granted)", "",
-      {.placeholder = "N"});
-  options_.back().shared = true;
+  add_shared(Field("threads", shared_.threads,
+                   "Threads to use; the results do not depend on it (default: all processors granted)")
+                 .range(1, 1024));
 }
 
 void Verb::share_precision() {
-  choice("--precision", shared_.precision, {"f32", "bf16"}, "Precision of the matrix products");
-  options_.back().shared = true;
+  add_shared(
+      Field("precision", shared_.precision, "Precision of the matrix products").one_of({"f32", "bf16"}));
 }
 
 void Verb::share_out(const std::string& description, Value::Kind kind) {
-  text("--out", shared_.out, description,
-       {.placeholder = kind == Value::Kind::directory ? "DIR" : "FILE", .kind = kind});
-  options_.back().shared = true;
+  Field field("out", shared_.out, description);
+  add_shared(kind == Value::Kind::directory ? field.directory() : field.file());
 }
 
-void Verb::share_json() {
-  flag("--json", shared_.json, "Print the results as JSON");
-  options_.back().shared = true;
-}
+void Verb::share_json() { add_shared(Field("json", shared_.json, "Print the results as JSON")); }
 
 void Verb::share_quiet() {
-  flag("--quiet", shared_.quiet, "No progress and no messages; results and errors only");
-  options_.back().shared = true;
+  add_shared(Field("quiet", shared_.quiet, "No progress and no messages; results and errors only"));
 }
 
 void Verb::share_isa() {
-  choice("--isa", shared_.isa, {"auto", "baseline", "v3", "v4"},
-         "Instruction-set level of the kernels (default: GLINT_ISA, else auto)");
-  options_.back().shared = true;
+  add_shared(Field("isa", shared_.isa, "Instruction-set level of the kernels (default: GLINT_ISA, else auto)")
+                 .one_of({"auto", "baseline", "v3", "v4"}));
   shares_isa_ = true;
 }
 
 void Verb::share_linalg() {
   shared_.linalg = "auto";
-  choice("--linalg", shared_.linalg, {"auto", "openblas", "eigen"},
-         "Linear algebra of the spectra; auto: OpenBLAS where it is found");
-  options_.back().shared = true;
+  add_shared(
+      Field("linalg", shared_.linalg, "Linear algebra of the spectra; auto: OpenBLAS where it is found")
+          .one_of({"auto", "openblas", "eigen"}));
 }
+
+void Verb::share_output() { share_json(), share_quiet(); }
+
+void Verb::share_kernels() { share_threads(), share_isa(), share_output(); }
+
+void Verb::share_engine() { share_linalg(), share_kernels(); }
 
 const OptionText* Verb::find(std::string_view flag) const {
   for (const OptionText& o : options_)
@@ -347,6 +283,9 @@ void Verb::parse(std::vector<std::string> arguments) {
     const size_t equals = a.find('=');
     const std::string flag = a.substr(0, equals);
     const OptionText* o = find(flag);
+    for (const Renamed& r : kRenamed)
+      if (!o && r.verb == text_.name && r.old == flag)
+        usage("the option is called " + std::string(r.now) + " here", flag, std::string(r.now), help);
     if (!o) usage("unknown option '" + flag + "'", "glint " + text_.name, suggest(flag, all_flags()), help);
     if (!seen.insert(o).second && o->takes_value && !o->repeats)
       usage("the option is given twice", flag, "one value", help);

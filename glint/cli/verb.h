@@ -5,7 +5,6 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <limits>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
@@ -17,6 +16,7 @@
 #include "glint/base/file.h"
 #include "glint/cli/progress.h"
 #include "glint/cli/terminal.h"
+#include "glint/io/fields.h"
 
 namespace CLI {
 class App;
@@ -46,7 +46,7 @@ struct VerbText {
 // The options that mean the same on every verb. A verb registers those that it heeds.
 struct SharedOptions {
   uint64_t seed = 0;
-  size_t threads = 0;  // 0: all that the system grants
+  std::optional<size_t> threads;  // none: all that the system grants
   std::string precision = "f32";
   std::string out;
   std::string isa;
@@ -75,10 +75,9 @@ struct Context {
 
 // What the value of an option may be: for help, completion and errors.
 struct Value {
-  enum class Kind { word, file, directory };
+  using Kind = Field::Kind;
   std::string placeholder = "TEXT";
   std::vector<std::string> words = {};  // for completion
-  bool only_words = false;              // another word is an error
   Kind kind = Kind::word;
 };
 
@@ -103,7 +102,7 @@ class Option {
 
 struct OptionText {
   Option* option = nullptr;
-  std::vector<std::string> flags = {};  // "-h", "--help"; empty for a positional
+  std::vector<std::string> flags = {};  // "--count"; empty for an argument
   Value value = {};
   bool takes_value = true;
   bool shared = false;
@@ -116,41 +115,19 @@ class Verb {
   ~Verb();
   Verb(Verb&&) noexcept;
 
-  // Options; flags are "--name" or "-n,--name". The verb owns what is returned. The target's value when the
-  // option is added is the default that help shows.
-  Option* flag(const std::string& flags, bool& target, const std::string& description);
-  Option* text(const std::string& flags, std::string& target, const std::string& description,
-               Value value = {});
-  Option* choice(const std::string& flags, std::string& target, std::vector<std::string> words,
-                 const std::string& description);
-  Option* file(const std::string& flags, std::string& target, const std::string& description);
-  Option* directory(const std::string& flags, std::string& target, const std::string& description);
-  Option* integer(const std::string& flags, int64_t& target, int64_t low, int64_t high,
-                  const std::string& description);
-  Option* size(const std::string& flags, size_t& target, size_t low, size_t high,
-               const std::string& description);
-  // One that may be left out: the description says what that means.
-  Option* size(const std::string& flags, std::optional<size_t>& target, size_t low, size_t high,
-               const std::string& description);
-  // Any finite number unless limits are given.
-  Option* real(const std::string& flags, double& target, const std::string& description,
-               double low = std::numeric_limits<double>::lowest(),
-               double high = std::numeric_limits<double>::max());
-  Option* reals(const std::string& flags, std::vector<double>& target, const std::string& description);
+  // An option, as a field says it: "from_layer" is --from-layer, an argument has no flag. A switch that is on
+  // by default is the option --no-NAME. The value when the option is added is the default that help shows; what
+  // the help of a field writes as code is an option here. The verb owns what is returned.
+  Option* add(const Field& field);
+  // All fields of a request. `out` and `seed` are shown among the options that all verbs share.
+  void add(const std::vector<Field>& fields);
   // For tables of options kept elsewhere: `take` is given the text; help shows `default_text`.
-  Option* option(const std::string& flags, std::function<void(const std::string&)> take,
+  Option* option(const std::string& flag, std::function<void(const std::string&)> take,
                  const std::string& description, const std::string& default_text, Value value);
   // --name and --no-name; `take` is given "true" or "false".
   void switches(const std::string& name, bool default_on, const std::string& description,
                 std::function<void(const std::string&)> take);
-  // An argument without a flag: `name` is what help shows.
-  Option* positional(const std::string& name, std::string& target, const std::string& description,
-                     Value value = {});
-  // Any number of them; an option `flags` is repeated for each value.
-  Option* positionals(const std::string& name, std::vector<std::string>& target,
-                      const std::string& description, Value value = {});
-  Option* texts(const std::string& flags, std::vector<std::string>& target, const std::string& description,
-                Value value = {});
+  Option* at(std::string_view flag) const;  // one that was added
 
   void share_seed();
   void share_threads();
@@ -160,6 +137,9 @@ class Verb {
   void share_quiet();
   void share_isa();
   void share_linalg();
+  void share_output();   // --json, --quiet
+  void share_kernels();  // --threads, --isa and those
+  void share_engine();   // --linalg too
 
   void run(std::function<void(Context&)> body) { body_ = std::move(body); }
   void operator()(Context& context) const { body_(context); }
@@ -174,8 +154,7 @@ class Verb {
 
  private:
   Option* keep(CLI::Option* option, OptionText text);
-  Option* add(const std::string& flags, std::function<void(const std::string&)> take,
-              const std::string& description, const std::string& default_text, Value value);
+  Option* add_shared(const Field& field);
   const OptionText* find(std::string_view flag) const;
   std::vector<std::string> all_flags() const;
 

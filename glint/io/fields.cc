@@ -142,7 +142,9 @@ std::string domain(const Field& field) {
   };
   return std::visit(
       Overloaded{[](bool*) -> std::string { return "true or false"; },
-                 [&](double*) { return number("a finite number"); },
+                 [&](double*) {
+                   return field.low < field.high ? number("a number") : std::string("a finite number");
+                 },
                  [&](uint64_t*) { return number("a whole number"); },
                  [&](std::optional<uint64_t>*) { return number("a whole number"); },
                  [](std::vector<double>*) -> std::string {
@@ -279,15 +281,20 @@ void check_fields(std::span<const Field> fields) {
   }
 }
 
-void refuse_other_kind(std::span<const Field> fields, std::span<const Field> usual, bool language,
-                       const std::string& where) {
+void refuse_other_models(std::span<const Field> fields, std::span<const Field> usual, ModelTraits model,
+                         const std::string& where) {
+  const auto fits = [&](For who) {
+    return who == For::all || (who == For::images && !model.language) ||
+           (who == For::language && model.language) || (who == For::own && !model.foreign) ||
+           (who == For::foreign && model.foreign);
+  };
   for (size_t i = 0; i < fields.size(); i++) {
     const Field& f = fields[i];
-    if (f.who != (language ? For::images : For::language) || field_json(f) == field_json(usual[i])) continue;
+    if (fits(f.who) || field_json(f) == field_json(usual[i])) continue;
     throw Error({.code = ErrorCode::usage,
                  .what = "`" + parameter_of(f) + "` is for " + std::string(models_text(f.who)),
                  .where = where,
-                 .expected = language ? "an image model" : "a language model"});
+                 .expected = "one of those, or no `" + parameter_of(f) + "`"});
   }
 }
 

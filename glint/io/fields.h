@@ -124,18 +124,28 @@ OrderedJson describe_fields(std::span<const Field> fields);
 
 // Error (usage) for a value outside its range or choices: of requests that were filled in by a program.
 void check_fields(std::span<const Field> fields);
-// Error (usage) for a field that has another value than in `usual` and means nothing for this kind of model:
-// "`unit` is for image models". `where` is the model.
-void refuse_other_kind(std::span<const Field> fields, std::span<const Field> usual, bool language,
-                       const std::string& where);
+// The same of a request, before anything is opened.
+template <class Request>
+void check_ranges(Request request) {
+  check_fields(fields_of(request));
+}
+
+// What a model is, as far as fields are for some models only.
+struct ModelTraits {
+  bool language = false, foreign = false;
+};
+// Error (usage) for a field that has another value than in `usual` and means nothing for this model: "`unit` is
+// for image models". `where` is the model.
+void refuse_other_models(std::span<const Field> fields, std::span<const Field> usual, ModelTraits model,
+                         const std::string& where);
 
 // Both checks of a request. Every call of lab makes them before it does any work.
 template <class Request>
-void check_request(Request request, bool language, const std::string& where) {
+void check_request(Request request, ModelTraits model, const std::string& where) {
   Request usual;
   const std::vector<Field> fields = fields_of(request);
   check_fields(fields);
-  refuse_other_kind(fields, fields_of(usual), language, where);
+  refuse_other_models(fields, fields_of(usual), model, where);
 }
 
 // The values of one request where the other has fields of the same names.

@@ -134,7 +134,7 @@ void measure_explanation(Measuring& m) {
   const size_t index = clear_image(*run, Form::calibrated);
   ExplainRequest request;
   request.form = name(Form::calibrated);
-  request.run = run->directory(), request.index = index, request.figure = false;
+  request.index = index, request.figures = false;
   const ExplainResult result = explain(m.engine, *run, request);
   m.measured.explained = {
       .data = data,

@@ -22,9 +22,9 @@ StrPath = str | os.PathLike[str]
 MEMORY = {"memory": "data", "measured_tokens": "tokens"}
 SAMPLES = {"samples": "X", "rows": "X", "inputs": "X"}
 OUT = MEMORY | {"unit": "out", "token": "out", "direction": "out"}
-READ = OUT | {"top": "k"}
+READ = OUT | {"strongest": "k"}
 ABLATE = OUT | {"remove": "vectors"}
-EXPLAIN = MEMORY | {"class": "classes", "show": "top", "layers": "layer"}
+EXPLAIN = MEMORY | {"unit": "classes", "prompt": "text", "show": "top"}
 PASSAGES = MEMORY | {"count": "n", "passage_tokens": "tokens"}
 
 

@@ -64,10 +64,12 @@ nb::tuple read_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle ta
   const Fields fields(values);
   ReadRequest request;
   const RunSource source = asked_source(run, fields, data);
-  set_source(source, request);
+  request.source = source;
   set_directions(fields, request);
   fields.text("controls", request.controls);
-  fields.count("top", request.top);
+  fields.text("inputs", request.inputs);
+  fields.count("pairs", request.pairs);
+  fields.count("top", request.strongest);
   fields.count("show", request.show);
   fields.count("near", request.near);
   fields.text("out", request.out);
@@ -85,27 +87,26 @@ std::string scan_run(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ScanRequest request;
   const RunSource source = asked_source(run, fields);
-  set_source(source, request);
+  request.source = source;
   fields.layer("layer", request.layer);
   fields.text("form", request.form);
   fields.text("sae", request.sae);
   fields.text("out", request.out);
-  return json_text(to_json(run.call(talk, source, [&](const Engine& engine, Run& of) {
-    return scan(engine, of.language(), request);
-  })));
+  return json_text(to_json(run.call(
+      talk, source, [&](const Engine& engine, Run& of) { return scan(engine, of.language(), request); })));
 }
 
 nb::tuple read_all_layers(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
-  ReadLayersRequest request;
+  ReadRequest request;
   const RunSource source = asked_source(run, fields, data);
-  set_source(source, request.reading);
-  set_directions(fields, request.reading);
-  fields.text("controls", request.reading.controls);
-  fields.text("out", request.reading.out);
-  request.figure = false;
-  const ReadLayersResult result = run.call(
-      talk, source, [&](const Engine& engine, Run& of) { return read_layers(engine, of, request); });
+  request.source = source;
+  set_directions(fields, request);
+  fields.text("controls", request.controls);
+  fields.text("out", request.out);
+  request.figures = false;
+  const ReadLayersResult result =
+      run.call(talk, source, [&](const Engine& engine, Run& of) { return read_layers(engine, of, request); });
   return nb::make_tuple(json_text(to_json(result)), figure_tuple("layers", figure_of(layers_chart(result))));
 }
 
@@ -140,16 +141,16 @@ nb::tuple explain_input(OpenRun& run, nb::dict values, nb::handle data, nb::hand
   const Fields fields(values);
   ExplainRequest request;
   const RunSource source = asked_source(run, fields, data);
-  set_source(source, request);
+  request.source = source;
   fields.count("index", request.index);
   fields.text("image", request.image);
   fields.text("split", request.split);
-  fields.text("classes", request.classes);
+  fields.text("classes", request.unit);
   fields.text("form", request.form);
-  fields.count("top", request.top);
+  fields.count("top", request.show);
   fields.flag("as_is", request.as_is);
   fields.text("out", request.out);
-  request.figure = !request.out.empty();
+  request.figures = !request.out.empty();
   ExplainResult result = run.call(
       talk, source, [&](const Engine& engine, Run& of) { return explain(engine, of.image(), request); });
   nb::list classes;
@@ -164,30 +165,31 @@ nb::tuple explain_input(OpenRun& run, nb::dict values, nb::handle data, nb::hand
 std::string ablate_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   AblationRequest request;
-  request.reading = asked_source(run, fields, data);
+  request.source = asked_source(run, fields, data);
   set_directions(fields, request);
   fields.text("remove", request.remove);
-  fields.count("top", request.top);
+  size_t top = 0;
+  fields.count("top", top);
+  if (top) request.remove = "1.." + std::to_string(top);
   fields.real("scale", request.scale);
   fields.text("save", request.save);
-  return json_text(to_json(run.call(talk, request.reading, [&](const Engine& engine, Run& of) {
-    return ablate(engine, of, request);
-  })));
+  return json_text(to_json(run.call(
+      talk, request.source, [&](const Engine& engine, Run& of) { return ablate(engine, of, request); })));
 }
 
 nb::tuple attack_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   AttackRequest request;
-  request.reading = asked_source(run, fields, data);
+  request.source = asked_source(run, fields, data);
   fields.text("unit", request.unit);
   fields.text("form", request.form);
-  fields.count("terms", request.terms);
+  fields.count("terms", request.show);
   fields.count("images", request.images);
   fields.reals("strengths", request.strengths);
   fields.count("seed", request.seed);
   fields.text("out", request.out);
   request.figures = !request.out.empty();
-  const Attack result = run.call(talk, request.reading, [&](const Engine& engine, Run& of) {
+  const Attack result = run.call(talk, request.source, [&](const Engine& engine, Run& of) {
     return attack(engine, of.image(), request);
   });
   const size_t units = result.results.size(), goals = std::size(kGoals), kinds = std::size(kMaskKinds);
@@ -212,13 +214,13 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
   fields.text("space", request.space);
   fields.layer("layer", request.layer);
   fields.text("token", request.token);
-  fields.text("tokenizer", request.tokenizer);
-  fields.text("data", request.data);
-  fields.text("data_dir", request.data_dir);
-  fields.count("top", request.top);
+  fields.text("tokenizer", request.source.tokenizer);
+  fields.text("data", request.source.data);
+  fields.text("data_dir", request.source.data_dir);
+  fields.count("top", request.show);
   fields.text("out", request.out);
   request.figures = !request.out.empty();
-  request.images = images_of(data);
+  request.source.images = images_of(data);
   Call call(talk);
   Comparison result = call.run([&] { return compare(call.engine(), request); });
   std::string text = json_text(to_json(result));

@@ -71,9 +71,8 @@ nb::object image_logits(OpenRun& run, const AnyArray& inputs, const Rows& rows, 
 nb::object logits_of(OpenRun& run, const AnyArray& inputs, nb::handle talk) {
   if (holds<uint32_t>(inputs)) {
     const std::span<const TokenId> tokens = tokens_in(inputs, "X");
-    return to_numpy(run.call(talk, [&](const Engine& engine, Run& of) {
-      return language_logits(engine, of.language(), tokens);
-    }));
+    return to_numpy(run.call(
+        talk, [&](const Engine& engine, Run& of) { return language_logits(engine, of.language(), tokens); }));
   }
   const Rows rows = rows_of(inputs);
   if (inputs.ndim() != 2 || !rows.good) refuse("X", "not a matrix", "[samples, numbers]");
@@ -109,7 +108,7 @@ std::string generate_json(OpenRun& run, nb::dict values, nb::handle talk) {
 
 nb::tuple evaluate_image_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
-  ImageEvaluationRequest request;
+  EvaluationRequest request;
   const RunSource source = asked_source(run, fields, data);
   fields.text("split", request.split);
   fields.count("worst", request.worst);
@@ -123,11 +122,11 @@ nb::tuple evaluate_image_run(OpenRun& run, nb::dict values, nb::handle data, nb:
 
 std::string evaluate_text_run(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
-  TextEvaluationRequest request;
+  EvaluationRequest request;
   const RunSource source = asked_source(run, fields);
-  request.run = source.run, request.data = source.data;
+  request.source = source;
   fields.text("split", request.split);
-  fields.text("text", request.text);
+  fields.text("text", request.source.text);
   return json_text(to_json(run.call(
       talk, source,
       [&](const Engine& engine, Run& of) { return evaluate_text(engine, of.language(), request); }, true)));
@@ -136,27 +135,29 @@ std::string evaluate_text_run(OpenRun& run, nb::dict values, nb::handle talk) {
 std::string page_json(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
   const Fields fields(values);
   PageRequest request;
-  request.first = asked_source(run, fields, data);
+  request.source = asked_source(run, fields, data);
   fields.text("other", request.second);
   fields.text("out", request.out);
   fields.count("images", request.images);
-  fields.count("vectors", request.vectors);
+  fields.count("vectors", request.show);
   fields.count("limit", request.limit);
   fields.text("layers", request.layers);
-  fields.text("token", request.token);
+  std::string token;
+  fields.text("token", token);
+  if (!token.empty()) request.along.directions = {"token:" + token};
   return json_text(to_json(run.call(
-      talk, request.first, [&](const Engine& engine, Run& of) { return write_page(engine, of, request); })));
+      talk, request.source, [&](const Engine& engine, Run& of) { return write_page(engine, of, request); })));
 }
 
 std::string export_json(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
   ExportRequest request;
-  request.reading = run.source();
+  request.source = run.source();
   fields.text("npy", request.npy);
   fields.text("hf", request.hf);
   fields.flag("force", request.force);
-  return json_text(to_json(run.call(
-      talk, [&](const Engine& engine, Run& of) { return export_run(engine, of, request); })));
+  return json_text(to_json(
+      run.call(talk, [&](const Engine& engine, Run& of) { return export_run(engine, of, request); })));
 }
 
 OpenRun* opened(nb::dict values, nb::handle data, nb::handle talk) {
@@ -174,13 +175,15 @@ std::string readability_json(nb::dict values, nb::handle data, nb::handle talk) 
   const Fields fields(values);
   ReadabilityRequest request;
   fields.texts("runs", request.runs);
-  fields.text("data", request.data);
-  fields.text("data_dir", request.data_dir);
+  fields.text("data", request.source.data);
+  fields.text("data_dir", request.source.data_dir);
   fields.text("form", request.form);
   fields.layer("layer", request.layer);
-  fields.text("token", request.token);
-  fields.text("tokenizer", request.tokenizer);
-  request.images = images_of(data);
+  std::string token;
+  fields.text("token", token);
+  if (!token.empty()) request.along.directions = {"token:" + token};
+  fields.text("tokenizer", request.source.tokenizer);
+  request.source.images = images_of(data);
   Call call(talk);
   return json_text(to_json(call.run([&] { return readability(call.engine(), request); })));
 }

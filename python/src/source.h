@@ -3,6 +3,7 @@
 
 #include "data.h"
 #include "fields.h"
+#include "glint/lab/read/direction.h"
 #include "open_run.h"
 
 namespace glint::python {
@@ -19,37 +20,27 @@ inline RunSource asked_source(const OpenRun& run, const Fields& fields, nb::hand
   return source;
 }
 
-// The same into a request that has those members; what it lacks is not asked for.
-template <class Request>
-void set_source(const RunSource& source, Request& request) {
-  request.run = source.run, request.data = source.data;
-  if constexpr (requires { request.data_dir; }) request.data_dir = source.data_dir;
-  if constexpr (requires { request.refine; }) request.refine = source.refine;
-  if constexpr (requires { request.tokenizer; }) request.tokenizer = source.tokenizer;
-  if constexpr (requires { request.expert; }) request.expert = source.expert;
-  if constexpr (requires { request.tokens; }) request.tokens = source.tokens;
-  if constexpr (requires { request.images; }) request.images = source.images;
-}
-
-// The directions that a layer is read along: those of ReadRequest.
+// The directions that a layer is read along, in the grammar of direction.h.
 template <class Request>
 void set_directions(const Fields& fields, Request& request) {
   fields.layer("layer", request.layer);
   fields.text("form", request.form);
-  fields.text("unit", request.unit);
-  fields.text("via", request.via);
-  fields.text("token", request.token);
-  fields.text("direction", request.direction);
-  fields.text("hidden", request.hidden);
-  if constexpr (requires { request.latent; }) {
-    fields.text("sae", request.sae);
-    fields.text("latent", request.latent);
-    fields.text("side", request.side);
-    fields.text("inputs", request.inputs);
-    fields.count("pairs", request.pairs);
-    fields.layer("from_layer", request.from_layer);
-    fields.text("eigenvector", request.eigenvector);
-  }
+  Along& along = request.along;
+  const auto short_form = [&](const char* name, const std::string& prefix) {
+    std::string text;
+    fields.text(name, text);
+    if (!text.empty()) along.directions.push_back((text.ends_with(".npy") ? "" : prefix) + text);
+  };
+  short_form("unit", "class:");
+  short_form("token", "token:");
+  short_form("direction", "");
+  short_form("hidden", "hidden:");
+  short_form("latent", "latent:");
+  fields.text("via", along.via);
+  fields.text("sae", along.sae);
+  fields.text("side", along.side);
+  fields.layer("from_layer", along.from_layer);
+  fields.text("eigenvector", along.eigenvector);
 }
 
 }  // namespace glint::python

@@ -27,9 +27,9 @@ Matrix<double> matrix_of(const AnyArray& array) {
 
 nb::tuple explain_next(OpenRun& run, nb::dict values, nb::handle talk) {
   const Fields fields(values);
-  ExplainTokenRequest request;
+  ExplainRequest request;
   request.source = asked_source(run, fields);
-  fields.text("text", request.text);
+  fields.text("text", request.prompt);
   fields.count("position", request.position);
   fields.text("token", request.token);
   fields.text("against", request.against);
@@ -38,7 +38,7 @@ nb::tuple explain_next(OpenRun& run, nb::dict values, nb::handle talk) {
   fields.count("show", request.show);
   fields.count("near", request.near);
   fields.text("out", request.out);
-  request.figure = !request.out.empty();
+  request.figures = !request.out.empty();
   const ExplainTokenResult result = run.call(talk, request.source, [&](const Engine& engine, Run& of) {
     return explain_token(engine, of.language(), request);
   });
@@ -53,7 +53,7 @@ nb::tuple find_passages(OpenRun& run, nb::dict values, const AnyArray& vectors, 
   const Fields fields(values);
   PassagesRequest request;
   request.source = asked_source(run, fields);
-  fields.text("text", request.source.data);  // a file, which the run is not measured on
+  fields.text("text", request.source.text);  // a file, which the run is not measured on
   fields.texts("texts", request.texts);
   fields.layer("layer", request.layer);
   fields.reals("values", request.values);
@@ -68,9 +68,8 @@ nb::tuple find_passages(OpenRun& run, nb::dict values, const AnyArray& vectors, 
   request.tokens = most;
   request.vectors = matrix_of(vectors);
   const RunSource source = asked_source(run, fields);
-  const PassagesResult result = run.call(talk, source, [&](const Engine& engine, Run& of) {
-    return passages(engine, of.language(), request);
-  });
+  const PassagesResult result = run.call(
+      talk, source, [&](const Engine& engine, Run& of) { return passages(engine, of.language(), request); });
   return nb::make_tuple(json_text(to_json(result)), passages_html(result));
 }
 

@@ -10,7 +10,7 @@ run train quick --epochs 2 --gate identity --norm rms --quiet --out "$work/bilin
 expect_code 0
 
 for threads in 1 2; do
-  run ablate "$work/run" --json --threads $threads --top 2
+  run ablate "$work/run" --json --threads $threads --remove 1..2
   expect_code 0
   cp "$work/out" "$work/json-$threads"
 done
@@ -36,7 +36,7 @@ COLUMNS=80 "$glint" ablate "$work/run" 2>&1 | grep -v '^run:' >"$work/out"
 [ "$(LC_ALL=C.UTF-8 wc -L <"$work/out")" -le 80 ] || fail "wider than 80 columns: $(cat "$work/out")"
 
 # The changed model as a run.
-run ablate "$work/run" --unit 3 --top 3 --save "$work/without" --json
+run ablate "$work/run" --unit 3 --remove 1..3 --save "$work/without" --json
 expect_code 0
 cp "$work/out" "$work/told"
 run eval "$work/without" --json
@@ -76,7 +76,7 @@ run tokenize --tales 300 --vocab 512 --no-byte-fallback --out "$work/stories" --
 run train tales --data "$work/stories" --layers 2 --d-model 32 --d-hidden 24 --heads 2 --context 32 --batch 64 --epochs 2 --lr 3e-3 \
   --out "$work/text" --quiet
 expect_code 0
-run ablate "$work/text" --token happy,sad --layer 1 --top 2 --json --save "$work/text-without"
+run ablate "$work/text" --token happy,sad --layer 1 --remove 1..2 --json --save "$work/text-without"
 expect_code 0
 expect_json "j['kind'] == 'language' and [c['name'] for c in j['all']['classes']] == ['·happy', '·sad']"
 expect_json "j['all']['after']['loss'] != j['before']['loss'] and j['all']['classes'][0]['before']['accuracy'] is None"
@@ -90,7 +90,7 @@ refused "--token" ablate "$work/text"
 refused "is for image models" ablate "$work/text" --unit 3
 refused "is for language models" ablate "$work/run" --token happy
 refused "--remove" ablate "$work/run" --remove 0
-refused "--remove" ablate "$work/run" --remove 1 --top 2
+refused "--remove" ablate "$work/run" --top 2
 refused "--remove" ablate "$work/run" --remove 129
 refused "--scale" ablate "$work/run" --scale -1
 refused "--form" ablate "$work/run" --form local

@@ -33,7 +33,7 @@ e, a = json.load(open(sys.argv[1])), json.load(open(sys.argv[2]))
 assert all(abs(c['away']['eigen'][0]['accuracy'] - e['classes'][c['class']]['recall']) < 1e-9 for c in a['classes'])
 " "$work/out" "$work/json-2" || fail "the accuracy without a mask is not that of eval"
 
-run attack "$work/run" --unit 3,7 --terms 1 --strengths 4 --draw ascii --no-figures --form weights
+run attack "$work/run" --unit 3,7 --show 1 --strengths 4 --draw ascii --no-figures --form weights
 expect_code 0
 for part in "of an image" "shuffled" "random" "with the mask" "fidelity:" "controls: the best linear map" "untrained model" "mirror images"; do expect_out "$part"; done
 

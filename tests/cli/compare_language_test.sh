@@ -19,7 +19,7 @@ expect_code 0
 
 # A model with itself is itself, in both spaces and as a function; another seed is not.
 for space in tokens input; do
-  run compare run-0 run-0 --token happy,sad --layer 1 --space $space --top 3 --json --no-figures
+  run compare run-0 run-0 --token happy,sad --layer 1 --space $space --show 3 --json --no-figures
   expect_code 0
   expect_json "j['space'] == '$space' and [t['name'] for t in j['tokens']] == ['·happy', '·sad']"
   expect_json "all(abs(r['mean'] - 1) < 1e-9 for m in j['by_rank']['both'].values() for r in m)"
@@ -27,21 +27,21 @@ for space in tokens input; do
   expect_json "j['control']['kind'] == 'random' and j['control']['by_rank']['both']['rank_matched'][0]['mean'] < 0.9"
   expect_json "0 < j['pairs'][0]['a']['r2'] <= 1 and 'linear' in j['pairs'][0]['a']['controls']"
 done
-run compare run-0 run-1 --token happy,sad --layer 1 --top 3 --json --no-figures
+run compare run-0 run-1 --token happy,sad --layer 1 --show 3 --json --no-figures
 expect_code 0
 expect_json "j['by_rank']['both']['rank_matched'][0]['mean'] < 0.999 and abs(j['functional']['pairs'][0]['all']) < 0.999"
 cp out one
-run compare run-0 run-1 --token happy,sad --layer 1 --top 3 --json --no-figures --threads 2
+run compare run-0 run-1 --token happy,sad --layer 1 --show 3 --json --no-figures --threads 2
 cmp -s out one || fail "a comparison depends on the number of threads"
-run compare run-0 run-1 --top 3
+run compare run-0 run-1 --show 3
 expect_code 0
 for part in "tokens that both vocabularies have" "untrained R2" "linear map R2" "all tokens" "random orthonormal"; do expect_out "$part"; done
-COLUMNS=80 "$glint" compare run-0 run-1 --top 3 --no-figures >narrow.txt 2>/dev/null
+COLUMNS=80 "$glint" compare run-0 run-1 --show 3 --no-figures >narrow.txt 2>/dev/null
 awk 'length($0) > 80' narrow.txt | grep -q . && fail "wider than 80 columns: $(awk 'length($0) > 80' narrow.txt)"
 [ -f run-0/figures/compare.svg ] || fail "no figure"
 
 # Models of any width, in the space of tokens; not at their input.
-run compare run-0 narrow --token happy --top 3 --json --no-figures
+run compare run-0 narrow --token happy --show 3 --json --no-figures
 expect_code 0
 refused "different width, 32 and 16" compare run-0 narrow --token happy --space input
 refused "no pixels" compare run-0 run-1 --space pixels
@@ -50,10 +50,10 @@ refused "is for image models" compare run-0 run-1 --unit 3
 # Another program's, with itself through another format.
 run export "$tiny" --hf tiny-hf --quiet
 expect_code 0
-run compare "$tiny" tiny-hf --token cat,dog --top 2 --json --no-figures
+run compare "$tiny" tiny-hf --token cat,dog --show 2 --json --no-figures
 expect_code 0
 expect_json "all(r['mean'] > 1 - 1e-5 for r in j['by_rank']['both']['rank_matched'])"
-refused "has no token" compare run-0 "$tiny" --token happy --top 2
+refused "has no token" compare run-0 "$tiny" --token happy --show 2
 
 # The page of readings: layers, tokens, passages, and what was left out.
 for i in $(seq 60); do printf 'the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>'; done >text.txt

@@ -17,7 +17,7 @@ run train $quick --gate identity --seed 5 --d-model 32 --layers 2 --out "$work/w
 expect_code 0
 
 # The same run twice is like itself in every measure; the control is random and says so.
-run compare "$work/sqs/seed-0" "$work/sqs/seed-0" --json --top 4 --out "$work/figs"
+run compare "$work/sqs/seed-0" "$work/sqs/seed-0" --json --show 4 --out "$work/figs"
 expect_code 0
 expect_json "all(abs(r['min'] - 1) < 1e-9 for m in both.values() for r in m)"
 expect_json "len(both['subspace']) == 4 and j['control']['kind'] == 'random'"
@@ -27,7 +27,7 @@ expect_err "the control is random"
 
 # Seed by seed: three pairs, and the bilinear runs among each other as control.
 for threads in 1 2; do
-  run compare "$work/sqs" "$work/identity" --json --top 5 --threads $threads --out "$work/figs-$threads"
+  run compare "$work/sqs" "$work/identity" --json --show 5 --threads $threads --out "$work/figs-$threads"
   expect_code 0
   cp "$work/out" "$work/json-$threads"
 done
@@ -79,7 +79,7 @@ run compare "$work/sqs/seed-0" "$work/identity/seed-1" "$work/sqs/seed-1" "$work
   --control "$work/identity/seed-0,$work/identity/seed-2"
 expect_code 0
 expect_json "len(j['pairs']) == 2 and j['control']['pairs'] == 1 and 'figures' not in j"
-run compare "$work/wide" "$work/sqs/seed-0" --json --no-figures --top 3
+run compare "$work/wide" "$work/sqs/seed-0" --json --no-figures --show 3
 expect_code 0
 run compare "$work/wide" "$work/sqs/seed-0" --space input
 expect_code 2

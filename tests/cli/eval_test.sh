@@ -126,7 +126,7 @@ expect_err "there is a run in $work/run"
 refused "RUN is missing" eval
 refused "ends in .npy" eval "$work/run" --logits x.txt
 refused "nothing to show" eval "$work/run" --worst 0 --sheet x.png
-refused "unknown value" eval "$work/run" --split valid
+refused "cannot be" eval "$work/run" --split valid
 
 # Stopped by a person: eval names the command that goes on, with every option of the recipe.
 interrupted() { # ARGUMENTS...: runs until a line of metrics more is there, then Ctrl-C

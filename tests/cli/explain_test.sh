@@ -17,7 +17,7 @@ done
 
 # The accounts add up; the local one is the logit; the terms are the strongest of each side.
 for form in auto weights scaled calibrated local; do
-  run explain "$work/run" --index 11 --form $form --top 3 --json --no-figures
+  run explain "$work/run" --index 11 --form $form --show 3 --json --no-figures
   expect_code 0
   expect_json "abs(sum(j['probabilities']) - 1) < 1e-12 and j['predicted'] == j['logits'].index(max(j['logits']))"
   expect_json "all(abs(c[f]['positive'] + c[f]['negative'] + c[f]['linear'] + c[f]['constant'] + c[f]['residual_logit'] - c[f]['total']) < 1e-9 for c in j['classes'] for f in ('weights', 'scaled', 'calibrated', 'local'))"
@@ -28,7 +28,7 @@ for form in auto weights scaled calibrated local; do
   expect_json "len(j['classes'][0]['terms']) == 6 and j['classes'][0]['index'] == j['predicted']"
 done
 expect_json "j['schema'] == 'glint-explain/1'"
-run explain "$work/run" --index 11 --class 4,7 --json --no-figures --split train
+run explain "$work/run" --index 11 --unit 4,7 --json --no-figures --split train
 expect_code 0
 expect_json "[c['index'] for c in j['classes']] == [4, 7]"
 
@@ -81,7 +81,7 @@ expect_code 0
 cmp -s "$work/out" "$work/first.json" || fail "without --index it is not image 0 that is explained"
 refused "both an index and an image" explain "$work/run" --index 1 --image "$work/one.png"
 refused "no test image 2000" explain "$work/run" --index 2000
-refused "no class 'eleven'" explain "$work/run" --index 1 --class eleven
-refused "no logit" explain "$work/run" --index 1 --class 3-4
+refused "no class 'eleven'" explain "$work/run" --index 1 --unit eleven
+refused "no logit" explain "$work/run" --index 1 --unit 3-4
 
 finish

@@ -21,7 +21,7 @@ words=(happy sad)
 for model in run "$foreign"; do
   [ "$model" = run ] || words=(cat dog)
   for form in auto weights scaled calibrated local; do
-    run explain "$model" --text "the cat sat" --layer all --form $form --json --no-figures
+    run explain "$model" --prompt "the cat sat" --layer all --form $form --json --no-figures
     expect_code 0
     expect_json "j['schema'] == 'glint-explain-token/1' and abs(total - p['logit']) < 1e-4 and abs(p['sum'] - total) < 1e-9"
     expect_json "len(layers) == 2 and all(abs(l['eigenvectors'] + l['linear'] + l['constant'] + l['rest'] - l['share']) < 1e-9 for l in layers)"
@@ -30,20 +30,21 @@ for model in run "$foreign"; do
     [ $form != local ] || expect_json "all(abs(l['rest']) < 1e-4 for l in layers)"
     expect_json "j['token']['place'] == 1 and j['against'] is None"
   done
-  run explain "$model" --text "the cat sat" --token "${words[0]}" --against "${words[1]}" --position 1 --json --no-figures
+  run explain "$model" --prompt "the cat sat" --token "${words[0]}" --against "${words[1]}" --position 1 --json --no-figures
   expect_code 0
   expect_json "abs(total - (j['token']['logit'] - j['against']['logit'])) < 1e-4 and j['position'] == 1 and len(layers) == 1"
 done
-run explain run --text "once upon a time"
+run explain run --prompt "once upon a time"
 expect_code 0
 for words in "after: token" "model: expects" "attention" "the same but for rounding" "Direct path" "rest: what the form leaves out" "R2" "linear map"; do expect_out "$words"; done
 [ "$(ls run/figures/explain-*.svg | wc -l)" -eq 1 ] || fail "no figure of the explanation"
 
-refused "nothing to explain: a language model needs --text" explain run
+refused "nothing to explain: a language model needs --prompt" explain run
 refused "is for image models" explain run --index 3
-refused "is not one piece" explain run --text "once" --token zyzzyva
-refused "no token 99" explain run --text "once" --position 99
-refused "no layer 3" explain run --text "once" --layer 3
+refused "--prompt" explain run --text "once upon a" # a file is wanted there
+refused "is not one piece" explain run --prompt "once" --token zyzzyva
+refused "no token 99" explain run --prompt "once" --position 99
+refused "no layer 3" explain run --prompt "once" --layer 3
 
 # Passages: each with its tokens, the strongest among them, and a page. With marks where there are no colours.
 json_setup="
@@ -78,7 +79,7 @@ expect_json "all(p['value'] > 0 for p in responses[-2]['passages']) and all(p['v
 for threads in 1 3; do
   run spectrum run --token happy --layer 2 --passages 2 --no-figures --out reading --json --threads $threads
   cp "$work/out" "spectrum.$threads"
-  run explain run --text "once upon a time" --no-figures --json --threads $threads
+  run explain run --prompt "once upon a time" --no-figures --json --threads $threads
   cp "$work/out" "explain.$threads"
 done
 cmp spectrum.1 spectrum.3 || fail "passages depend on the number of threads"

@@ -30,7 +30,7 @@ reads spectrum "$tiny" --token a
 reads spectrum "$tiny" --token a --no-figures
 reads spectrum "$tiny" --scan
 reads spectrum "$tiny" --all-layers --token a
-reads explain "$tiny" --text "a cat"
+reads explain "$tiny" --prompt "a cat"
 reads compare "$tiny" "$tiny" --token a
 reads page "$tiny" --token a --layers 1
 
@@ -39,7 +39,7 @@ expect_out "tiny-reading/neurons.csv"
 rm -rf tiny-reading
 refused "no layer 9" neurons "$tiny" --layer 9
 refused "zzz" spectrum "$tiny" --token zzz
-refused "no layer 9" explain "$tiny" --text "a cat" --layer 9
+refused "no layer 9" explain "$tiny" --prompt "a cat" --layer 9
 [ -z "$(ls)" ] || fail "refused verbs left $(ls)"
 
 # With --out nothing is left here.

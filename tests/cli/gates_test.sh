@@ -56,10 +56,10 @@ refused "a number from 0 to 1000000" gates --gate sqs --at 0 --lambda -1
 refused "a number above 0, at most 1000" gates --gate sqs --at 0 --p 0
 refused "a number from -1000000 to 1000000" gates --gate sqs --at 0 --c 1e7
 refused "has no option --c" gates --gate relu --at 0 --c 1
-refused "is not a finite number" gates --gate sqs --at 1,x
-refused "is not a finite number" gates --gate sqs --at 1,,2
-refused "is not a finite number" gates --gate sqs --at nan
-refused "is not a finite number" gates --gate sqs --at 1e999
+refused "cannot be" gates --gate sqs --at 1,x
+refused "cannot be" gates --gate sqs --at 1,,2
+refused "cannot be" gates --gate sqs --at nan
+refused "cannot be" gates --gate sqs --at 1e999
 refused "--at needs a gate" gates --at 0
 refused "--gate or --plot" gates --c 1
 

@@ -50,7 +50,7 @@ for eigenvector in +1 -1 +2,-1; do
   expect_json "j['units'][0]['name'].startswith('·cat layer 2 v')"
 done
 refused "no layer after" spectrum "$tiny" --layer 2 --token cat --from-layer 2
-refused "not a latent" spectrum "$tiny" --layer 1 --sae sae_out --latent x
+refused "not a number" spectrum "$tiny" --layer 1 --sae sae_out --latent x
 refused "which latents" spectrum "$tiny" --layer 1 --sae sae_out
 refused "--scan" spectrum "$tiny" --scan --sae sae_out --latent 3
 run spectrum "$tiny" --layer 1 --sae "$golden/autoencoders/standard" --latent 0

@@ -74,7 +74,7 @@ expect_code 0
 expect_err "so that the page has at most"
 expect_json "j['bytes'] <= $limit and 100 <= j['images'] < 1000 and 2 <= j['vectors'] <= 8"
 [ "$(stat -c %s "$work/fewer.html")" -le $limit ] || fail "the page is over its limit"
-refused "--images" page "$work/a" --images 1000 --vectors 8 --out "$work/none.html" --limit $limit
+refused "--images" page "$work/a" --images 1000 --show 8 --out "$work/none.html" --limit $limit
 refused "--images" page "$work/a" --out "$work/none.html" --limit 100000
 [ ! -e "$work/none.html" ] || fail "a refused page was written"
 
@@ -83,7 +83,7 @@ refused "RUN" page
 run page "$work/nowhere"
 expect_code 3
 run train quick --epochs 1 --d-model 32 --layers 2 --out "$work/c" --quiet
-run page "$work/c" --images 50 --vectors 3 --out "$work/c.html"
+run page "$work/c" --images 50 --show 3 --out "$work/c.html"
 expect_code 0
 
 # A language run: one page, the same at any number of threads, with R2 of every layer and form.

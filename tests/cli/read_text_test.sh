@@ -93,7 +93,7 @@ npy("zero.npy", "<f4", 32, bytes(128))
 npy("nan.npy", "<f4", 32, struct.pack("<f", float("nan")) + row[4:])
 PYTHON
 for file in row wide; do
-  run "${spectrum[@]}" --hidden "$work/$file.npy" --json
+  run "${spectrum[@]}" --direction "$work/$file.npy" --json
   expect_code 0
   python3 - "$work/out" "$work/by-number.json" <<'PYTHON' || fail "$file.npy has another spectrum than its token"
 import json, sys
@@ -104,10 +104,11 @@ done
 run "${spectrum[@]}" --hidden 24
 expect_code 0
 refused "from 1 to 24" "${spectrum[@]}" --hidden 25
-refused "from 1 to 24" "${spectrum[@]}" --hidden 0
-refused "is 0" "${spectrum[@]}" --hidden "$work/zero.npy"
+refused "from 1 on" "${spectrum[@]}" --hidden 0
+refused "--direction FILE.npy" "${spectrum[@]}" --hidden "$work/zero.npy"
+refused "is 0" "${spectrum[@]}" --direction "$work/zero.npy"
 for file in short nan; do
-  run "${spectrum[@]}" --hidden "$work/$file.npy"
+  run "${spectrum[@]}" --direction "$work/$file.npy"
   expect_code 3
 done
 
@@ -135,7 +136,7 @@ refused "--unit is for image models" "${spectrum[@]}" --token happy --unit 3
 refused "--via is for image models" "${spectrum[@]}" --token happy --via 2
 refused "beside --scan" spectrum "$work/run" --scan --token happy
 refused "beside --scan" spectrum "$work/run" --scan --near 3
-refused "--data-dir is for image data" spectrum "$work/run" --token happy --data-dir "$work"
+refused "--data-dir is for image models" spectrum "$work/run" --token happy --data-dir "$work"
 refused "--worst is for image models" eval "$work/run" --worst 3
 touch "$work/file"
 for out in "$work/file" "$work/file/below"; do
@@ -212,7 +213,7 @@ run eval "$work/run" --data "$work/moved"
 expect_code 0
 
 # An explanation needs a text, and has no use for an image.
-refused "nothing to explain: a language model needs --text" explain "$work/run"
-expect_err "--text"
+refused "nothing to explain: a language model needs --prompt" explain "$work/run"
+expect_err "--prompt"
 refused "is for image models" explain "$work/run" --index 3
 finish

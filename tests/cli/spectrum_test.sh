@@ -117,7 +117,7 @@ done
 [ -s "$work/run/figures/features-3-minus-5-weights-layer-1.svg" ] || fail "no figure of 3 - 5"
 
 # Units, and only so many eigenpairs.
-run spectrum "$work/run" --unit 3-5,7..8,7 --form weights --top 6 --no-figures --out "$work/some" --json
+run spectrum "$work/run" --unit 3-5,7..8,7 --form weights --strongest 6 --no-figures --out "$work/some" --json
 expect_code 0
 expect_json "[u['name'] for u in j['units']] == ['3 - 5', '7', '8'] and j['form'] == 'weights'"
 [ ! -e "$work/some/figures" ] || fail "--no-figures wrote figures"
@@ -127,9 +127,9 @@ refused "no class '12'" spectrum "$work/run" --unit 12
 refused "runs backwards" spectrum "$work/run" --unit 5..2
 refused "no layer 2" spectrum "$work/run" --layer 2
 for verb in spectrum ablate compare neurons readability; do
-  refused "0 is outside the range" $verb "$work/run" --layer 0
+  refused "cannot be '0'" $verb "$work/run" --layer 0
 done
-refused "0 is outside the range" spectrum "$work/run" --from-layer 0
+refused "cannot be '0'" spectrum "$work/run" --from-layer 0
 refused "not a number from 1 on" spectrum "$work/run" --via 0
 refused "--form" spectrum "$work/run" --form best
 

@@ -18,24 +18,20 @@ namespace {
 // A verb with every kind of option.
 struct Sample {
   Verb verb{{.name = "sample"}};
-  bool fast = false;
+  bool fast = false, figures = true;
   std::string name = "a", input;
-  int64_t shift = 0;
+  std::vector<std::string> words;
   size_t count = 3;
   std::optional<size_t> layer;
   double rate = 0.5, share = 1;
   std::vector<double> at;
 
   Sample() {
-    verb.flag("-f,--fast", fast, "");
-    verb.text("--name", name, "");
-    verb.integer("--shift", shift, -10, 10, "");
-    verb.size("-n,--count", count, 1, 100, "");
-    verb.size("--layer", layer, 1, 9, "");
-    verb.real("--rate", rate, "", 0, 1);
-    verb.real("--share", share, "", kAboveZero, 1000);
-    verb.reals("--at", at, "");
-    verb.positional("INPUT", input, "");
+    verb.add({Field("fast", fast, ""), Field("figures", figures, "Write no figures"), Field("name", name, ""),
+              Field("count", count, "").range(1, 100), Field("layer_number", layer, "").range(1, 9),
+              Field("rate", rate, "").range(0, 1), Field("share", share, "").range(kAboveZero, 1000),
+              Field("at", at, ""), Field("words", words, ""), Field("token", Prefixed{&words, "token:"}, ""),
+              Field("input", input, "").argument("INPUT")});
     verb.share_seed();
     verb.share_threads();
     verb.share_precision();
@@ -64,11 +60,12 @@ ErrorParts failure(std::vector<std::string> arguments) {
 
 TEST(Verb, ReadsEveryKindOfOption) {
   Sample s;
-  s.parse({"-f", "--name", "b c", "--shift", "-7", "-n", "5", "--rate=0.25", "--at", "-1, +2,-.5e1",
-           "--layer", "9", "file"});
+  s.parse({"--fast", "--name", "b c", "--no-figures", "--count", "5", "--rate=0.25", "--at", "-1, +2,-.5e1",
+           "--layer-number", "9", "--words", "x", "--token", "happy, sad", "--words", "y", "file"});
   EXPECT_TRUE(s.fast);
+  EXPECT_FALSE(s.figures);
+  EXPECT_EQ(s.words, (std::vector<std::string>{"x", "y", "token:happy, sad"}));
   EXPECT_EQ(s.name, "b c");
-  EXPECT_EQ(s.shift, -7);
   EXPECT_EQ(s.count, 5u);
   EXPECT_EQ(s.layer, 9u);
   EXPECT_EQ(s.rate, 0.25);
@@ -111,8 +108,7 @@ TEST(Verb, AValueMayLookLikeAFlag) {
 }
 
 TEST(Verb, NumbersOutsideTheirRangeNameIt) {
-  EXPECT_EQ(failure({"--layer", "0"}).where, "--layer");
-  EXPECT_EQ(failure({"--shift", "11"}).expected, "a whole number from -10 to 10");
+  EXPECT_EQ(failure({"--layer-number", "0"}).where, "--layer-number");
   EXPECT_EQ(failure({"--count", "0"}).expected, "a whole number from 1 to 100");
   EXPECT_EQ(failure({"--rate", "1.5"}).expected, "a number from 0 to 1");
   EXPECT_EQ(failure({"--threads", "0"}).where, "--threads");
@@ -131,10 +127,19 @@ TEST(Verb, SlipsNameTheNearestWord) {
   EXPECT_EQ(failure({"--name", "a", "--name=b"}).what, "the option is given twice");
 }
 
+TEST(Verb, OptionsThatWereRenamedNameTheNewOne) {
+  try {
+    Verb({.name = "compare"}).parse({"--top", "3"});
+    FAIL();
+  } catch (const Error& e) {
+    EXPECT_EQ(e.parts().expected, "--show K");
+  }
+}
+
 TEST(Verb, WhatIsRequiredIsAskedFor) {
   Verb verb({.name = "sample"});
   std::string data;
-  verb.directory("--data", data, "the folder of the data")->required();
+  verb.add(Field("data", data, "the folder of the data").directory().required());
   try {
     verb.parse({});
     FAIL();

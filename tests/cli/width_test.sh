@@ -53,8 +53,8 @@ fits eval t
 fits spectrum t --token happy
 fits spectrum t --scan
 fits spectrum t --token happy --passages 2
-fits explain t --text "once upon a time" --layer all
-fits explain t --text "once upon a time" --token happy --against sad --form local
+fits explain t --prompt "once upon a time" --layer all
+fits explain t --prompt "once upon a time" --token happy --against sad --form local
 tiny=$2/tests/golden/families/tiny
 cp "$tiny"/tiny.bin "$tiny"/tokenizer.bin .
 printf 'the cat sat<|endoftext|>a dog sat' >a-text-with-a-name-that-is-long-but-not-as-long-as-a-line.txt

@@ -95,15 +95,15 @@ TEST(Fields, RefuseWhatIsOutsideTheirDomainByName) {
 }
 
 TEST(Fields, OfARequestAreCheckedAgainstTheirRangeAndTheKindOfModel) {
-  EXPECT_NO_THROW(check_request(Request{.unit = "3"}, false, "runs/a"));
-  EXPECT_NO_THROW(check_request(Request{.near = 9}, true, "runs/a"));
-  const ErrorParts e = refused([] { check_request(Request{.unit = "3"}, true, "runs/a"); });
+  EXPECT_NO_THROW(check_request(Request{.unit = "3"}, ModelTraits{}, "runs/a"));
+  EXPECT_NO_THROW(check_request(Request{.near = 9}, ModelTraits{.language = true}, "runs/a"));
+  const ErrorParts e = refused([] { check_request(Request{.unit = "3"}, ModelTraits{.language = true}, "runs/a"); });
   EXPECT_EQ(e.what, "`unit` is for image models");
   EXPECT_EQ(e.where, "runs/a");
-  EXPECT_EQ(refused([] { check_request(Request{.near = 9}, false, "r"); }).what,
+  EXPECT_EQ(refused([] { check_request(Request{.near = 9}, ModelTraits{}, "r"); }).what,
             "`near` is for language models");
-  EXPECT_EQ(refused([] { check_request(Request{.layer = 0}, false, "r"); }).what, "`layer` cannot be '0'");
-  refused([] { check_request(Request{.form = "best"}, false, "r"); });
+  EXPECT_EQ(refused([] { check_request(Request{.layer = 0}, ModelTraits{}, "r"); }).what, "`layer` cannot be '0'");
+  refused([] { check_request(Request{.form = "best"}, ModelTraits{}, "r"); });
 }
 
 TEST(Fields, AreDescribed) {

@@ -101,7 +101,7 @@ TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
   EXPECT_NE(ids.back(), 2u);
   const TempFolder folder;
   const TextEvaluation r = evaluate_text(
-      engine, {.run = kTinyFile, .data = {}, .text = written(folder, "a.txt", "the cat sat\n")});
+      engine, {.source = RunSource{.run = kTinyFile, .text = written(folder, "a.txt", "the cat sat\n")}});
   EXPECT_EQ(r.tokens, ids.size() - 1);
   EXPECT_EQ(r.stories, 1u);
   EXPECT_NEAR(r.loss(), loss_by_hand(model, engine, ids), 1e-6);
@@ -119,7 +119,7 @@ TEST(Foreign, LongTextsGoThroughInWindows) {
   for (int i = 0; i < 40; i++) text += i % 2 ? "the dog " : "a cat sat ";
   const TempFolder folder;
   const TextEvaluation r =
-      evaluate_text(engine, {.run = kTinyFile, .data = {}, .text = written(folder, "a.txt", text)});
+      evaluate_text(engine, {.source = RunSource{.run = kTinyFile, .text = written(folder, "a.txt", text)}});
   EXPECT_EQ(r.tokens, model.tokens_of(text.substr(0, text.size() - 1)).size() - 1);
   EXPECT_GT(r.pieces, 2u);
   EXPECT_EQ(r.context, 16u);
@@ -207,8 +207,8 @@ TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
 TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
   const TempFolder folder;
   const auto run = open_language_run(any_engine(), {.run = kTinyFile, .tokens = 200});
-  ReadLayersRequest request{.reading = {}, .figure = false};
-  request.reading.token = "the,cat", request.reading.out = folder.path("out");
+  ReadRequest request{.figures = false};
+  request.along.directions = {"the,cat"}, request.out = folder.path("out");
   const ReadLayersResult r = read_layers(any_engine(), *run, request);
   const size_t layers = run->reading().layers();
   ASSERT_EQ(r.layers.size(), layers);
@@ -216,8 +216,9 @@ TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
   EXPECT_EQ(run->untrained().language().layers_computed(), 2 * layers);
   // Each layer says what a reading of it alone says.
   for (size_t i = 0; i < layers; i++) {
-    ReadRequest one = request.reading;
-    one.run = kTinyFile, one.tokens = 200, one.layer = i + 1, one.spectra = one.figures = false;
+    ReadRequest one = request;
+    one.source = RunSource{.run = kTinyFile, .tokens = 200}, one.layer = i + 1,
+    one.spectra = one.figures = false;
     const nlohmann::ordered_json alone = to_json(read(any_engine(), one));
     EXPECT_EQ(r.layers[i]["fidelity"], alone["fidelity"]);
     EXPECT_EQ(r.layers[i]["controls"], alone["controls"]);
@@ -229,9 +230,9 @@ TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
 TEST(Foreign, AllLayersReadWhatTheTextHoldsNow) {
   const TempFolder folder;
   const auto read_with = [&](const std::string& text, const std::string& out) {
-    ReadLayersRequest request{.reading = {}, .figure = false};
-    request.reading.run = kTinyFile, request.reading.data = written(folder, "t.txt", text);
-    request.reading.token = "the", request.reading.tokens = 60, request.reading.out = folder.path(out);
+    ReadRequest request{.figures = false};
+    request.source.run = kTinyFile, request.source.data = written(folder, "t.txt", text);
+    request.along.directions = {"the"}, request.source.tokens = 60, request.out = folder.path(out);
     return read_file(read_layers(any_engine(), request).csv);
   };
   const std::string cats = "the cat sat\n<|endoftext|>\na dog sat\n<|endoftext|>\nthe cat ran\n",
@@ -245,14 +246,15 @@ TEST(Foreign, AllLayersReadWhatTheTextHoldsNow) {
 TEST(Foreign, AllLayersOfAnExpertAreReadFromTheirWeights) {
   const TempFolder folder;
   for (const char* file : {"mixtral", "mixtral.gguf", "qwen2_moe"}) {
-    ReadLayersRequest request{.reading = {}, .figure = false};
-    request.reading.run = kFamiliesDir + file, request.reading.expert = "1", request.reading.hidden = "1";
-    request.reading.out = folder.path(file);
+    ReadRequest request{.figures = false};
+    request.source = RunSource{.run = kFamiliesDir + file, .expert = "1"},
+    request.along.directions = {"hidden:1"};
+    request.out = folder.path(file);
     const ReadLayersResult r = read_layers(any_engine(), request);
     EXPECT_TRUE(r.trust.empty()) << "nothing was measured";
     for (const auto& layer : r.layers) EXPECT_EQ(layer["expert"], "1") << file;
     ASSERT_FALSE(r.layers.empty());
-    request.reading.expert = "2";
+    request.source.expert = "2";
     const ReadLayersResult other = read_layers(any_engine(), request);
     EXPECT_NE(r.layers[0]["units"], other.layers[0]["units"]) << file;
   }
@@ -401,8 +403,10 @@ TEST(Foreign, AWrongTokenizerBesideAModelIsNamed) {
   EXPECT_EQ(info.tokenizer, "");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("tokenizer.bin is not used"), std::string::npos) << notes[0];
-  EXPECT_NO_THROW(neurons(engine, {.run = model, .figures = false, .out = folder.path("out")}));
-  EXPECT_NO_THROW(export_run(engine, {.reading = {.run = model}, .npy = {}, .hf = folder.path("hub")}));
+  EXPECT_NO_THROW(
+      neurons(engine, {.source = RunSource{.run = model}, .figures = false, .out = folder.path("out")}));
+  EXPECT_NO_THROW(
+      export_run(engine, {.source = RunSource{.run = model}, .npy = {}, .hf = folder.path("hub")}));
   EXPECT_EQ(notes.size(), 4u);  // the export also says that its folder has none
   EXPECT_THROW(glint::open_language_run(engine, {.run = model})->tokenizer(), Error);
 }
@@ -448,7 +452,8 @@ TEST(Foreign, AModelIsNoRecipe) {
 TEST(Foreign, ExpertsNeedNoTokenizer) {
   const Engine engine({.threads = 1});
   ReadRequest request;
-  request.run = kFamiliesDir + "mixtral", request.hidden = "1", request.expert = "1";
+  request.source = RunSource{.run = kFamiliesDir + "mixtral", .expert = "1"},
+  request.along.directions = {"hidden:1"};
   request.spectra = request.figures = false;
   const ReadResult r = read(engine, request);
   ASSERT_EQ(r.directions.size(), 1u);
@@ -471,7 +476,7 @@ TEST(Foreign, MixturesSayWhatCanBeDone) {
     return std::string("no error");
   };
   const std::string wanted = "`spectrum(" + path + ", expert=1, hidden=1)`";
-  EXPECT_EQ(hint([&] { neurons(engine, {.run = path}); }), wanted);
+  EXPECT_EQ(hint([&] { neurons(engine, {.source = RunSource{.run = path}}); }), wanted);
   EXPECT_EQ(hint([&] { glint::open_language_run(engine, {.run = path})->tokenizer(); }), wanted);
 }
 
@@ -599,8 +604,9 @@ TEST(LanguageReading, ExpertsAreAskedForByNumber) {
 TEST(LanguageReading, IsReadOnTheTalesOrOnAText) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
-  ReadRequest request{.run = kTinyFile, .data = {}, .data_dir = {}};
-  request.token = "cat", request.layer = 1, request.out = folder.path("reading"), request.figures = false;
+  ReadRequest request{.source = RunSource{.run = kTinyFile}};
+  request.along.directions = {"cat"}, request.layer = 1, request.out = folder.path("reading"),
+  request.figures = false;
   const ReadResult tales = read(engine, request);
   ASSERT_EQ(tales.directions.size(), 1u);
   EXPECT_EQ(tales.form, Form::calibrated);
@@ -615,7 +621,7 @@ TEST(LanguageReading, IsReadOnTheTalesOrOnAText) {
 
   std::string text;
   for (int i = 0; i < 60; i++) text += "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>";
-  request.data = written(folder, "stories.txt", text);
+  request.source.data = written(folder, "stories.txt", text);
   const ReadResult measured = read(engine, request);
   EXPECT_GT(measured.inputs, 100u);
   EXPECT_LT(measured.inputs, 1000u);

@@ -19,9 +19,9 @@ TEST(RealModel, ReadingsOfStories260KAreThoseOfNumPy) {
   const Json golden = read_json(folder + "stories260K.json");
   const std::vector<std::string> directions = {"happy", ".", "Lily", "she - he", "hidden 7"};
   const Engine engine({.threads = 2});
-  ReadRequest request{.run = model, .data = folder + "tales.txt", .data_dir = {}};
-  request.tokenizer = tok, request.spectra = request.figures = false;
-  request.token = "happy,.,Lily", request.direction = "she - he", request.hidden = "7";
+  ReadRequest request{.source = RunSource{.run = model, .data = folder + "tales.txt"}};
+  request.source.tokenizer = tok, request.spectra = request.figures = false;
+  request.along.directions = {"happy,.,Lily", "she - he", "hidden:7"};
   for (size_t layer = 0; layer < golden["layers"].size(); layer++)
     for (const char* form : {"weights", "scaled", "calibrated"}) {
       SCOPED_TRACE("layer " + std::to_string(layer + 1) + ", " + form);

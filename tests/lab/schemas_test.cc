@@ -57,12 +57,12 @@ void compare(const OrderedJson& golden, const OrderedJson& got, const std::strin
 }
 
 ReadRequest reading(const std::string& run) {
-  return {.run = run, .data = {}, .data_dir = {}, .figures = false, .out = "read"};
+  return {.source = RunSource{.run = run}, .figures = false, .out = "read"};
 }
 
 ReadRequest happy(const std::string& run, std::optional<size_t> layer = {}) {
   ReadRequest q = reading(run);
-  q.token = "happy", q.layer = layer, q.near = 2, q.show = 1, q.tokens = 300;
+  q.along.directions = {"happy"}, q.layer = layer, q.near = 2, q.show = 1, q.source.tokens = 300;
   return q;
 }
 
@@ -94,7 +94,7 @@ OrderedJson layer_of_arrays(const Engine& engine) {
 }
 
 OrderedJson first_axes(const Engine& engine) {
-  PassagesRequest q{.source = {.run = "tales"},
+  PassagesRequest q{.source = RunSource{.run = "tales"},
                     .texts = {"once there was a cat . the cat ran"},
                     .layer = 1,
                     .vectors = Matrix<double>(2, 8),
@@ -121,13 +121,13 @@ const std::vector<std::pair<const char*, Call>>& calls() {
       {"model-foreign", [](const Engine& e) { return to_json(model_info(e, {.path = kTiny})); }},
       {"evaluate-images",
        [](const Engine& e) {
-         return to_json(evaluate_images(e, {.run = "sqs", .data = {}, .data_dir = {}, .worst = 2}));
+         return to_json(evaluate_images(e, {.source = RunSource{.run = "sqs"}, .worst = 2}));
        }},
       {"evaluate-text",
-       [](const Engine& e) { return to_json(evaluate_text(e, {.run = "tales", .data = {}, .text = {}})); }},
+       [](const Engine& e) { return to_json(evaluate_text(e, {.source = RunSource{.run = "tales"}})); }},
       {"evaluate-foreign",
        [](const Engine& e) {
-         return to_json(evaluate_text(e, {.run = kTiny, .data = {}, .text = "story.txt"}));
+         return to_json(evaluate_text(e, {.source = RunSource{.run = kTiny, .text = "story.txt"}}));
        }},
       {"generate",
        [](const Engine& e) {
@@ -142,19 +142,19 @@ const std::vector<std::pair<const char*, Call>>& calls() {
       {"read",
        [](const Engine& e) {
          ReadRequest q = reading("sqs");
-         q.unit = "1,0-2", q.figures = true;
+         q.along.directions = {"1,0-2"}, q.figures = true;
          return to_json(read(e, q));
        }},
       {"read-refined",
        [](const Engine& e) {
          ReadRequest q = reading("sqs");
-         q.unit = "1", q.refine = true;
+         q.along.directions = {"1"}, q.source.refine = true;
          return to_json(read(e, q));
        }},
       {"read-lower",
        [](const Engine& e) {
          ReadRequest q = reading("deep");
-         q.layer = 1, q.unit = "0", q.via = "2";
+         q.layer = 1, q.along.directions = {"0"}, q.along.via = "2";
          return to_json(read(e, q));
        }},
       {"read-language", [](const Engine& e) { return to_json(read(e, happy("tales"))); }},
@@ -167,109 +167,113 @@ const std::vector<std::pair<const char*, Call>>& calls() {
       {"read-activation",
        [](const Engine& e) {
          ReadRequest q = happy("tales", 1);
-         q.token = {}, q.sae = "latents.safetensors", q.latent = "2", q.sae_reads = "output";
+         q.along.directions = {"latent:2"}, q.along.sae = "latents.safetensors", q.along.sae_reads = "output";
          return to_json(read(e, q));
        }},
       {"read-latent",
        [](const Engine& e) {
          ReadRequest q = happy("tales", 1);
-         q.token = {}, q.sae = q.inputs = "latents.safetensors", q.latent = "2", q.pairs = 2;
+         q.along.directions = {"latent:2"}, q.along.sae = q.inputs = "latents.safetensors", q.pairs = 2;
          return to_json(read(e, q));
        }},
       {"read-from-layer",
        [](const Engine& e) {
          ReadRequest q = happy("tales", 1);
-         q.from_layer = 2, q.eigenvector = "-1";
+         q.along.from_layer = 2, q.along.eigenvector = "-1";
          return to_json(read(e, q));
        }},
       {"read-foreign",
        [](const Engine& e) {
          ReadRequest q = happy(kTiny, 1);
-         q.token = {}, q.hidden = "2", q.tokens = 200;
+         q.along.directions = {"hidden:2"}, q.source.tokens = 200;
          return to_json(read(e, q));
        }},
       {"read-expert",
        [](const Engine& e) {
          ReadRequest q = happy("mixtral", 2);
-         q.token = {}, q.hidden = "1", q.expert = "3", q.tokens = 0;
+         q.along.directions = {"hidden:1"}, q.source.expert = "3", q.source.tokens = 0;
          return to_json(read(e, q));
        }},
       {"scan",
        [](const Engine& e) {
-         return to_json(scan(e, {.run = kTiny, .data = {}, .tokens = 200, .layer = 2, .out = "read"}));
+         return to_json(
+             scan(e, {.source = RunSource{.run = kTiny, .tokens = 200}, .layer = 2, .out = "read"}));
        }},
       {"scan-latents",
        [](const Engine& e) {
-         return to_json(scan(e, {.run = "tales",
-                                 .data = {},
-                                 .tokens = 300,
+         return to_json(scan(e, {.source = RunSource{.run = "tales", .tokens = 300},
                                  .layer = 1,
                                  .sae = "latents.safetensors",
                                  .out = "read"}));
        }},
       {"read-layers",
        [](const Engine& e) {
-         ReadLayersRequest q{.reading = happy("tales"), .figure = false};
-         q.reading.near = 8, q.reading.show = 4;
+         ReadRequest q = happy("tales");
+         q.near = 8, q.show = 4;
          return to_json(read_layers(e, q));
        }},
       {"read-layers-image",
        [](const Engine& e) {
-         ReadLayersRequest q{.reading = reading("deep"), .figure = false};
-         q.reading.unit = "1";
+         ReadRequest q = reading("deep");
+         q.along.directions = {"1"};
          return to_json(read_layers(e, q));
        }},
       {"explain",
        [](const Engine& e) {
-         return to_json(explain(e, {.run = "sqs", .data = {}, .data_dir = {}, .index = 3, .figure = false}));
+         return to_json(explain(e, {.source = RunSource{.run = "sqs"}, .figures = false, .index = 3}));
        }},
       {"explain-local",
        [](const Engine& e) {
-         return to_json(explain(e, {.run = "deep",
-                                    .data = {},
-                                    .data_dir = {},
-                                    .index = 5,
-                                    .classes = "0,1",
+         return to_json(explain(e, {.source = RunSource{.run = "deep"},
                                     .form = "local",
-                                    .figure = false}));
+                                    .figures = false,
+                                    .index = 5,
+                                    .unit = "0,1"}));
        }},
       {"explain-token",
        [](const Engine& e) {
-         return to_json(explain_token(e, {.source = {.run = "tales"},
-                                          .text = "once",
+         return to_json(explain_token(e, {.source = RunSource{.run = "tales"},
+                                          .show = 1,
+                                          .figures = false,
+                                          .prompt = "once",
                                           .token = "happy",
                                           .against = "friend",
                                           .layers = "all",
-                                          .show = 1,
-                                          .near = 2,
-                                          .figure = false}));
+                                          .near = 2}));
        }},
       {"explain-foreign",
        [](const Engine& e) {
          return to_json(explain_token(
-             e, {.source = {.run = kTiny}, .text = "the", .show = 1, .near = 2, .figure = false}));
+             e,
+             {.source = RunSource{.run = kTiny}, .show = 1, .figures = false, .prompt = "the", .near = 2}));
        }},
       {"ablate",
        [](const Engine& e) {
-         return to_json(ablate(e, {.reading = {.run = "sqs"}, .unit = "1,2", .remove = "1,2"}));
+         return to_json(ablate(
+             e, {.source = RunSource{.run = "sqs"}, .along = Along{.directions = {"1,2"}}, .remove = "1,2"}));
        }},
       {"ablate-language",
        [](const Engine& e) {
-         return to_json(ablate(e, {.reading = {.run = "tales"}, .layer = 1, .token = "happy", .top = 1}));
+         return to_json(ablate(
+             e, {.source = RunSource{.run = "tales"}, .layer = 1, .along = Along{.directions = {"happy"}}}));
        }},
       {"ablate-foreign",
        [](const Engine& e) {
-         return to_json(ablate(e, {.reading = {.run = kTiny}, .layer = 1, .token = "the", .top = 1}));
+         return to_json(ablate(
+             e, {.source = RunSource{.run = kTiny}, .layer = 1, .along = Along{.directions = {"the"}}}));
        }},
       {"attack",
        [](const Engine& e) {
-         return to_json(
-             attack(e, {.reading = {.run = "sqs"}, .terms = 2, .images = 20, .strengths = {0, 1}}));
+         return to_json(attack(e, {.source = RunSource{.run = "sqs"},
+                                   .show = 2,
+                                   .images = 20,
+                                   .strengths = {0, 1},
+                                   .figures = false}));
        }},
       {"compare",
        [](const Engine& e) {
          return to_json(
-             compare(e, {.runs = {"sqs", "identity"}, .control = {}, .data = {}, .data_dir = {}, .top = 2}));
+             compare(e, {.runs = {"sqs", "identity"}, .control = {}, .show = 2, .figures = false}));
        }},
       {"compare-control",
        [](const Engine& e) {
@@ -277,52 +281,53 @@ const std::vector<std::pair<const char*, Call>>& calls() {
                                     .control = "sqs,deep",
                                     .unit = "1",
                                     .form = "auto",
-                                    .data = {},
-                                    .data_dir = {},
-                                    .top = 2}));
+                                    .show = 2,
+                                    .figures = false}));
        }},
       {"compare-language",
        [](const Engine& e) {
-         return to_json(compare(e, {.runs = {"tales", kTiny},
-                                    .control = {},
-                                    .token = "the,t",
-                                    .data = {},
-                                    .data_dir = {},
-                                    .top = 2}));
+         return to_json(compare(
+             e, {.runs = {"tales", kTiny}, .control = {}, .token = "the,t", .show = 2, .figures = false}));
        }},
       {"readability",
        [](const Engine& e) {
          return to_json(readability(e, {.runs = {"sqs", "deep"}}));
        }},
       {"readability-language",
-       [](const Engine& e) { return to_json(readability(e, {.runs = {"tales"}, .token = "happy,friend"})); }},
+       [](const Engine& e) {
+         return to_json(readability(e, {.runs = {"tales"}, .along = Along{.directions = {"happy,friend"}}}));
+       }},
       {"neurons",
        [](const Engine& e) {
-         return to_json(neurons(e, {.run = "tales", .figures = false, .out = "read"}));
+         return to_json(neurons(e, {.source = RunSource{.run = "tales"}, .figures = false, .out = "read"}));
        }},
       {"page",
        [](const Engine& e) {
          return to_json(write_page(
-             e, {.first = {.run = "sqs"}, .second = {}, .out = "page.html", .images = 20, .vectors = 2}));
+             e,
+             {.source = RunSource{.run = "sqs"}, .second = {}, .out = "page.html", .images = 20, .show = 2}));
        }},
       {"page-language",
        [](const Engine& e) {
-         return to_json(write_page(e, {.first = {.run = "tales"}, .second = {}, .out = "page.html"}));
+         return to_json(
+             write_page(e, {.source = RunSource{.run = "tales"}, .second = {}, .out = "page.html"}));
        }},
       {"page-readings",
        [](const Engine& e) {
-         return to_json(write_page(
-             e,
-             {.first = {.run = "tales"}, .second = {}, .out = "page.html", .layers = "1", .token = "happy"}));
+         return to_json(write_page(e, {.source = RunSource{.run = "tales"},
+                                       .second = {},
+                                       .out = "page.html",
+                                       .layers = "1",
+                                       .along = Along{.directions = {"happy"}}}));
        }},
       {"export",
        [](const Engine& e) {
-         return to_json(export_run(e, {.reading = {.run = "sqs"}, .npy = "arrays", .hf = "folder"}));
+         return to_json(export_run(e, {.source = RunSource{.run = "sqs"}, .npy = "arrays", .hf = "folder"}));
        }},
       {"export-language",
        [](const Engine& e) {
-         return to_json(
-             export_run(e, {.reading = {.run = "tales"}, .npy = "arrays-tales", .hf = "folder-tales"}));
+         return to_json(export_run(
+             e, {.source = RunSource{.run = "tales"}, .npy = "arrays-tales", .hf = "folder-tales"}));
        }},
       {"import",
        [](const Engine& e) {

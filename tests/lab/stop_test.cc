@@ -65,7 +65,7 @@ TEST(Stop, EndsRead) {
   Counter counter;
   expect_stops(counter, 30, [&] {
     std::filesystem::remove(saved.folder.path("calibration.safetensors"));
-    ReadRequest request{.run = saved.folder.path(), .data = {}, .data_dir = {}, .images = images};
+    ReadRequest request{.source = RunSource{.run = saved.folder.path(), .images = images}};
     request.figures = false;
     read(counter.engine, request);
   });
@@ -76,11 +76,9 @@ TEST(Stop, EndsCompare) {
   const auto images = few_glyphs();
   Counter counter;
   expect_stops(counter, 30, [&] {
-    compare_runs(counter.engine, {.runs = {a.folder.path(), b.folder.path()},
-                                  .control = {},
-                                  .data = {},
-                                  .data_dir = {},
-                                  .images = images});
+    compare_runs(
+        counter.engine,
+        {.runs = {a.folder.path(), b.folder.path()}, .source = RunSource{.images = images}, .control = {}});
   });
 }
 

@@ -78,8 +78,8 @@ void expect_sums(const ExplainTokenResult& r) {
 }
 
 TEST_F(TinyRun, ATokenExplained) {
-  ExplainTokenRequest q;
-  q.source.run = run(), q.text = "once upon a time there was a", q.layers = "all", q.figure = false;
+  ExplainRequest q;
+  q.source.run = run(), q.prompt = "once upon a time there was a", q.layers = "all", q.figures = false;
   for (const char* form : {"auto", "weights", "scaled", "calibrated", "local"}) {
     SCOPED_TRACE(form);
     q.form = form;
@@ -106,7 +106,7 @@ TEST_F(TinyRun, ATokenExplained) {
   for (const double glu : r.parts.glu) EXPECT_LE(std::fabs(glu), std::fabs(r.layers[0].share.share));
   EXPECT_EQ(asked_text(r), "·happy against ·sad");
   // What comes later in the text changes nothing.
-  q.text = r.text, q.position = {};
+  q.prompt = r.text, q.position = {};
   const ExplainTokenResult cut = explain_token(engine(), q);
   EXPECT_EQ(cut.parts.logit, r.parts.logit);
   const nlohmann::ordered_json j = to_json(r);
@@ -117,21 +117,21 @@ TEST_F(TinyRun, ATokenExplained) {
 
 TEST_F(TinyRun, TheSameAtAnyNumberOfThreads) {
   const Engine one({.threads = 1});
-  ExplainTokenRequest q;
-  q.source.run = run(), q.text = "once upon a time", q.figure = false;
+  ExplainRequest q;
+  q.source.run = run(), q.prompt = "once upon a time", q.figures = false;
   nlohmann::ordered_json a = to_json(explain_token(one, q)), b = to_json(explain_token(engine(), q));
   EXPECT_EQ(a.dump(), b.dump());
-  ReadRequest read_request{.run = run(), .data = {}, .data_dir = {}};
-  read_request.token = "happy", read_request.passages = 2,
+  ReadRequest read_request{.source = RunSource{.run = run()}};
+  read_request.along.directions = {"happy"}, read_request.passages = 2,
   read_request.spectra = read_request.figures = false;
   EXPECT_EQ(to_json(read(one, read_request)).dump(), to_json(read(engine(), read_request)).dump());
 }
 
 TEST_F(TinyRun, WhatCannotBeExplainedIsSaid) {
-  ExplainTokenRequest q;
-  q.source.run = run(), q.text = "once upon a time", q.figure = false;
+  ExplainRequest q;
+  q.source.run = run(), q.prompt = "once upon a time", q.figures = false;
   const auto with = [&](auto change) {
-    ExplainTokenRequest changed = q;
+    ExplainRequest changed = q;
     change(changed);
     return where_thrown([&] { explain_token(engine(), changed); });
   };
@@ -143,19 +143,20 @@ TEST_F(TinyRun, WhatCannotBeExplainedIsSaid) {
   EXPECT_EQ(with([](auto& c) { c.layers = "x"; }), "layer");
   EXPECT_EQ(with([](auto& c) { c.form = "exact"; }), "form");
   EXPECT_EQ(with([](auto& c) {
-              for (int i = 0; i < 60; i++) c.text += " happy";
+              for (int i = 0; i < 60; i++) c.prompt += " happy";
             }),
-            "text");
+            "prompt");
   // At the very beginning the model has read its mark alone.
-  q.text = "", q.position = 0;
+  q.prompt = "", q.position = 0;
   expect_sums(explain_token(engine(), q));
 }
 
 // The passages of a reading are those of its eigenvectors by themselves, and at each of their words the layer
 // shows what is said.
 TEST_F(TinyRun, PassagesOfAReading) {
-  ReadRequest request{.run = run(), .data = {}, .data_dir = {}};
-  request.token = "happy", request.show = 2, request.passages = 3, request.out = folder_->path("reading");
+  ReadRequest request{.source = RunSource{.run = run()}};
+  request.along.directions = {"happy"}, request.show = 2, request.passages = 3,
+  request.out = folder_->path("reading");
   const ReadResult r = read(engine(), request);
   ASSERT_TRUE(r.text->passage_text);
   EXPECT_GT(r.text->passage_text->tokens, 1000u);
@@ -207,16 +208,16 @@ TEST_F(TinyRun, PassagesOfHiddenUnitsAndTexts) {
 
 TEST(ForeignToken, ExplainedWithPassages) {
   const Engine engine({.threads = 2});
-  ExplainTokenRequest q;
-  q.source.run = kTinyModel, q.text = "the cat", q.token = "cat", q.against = "dog", q.layers = "all",
-  q.figure = false;
+  ExplainRequest q;
+  q.source.run = kTinyModel, q.prompt = "the cat", q.token = "cat", q.against = "dog", q.layers = "all",
+  q.figures = false;
   const ExplainTokenResult r = explain_token(engine, q);
   expect_sums(r);
   EXPECT_EQ(r.samples, "the built-in tales");
   const TempFolder folder;
   std::ofstream(folder.path("a.txt"))
       << "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>the cat sat the cat";
-  PassagesRequest p{.source = {.run = kTinyModel, .data = folder.path("a.txt")}};
+  PassagesRequest p{.source = {.run = kTinyModel, .text = folder.path("a.txt")}};
   p.vectors = Matrix<double>(1, 8), p.vectors(0, 0) = 1, p.values = {-2.0}, p.layer = 1;
   const PassagesResult found = passages(engine, p);
   EXPECT_EQ(found.text.stories, 3u);
@@ -231,10 +232,10 @@ TEST(ForeignToken, Stories260KAddsUp) {
   const std::string bin = fixtures::real_model("stories260K.bin");
   if (bin.empty()) GTEST_SKIP() << "stories260K is not here: GLINT_MODELS=DIR";
   const Engine engine({.threads = 2});
-  ExplainTokenRequest q;
+  ExplainRequest q;
   q.source = {.run = bin, .tokenizer = fixtures::real_model("tok512.bin")};
-  q.text = "Once upon a time, there was a little girl named", q.layers = "all", q.form = "local",
-  q.figure = false;
+  q.prompt = "Once upon a time, there was a little girl named", q.layers = "all", q.form = "local",
+  q.figures = false;
   const ExplainTokenResult r = explain_token(engine, q);
   expect_sums(r);
   for (const ExplainedLayer& e : r.layers) EXPECT_NEAR(e.share.rest, 0, 1e-4);

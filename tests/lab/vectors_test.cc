@@ -79,16 +79,16 @@ void expect_needs_pictures(const std::function<void()>& call) {
 TEST(Vectors, AreTrainedSavedOpenedAndRead) {
   const VectorRun v;
   const ImageEvaluation e =
-      evaluate_images(v.engine, {.run = v.run(0), .data = {}, .data_dir = {}, .images = v.data});
+      evaluate_images(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data}});
   EXPECT_EQ(e.images, kClasses);
   EXPECT_EQ(e.classes.size(), kClasses);
   EXPECT_GT(e.accuracy, 0.2);  // chance is 1/300
   ASSERT_FALSE(e.worst.empty());
   EXPECT_TRUE(e.worst[0].pixels.empty());
 
-  const ReadResult r =
-      read(v.engine,
-           {.run = v.run(0), .data = {}, .data_dir = {}, .images = v.data, .unit = "0,299", .figures = true});
+  const ReadResult r = read(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data},
+                                       .along = Along{.directions = {"0,299"}},
+                                       .figures = true});
   EXPECT_EQ(r.names(), (std::vector<std::string>{"0", "299"}));
   EXPECT_DOUBLE_EQ(r.forms[0].fidelity.accuracy_model, e.accuracy);
   EXPECT_EQ(r.image->local.agreement, 1.0);
@@ -100,7 +100,7 @@ TEST(Vectors, AreTrainedSavedOpenedAndRead) {
   EXPECT_TRUE(std::filesystem::exists(v.run(0) + "/calibration.safetensors"));
 
   const ExplainResult x =
-      explain(v.engine, {.run = v.run(0), .data = {}, .data_dir = {}, .images = v.data, .index = 299});
+      explain(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data}, .index = 299});
   EXPECT_EQ(x.input, "test sample 299 of points");
   EXPECT_EQ(x.label, 299u);
   EXPECT_TRUE(x.pixels.empty());
@@ -111,12 +111,8 @@ TEST(Vectors, AreTrainedSavedOpenedAndRead) {
 
 TEST(Vectors, AreComparedAndExported) {
   const VectorRun v;
-  CompareRequest q{.runs = {v.run(0), v.run(1)},
-                   .control = {},
-                   .unit = "0,299",
-                   .data = {},
-                   .data_dir = {},
-                   .images = v.data};
+  CompareRequest q{
+      .runs = {v.run(0), v.run(1)}, .source = RunSource{.images = v.data}, .control = {}, .unit = "0,299"};
   const Comparison c = compare_runs(v.engine, q);
   ASSERT_EQ(c.results.size(), 1u);
   EXPECT_EQ(c.units, (std::vector<size_t>{0, 299}));
@@ -125,7 +121,7 @@ TEST(Vectors, AreComparedAndExported) {
   q.runs = {v.run(0), v.run(0)};
   EXPECT_NEAR(compare_runs(v.engine, q).matrices.at(1)(0, 0), 1, 1e-9);
 
-  const ExportResult e = export_run(v.engine, {.reading = {.run = v.run(0), .images = v.data},
+  const ExportResult e = export_run(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data},
                                                .npy = v.folder.path("npy"),
                                                .hf = v.folder.path("hf")});
   EXPECT_TRUE(std::ranges::any_of(e.arrays, [](const ExportedArray& a) { return a.name == "gates.0.gain"; }));
@@ -135,12 +131,12 @@ TEST(Vectors, AreComparedAndExported) {
 TEST(Vectors, AreRefusedWhereOnlyPicturesMakeSense) {
   const VectorRun v;
   const RunSource source{.run = v.run(0), .images = v.data};
-  expect_needs_pictures([&] { write_page(v.engine, {.first = source, .second = {}, .out = {}}); });
-  expect_needs_pictures([&] { attack(v.engine, {.reading = source}); });
-  ImageEvaluationRequest sheet{.run = v.run(0), .data = {}, .data_dir = {}, .images = v.data};
+  expect_needs_pictures([&] { write_page(v.engine, {.source = source}); });
+  expect_needs_pictures([&] { attack(v.engine, {.source = source}); });
+  EvaluationRequest sheet{.source = RunSource{.run = v.run(0), .images = v.data}};
   sheet.sheet = v.folder.path("sheet.png");
   expect_needs_pictures([&] { evaluate_images(v.engine, sheet); });
-  ExplainRequest picture{.run = v.run(0), .data = {}, .data_dir = {}, .images = v.data};
+  ExplainRequest picture{.source = RunSource{.run = v.run(0), .images = v.data}};
   picture.image = "some.png";
   expect_needs_pictures([&] { explain(v.engine, picture); });
 }

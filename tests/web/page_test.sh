@@ -55,7 +55,7 @@ expect_code 0
 # What the program reads of some images, form by form.
 for name in main gelu silu shrunk; do
   for image in 0 7 11; do
-    run explain "$work/$name" --index $image --class 0..9 --json --no-figures
+    run explain "$work/$name" --index $image --unit 0..9 --json --no-figures
     expect_code 0
     cp "$work/out" "$work/pages/$name-$image.json"
   done

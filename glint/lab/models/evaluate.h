@@ -10,22 +10,20 @@
 #include "glint/data/dataset.h"
 #include "glint/io/json.h"
 #include "glint/io/json_fwd.h"
+#include "glint/lab/models/run.h"
 #include "glint/lab/work/engine.h"
 #include "glint/model/classifier.h"
 
 namespace glint {
 
-class ImageRun;
-class LanguageRun;
-
-struct ImageEvaluationRequest {
-  std::string run;
-  std::string data, data_dir;                  // "": what the run was trained on; where to look for it first
-  std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
-  std::string split = "test";                  // or "train"
-  size_t worst = 10;                           // images with the highest loss to tell of
+struct EvaluationRequest {
+  RunSource source = {};       // for a language model a corpus as `data`, or a file as `text`
+  std::string split = "test";  // or "train"; of a corpus its validation stories
+  // Image models.
+  size_t worst = 10;                    // images with the highest loss to tell of
   std::string logits = {}, sheet = {};  // files to write: .npy with all logits, .png with the worst images
 };
+std::vector<Field> fields_of(EvaluationRequest& request);
 
 struct ClassEvaluation {
   std::string name;
@@ -60,17 +58,9 @@ struct ImageEvaluation {
 
 // In the precision of the run its figures are those of its last evaluation. Error (numeric) when the loss is
 // not a number.
-ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationRequest& request);
-ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const ImageEvaluationRequest& request);
+ImageEvaluation evaluate_images(const Engine& engine, const EvaluationRequest& request);
+ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const EvaluationRequest& request);
 OrderedJson to_json(const ImageEvaluation& result);
-
-struct TextEvaluationRequest {
-  std::string run;
-  std::string data;            // "": the corpus of the run
-  std::string split = "test";  // its validation stories; or "train"
-  std::string text;            // a file, instead of a corpus; stories are separated by <|endoftext|>
-  std::string tokenizer = {};  // models of other programs: a file instead of their own tokenizer
-};
 
 // The losses at the places [first, last] of the stories, counted from 0.
 struct LossStretch {
@@ -104,9 +94,8 @@ struct TextEvaluation {
 // least half a context before it. A model of another program reads a text after the beginning that its
 // tokenizer puts there, and without an end; every token but the first counts. Error (numeric) when the loss
 // is not a number.
-TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& request);
-TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run,
-                             const TextEvaluationRequest& request);
+TextEvaluation evaluate_text(const Engine& engine, const EvaluationRequest& request);
+TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const EvaluationRequest& request);
 OrderedJson to_json(const TextEvaluation& result);
 
 }  // namespace glint

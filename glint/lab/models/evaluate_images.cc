@@ -98,19 +98,40 @@ std::string ImageEvaluation::class_text(size_t c) const {
   return classes[c].name == number ? number : number + " " + classes[c].name;
 }
 
-ImageEvaluation evaluate_images(const Engine& engine, const ImageEvaluationRequest& q) {
-  return evaluate_images(
-      engine,
-      *open_image_run(engine, {.run = q.run, .data = q.data, .data_dir = q.data_dir, .images = q.images}), q);
+std::vector<Field> fields_of(EvaluationRequest& q) {
+  std::vector<Field> source = fields_of(q.source);
+  std::erase_if(
+      source, [](const Field& f) { return f.name == "tokens" || f.name == "refine" || f.name == "expert"; });
+  for (Field& f : source) {
+    if (f.name == "data") f.own();
+    if (f.name == "tokenizer") f.foreign();
+    if (f.name == "text") f.help = "A text for a language model; stories are separated by <|endoftext|>";
+  }
+  return join(
+      std::move(source),
+      {Field("split", q.split, "Which images or stories").one_of({"test", "train"}).own(),
+       Field("worst", q.worst, "How many of the images with the highest loss to show")
+           .range(0, 1000)
+           .images(),
+       Field("sheet", q.sheet, "Write a .png picture of these images, with TRUE > PREDICTED below each")
+           .file()
+           .images(),
+       Field("logits", q.logits, "Write the logits of all images to this .npy file, f32 [images, classes]")
+           .file()
+           .images()});
 }
 
-ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const ImageEvaluationRequest& q) {
+ImageEvaluation evaluate_images(const Engine& engine, const EvaluationRequest& q) {
+  return evaluate_images(engine, *open_image_run(engine, q.source), q);
+}
+
+ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const EvaluationRequest& q) {
   if (!q.sheet.empty() && q.worst == 0)
     throw Error({.code = ErrorCode::usage,
                  .what = "the sheet has nothing to show",
                  .where = "worst",
                  .expected = "1 or more"});
-  check_split(q.split);
+  check_request(q, run);
   const ImageModel& model = run.model();
   const Dataset& data = run.images();
   if (!q.sheet.empty() && !data.train.pictures()) check_pictures(data, "a sheet");  // throws

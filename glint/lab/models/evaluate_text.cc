@@ -112,26 +112,30 @@ std::vector<std::string> TextEvaluation::notes() const {
   return out;
 }
 
-TextEvaluation evaluate_text(const Engine& engine, const TextEvaluationRequest& q) {
-  check_split(q.split);
-  return evaluate_text(
-      engine, *open_language_run(engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer}), q);
+TextEvaluation evaluate_text(const Engine& engine, const EvaluationRequest& q) {
+  return evaluate_text(engine, *open_language_run(engine, q.source), q);
 }
 
-TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const TextEvaluationRequest& q) {
-  check_split(q.split);
+TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const EvaluationRequest& q) {
+  check_request(q, run);
+  const std::string& text = q.source.text;
+  if (!text.empty() && q.split != EvaluationRequest().split)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "`split` has no effect beside `text`",
+                 .where = text,
+                 .expected = "a text, or the stories of a corpus"});
   TextEvaluation r;
   r.run = run.directory();
   r.model = run.config(), r.context = run.reading().context();
-  if (q.text.empty() && run.foreign())
+  if (text.empty() && run.foreign())
     throw Error({.code = ErrorCode::usage,
                  .what = "a model of another program has no stories of its own",
                  .where = "text",
                  .expected = "`text=FILE`, a text to measure it on"});
-  if (q.text.empty())
+  if (text.empty())
     measure_corpus(engine, run, q.split, r);
   else
-    measure_file(engine, run, q.text, r);
+    measure_file(engine, run, text, r);
   if (!std::isfinite(r.loss()))
     throw Error({.code = ErrorCode::numeric,
                  .what = "the loss is not a number: the weights overflow on this text",

@@ -122,12 +122,30 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
   return ids;
 }
 
+std::vector<Field> fields_of(GenerateRequest& q) {
+  std::vector<Field> source = fields_of(q.source);
+  std::erase_if(source, [](const Field& f) { return f.name != "run" && f.name != "tokenizer"; });
+  return join(
+      std::move(source),
+      {Field("prompt", q.prompt, "How the story begins; - reads it from stdin"),
+       Field("temperature", q.sampling.temperature,
+             "Below 1 the likely words are preferred; 0: always the likeliest")
+           .range(0, 1000),
+       Field("top_k", q.sampling.top_k, "Only the K likeliest tokens; 0: all").range(0, kMaxVocab),
+       Field("top_p", q.sampling.top_p, "Only the likeliest tokens that make up this share").range(1e-6, 1),
+       Field("seed", q.sampling.seed, "The same seed gives the same stories"),
+       Field("count", q.count, "Number of stories").range(1, kMostStories),
+       Field("tokens", q.tokens,
+             "The most tokens to add to the prompt; 0: until the context of the model is full")
+           .range(0, 1e6)});
+}
+
+GenerateResult generate_stories(const Engine& engine, const GenerateRequest& q) {
+  return generate_stories(engine, *open_language_run(engine, q.source), q);
+}
+
 GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& q) {
-  if (q.count == 0 || q.count > kMostStories)
-    throw Error({.code = ErrorCode::usage,
-                 .what = std::to_string(q.count) + " is no number of stories",
-                 .where = "count",
-                 .expected = "from 1 to " + std::to_string(kMostStories)});
+  check_request(q, run);
   run.model().check_numbers(engine.pool());  // before anything is written
   const Tokenizer& tokenizer = run.tokenizer();
   const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt);

@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "glint/io/fields.h"
 #include "glint/io/json_fwd.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/work/engine.h"
@@ -21,6 +22,7 @@ struct GeneratedStory {
 };
 
 struct GenerateRequest {
+  RunSource source = {};
   std::string prompt = {};  // how every story begins
   SamplingOptions sampling = {};
   size_t count = 1;   // from 1 to kMostStories
@@ -31,6 +33,7 @@ struct GenerateRequest {
   // Every story when it is complete, in the order of their numbers.
   std::function<void(const GeneratedStory&)> on_story = {};
 };
+std::vector<Field> fields_of(GenerateRequest& request);
 
 struct GenerateResult {
   std::string run, prompt;  // the prompt as the model reads it
@@ -58,6 +61,7 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
 // ends with a token that ends a text. Error (usage) for a count out of range. A model of another program adds
 // at most kUsualTokens without `tokens`.
 inline constexpr size_t kMostStories = 10'000'000, kUsualTokens = 1024;
+GenerateResult generate_stories(const Engine& engine, const GenerateRequest& request);
 GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, const GenerateRequest& request);
 OrderedJson to_json(const GenerateResult& result);
 

@@ -52,7 +52,7 @@ class LanguageRun : public Run {
   const FamilyModel& model() const { return file_->model; }
 
   // Whether another program made it.
-  bool foreign() const { return !file_->own; }
+  bool foreign() const override { return !file_->own; }
   // The parameters of a run of glint; Error (bad_file) of another program's: `what` cannot take it.
   const LanguageModel& own(const std::string& what = "this") const;
   // A mixture of experts is not run: there is nothing to measure on, and the form is that of the weights.

@@ -8,6 +8,65 @@
 #include "glint/lab/models/run_checks.h"
 
 namespace glint {
+namespace {
+
+// With its text as the data.
+RunSource with_text(RunSource source) {
+  if (source.text.empty()) return source;
+  if (!source.data.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "`data` has no effect beside `text`",
+                 .where = source.text,
+                 .expected = "one of the two"});
+  if (source.text.find(' ') != source.text.npos && !exists(source.text))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "there is no file '" + printable(source.text) + "'",
+                 .where = "text",
+                 .expected = "a file with a text to measure on",
+                 .hint = "what a model shall read is `prompt`"});
+  source.data = std::move(source.text);
+  source.text.clear();
+  return source;
+}
+
+}  // namespace
+
+Run::Run(const Engine& engine, const RunSource& source, RunInfo info)
+    : engine_(engine), source_(with_text(source)), info_(std::move(info)) {}
+
+std::vector<Field> fields_of(RunSource& s) {
+  return {
+      Field("run", s.run, "The run directory, or a language model of another program")
+          .directory()
+          .argument("RUN")
+          .required(),
+      Field("data", s.data, "Data set or folder to measure on; default: what the run was trained on")
+          .shown("NAME|DIR")
+          .suggest(dataset_names()),
+      Field("data_dir", s.data_dir, "Images: folder in which data sets are looked for first")
+              .directory()
+              .images(),
+      Field("text", s.text,
+            "Language models: a text to read on, of which one half of the stories calibrates and the other "
+            "measures; default: the corpus of the run, for a model of another program the built-in tales")
+          .file()
+          .language(),
+      Field("tokens", s.tokens,
+            "Language models: so many tokens measure, and of a text as many calibrate; 0: 20000, for "
+            "models of other programs 4000 or fewer")
+          .range(0, 1e8)
+          .language(),
+      Field("tokenizer", s.tokenizer, "Tokenizer of a model of another program; default: its own")
+          .file()
+          .language(),
+      Field("expert", s.expert, "Mixtures of experts: which expert of the layer, from 1 on, or shared")
+          .shown("N")
+          .suggest({"shared"})
+          .language(),
+      Field("refine", s.refine,
+            "Images: improve the scaled form by descent on logits and decisions; once for a run, seconds")
+          .images()};
+}
 
 ImageRun& Run::image() {
   if (kind() != ModelKind::image) refuse_language(directory());

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "glint/data/dataset.h"
+#include "glint/io/fields.h"
 #include "glint/io/json.h"
 #include "glint/lab/work/engine.h"
 #include "glint/model/config_file.h"
@@ -37,6 +38,7 @@ RunInfo run_info(const std::string& directory);
 // program that has images in memory (data/arrays.h) gives them as `images`, and `data` is not looked at.
 struct RunSource {
   std::string run = {}, data = {}, data_dir = {};
+  std::string text = {};  // language models: a file to read on instead of `data`
   std::shared_ptr<const Dataset> images = {};
   bool refine = false;         // the scaled form refined: spectra/refine.h; image models that have that form
   std::string tokenizer = {};  // models of other programs: a file instead of their own
@@ -44,6 +46,8 @@ struct RunSource {
   size_t tokens = 0;           // language models: LanguageRun::tokens; 0: as many as is usual
   bool operator==(const RunSource&) const = default;
 };
+
+std::vector<Field> fields_of(RunSource& source);
 
 class ImageRun;
 class LanguageRun;
@@ -55,13 +59,16 @@ class Run {
   Run& operator=(const Run&) = delete;
 
   const RunInfo& info() const { return info_; }
+  // What was opened; `text` is then its data.
+  const RunSource& source() const { return source_; }
   const std::string& directory() const { return info_.directory; }
   // Where results go when the caller does not say: the run itself; of a model of another program NAME-reading
   // in the current folder.
   virtual std::string results() const { return directory(); }
   virtual ModelKind kind() const = 0;
-  virtual std::string text() const = 0;  // "sqs, 1 layer, width 256, 334336 parameters"
-  virtual Json config() const = 0;       // of the model
+  virtual bool foreign() const { return false; }  // a model of another program
+  virtual std::string text() const = 0;           // "sqs, 1 layer, width 256, 334336 parameters"
+  virtual Json config() const = 0;                // of the model
   virtual GateKind gate() const = 0;
   virtual const std::string& trained_on() const = 0;  // the name of its data
   virtual const GluModel& reading() const = 0;        // the model, for reading
@@ -117,8 +124,7 @@ class Run {
 
  protected:
   // Keeps the engine.
-  Run(const Engine& engine, const RunSource& source, RunInfo info)
-      : engine_(engine), source_(source), info_(std::move(info)) {}
+  Run(const Engine& engine, const RunSource& source, RunInfo info);
   virtual std::unique_ptr<Run> make_untrained() = 0;
   virtual StoredCalibration measure_calibration() = 0;
   // Adds what the source asks for and a stored one lacks; whether that was anything.
@@ -136,6 +142,13 @@ class Run {
   void check_has(Form form) const;
   std::unique_ptr<Run> untrained_;
 };
+
+// The fields of a request in their ranges, and nothing asked of this model that only the other kind has.
+template <class Request>
+void check_request(const Request& request, const Run& run) {
+  check_request(request, {.language = run.kind() == ModelKind::language, .foreign = run.foreign()},
+                run.directory());
+}
 
 // What a path opens as. Errors as run_info.
 ModelKind run_kind(const std::string& path);

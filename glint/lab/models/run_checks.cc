@@ -50,12 +50,4 @@ void check_pictures(const Dataset& data, const std::string& needs) {
                .expected = "data of images whose pixels are bytes"});
 }
 
-void check_split(const std::string& split) {
-  if (split == "test" || split == "train") return;
-  throw Error({.code = ErrorCode::usage,
-               .what = "unknown split '" + printable(split) + "'",
-               .where = "split",
-               .expected = suggest(split, {"test", "train"})});
-}
-
 }  // namespace glint

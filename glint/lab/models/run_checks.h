@@ -28,6 +28,5 @@ void refuse_expert(const std::string& expert);
 void check_pictures(const Dataset& data, const std::string& needs);
 
 // Error (usage) unless it is "test" or "train".
-void check_split(const std::string& split);
 
 }  // namespace glint

@@ -23,7 +23,7 @@ bool has_images(const Engine& engine, const ExportRequest& q, ImageRun& run) {
     run.images();
     return true;
   } catch (const Error& e) {
-    if (!q.reading.data.empty() || q.reading.images || e.code() == ErrorCode::interrupted) throw;
+    if (!q.source.data.empty() || q.source.images || e.code() == ErrorCode::interrupted) throw;
     engine.note("without the gains of the gates and the fidelity, since the data are not at hand: " +
                 e.parts().what);
     return false;
@@ -84,15 +84,21 @@ std::vector<std::string> export_hf(const Engine& engine, const ExportRequest& q,
 
 }  // namespace
 
+std::vector<Field> fields_of(ExportRequest& q) {
+  return join(fields_of(q.source), {Field("npy", q.npy, "Write .npy files into this new folder").directory(),
+                                    Field("hf", q.hf, "Write a folder as model hubs expect it").directory(),
+                                    Field("force", q.force, "Replace an earlier export")});
+}
+
 ExportResult export_run(const Engine& engine, const ExportRequest& q) {
-  return export_run(engine, *open_run(engine, q.reading), q);
+  return export_run(engine, *open_run(engine, q.source), q);
 }
 
 ExportResult export_run(const Engine& engine, Run& opened, const ExportRequest& q) {
   if (q.npy.empty() && q.hf.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "no kind of export is given",
-                 .where = q.reading.run,
+                 .where = q.source.run,
                  .expected = "`npy=DIR`, `hf=DIR`, or both"});
   ExportResult r{.run = opened.directory(),
                  .linalg = engine.linalg().description(),

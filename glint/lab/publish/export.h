@@ -12,10 +12,11 @@
 namespace glint {
 
 struct ExportRequest {
-  RunSource reading;
+  RunSource source = {};
   std::string npy, hf;  // folders to make: one or both
   bool force = false;   // replace earlier exports
 };
+std::vector<Field> fields_of(ExportRequest& request);
 
 struct ExportedArray {
   std::string name, file, dtype;

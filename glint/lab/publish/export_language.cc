@@ -27,12 +27,12 @@ void write_manifest(const Engine& engine, const ExportFolder& folder, OrderedJso
 }
 
 // The run with its stories; its own without, and a note, when they are not at hand.
-bool has_stories(const Engine& engine, const ExportRequest& q, LanguageRun& run) {
+bool has_stories(const Engine& engine, LanguageRun& run) {
   try {
     run.stories();
     return true;
   } catch (const Error& e) {
-    if (!q.reading.data.empty() || e.code() == ErrorCode::interrupted) throw;
+    if (!run.source().data.empty() || e.code() == ErrorCode::interrupted) throw;
     engine.note("without the gains of the gates and the fidelity, since the stories are not at hand: " +
                 e.parts().what);
     return false;
@@ -127,7 +127,7 @@ std::vector<ExportedArray> foreign_npy(const Engine& engine, const ExportRequest
     widen(t, 0, values);
     arrays.add(t.name, Dtype::f32, t.shape, std::as_bytes(std::span(values)), {{"stored_as", name(t.type)}});
   }
-  OrderedJson manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", q.reading.run}};
+  OrderedJson manifest = {{"format", "glint-npy"}, {"version", kVersion}, {"run", q.source.run}};
   manifest["config"] = OrderedJson(family_json(model));
   if (run.has_tokenizer()) write_tokens(engine, folder, run.tokenizer());
   manifest["spectra"] = arrays.add_spectra(run.results());
@@ -211,7 +211,7 @@ std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q
   if (model.file().format() == WeightFormat::safetensors)
     throw Error({.code = ErrorCode::usage,
                  .what = "the model is a folder of Hugging Face already",
-                 .where = q.reading.run,
+                 .where = q.source.run,
                  .expected = "a GGUF or llama2.c file for `hf`",
                  .hint = "`npy=DIR` writes its tensors as arrays"});
   ExportFolder folder(engine.files(), q.hf, "config.json", q.force);
@@ -225,7 +225,7 @@ std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q
   } else {
     engine.note(!run.has_tokenizer()
                     ? "the model has no tokenizer, and the folder has none"
-                    : "the tokenizer stays inside " + q.reading.run + ": give that file as `tokenizer`");
+                    : "the tokenizer stays inside " + q.source.run + ": give that file as `tokenizer`");
   }
   folder.commit();
   return files;
@@ -243,7 +243,7 @@ void export_language(const Engine& engine, const ExportRequest& q, LanguageRun& 
     if (!q.hf.empty()) r.hf_files = foreign_hf(engine, q, run), r.loader = std::string(load) + ")";
     return;
   }
-  const bool stories = has_stories(engine, q, run);
+  const bool stories = has_stories(engine, run);
   if (!q.npy.empty()) r.arrays = language_npy(engine, q, run, stories);
   if (!q.hf.empty()) {
     r.hf_files = language_hf(engine, q, run, stories);

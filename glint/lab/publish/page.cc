@@ -16,6 +16,7 @@
 #include "glint/lab/publish/page_run.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/report/page.h"
 #include "glint/report/page_pack.h"
 #include "glint/spectra/usual_inputs.h"
@@ -23,6 +24,8 @@
 
 namespace glint {
 namespace {
+
+constexpr size_t kPageImages = 1000, kPageVectorsPerClass = 8;
 
 // Signed pictures on 255 levels, each on its own scale: 128 is 0.
 Matrix<uint8_t> on_levels(ConstMatrixView<double> pictures) {
@@ -123,7 +126,7 @@ PageRun read_run(ImageRun& run, const PageRequest& q, const Engine& engine, cons
 
   const ImageReading& reading = run.reading();
   const Activations pass = reading.run(test, reading.last());
-  page.strongest = std::min(q.vectors, reading.layer(reading.last()).width() / 2);
+  page.strongest = std::min(q.show.value_or(kPageVectorsPerClass), reading.layer(reading.last()).width() / 2);
   FormsReading all = read_forms(run, all_classes, pass, {.forms = distinct_forms(run)});
   for (const FormReading& form : all.forms) page.forms.push_back(page_form(run, form, page.strongest));
   page.controls = std::move(all.controls);
@@ -167,15 +170,10 @@ PageImages page_images(const Dataset& data, size_t most) {
 }
 
 PageResult write_image_page(const Engine& engine, ImageRun& first, const PageRequest& q) {
-  if (!q.layers.empty() || !q.token.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`layers` and `token` are for language models",
-                 .where = q.first.run,
-                 .expected = "an image run without them"});
   check_pictures(first.images(), "the explorer page");
   std::unique_ptr<ImageRun> second;
   if (!q.second.empty()) {
-    RunSource other = q.first;
+    RunSource other = q.source;
     other.run = q.second;
     second = open_image_run(engine, other, first.share_images());
     check_pair(first.model(), second->model(), q.second);
@@ -184,7 +182,7 @@ PageResult write_image_page(const Engine& engine, ImageRun& first, const PageReq
   PageData data;
   data.version = kVersion;
   data.linalg = engine.linalg().description();
-  data.images = page_images(first.images(), q.images);
+  data.images = page_images(first.images(), q.images.value_or(kPageImages));
   const ConstMatrixView<uint8_t> shown = std::as_const(data.images.pixels).view();
   data.runs.push_back(read_run(first, q, engine, test, shown));
   engine.check_stop();
@@ -192,7 +190,7 @@ PageResult write_image_page(const Engine& engine, ImageRun& first, const PageReq
 
   bool shrunk = false;
   const Page page = make_page(data, q.limit, [&] {
-    const bool smaller = shrink_page(data, q.fewer_images, q.fewer_vectors);
+    const bool smaller = shrink_page(data, !q.images, !q.show);
     shrunk = shrunk || smaller;
     return smaller;
   });
@@ -233,13 +231,39 @@ OrderedJson to_json(const PageFormResult& form, bool language) {
 
 }  // namespace
 
+std::vector<Field> fields_of(PageRequest& q) {
+  std::vector<Field> along = fields_of(q.along);
+  std::erase_if(along, [](const Field& f) { return f.name == "unit" || f.name == "via"; });
+  return join(
+      join(
+          fields_of(q.source),
+          {Field("second", q.second, "A second model to compare with").directory().argument("RUN_B"),
+           Field("out", q.out, "Where to write the page; when not given, explorer.html in the run").file(),
+           Field(
+               "images", q.images,
+               "Images: how many test images the page holds; when not given, 1000, and fewer where it would "
+               "be over the limit")
+               .range(1, 60000),
+           Field(
+               "show", q.show,
+               "How many eigenvectors of either sign; when not given, 8 for every class, and fewer where the "
+               "page would be over the limit")
+               .range(1, 64),
+           Field("layers", q.layers, "Language models: layers of a page of readings; default: six of them")
+               .shown("N,N")
+               .language(),
+           Field("limit", q.limit, "Largest size of the page in bytes").range(100000, 500000000)}),
+      std::move(along));
+}
+
 PageResult write_page(const Engine& engine, const PageRequest& request) {
-  return write_page(engine, *open_run(engine, request.first), request);
+  return write_page(engine, *open_run(engine, request.source), request);
 }
 
 PageResult write_page(const Engine& engine, Run& run, const PageRequest& q) {
+  check_request(q, run);
   if (run.kind() == ModelKind::image) return write_image_page(engine, run.image(), q);
-  const bool chosen = !q.second.empty() || !q.layers.empty() || !q.token.empty();
+  const bool chosen = !q.second.empty() || !q.layers.empty() || !q.along.none();
   return chosen || run.language().foreign() ? write_readings_page(engine, run.language(), q)
                                             : write_language_page(engine, run.language(), q);
 }

@@ -2,29 +2,32 @@
 // a model decides as it does.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/models/run.h"
+#include "glint/lab/read/direction.h"
 #include "glint/lab/work/engine.h"
 
 namespace glint {
 
 struct PageRequest {
-  RunSource first;
-  std::string second;      // another model of the same kind; "": none
-  std::string out;         // "": explorer.html in the run
-  size_t images = 1000;    // test images that the page of an image run holds
-  size_t vectors = 8;      // eigenvectors of either sign that it holds for every class
+  RunSource source = {};    // the first
+  std::string second = {};  // another model of the same kind; "": none
+  std::string out = {};     // "": explorer.html in the run
+  // Test images that the page of an image run holds, and eigenvectors of either sign that it holds for every
+  // class. none: 1000 and 8, and rather fewer than a page over the limit.
+  std::optional<size_t> images = {}, show = {};
   size_t limit = 5000000;  // largest size in bytes
-  // Rather fewer of them than a page over the limit.
-  bool fewer_images = false, fewer_vectors = false;
   // Language models that are not packed in whole: those of other programs, two beside each other, and a run
-  // when one of these is given. Layers from 1 on with commas between, "": six of them; tokens, "": twelve
+  // when one of these is given. Layers from 1 on with commas between, "": six of them; directions, none: twelve
   // frequent words.
-  std::string layers = {}, token = {};
+  std::string layers = {};
+  Along along = {};
 };
+std::vector<Field> fields_of(PageRequest& request);
 
 struct PageFormResult {
   std::string name;                     // "weights", "scaled", "calibrated"

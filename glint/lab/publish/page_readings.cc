@@ -24,18 +24,8 @@ constexpr size_t kPageLayers = 6, kPageTokens = 12, kPageVectors = 4, kPagePassa
 
 // "1,3,6", or layers evenly spaced from the first to the last.
 std::vector<size_t> page_layers(const std::string& text, size_t layers) {
+  if (!text.empty()) return parse_numbers(text, "layers", "layer", 1, layers);
   std::vector<size_t> out;
-  if (!text.empty()) {
-    for (const size_t layer : parse_ranks(text, "layers", "layers from 1 on, with commas between")) {
-      if (layer > layers)
-        throw Error({.code = ErrorCode::usage,
-                     .what = "there is no layer " + std::to_string(layer),
-                     .where = "layers",
-                     .expected = "numbers from 1 to " + std::to_string(layers)});
-      out.push_back(layer);
-    }
-    return out;
-  }
   const size_t count = std::min(layers, kPageLayers);
   for (size_t i = 0; i < count; i++) out.push_back(count == 1 ? layers : 1 + i * (layers - 1) / (count - 1));
   return out;
@@ -109,21 +99,21 @@ struct PageReading {
 
 // One model: every layer read and looked for in its text.
 PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source,
-                          LanguageRun& run, const std::string& token) {
+                          LanguageRun& run, const Along& along) {
   const std::vector<size_t> layers = page_layers(q.layers, run.reading().layers());
   PageReading out;
   out.result.name =
       run.foreign() ? std::filesystem::path(source.run).filename().string() : short_run_name(run.directory());
   OrderedJson readings = OrderedJson::array();
   std::string looked_in;
-  const size_t vectors = std::min(q.vectors, kPageVectors);
+  const size_t vectors = std::min(q.show.value_or(kPageVectors), kPageVectors);
   for (size_t i = 0; i < layers.size(); i++) {
     engine.progress({.label = "layers", .done = i, .total = layers.size(), .unit = "layers"});
     ReadRequest request;
-    request.layer = layers[i], request.token = token, request.show = vectors;
+    request.layer = layers[i], request.along = along, request.show = vectors;
     request.spectra = request.figures = false;
     const ReadResult r = read(engine, run, request);
-    PassagesRequest look{.source = source};
+    PassagesRequest look;
     look.layer = layers[i], look.count = kPagePassages, look.near = 1;
     size_t rows = 0;
     for (const ReadDirection& d : r.directions) rows += shown_vectors(d).size();
@@ -172,10 +162,10 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
   return out;
 }
 
-// The tokens of the page: those that are asked for, or the most frequent of the first model's text that the
+// What the page is read along: what was asked for, or the most frequent tokens of the first model's text that the
 // second has too.
-std::string page_tokens(const PageRequest& q, LanguageRun& run, const LanguageRun* other) {
-  if (!q.token.empty()) return q.token;
+Along page_directions(const PageRequest& q, LanguageRun& run, const LanguageRun* other) {
+  if (!q.along.none()) return q.along;
   std::string list;
   size_t count = 0;
   for (const TokenId t : frequent_tokens(run, 8 * kPageTokens)) {
@@ -197,13 +187,15 @@ std::string page_tokens(const PageRequest& q, LanguageRun& run, const LanguageRu
                  .what = "no word of the text is a token",
                  .where = run.directory(),
                  .expected = "tokens to read along, in `token`"});
-  return list;
+  Along along;
+  along.directions.push_back("token:" + list);
+  return along;
 }
 
 }  // namespace
 
 PageResult write_readings_page(const Engine& engine, LanguageRun& run, const PageRequest& q) {
-  RunSource second = q.first;
+  RunSource second = q.source;
   second.run = q.second;
   const bool two = !q.second.empty();
   if (two && !is_foreign(second.run)) second.tokenizer.clear();
@@ -213,10 +205,10 @@ PageResult write_readings_page(const Engine& engine, LanguageRun& run, const Pag
                  .where = q.second,
                  .expected = "a language model"});
   const std::unique_ptr<LanguageRun> other = two ? open_language_run(engine, second) : nullptr;
-  const std::string token = page_tokens(q, run, other.get());
+  const Along along = page_directions(q, run, other.get());
   std::vector<PageReading> read = {};
-  read.push_back(read_for_page(engine, q, q.first, run, token));
-  if (two) read.push_back(read_for_page(engine, q, second, *other, token));
+  read.push_back(read_for_page(engine, q, q.source, run, along));
+  if (two) read.push_back(read_for_page(engine, q, second, *other, along));
   if (two && read[0].json["readings"].size() != read[1].json["readings"].size())
     throw Error({.code = ErrorCode::usage,
                  .what = "the two models have different layers",
@@ -239,7 +231,7 @@ PageResult write_readings_page(const Engine& engine, LanguageRun& run, const Pag
                  .what = "the page would have " + std::to_string(page.html.size()) + " bytes",
                  .where = result.runs[0].name,
                  .expected = "at most " + std::to_string(q.limit) + " bytes",
-                 .hint = "fewer `layers`, `token` or `vectors`, or a larger `limit`"});
+                 .hint = "fewer `layers`, `token` or `show`, or a larger `limit`"});
   if (q.out.empty())
     result.page = result_folder("", run.results()) + "/explorer.html";
   else

@@ -14,6 +14,7 @@
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/lab/read/unit_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/nn/softmax.h"
@@ -24,11 +25,11 @@ namespace {
 using nlohmann::ordered_json;
 
 void check_input(const ExplainRequest& q) {
-  if (q.index.has_value() == !q.image.empty())
+  if (q.index && !q.image.empty())
     throw Error({.code = ErrorCode::usage,
-                 .what = q.index ? "both an index and an image" : "nothing to explain",
+                 .what = "both an index and an image",
                  .where = "index",
-                 .expected = "index, the number of an image of the data, or image, a PNG file"});
+                 .expected = "`index`, the number of an image of the data, or `image`, a PNG file"});
 }
 
 // The sample as the model reads it goes into `sample`, and what is known about it into `r`; returns the stem
@@ -38,21 +39,17 @@ std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainReque
   check_input(q);
   sample.resize(run.model().config.inputs);
   if (q.image.empty()) {
-    if (q.split != "test" && q.split != "train")
-      throw Error({.code = ErrorCode::usage,
-                   .what = "unknown split '" + q.split + "'",
-                   .where = "split",
-                   .expected = suggest(q.split, {"test", "train"})});
     const ImageSet& set = q.split == "train" ? run.images().train : run.images().test;
-    const std::string number = std::to_string(*q.index);
-    if (*q.index >= set.count())
+    const size_t index = q.index.value_or(0);
+    const std::string number = std::to_string(index);
+    if (index >= set.count())
       throw Error({.code = ErrorCode::usage,
                    .what = "there is no " + q.split + " image " + number,
                    .where = "index",
                    .expected = "from 0 to " + std::to_string(set.count() - 1)});
-    write_sample(kernels, set, *q.index, sample.data());
-    r.pixels = picture_bytes(set, *q.index);
-    r.label = set.labels[*q.index];
+    write_sample(kernels, set, index, sample.data());
+    r.pixels = picture_bytes(set, index);
+    r.label = set.labels[index];
     r.input =
         q.split + (set.pictures() ? " image " : " sample ") + number + " of " + printable(run.images().name);
     return "explain-" + std::string(q.split == "train" ? "train-" : "") + number;
@@ -81,16 +78,16 @@ std::vector<size_t> classes_of(const ExplainRequest& q, const ExplainResult& r) 
   const auto add = [&](size_t c) {
     if (std::find(classes.begin(), classes.end(), c) == classes.end()) classes.push_back(c);
   };
-  if (q.classes.empty()) {
+  if (q.unit.empty()) {
     for (size_t i = 0; i < std::min<size_t>(2, r.order.size()); i++) add(r.order[i]);
     if (r.label && *r.label < r.order.size()) add(*r.label);
     return classes;
   }
-  for (const UnitWord& word : parse_units(q.classes, r.class_names, "class")) {
+  for (const UnitWord& word : parse_units(q.unit, r.class_names, "unit")) {
     if (word.minus)
       throw Error({.code = ErrorCode::usage,
                    .what = "a difference of classes has no logit to explain",
-                   .where = "class",
+                   .where = "unit",
                    .expected = "classes, such as 3 or 3,5"});
     add(word.plus);
   }
@@ -154,18 +151,55 @@ ordered_json sums_json(const FormSums& f, double logit) {
 
 }  // namespace
 
+std::vector<Field> fields_of(ExplainRequest& q) {
+  return join(
+      fields_of(q.source),
+      {Field("form", q.form, "The form whose eigenvectors are drawn").one_of(form_words(FormNeeds::input)),
+       Field("index", q.index, "Images: which one of the data set, from 0 on; default: 0")
+           .range(0, 1e8)
+           .images(),
+       Field("image", q.image, "Images: a PNG picture instead").file().images(),
+       Field("split", q.split, "Images: which ones `index` counts").one_of({"test", "train"}).images(),
+       Field("unit", q.unit,
+             "Images: classes to explain; default: the decided, the runner-up and the true one")
+           .shown("CLASSES")
+           .images(),
+       Field("as_is", q.as_is, "Images: only resize the picture, neither invert nor centre it").images(),
+       Field("prompt", q.prompt, "Language models: what the model reads; it predicts what follows")
+           .language(),
+       Field("position", q.position,
+             "Language models: predict after so many tokens of the prompt; default: after all")
+           .range(0, 1e6)
+           .language(),
+       Field("token", q.token,
+             "Language models: the token to explain; default: the one that the model expects")
+           .shown("WORD")
+           .language(),
+       Field("against", q.against,
+             "Language models: rather than this token; explains the difference of the logits")
+           .shown("WORD")
+           .language(),
+       Field(
+           "layer", q.layers,
+           "Language models: layers whose GLU is taken apart, 6, 1,6 or all; default: the one that adds most")
+           .shown("N[,N]")
+           .suggest({"all"})
+           .language(),
+       Field("show", q.show, "How many eigenvectors for and against").range(1, 32),
+       Field("near", q.near, "Language models: how many tokens stand for an eigenvector")
+           .range(1, 100)
+           .language(),
+       figures_field(q.figures),
+       out_field(q.out, "Folder in which figures/ is written; default: the run itself")});
+}
+
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
   check_input(request);  // before the data are loaded
-  return explain(engine,
-                 *open_image_run(engine, {.run = request.run,
-                                          .data = request.data,
-                                          .data_dir = request.data_dir,
-                                          .images = request.images,
-                                          .refine = request.refine}),
-                 request);
+  return explain(engine, *open_image_run(engine, request.source), request);
 }
 
 ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest& q) {
+  check_request(q, run);
   check_input(q);
   const ImageReading& reading = run.reading();
   const ImageModel& model = run.model();
@@ -200,13 +234,13 @@ ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest&
   r.trusted = r.form == Form::local ? run.form("auto") : r.form;
   const std::vector<GateTerms> lines = run.lines(r.trusted);
   for (const ClassExplanation& e : r.classes)
-    r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], r.form, q.top, lines));
+    r.shown.push_back(with_pictures(reading, e, r.class_texts[e.index], r.form, q.show, lines));
   engine.check_stop();
   const Activations all = run.measured(reading.last());
   r.fidelity = form_fidelity(reading, reading.classes(), lines.back(), all);
   r.controls = controls_of(run, all_classes, {r.trusted}, all);
 
-  if (q.figure && !r.pixels.empty()) {
+  if (q.figures && !r.pixels.empty()) {
     const std::string path = figures_directory(q.out.empty() ? r.run : q.out) + "/" + stem;
     write_figure(engine, path, explain_figure(explanation_figure(r)));
     r.figure = path + ".svg";

@@ -14,20 +14,28 @@
 
 namespace glint {
 
+// Of either kind of model; explain_token.h has the language models.
 struct ExplainRequest {
-  std::string run, data, data_dir;             // as everywhere: "" takes the data of the run
-  std::shared_ptr<const Dataset> images = {};  // those data, when a program has them in memory
-  std::optional<size_t> index = {};            // an image of the data, from 0 on; this or `image`
-  std::string image = {};                      // a PNG file
-  std::string split = "test";                  // or train: which images `index` counts
-  std::string classes = {};   // as in unit_words.h; "": the decided, the runner-up and the true one
+  RunSource source = {};
   std::string form = "auto";  // whose eigenvectors are shown: weights, scaled, calibrated, local; Run::form
-  bool refine = false;        // as in RunSource
-  size_t top = 4;             // eigenvectors for and against
-  bool as_is = false;         // only resize a picture: neither invert nor centre it
-  bool figure = true;         // of a picture: write OUT/figures/explain-*.svg, .png, .csv
-  std::string out = {};       // "": the run itself
+  size_t show = 4;            // eigenvectors for and against
+  bool figures = true;        // write OUT/figures/explain-*.svg, .png, .csv
+  std::string out = {};       // "": Run::results
+  // Image models.
+  std::optional<size_t> index = {};  // an image of the data, from 0 on; this or `image`
+  std::string image = {};            // a PNG file
+  std::string split = "test";        // or train: which images `index` counts
+  std::string unit = {};             // as in unit_words.h; "": the decided, the runner-up and the true one
+  bool as_is = false;                // only resize a picture: neither invert nor centre it
+  // Language models.
+  std::string prompt = {};              // what the model reads
+  std::optional<size_t> position = {};  // after so many tokens of it; none: all
+  std::string token = {};               // "": the one that the model expects most
+  std::string against = {};             // "": none
+  std::string layers = {};              // "6", "1,6" or "all", from 1 on; "": the one whose GLU adds most
+  size_t near = 8;                      // tokens for an eigenvector
 };
+std::vector<Field> fields_of(ExplainRequest& request);
 
 struct ExplainResult {
   std::string linalg = {};           // what computed it

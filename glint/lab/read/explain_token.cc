@@ -29,10 +29,10 @@ ReadToken token_of(const LanguageRun& run, TokenId id) {
 }
 
 // The tokens of the request's text, and how many of them the model reads.
-std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainTokenRequest& q, ExplainTokenResult& r) {
+std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainRequest& q, ExplainTokenResult& r) {
   std::vector<TokenId> ids = run.beginning();
   r.marks = ids.size();
-  const std::vector<TokenId> rest = run.tokenizer().encode(q.text);
+  const std::vector<TokenId> rest = run.tokenizer().encode(q.prompt);
   ids.insert(ids.end(), rest.begin(), rest.end());
   for (const TokenId id : ids) r.tokens.push_back(token_of(run, id));
   r.position = q.position.value_or(rest.size());
@@ -40,8 +40,8 @@ std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainTokenRequest& q,
   if (r.position > rest.size() || r.position < lowest)
     throw Error(
         {.code = ErrorCode::usage,
-         .what = q.position ? "the text has no token " + std::to_string(*q.position) : "there is no text",
-         .where = q.position ? "position" : "text",
+         .what = q.position ? "the text has no token " + std::to_string(*q.position) : "there is no prompt",
+         .where = q.position ? "position" : "prompt",
          .expected = q.position ? "from " + std::to_string(lowest) + " to " + std::to_string(rest.size()) +
                                       ", the tokens of the text"
                                 : "a text: the model reads nothing before it"});
@@ -49,7 +49,7 @@ std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainTokenRequest& q,
   if (ids.size() > context)
     throw Error({.code = ErrorCode::usage,
                  .what = "the text has " + std::to_string(ids.size()) + " tokens up to there",
-                 .where = "text",
+                 .where = "prompt",
                  .expected = "at most " + std::to_string(context) + ", what the model reads at once"});
   r.text = run.tokenizer().decode(std::span(ids).subspan(r.marks));
   return ids;
@@ -85,7 +85,7 @@ class Expectation {
   std::vector<TokenId> order_;
 };
 
-std::vector<size_t> asked_layers(const ExplainTokenRequest& q, const LogitParts& parts) {
+std::vector<size_t> asked_layers(const ExplainRequest& q, const LogitParts& parts) {
   const size_t count = parts.glu.size();
   std::vector<size_t> layers;
   if (q.layers.empty()) {
@@ -93,25 +93,13 @@ std::vector<size_t> asked_layers(const ExplainTokenRequest& q, const LogitParts&
     layers.push_back(static_cast<size_t>(std::ranges::max_element(parts.glu, larger) - parts.glu.begin()));
     return layers;
   }
-  if (q.layers == "all") {
-    layers.resize(count);
-    std::iota(layers.begin(), layers.end(), size_t{0});
-    return layers;
-  }
-  for (const size_t layer :
-       parse_ranks(q.layers, "layer", "layers from 1 to " + std::to_string(count) + ", 6 or 1,6, or all")) {
-    if (layer > count)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "the model has no layer " + std::to_string(layer),
-                   .where = "layer",
-                   .expected = "from 1 to " + std::to_string(count)});
+  for (const size_t layer : parse_numbers(q.layers, "layer", "layer", 1, count))
     if (std::ranges::find(layers, layer - 1) == layers.end()) layers.push_back(layer - 1);
-  }
   return layers;
 }
 
 // The strongest terms of each sign with their words, and the words of the linear part.
-void add_vectors(const LanguageRun& run, const ExplainTokenRequest& q, ExplainedLayer& e) {
+void add_vectors(const LanguageRun& run, const ExplainRequest& q, ExplainedLayer& e) {
   const Spectrum& s = e.share.form.spectrum;
   const BothEnds ends = both_ends(e.share.terms, q.show);
   std::vector<uint32_t> shown;
@@ -135,8 +123,8 @@ void add_vectors(const LanguageRun& run, const ExplainTokenRequest& q, Explained
   if (linear) e.linear_near = near.back();
 }
 
-ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const ExplainTokenRequest& q,
-                             size_t layer, const ResidualTrace& trace, const Matrix<double>& direction,
+ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const ExplainRequest& q, size_t layer,
+                             const ResidualTrace& trace, const Matrix<double>& direction,
                              ExplainTokenResult& r) {
   const LanguageReading& model = run.reading();
   const GluLayerView view = model.layer(layer);
@@ -166,11 +154,18 @@ ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const Expla
 
 }  // namespace
 
-ExplainTokenResult explain_token(const Engine& engine, const ExplainTokenRequest& request) {
+ExplainTokenResult explain_token(const Engine& engine, const ExplainRequest& request) {
   return explain_token(engine, *open_language_run(engine, request.source), request);
 }
 
-ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainTokenRequest& q) {
+ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainRequest& q) {
+  check_request(q, run);
+  if (q.prompt.empty() && !q.position)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "nothing to explain: a language model needs `prompt`",
+                 .where = run.directory(),
+                 .expected = "what the model reads; it predicts what follows",
+                 .hint = "`explain(RUN, prompt='once upon a')`"});
   const LanguageReading& model = run.reading();
   ExplainTokenResult r;
   r.run = run.directory(), r.model = run.text(), r.linalg = engine.linalg().description();
@@ -201,8 +196,8 @@ ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const E
   r.samples = run.samples();
   for (const size_t layer : asked_layers(q, r.parts))
     r.layers.push_back(explain_layer(engine, run, q, layer, trace, direction, r));
-  if (q.figure) {
-    const std::string word = asked_text(r) + " at " + std::to_string(r.position) + " of " + q.text;
+  if (q.figures) {
+    const std::string word = asked_text(r) + " at " + std::to_string(r.position) + " of " + q.prompt;
     const std::string path =
         figures_directory(result_folder(q.out, run.results())) + "/explain-" + file_word(word);
     write_figure(engine, path, logit_figure(explanation_figure(r)));

@@ -8,25 +8,12 @@
 #include <vector>
 
 #include "glint/lab/models/run.h"
+#include "glint/lab/read/explain.h"
 #include "glint/lab/read/near_tokens.h"
 #include "glint/report/logit_figure.h"
 #include "glint/spectra/logit_parts.h"
 
 namespace glint {
-
-struct ExplainTokenRequest {
-  RunSource source;
-  std::string text;                     // what the model reads
-  std::optional<size_t> position = {};  // after so many tokens of it; none: all
-  std::string token = {};               // as in ReadRequest, one; "": the one that the model expects most
-  std::string against = {};             // "": none
-  std::string layers = {};              // "6", "1,6" or "all", from 1 on; "": the one whose GLU adds most
-  std::string form = "auto";            // weights, scaled, calibrated, local; Run::form
-  size_t show = 4;                      // eigenvectors for and against
-  size_t near = 8;                      // tokens for an eigenvector
-  bool figure = true;                   // write OUT/figures/explain-*.svg, .png, .csv
-  std::string out = {};                 // "": Run::results
-};
 
 struct ReadToken {
   TokenId id = 0;
@@ -75,8 +62,8 @@ struct ExplainTokenResult {
   std::string figure;  // the SVG that was written
 };
 
-ExplainTokenResult explain_token(const Engine& engine, const ExplainTokenRequest& request);
-ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainTokenRequest& request);
+ExplainTokenResult explain_token(const Engine& engine, const ExplainRequest& request);
+ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const ExplainRequest& request);
 
 // "·happy" or "·happy against ·sad".
 std::string asked_text(const ExplainTokenResult& result);

@@ -9,6 +9,7 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/read_directions.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/report/neuron_figure.h"
 #include "glint/report/table.h"
@@ -119,11 +120,23 @@ void read_all(const Engine& engine, const GluModel& model, const NeuronsRequest&
 
 }  // namespace
 
+std::vector<Field> fields_of(NeuronsRequest& q) {
+  std::vector<Field> source = fields_of(q.source);
+  std::erase_if(source, [](const Field& f) { return f.name != "run" && f.name != "tokenizer"; });
+  return join(std::move(source),
+              {Field("layer", q.layer, "Which layer, from 1 on; default: all").range(1, 1000),
+               figures_field(q.figures),
+               out_field(q.out,
+                         "Folder for neurons.csv and figures; default: the run itself, for a model of "
+                         "another program NAME-reading here")});
+}
+
 NeuronsResult neurons(const Engine& engine, const NeuronsRequest& q) {
-  return neurons(engine, *open_language_run(engine, {.run = q.run, .tokenizer = q.tokenizer}), q);
+  return neurons(engine, *open_language_run(engine, q.source), q);
 }
 
 NeuronsResult neurons(const Engine& engine, const LanguageRun& run, const NeuronsRequest& q) {
+  check_request(q, run);
   if (run.mixture()) refuse_mixture(run.directory());
   run.note_tokenizer();
   NeuronsResult r;

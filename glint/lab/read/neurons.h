@@ -7,22 +7,20 @@
 #include <vector>
 
 #include "glint/io/json_fwd.h"
+#include "glint/lab/models/run.h"
 #include "glint/lab/work/engine.h"
 #include "glint/report/figure.h"
 #include "glint/spectra/neurons.h"
 
 namespace glint {
 
-class LanguageRun;
-
 struct NeuronsRequest {
-  std::string run;                   // a run of a language model, or a model of another program
+  RunSource source = {};             // a language model; nothing is measured
   std::optional<size_t> layer = {};  // from 1 on; none: all
   bool figures = true;
-  std::string tokenizer =
-      {};                // models of other programs: a file instead of their own; nothing is read with it
   std::string out = {};  // folder of the CSV and of figures/; "": the run, or NAME-reading
 };
+std::vector<Field> fields_of(NeuronsRequest& request);
 
 struct LayerNeurons {
   size_t layer = 0;  // from 0

@@ -30,7 +30,7 @@ std::vector<Probe> probes_of(const GluModel& model, size_t layer, const Passages
     probes.push_back({.value = q.values[k], .vector = {v.begin(), v.end()}});
   }
   for (const size_t unit : q.hidden) {
-    const Directions one = hidden_direction(model, layer, std::to_string(unit));
+    const Directions one = hidden_direction(model, layer, unit);
     const std::span<const double> weights = one.weights.view().row(0);
     for (const double sign : {1.0, -1.0})
       probes.push_back({.weights = {weights.begin(), weights.end()}, .sign = sign});
@@ -114,6 +114,18 @@ ShownPassage shown_passage(const Tokenizer& tokenizer, size_t marks, const Probe
 
 }  // namespace
 
+std::vector<Field> fields_of(PassagesRequest& q) {
+  return join(fields_of(q.source),
+              {Field("texts", q.texts, "Texts to look in; default: the text of the model, or its stories"),
+               Field("layer", q.layer, "Which layer, from 1 on; default: the last").range(1, 1000),
+               Field("values", q.values, "Eigenvalues of the vectors"),
+               Field("numbers", q.numbers, "What the vectors are called; default: 1, 2, ..."),
+               Field("hidden", q.hidden, "Hidden units, from 1 on"),
+               Field("count", q.count, "Passages of each").range(1, 1000),
+               Field("near", q.near, "How many tokens stand for an eigenvector").range(0, 100),
+               Field("passage_tokens", q.tokens, "How many tokens to look at; 0: all").range(0, 1e12)});
+}
+
 PassagesResult passages(const Engine& engine, const PassagesRequest& request) {
   return passages(engine, *open_language_run(engine, request.source), request);
 }
@@ -128,7 +140,7 @@ PassagesResult passages(const Engine& engine, LanguageRun& run, const PassagesRe
   r.layer = asked_layer(model, q.layer), r.layers = model.layers();
   const std::vector<Probe> probes = probes_of(model, r.layer, q);
   PassageFinder finder(model, r.layer, probes, {.count = q.count});
-  StorySource source(run, q.texts, q.source.data);
+  StorySource source(run, q.texts, q.source.text.empty() ? run.source().data : q.source.text);
   r.text = search(engine, run, source, q.tokens, finder);
   const std::vector<ProbePassages> found = finder.result();
   const std::vector<NearTokens> near = near_tokens(run, q.vectors, q.near);

@@ -48,8 +48,8 @@ struct Responses {
 inline constexpr uint64_t kPassageTokens = 200000;
 
 struct PassagesRequest {
-  RunSource source;
-  // Texts to look in, in memory; none: the file that `source.data` names, whole; else the validation stories
+  RunSource source = {};
+  // Texts to look in, in memory; none: the file that `source.text` names, whole; else the validation stories
   // of the run, or the built-in tales.
   std::vector<std::string> texts = {};
   std::optional<size_t> layer = {};    // from 1 on; none: the last
@@ -61,6 +61,7 @@ struct PassagesRequest {
   size_t near = 8;                     // tokens for an eigenvector
   uint64_t tokens = kPassageTokens;    // to look at; 0: all
 };
+std::vector<Field> fields_of(PassagesRequest& request);
 
 struct PassagesResult {
   std::string run, model, linalg;

@@ -153,7 +153,7 @@ std::string why_alone(Run& run, const ReadRequest& q) {
   if (asked_controls(q.controls) == ControlLevel::none) return "it was not asked for";
   // Passages and latents are measured.
   const bool weights =
-      asked_form(q.form) == Form::weights && q.passages == 0 && q.sae.empty() && q.inputs.empty();
+      asked_form(q.form) == Form::weights && q.passages == 0 && q.along.sae.empty() && q.inputs.empty();
   return weights || (run.kind() == ModelKind::language && run.language().mixture()) ? run.unmeasured() : "";
 }
 
@@ -165,51 +165,23 @@ void read_unmeasured(Run& run, const Directions& directions, const Wanted& wante
                   .fidelity = {}});
 }
 
-namespace {
-
-// What only language models have is refused, not left out.
-void check_no_latents(const ReadRequest& q) {
-  const std::pair<const char*, bool> given[] = {{"sae", !q.sae.empty()},
-                                                {"latent", !q.latent.empty()},
-                                                {"inputs", !q.inputs.empty()},
-                                                {"from_layer", q.from_layer.has_value()}};
-  for (const auto& [name, is_given] : given)
-    if (is_given)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "`" + std::string(name) + "` is for language models",
-                   .where = name,
-                   .expected = "a class of an image model, or a language model"});
-}
-
-}  // namespace
-
 ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q) {
-  check_no_latents(q);
   const ImageReading& reading = run.reading();
   ReadResult r;
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
-  std::vector<UnitWord> words;
-  std::vector<size_t> via;
-  if (q.hidden.empty()) {
-    words = parse_units(q.unit, run.class_names(), "unit");
-    via = parse_via(q.via, reading.last() - r.layer);
-    r.asked = class_text(words, run.class_names(), via);
-  }
-  const auto directions_of = [&](Run& of) {
-    if (!q.hidden.empty()) return hidden_direction(of.reading(), r.layer, q.hidden);
-    Directions d = class_directions(of.image().reading(), words);
-    for (const size_t rank : via) d = step_down(of.reading(), d, of.line(r.form, d.layer), rank);
-    return d;
-  };
+  const std::vector<UnitWord> words = class_words(run, q.along);  // none: other directions
+  if (!words.empty())
+    r.asked = class_text(words, run.class_names(), parse_via(q.along.via, reading.last() - r.layer));
+  const auto directions_of = [&](Run& of) { return image_directions(of.image(), r.layer, q.along, r.form); };
   const Directions directions = directions_of(run);
-  if (!q.hidden.empty()) r.asked = directions.names[0];
+  if (words.empty()) r.asked = names_text(directions.names);
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.directory()) : "";
   engine.check_stop();
   describe_model(run, r);
   r.size = {run.model().height, run.model().width};
   ImageParts& parts = r.image.emplace();
-  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.strongest);
   r.alone = why_alone(run, q);
   if (!r.alone.empty()) {
     read_unmeasured(run, directions, wanted, r);
@@ -218,7 +190,7 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
     const Activations a = run.measured(r.layer);
     r.inputs = a.inputs.rows();
     // At the last layer every form is read of all classes, of which the units asked for are some.
-    parts.whole_model = r.layer == reading.last() && q.hidden.empty();
+    parts.whole_model = r.layer == reading.last() && !words.empty();
     parts.residual = parts.whole_model && a.residual_logits.size() > 0;
     FormsReading all = read_forms(run, parts.whole_model ? DirectionsOf(all_classes) : directions_of, a,
                                   {.controls = asked_controls(q.controls), .pairs = wanted});
@@ -240,23 +212,13 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
   return r;
 }
 
-RunSource source_of(const ReadRequest& q) {
-  return {.run = q.run,
-          .data = q.data,
-          .data_dir = q.data_dir,
-          .images = q.images,
-          .refine = q.refine,
-          .tokenizer = q.tokenizer,
-          .expert = q.expert,
-          .tokens = q.tokens};
-}
-
 ReadResult read(const Engine& engine, const ReadRequest& request) {
-  asked_form(request.form), asked_controls(request.controls);  // refused before anything is opened
-  return read(engine, *open_run(engine, source_of(request)), request);
+  check_ranges(request);
+  return read(engine, *open_run(engine, request.source), request);
 }
 
 ReadResult read(const Engine& engine, Run& run, const ReadRequest& q) {
+  check_request(q, run);
   return run.kind() == ModelKind::language ? read_language(engine, run.language(), q)
                                            : read_images(engine, run.image(), q);
 }

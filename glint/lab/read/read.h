@@ -14,9 +14,9 @@
 #include "glint/lab/models/run.h"
 #include "glint/lab/read/near_tokens.h"
 #include "glint/lab/read/passages.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/result_files.h"
-#include "glint/lab/work/shares.h"
 #include "glint/model/config_file.h"
 #include "glint/report/signed_picture.h"
 #include "glint/spectra/glu_model.h"
@@ -24,54 +24,6 @@
 #include "glint/spectra/latents.h"
 
 namespace glint {
-
-struct ReadRequest {
-  std::string run = {}, data = {}, data_dir = {};  // as in RunSource
-  std::string tokenizer = {};                      // as in RunSource
-  size_t tokens = 0;                               // as in RunSource
-  std::shared_ptr<const Dataset> images = {};      // those data, when a program has them in memory
-  std::optional<size_t> layer = {};                // from 1 on; none: the last
-  std::string expert = {};    // of a mixture of experts: its number from 1 on, or "shared"
-  std::string form = "auto";  // whose eigenvectors are given: weights, scaled, calibrated; Run::form
-  bool refine = false;        // as in RunSource
-  // The directions. Image models: classes, as in unit_words.h, at the last layer; below it the eigenvector
-  // `via` of each layer above, by rank, from the last layer down: "1", "2,1".
-  std::string unit = "all", via = "1";
-  // Language models: tokens with commas between, and a sum of tokens: "happy - sad".
-  std::string token = {}, direction = {};
-  // Both: the number of a hidden unit from 1 on, or a .npy file with a vector of the layer's output (for a
-  // language model the residual stream). An image model is then read along nothing else.
-  std::string hidden = {};
-  // Language models: latents of a sparse autoencoder or transcoder (model/autoencoder.h), from 0 on as their
-  // programs count: "17", "3,8", "0..9". `side`: decoder, what a latent writes; encoder, what it looks for.
-  // `sae_reads`: input or output of this layer, "auto": what its file says; for its activations.
-  std::string sae = {}, latent = {}, side = "decoder", sae_reads = "auto";
-  // Language models: an autoencoder of what the layer reads. The `pairs` strongest pairs of its latents for
-  // every direction.
-  std::string inputs = {};
-  size_t pairs = 10;
-  // Language models: all of these are directions of a later layer, from 1 on, and the layer is read along
-  // eigenvectors of their forms there: "+1" the strongest for, "-1" the strongest against, "+2,-1".
-  std::optional<size_t> from_layer = {};
-  std::string eigenvector = "+1";
-  size_t top = 0;   // so many of the strongest eigenpairs; 0: all
-  size_t show = 4;  // eigenvectors of each sign, as pictures or tokens
-  size_t near = 8;  // tokens for an eigenvector
-  // Language models: so many passages in which each of these eigenvectors, and the hidden unit, is strongest,
-  // looked for in so many tokens (PassagesRequest); 0: none.
-  size_t passages = 0;
-  size_t passage_tokens = kPassageTokens;
-  // How much is measured beside the eigenvectors. none: nothing, so that a picture is cheap and the form of the
-  // weights needs no data; linear: the fidelity of every form, with a linear map as its control; all: an
-  // untrained model too.
-  std::string controls = "all";
-  // What to write, into `out`; "": into the run.
-  bool spectra = true, figures = true;
-  std::string out = {};
-};
-
-// What it asks to be opened.
-RunSource source_of(const ReadRequest& request);
 
 struct ShownVector {
   double value = 0;
@@ -181,18 +133,6 @@ ReadResult read(const Engine& engine, Run& run, const ReadRequest& request);
 std::vector<FigureFile> read_figures(const ReadResult& result);
 // "schema": "glint-read/1".
 nlohmann::ordered_json to_json(const ReadResult& result);
-
-// Every token of a language model, or every latent of a sparse autoencoder, as a direction of one layer, the
-// most concentrated spectra first.
-struct ScanRequest {
-  std::string run = {}, data = {}, tokenizer = {};
-  size_t tokens = 0;
-  std::optional<size_t> layer = {};  // from 1 on; none: the last
-  std::string form = "auto";
-  std::string sae = {}, side = "decoder", sae_reads = "auto";  // as in ReadRequest; sae "": tokens
-  std::string out = {};                                        // folder of the CSV; "": the run
-  PieceSharing sharing = {};
-};
 
 struct ScannedToken {
   uint32_t id = 0;  // of the token, or of the latent

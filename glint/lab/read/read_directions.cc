@@ -17,6 +17,10 @@
 namespace glint {
 namespace {
 
+bool is_number(const std::string& text) {
+  return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
+}
+
 // The piece as the file spells it, where the user copied what glint prints.
 std::string spelled(std::string word) {
   constexpr std::string_view kShown = "·", kSpace = "\u2581";
@@ -99,46 +103,60 @@ Directions token_sum(const TokenSpace& space, size_t layer, const std::string& t
   return space.model.directions(layer, sum, {name});
 }
 
-// A vector of a layer's output from a .npy file.
-Directions direction_from_file(const GluModel& model, size_t layer, const std::string& path) {
+// A vector of a layer's output.
+Directions vector_direction(const GluModel& model, size_t layer, std::span<const double> values,
+                            const std::string& name, const std::string& where) {
   const size_t width = model.outputs(layer);
-  const MappedFile file(path);
-  const NpyView view = parse_npy(file.bytes(), path);
-  size_t values = 1;
-  for (const size_t n : view.shape) values *= n;
-  const bool number = view.dtype == Dtype::f32 || view.dtype == Dtype::f64;
-  if (!number || view.shape.empty() || view.shape.back() != width || values != width)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = model.projection(layer).empty() ? "not a direction of the layer's output"
-                                                         : "not a direction of the residual stream",
-                 .where = path,
-                 .expected = "one vector of " + std::to_string(width) + " numbers, f32 or f64"});
+  const auto refuse = [&](const std::string& what, const std::string& expected) {
+    throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
+  };
+  if (values.size() != width)
+    refuse(model.projection(layer).empty() ? "not a direction of the layer's output"
+                                           : "not a direction of the residual stream",
+           "one vector of " + std::to_string(width) + " numbers, f32 or f64");
+  if (!std::ranges::all_of(values, [](double v) { return std::isfinite(v); }))
+    refuse("the direction has values that are not numbers", "finite values");
   Matrix<double> u(1, width);
-  if (view.dtype == Dtype::f32) {
-    const Matrix<float> narrow = read_npy<float>(path);
-    std::copy_n(narrow.data(), width, u.data());
-  } else {
-    u = read_npy<double>(path);
-  }
-  if (!std::all_of(u.data(), u.data() + width, [](double v) { return std::isfinite(v); }))
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the direction has values that are not numbers",
-                 .where = path,
-                 .expected = "finite values"});
-  const std::string name = printable(path.substr(path.find_last_of('/') + 1));
-  refuse_zero(u, name, printable(path));
+  std::ranges::copy(values, u.data());
+  refuse_zero(u, name, where);
   return model.directions(layer, u, {name});
 }
 
+// One of a .npy file.
+Directions direction_from_file(const GluModel& model, size_t layer, const std::string& path) {
+  const MappedFile file(path);
+  const NpyView view = parse_npy(file.bytes(), path);
+  std::vector<double> values;
+  if (!view.shape.empty() && view.shape.back() == model.outputs(layer)) {
+    const auto take = [&](const auto& rows) { values.assign(rows.data(), rows.data() + rows.size()); };
+    if (view.dtype == Dtype::f32) take(read_npy<float>(path));
+    if (view.dtype == Dtype::f64) take(read_npy<double>(path));
+  }
+  return vector_direction(model, layer, values, printable(path.substr(path.find_last_of('/') + 1)),
+                          printable(path));
+}
+
+// Files, vectors in memory and hidden units, which any model has.
+void append_vectors(Directions& all, const GluModel& model, size_t layer, const Along& along,
+                    ModelKind kind) {
+  const std::vector<DirectionWord> words = direction_words(along, kind);
+  for (const DirectionWord& w : words)
+    if (w.kind == DirectionWord::Kind::file) append(all, direction_from_file(model, layer, w.text));
+  for (const Along::Vector& v : along.vectors)
+    append(all, vector_direction(model, layer, v.values, v.name, "direction"));
+  for (const size_t unit : hidden_units(along, kind)) append(all, hidden_direction(model, layer, unit));
+}
+
 // Latents of the autoencoder `sae`.
-Directions latent_directions(const GluModel& model, size_t layer, const ReadRequest& q) {
-  const Autoencoder sae = read_autoencoder(q.sae);
-  if (q.latent.empty())
+Directions latent_directions(const GluModel& model, size_t layer, const Along& q) {
+  const bool named = !words_of(q, ModelKind::language, DirectionWord::Kind::latent).empty();
+  if (!named || q.sae.empty())
     throw Error({.code = ErrorCode::usage,
-                 .what = "which latents of the autoencoder?",
+                 .what = named ? "latents of which autoencoder?" : "which latents of the autoencoder?",
                  .where = "latent",
-                 .expected = "`latent=N`, from 0 to " + std::to_string(sae.latents() - 1) + ", or `scan`"});
-  const std::vector<size_t> latents = parse_latents(q.latent, sae.latents());
+                 .expected = "`sae=DIR, latent=N`, or `scan`"});
+  const Autoencoder sae = read_autoencoder(q.sae);
+  const std::vector<size_t> latents = asked_latents(q, sae);
   const Matrix<double> vectors = latent_vectors(sae, parse_side(q.side), latents, model.outputs(layer));
   std::vector<std::string> names;
   for (const size_t i : latents) names.push_back("latent " + std::to_string(i));
@@ -167,10 +185,6 @@ std::vector<std::string> token_words(const TokenSpace& space, const std::string&
 
 }  // namespace
 
-bool is_number(const std::string& text) {
-  return !text.empty() && text.size() <= 9 && text.find_first_not_of("0123456789") == text.npos;
-}
-
 TokenSpace token_space(const LanguageRun& run) { return {run.tokenizer(), run.reading()}; }
 
 TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where) {
@@ -195,13 +209,18 @@ std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& t
   return tokens;
 }
 
-Directions language_directions(const TokenSpace& space, size_t layer, const ReadRequest& q) {
+Directions language_directions(const TokenSpace& space, size_t layer, const Along& along) {
   Directions all{.layer = layer, .names = {}, .weights = {}, .constants = {}};
-  for (const std::string& word : token_words(space, q.token))
-    append(all, token_sum(space, layer, word, "token"));
-  if (!q.direction.empty()) append(all, token_sum(space, layer, q.direction, "direction"));
-  if (!q.hidden.empty()) append(all, hidden_direction(space.model, layer, q.hidden));
-  if (!q.sae.empty()) append(all, latent_directions(space.model, layer, q));
+  const std::vector<DirectionWord> words = direction_words(along, ModelKind::language);
+  bool latents = !along.sae.empty();
+  for (const DirectionWord& w : words) {
+    latents = latents || w.kind == DirectionWord::Kind::latent;
+    if (w.kind != DirectionWord::Kind::token) continue;
+    for (const std::string& word : token_words(space, w.text))
+      append(all, token_sum(space, layer, word, "token"));
+  }
+  append_vectors(all, space.model, layer, along, ModelKind::language);
+  if (latents) append(all, latent_directions(space.model, layer, along));
   if (all.count() == 0)
     throw Error(
         {.code = ErrorCode::usage,
@@ -261,10 +280,10 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
   return model.directions(layer, vectors, std::move(names));
 }
 
-Directions asked_directions(LanguageRun& run, size_t layer, const ReadRequest& q, Form form) {
+Directions asked_directions(LanguageRun& run, size_t layer, const Along& q, Form form) {
   // Where no direction is a word, a model without a tokenizer will do.
   static const Tokenizer none;
-  const bool words = !q.token.empty() || !q.direction.empty();
+  const bool words = !words_of(q, ModelKind::language, DirectionWord::Kind::token).empty();
   const TokenSpace space = words || run.has_tokenizer() ? token_space(run) : TokenSpace{none, run.reading()};
   if (!q.from_layer) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
@@ -282,15 +301,56 @@ Directions asked_directions(LanguageRun& run, size_t layer, const ReadRequest& q
   return eigenvector_directions(space.model, later, run.line(form, from), ranks, layer);
 }
 
-Directions hidden_direction(const GluModel& model, size_t layer, const std::string& text) {
-  if (!is_number(text)) return direction_from_file(model, layer, text);
-  const size_t h = model.layer(layer).hidden(), unit = std::stoul(text);
+std::vector<size_t> hidden_units(const Along& along, ModelKind kind) {
+  const std::string numbers = words_of(along, kind, DirectionWord::Kind::hidden);
+  if (numbers.empty()) return {};
+  if (numbers.ends_with(".npy"))
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a hidden unit has a number",
+                 .where = "hidden",
+                 .expected = "from 1 on; a vector in a file is `direction=FILE.npy`"});
+  return parse_numbers(numbers, "hidden", "hidden unit", 1);
+}
+
+Directions hidden_direction(const GluModel& model, size_t layer, size_t unit) {
+  const size_t h = model.layer(layer).hidden();
   if (unit == 0 || unit > h)
     throw Error({.code = ErrorCode::usage,
-                 .what = "there is no hidden unit " + text,
+                 .what = "there is no hidden unit " + std::to_string(unit),
                  .where = "hidden",
                  .expected = "from 1 to " + std::to_string(h)});
   return model.hidden_unit(layer, unit - 1);
+}
+
+std::vector<UnitWord> class_words(const ImageRun& run, const Along& along) {
+  std::string classes;
+  bool others = !along.vectors.empty();
+  for (const DirectionWord& w : direction_words(along, ModelKind::image)) {
+    const bool is_class = w.kind == DirectionWord::Kind::unit;
+    if (is_class) classes += (classes.empty() ? "" : ",") + w.text;
+    others = others || !is_class;
+  }
+  if (others && !classes.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "classes cannot be read beside other directions",
+                 .where = "direction",
+                 .expected = "classes, or hidden units and vectors"});
+  if (others) return {};
+  return parse_units(classes.empty() ? "all" : classes, run.class_names(), "unit");
+}
+
+Directions image_directions(ImageRun& run, size_t layer, const Along& along, Form form) {
+  const ImageReading& reading = run.reading();
+  const std::vector<UnitWord> words = class_words(run, along);
+  if (words.empty()) {
+    Directions all{.layer = layer, .names = {}, .weights = {}, .constants = {}};
+    append_vectors(all, reading, layer, along, ModelKind::image);
+    return all;
+  }
+  Directions d = class_directions(reading, words);
+  for (const size_t rank : parse_via(along.via, reading.last() - layer))
+    d = step_down(reading, d, run.line(form, d.layer), rank);
+  return d;
 }
 
 size_t asked_layer(const GluModel& model, std::optional<size_t> layer) {
@@ -322,26 +382,8 @@ Directions class_directions(const ImageReading& reading, const std::vector<UnitW
   return all;
 }
 
-std::vector<size_t> parse_ranks(const std::string& text, const std::string& parameter,
-                                const std::string& expected) {
-  std::vector<size_t> ranks;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, comma - at);
-    if (!is_number(word) || std::stoul(word) == 0)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "not a number from 1 on: '" + printable(word) + "'",
-                   .where = parameter,
-                   .expected = expected});
-    ranks.push_back(std::stoul(word));
-    at = comma + 1;
-  }
-  return ranks;
-}
-
 std::vector<size_t> parse_via(const std::string& text, size_t steps) {
-  std::vector<size_t> via =
-      parse_ranks(text, "via", "a number from 1 on for each layer above, from the last one down: 1 or 2,1");
+  std::vector<size_t> via = parse_numbers(text, "via", "eigenvector", 1);
   if (via.size() > std::max<size_t>(steps, 1))
     throw Error({.code = ErrorCode::usage,
                  .what = "'" + printable(text) + "' names more layers than there are above",
@@ -395,6 +437,12 @@ std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most) {
   std::erase_if(tokens, [&](TokenId t) { return count[t] == 0; });
   tokens.resize(std::min(tokens.size(), most));
   return tokens;
+}
+
+std::string names_text(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
 }
 
 }  // namespace glint

@@ -8,7 +8,7 @@
 
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
-#include "glint/lab/read/read.h"
+#include "glint/lab/read/direction.h"
 #include "glint/lab/read/unit_words.h"
 
 namespace glint {
@@ -18,9 +18,6 @@ size_t asked_layer(const GluModel& model, std::optional<size_t> layer);
 
 // Image models, at the last layer.
 Directions class_directions(const ImageReading& reading, const std::vector<UnitWord>& words);
-// "1" or "1,3": ranks of eigenvectors, from 1 on. Error (usage) for anything else.
-std::vector<size_t> parse_ranks(const std::string& text, const std::string& parameter,
-                                const std::string& expected);
 // "2" or "2,1": which eigenvector of each of `steps` layers above, from the last layer down; 1 is the
 // strongest.
 std::vector<size_t> parse_via(const std::string& text, size_t steps);
@@ -30,9 +27,15 @@ Directions step_down(const GluModel& model, const Directions& directions, const 
 std::string class_text(const std::vector<UnitWord>& words, const std::vector<std::string>& class_names,
                        const std::vector<size_t>& via);
 
-bool is_number(const std::string& text);  // digits alone
-// A number from 1 on is a hidden unit; anything else a .npy file with a vector of the layer's output.
-Directions hidden_direction(const GluModel& model, size_t layer, const std::string& number_or_file);
+// A hidden unit, from 1 on. Error (usage) for one that is not there.
+Directions hidden_direction(const GluModel& model, size_t layer, size_t unit);
+// Numbers of hidden units among the words, from 1 on.
+std::vector<size_t> hidden_units(const Along& along, ModelKind kind);
+// All of an image model: its classes, below the last layer through eigenvectors of `form`, or other directions,
+// which are then all. Error (usage) for both.
+Directions image_directions(ImageRun& run, size_t layer, const Along& along, Form form);
+// The classes among them; none where there are other directions. "" is all.
+std::vector<UnitWord> class_words(const ImageRun& run, const Along& along);
 
 // Where the tokens that people name come from, and their directions in the residual stream.
 struct TokenSpace {
@@ -44,21 +47,23 @@ TokenSpace token_space(const LanguageRun& run);  // of a language model; keeps r
 // The token that a word names: a piece as it is spelled or as glint prints it ("·happy"), the one piece that
 // a word becomes, or "#ID". Error (usage) for anything else.
 TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where);
-// The tokens among the words of `token`; sums of tokens are left out.
+// The tokens among words with commas between; sums of tokens are left out.
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text);
 // The tokens that come most often in the stories that readings are measured on, at most so many; not bytes
 // and marks.
 std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most);
-// What `token`, `direction`, `hidden` and `latent` ask for, in this order. Error (usage) when that is
-// nothing, or a direction is 0.
-Directions language_directions(const TokenSpace& space, size_t layer, const ReadRequest& request);
+// Tokens, vectors, hidden units and latents, in this order. Error (usage) when there is none, or one is 0.
+Directions language_directions(const TokenSpace& space, size_t layer, const Along& along);
 // "+1", "-2", "+1,-1": ranks of eigenvectors among those of their sign. Error (usage) for anything else.
 std::vector<int> parse_signed_ranks(const std::string& text);
 // Eigenvectors of the forms of directions of a later layer, as directions of `layer`: what the later layer
 // reads is the stream, but for the factor of its norm. Error (usage) for one that is not there.
 Directions eigenvector_directions(const GluModel& model, const Directions& later, const GateTerms& line,
                                   std::span<const int> ranks, size_t layer);
-// All that a request for a language model asks for, `from_layer` included; `form` is that of the later layer.
-Directions asked_directions(LanguageRun& run, size_t layer, const ReadRequest& request, Form form);
+// All that a language model is asked for, `from_layer` included; `form` is that of the later layer.
+Directions asked_directions(LanguageRun& run, size_t layer, const Along& along, Form form);
+
+// "3 - 5, 7".
+std::string names_text(const std::vector<std::string>& names);
 
 }  // namespace glint

@@ -181,7 +181,7 @@ void write_read_files(const Engine& engine, const GluModel& model, const ReadReq
                       const std::string& folder, ReadResult& r) {
   if (q.spectra) {
     r.spectra = folder + "/spectra" + file_tag(r) + ".safetensors";
-    write_spectra(engine, model, q.top, r.spectra, r);
+    write_spectra(engine, model, q.strongest, r.spectra, r);
   }
   if (!q.figures) return;
   r.figures_folder = figures_directory(folder);

@@ -12,8 +12,8 @@ namespace glint {
 namespace {
 
 // What a text would be needed for.
-void check_mixture(const LanguageRun& run, const ReadRequest& q, Form form) {
-  if (form == Form::weights && q.data.empty()) return;
+void check_mixture(const LanguageRun& run, Form form) {
+  if (form == Form::weights && run.source().data.empty()) return;
   throw Error({.code = ErrorCode::bad_file,
                .what = "a mixture of experts cannot be run yet, so that there is nothing to measure on",
                .where = run.directory(),
@@ -47,9 +47,8 @@ void add_near_tokens(const LanguageRun& run, size_t near, size_t show, ReadDirec
 
 // The passages that the request wants.
 void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, ReadResult& r) {
-  PassagesRequest wanted{
-      .source = RunSource{.run = q.run, .data = q.data}, .layer = r.layer + 1, .count = q.passages};
-  wanted.near = 0, wanted.tokens = q.passage_tokens;
+  PassagesRequest wanted{.layer = r.layer + 1, .hidden = hidden_units(q.along, ModelKind::language)};
+  wanted.count = q.passages, wanted.near = 0, wanted.tokens = q.passage_tokens;
   std::vector<std::span<const double>> vectors;
   for (const ReadDirection& d : r.directions) {
     const Spectrum& s = d.form.spectrum;
@@ -60,7 +59,6 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
   }
   if (!vectors.empty()) wanted.vectors = Matrix<double>(vectors.size(), vectors[0].size());
   for (size_t k = 0; k < vectors.size(); k++) std::ranges::copy(vectors[k], wanted.vectors.view().row_ptr(k));
-  if (is_number(q.hidden)) wanted.hidden.push_back(std::stoul(q.hidden));
   PassagesResult found = passages(engine, run, wanted);
   r.text->passage_text = found.text;
   size_t at = 0;
@@ -72,9 +70,16 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
         one.near = (*side)[k].near;
         d.responses.push_back(std::move(one));
       }
-  // The hidden unit is the last of the directions.
-  for (; at < found.responses.size(); at++)
-    r.directions.back().responses.push_back(std::move(found.responses[at]));
+  // Hidden units stand behind all other directions but for latents; each has passages above and below 0.
+  const size_t latents =
+      words_of(q.along, ModelKind::language, DirectionWord::Kind::latent).empty()
+          ? 0
+          : static_cast<size_t>(std::ranges::count_if(
+                r.directions, [](const ReadDirection& d) { return d.name.starts_with("latent "); }));
+  const size_t units = wanted.hidden.size(), first = r.directions.size() - latents - units;
+  for (size_t i = 0; i < 2 * units; i++)
+    r.directions[q.along.from_layer ? r.directions.size() - 1 : first + i / 2].responses.push_back(
+        std::move(found.responses[at + i]));
 }
 
 }  // namespace
@@ -83,16 +88,18 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
   const LanguageReading& reading = run.reading();
   ReadResult r;
   TokenParts& text = r.text.emplace();
-  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = q.expert;
+  r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = run.source().expert;
   r.form = run.form(q.form);
-  if (run.mixture()) check_mixture(run, q, r.form);
-  const auto directions_of = [&](Run& of) { return asked_directions(of.language(), r.layer, q, r.form); };
+  if (run.mixture()) check_mixture(run, r.form);
+  const auto directions_of = [&](Run& of) {
+    return asked_directions(of.language(), r.layer, q.along, r.form);
+  };
   const Directions directions = directions_of(run);
-  for (const std::string& name : directions.names) r.asked += (r.asked.empty() ? "" : ", ") + name;
+  r.asked = names_text(directions.names);
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
   describe_model(run, r);
-  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.top);
+  const Wanted wanted = wanted_pairs(reading.layer(r.layer), q.strongest);
   r.alone = why_alone(run, q);
   if (!r.alone.empty()) {
     read_unmeasured(run, directions, wanted, r);

@@ -1,7 +1,6 @@
 #include "glint/lab/read/read_latents.h"
 
 #include <algorithm>
-#include <charconv>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -13,20 +12,14 @@
 namespace glint {
 namespace {
 
-std::optional<size_t> latent_number(std::string_view word) {
-  size_t value = 0;
-  const auto [end, problem] = std::from_chars(word.data(), word.data() + word.size(), value);
-  return problem == std::errc() && end == word.data() + word.size() ? std::optional(value) : std::nullopt;
-}
-
 void add_fits(LanguageRun& run, const ReadRequest& q, ReadResult& r) {
-  const Autoencoder sae = read_autoencoder(q.sae);
+  const Autoencoder sae = read_autoencoder(q.along.sae);
   r.text->autoencoder = autoencoder_text(sae);
   const Matrix<float> glu_inputs = run.measured(r.layer).inputs;
-  const LatentInputs read = latent_inputs(run.reading(), r.layer, glu_inputs, sae, q.sae_reads);
+  const LatentInputs read = latent_inputs(run.reading(), r.layer, glu_inputs, sae, q.along.sae_reads);
   r.text->unmeasured = read.why_not;
   if (!read.why_not.empty()) return;
-  const std::vector<size_t> latents = parse_latents(q.latent, sae.latents());
+  const std::vector<size_t> latents = asked_latents(q.along, sae);
   const Matrix<float> z = latent_activations(run.reading().pool(), sae, read.x, latents);
   // Latents stand behind all other directions.
   const size_t first = r.directions.size() - latents.size();
@@ -72,40 +65,13 @@ void add_pairs(const Engine& engine, LanguageRun& run, const ReadRequest& q, con
 
 }  // namespace
 
-std::vector<size_t> parse_latents(const std::string& text, size_t count) {
-  std::vector<size_t> out;
-  const auto fail = [&](const std::string& what) {
-    throw Error({.code = ErrorCode::usage,
-                 .what = what,
-                 .where = "latent",
-                 .expected = "numbers from 0 to " + std::to_string(count - 1) + ": 17, 3,8, 0..9 or all"});
-  };
-  if (text == "all") {
-    out.resize(count);
-    std::iota(out.begin(), out.end(), size_t{0});
-    return out;
-  }
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, comma - at);
-    const size_t dots = word.find("..");
-    const std::optional<size_t> low = latent_number(word.substr(0, dots)),
-                                high = dots == word.npos ? low : latent_number(word.substr(dots + 2));
-    if (!low || !high || *low > *high) fail("not a latent: '" + printable(word) + "'");
-    if (*high >= count) fail("there is no latent " + std::to_string(*high));
-    for (size_t i = *low; i <= *high; i++) out.push_back(i);
-    at = comma + 1;
-  }
-  return out;
+std::vector<size_t> asked_latents(const Along& along, const Autoencoder& sae) {
+  return parse_numbers(words_of(along, ModelKind::language, DirectionWord::Kind::latent), "latent", "latent",
+                       0, sae.latents() - 1);
 }
 
 LatentSide parse_side(const std::string& word) {
-  if (word == "decoder") return LatentSide::decoder;
-  if (word == "encoder") return LatentSide::encoder;
-  throw Error({.code = ErrorCode::usage,
-               .what = "unknown side '" + printable(word) + "'",
-               .where = "side",
-               .expected = "decoder, what a latent writes, or encoder, what it looks for"});
+  return word == "encoder" ? LatentSide::encoder : LatentSide::decoder;
 }
 
 Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents,
@@ -129,11 +95,6 @@ LatentInputs latent_inputs(const GluModel& model, size_t layer, ConstMatrixView<
     place = LatentPlace::glu_input;
   else if (reads == "output")
     place = LatentPlace::glu_output;
-  else if (reads != "auto")
-    throw Error({.code = ErrorCode::usage,
-                 .what = "unknown place '" + printable(reads) + "'",
-                 .where = "sae_reads",
-                 .expected = "auto, input or output"});
   LatentInputs out;
   const std::string hint = "; `sae_reads=input` or `sae_reads=output` says that it reads this layer";
   if (!sae.unscaled.empty())
@@ -170,7 +131,7 @@ std::string autoencoder_text(const Autoencoder& sae) {
 
 void add_latents(const Engine& engine, LanguageRun& run, const ReadRequest& q, const Directions& directions,
                  ReadResult& r) {
-  if (!q.sae.empty() && !q.from_layer) add_fits(run, q, r);
+  if (!q.along.sae.empty() && !q.along.from_layer) add_fits(run, q, r);
   engine.check_stop();
   if (!q.inputs.empty()) add_pairs(engine, run, q, directions, r);
 }

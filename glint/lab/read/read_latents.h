@@ -12,13 +12,12 @@
 
 namespace glint {
 
-// "17", "3,8", "0..9", "all": latents from 0 on, as the programs that train autoencoders count them. Error
-// (usage) for anything else, and for one that is not there.
-std::vector<size_t> parse_latents(const std::string& text, size_t count);
+// Those that the words name, from 0 on, as the programs that train autoencoders count them.
+std::vector<size_t> asked_latents(const Along& along, const Autoencoder& sae);
 
 // Which row of a latent is its direction in the output of a layer: what it writes, or what it looks for.
 enum class LatentSide { decoder, encoder };
-LatentSide parse_side(const std::string& word);  // Error (usage)
+LatentSide parse_side(const std::string& word);
 
 // One row per latent. Error (bad_file) when they are not as wide as the outputs of the layer.
 Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents,

@@ -32,13 +32,13 @@ Table layers_csv(const ReadLayersResult& r) {
 
 }  // namespace
 
-ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request) {
-  asked_form(request.reading.form);  // refused before anything is opened
-  return read_layers(engine, *open_run(engine, source_of(request.reading)), request);
+ReadLayersResult read_layers(const Engine& engine, const ReadRequest& request) {
+  check_ranges(request);
+  return read_layers(engine, *open_run(engine, request.source), request);
 }
 
-ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersRequest& request) {
-  ReadRequest q = request.reading;
+ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadRequest& request) {
+  ReadRequest q = request;
   q.spectra = q.figures = false;
   ReadLayersResult r;
   r.run = run.directory();
@@ -58,7 +58,7 @@ ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersReq
   const std::string stem = "layers-" + file_word(r.asked);
   r.csv = folder + "/" + stem + ".csv";
   write_atomic(engine.files(), r.csv, layers_csv(r).csv());
-  if (request.figure) {
+  if (request.figures) {
     const std::string path = figures_directory(folder) + "/" + stem;
     write_figure(engine, path, figure_of(layers_chart(r)));
     r.figure = path + ".svg";

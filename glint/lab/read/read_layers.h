@@ -12,11 +12,6 @@
 
 namespace glint {
 
-struct ReadLayersRequest {
-  ReadRequest reading;  // of each layer; `layer`, `spectra` and `figures` are not looked at
-  bool figure = true;
-};
-
 struct ReadLayersResult {
   std::string run, asked;           // the directions
   std::vector<OrderedJson> layers;  // each as to_json(ReadResult) has it
@@ -25,9 +20,10 @@ struct ReadLayersResult {
   std::string csv, figure;  // files that were written
 };
 
-// Tells its progress and can be stopped. The text goes through the model once, layer by layer.
-ReadLayersResult read_layers(const Engine& engine, const ReadLayersRequest& request);
-ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadLayersRequest& request);
+// Of each layer; `layer` and `spectra` are not looked at, and the figure is of all layers. Tells its progress and
+// can be stopped. The text goes through the model once, layer by layer.
+ReadLayersResult read_layers(const Engine& engine, const ReadRequest& request);
+ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadRequest& request);
 
 // R2 over the layers, a line per form.
 Chart layers_chart(const ReadLayersResult& result);

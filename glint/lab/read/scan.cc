@@ -71,8 +71,8 @@ ScannedLatents scanned_latents(LanguageRun& run, const ScanRequest& q, size_t la
   const LatentInputs read = latent_inputs(run.reading(), layer, out.glu_inputs, out.sae, q.sae_reads);
   out.why_not = read.why_not;
   if (read.why_not.empty())
-    out.activations =
-        latent_activations(run.reading().pool(), out.sae, read.x, parse_latents("all", out.sae.latents()));
+    out.activations = latent_activations(run.reading().pool(), out.sae, read.x,
+                                         parse_numbers("all", "latent", "latent", 0, out.sae.latents() - 1));
   return out;
 }
 
@@ -167,14 +167,12 @@ std::vector<ScannedDirection> scanned_rows(const PiecesResult& pieces) {
 }  // namespace
 
 ScanResult scan(const Engine& engine, const ScanRequest& q) {
-  asked_form(q.form);  // refused before anything is opened
-  return scan(engine,
-              *open_language_run(
-                  engine, {.run = q.run, .data = q.data, .tokenizer = q.tokenizer, .tokens = q.tokens}),
-              q);
+  check_ranges(q);
+  return scan(engine, *open_language_run(engine, q.source), q);
 }
 
 ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& q) {
+  check_request(q, run);
   const LanguageReading& reading = run.reading();
   ScanResult r;
   r.linalg = engine.linalg().description();

@@ -11,6 +11,7 @@
 #include "glint/lab/read/read.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/lab/study/ablate_parts.h"
 #include "glint/nn/softmax.h"
 
@@ -126,42 +127,9 @@ class TextSubject : public Subject {
   TextLosses losses_;
 };
 
-std::vector<size_t> asked_ranks(const AblationRequest& q) {
-  if (!(q.scale >= 0 && q.scale <= 1000))
-    throw Error({.code = ErrorCode::usage,
-                 .what = number_text(q.scale) + " is no factor",
-                 .where = "scale",
-                 .expected = "from 0, which removes, to 1000; 1 changes nothing"});
-  if (!q.remove.empty() && q.top > 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`remove` and `top` both say which eigenvectors",
-                 .where = "remove",
-                 .expected = "one of the two"});
-  if (!q.remove.empty())
-    return parse_ranks(q.remove, "remove", "ranks from 1 on with commas between: 1 or 1,3");
-  std::vector<size_t> ranks(std::max<size_t>(q.top, 1));
-  for (size_t i = 0; i < ranks.size(); i++) ranks[i] = i + 1;
-  return ranks;
-}
-
-Directions asked_directions(Run& run, size_t layer, Form form, const AblationRequest& q) {
-  if (run.kind() == ModelKind::language) {
-    if (q.token.empty() && q.direction.empty() && q.hidden.empty())
-      throw Error(
-          {.code = ErrorCode::usage,
-           .what = "a language model has as many outputs as tokens: say which",
-           .where = "token",
-           .expected = "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`"});
-    ReadRequest request;
-    request.token = q.token, request.direction = q.direction, request.hidden = q.hidden;
-    return language_directions(token_space(run.language()), layer, request);
-  }
-  const ImageReading& reading = run.image().reading();
-  if (!q.hidden.empty()) return hidden_direction(reading, layer, q.hidden);
-  Directions directions = class_directions(reading, parse_units(q.unit, run.image().class_names(), "unit"));
-  for (const size_t rank : parse_via(q.via, reading.last() - layer))
-    directions = step_down(reading, directions, run.line(form, directions.layer), rank);
-  return directions;
+Directions asked_directions(Run& run, size_t layer, Form form, const Along& along) {
+  return run.kind() == ModelKind::language ? asked_directions(run.language(), layer, along, form)
+                                           : image_directions(run.image(), layer, along, form);
 }
 
 // The eigenvectors with these ranks of one direction, added to what is removed.
@@ -289,13 +257,27 @@ OrderedJson json_of(const AblationEffect& e) {
 
 }  // namespace
 
+std::vector<Field> fields_of(AblationRequest& q) {
+  return join(
+      join(fields_of(q.source),
+           layer_fields(q.layer, q.form,
+                        "The reading whose eigenvectors are removed and that predicts the change")),
+      join(fields_of(q.along),
+           {Field("remove", q.remove, "Which eigenvectors of each, by rank: 1 is the strongest; 1,3 or 1..5")
+                .shown("K[,K]"),
+            Field("scale", q.scale, "What is left of the input along them: 0 removes, 1 changes nothing")
+                .range(0, 1000),
+            Field("save", q.save, "Write the changed model as a run into this new folder").directory()}));
+}
+
 Ablation ablate(const Engine& engine, const AblationRequest& q) {
-  asked_form(q.form);  // refused before anything is opened
-  return ablate(engine, *open_run(engine, q.reading), q);
+  check_ranges(q);
+  return ablate(engine, *open_run(engine, q.source), q);
 }
 
 Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
-  const std::vector<size_t> ranks = asked_ranks(q);
+  check_request(q, run);
+  const std::vector<size_t> ranks = parse_numbers(q.remove, "remove", "eigenvector", 1);
   if (!q.save.empty() && run.kind() == ModelKind::language && run.language().foreign())
     throw Error({.code = ErrorCode::usage,
                  .what = "a model of another program cannot be saved with its eigenvectors removed",
@@ -312,7 +294,7 @@ Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
   r.form = run.form(q.form), r.scale = q.scale;
   r.layer = asked_layer(model, q.layer), r.layers = model.layers();
   r.width = model.layer(r.layer).inputs();
-  const Directions directions = asked_directions(run, r.layer, r.form, q);
+  const Directions directions = asked_directions(run, r.layer, r.form, q.along);
   r.data = run.data_name();
   const GateTerms line = run.line(r.form, r.layer);
 
@@ -322,7 +304,8 @@ Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
     subject = std::make_unique<ImageSubject>(engine, run.image(), r.layer);
     if (r.layer == model.last()) classes = run.image().reading().classes();
   } else {
-    const std::vector<TokenId> tokens = single_tokens(token_space(run.language()), q.token);
+    const std::vector<TokenId> tokens = single_tokens(
+        token_space(run.language()), words_of(q.along, ModelKind::language, DirectionWord::Kind::token));
     subject = std::make_unique<TextSubject>(engine, run.language(), r.layer, tokens);
     classes = model.directions(r.layer, run.language().reading().token_directions(tokens),
                                std::vector<std::string>(tokens.size()));

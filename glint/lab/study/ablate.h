@@ -10,23 +10,22 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/models/run.h"
+#include "glint/lab/read/direction.h"
 #include "glint/spectra/ablation.h"
 
 namespace glint {
 
 struct AblationRequest {
-  RunSource reading;
+  RunSource source = {};
   std::optional<size_t> layer = {};  // from 1 on; none: the last
   std::string form = "auto";         // whose eigenvectors are removed, and which predicts the change
-  // The directions whose eigenvectors are removed, as in ReadRequest.
-  std::string unit = "all", via = "1", token = {}, direction = {}, hidden = {};
-  // Which eigenvectors of each direction, by rank: 1 has the largest |eigenvalue|. "1,3", or the first `top`;
-  // without both the first.
-  std::string remove = {};
-  size_t top = 0;
+  Along along = {};                  // the directions whose eigenvectors are removed
+  // Which eigenvectors of each direction, by rank: 1 has the largest |eigenvalue|. "1,3", "1..5".
+  std::string remove = "1";
   double scale = 0;       // what is left of the input along them, from 0 to 1000: 0 removes, 2 doubles
   std::string save = {};  // a new folder for the changed model, as a run; "": none
 };
+std::vector<Field> fields_of(AblationRequest& request);
 
 // Over some images, or over some tokens of text.
 struct Score {

@@ -8,6 +8,7 @@
 #include "glint/base/text.h"
 #include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/lab/study/attack_report.h"
 #include "glint/lab/study/run_pairs.h"
 #include "glint/lab/work/result_files.h"
@@ -77,7 +78,7 @@ Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& 
   const std::vector<GateTerms> lines = run.lines(attack.form);
   const Directions classes = reading.classes();
   attack.run = run.directory(), attack.data = run.images().name;
-  attack.terms = options.terms, attack.strengths = options.strengths;
+  attack.terms = options.show, attack.strengths = options.strengths;
   attack.height = test.height, attack.width = test.width;
   attack.units = parse_class_list(options.unit, classes.names);
   attack.image_length = mean_length(test);
@@ -101,7 +102,7 @@ Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& 
       result.masks[0] = mean_rows.empty() ? std::vector<float>(test.pixels.cols())
                                           : class_mask(reading, classes.weights.view().row(unit), lines,
                                                        layer_means(reading, train.pixels, mean_rows),
-                                                       options.terms, 1.0, own ? -1 : 1);
+                                                       options.show, 1.0, own ? -1 : 1);
       result.masks[1] = shuffled_mask(result.masks[0], mask_seed);
       result.masks[2] = random_mask(result.masks[0].size(), 1.0, mask_seed);
       const std::vector<uint32_t> rows = pick(test, unit, own, options.images);
@@ -148,20 +149,36 @@ AttackSummary summary(const Attack& attack, AttackGoal goal, MaskKind kind, size
   return {.success = s.mean, .success_sd = s.sd, .accuracy = a.mean, .accuracy_sd = a.sd};
 }
 
+std::vector<Field> fields_of(AttackRequest& q) {
+  return join(
+      fields_of(q.source),
+      {Field("unit", q.unit, "Classes: all, 3, 3..5, or 0,2,7..9").shown("LIST"),
+       Field("show", q.show, "Eigenvectors in a mask").range(1, 64),
+       Field("strengths", q.strengths, "Euclidean lengths of the mask, with commas between them")
+           .range(0, 1000),
+       Field(
+           "form", q.form,
+           "How gates are read: as the identity (weights, the paper), or by gains or lines measured on data")
+           .one_of(form_words()),
+       Field("images", q.images, "Test images for each mask, at most").range(1, 1000000),
+       Field("seed", q.seed, "Seed of the controls"), figures_field(q.figures),
+       out_field(q.out, "Where the folder figures goes; default: the run")});
+}
+
+static void check_strengths(const AttackRequest& request) {
+  check_ranges(request);
+  if (request.strengths.empty())
+    throw Error({.code = ErrorCode::usage, .what = "no strength is given", .where = "strengths"});
+}
+
 Attack attack(const Engine& engine, const AttackRequest& request) {
-  return attack(engine, *open_image_run(engine, request.reading), request);
+  check_strengths(request);
+  return attack(engine, *open_image_run(engine, request.source), request);
 }
 
 Attack attack(const Engine& engine, ImageRun& run, const AttackRequest& request) {
-  if (request.strengths.empty())
-    throw Error({.code = ErrorCode::usage, .what = "no strength is given", .where = "strengths"});
-  for (const double s : request.strengths)
-    if (!(s >= 0 && s <= 1000))
-      throw Error({.code = ErrorCode::usage,
-                   .what = number_text(s) + " is no strength",
-                   .where = "strengths",
-                   .expected = "numbers from 0 to 1000",
-                   .hint = "`strengths=0,1,2,4,8`"});
+  check_strengths(request);
+  check_request(request, run);
   check_pictures(run.images(), "an attack");
   Attack result = measure_attack(engine, run, request);
   result.linalg = engine.linalg().description();

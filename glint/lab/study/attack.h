@@ -19,16 +19,17 @@ std::string_view name(MaskKind kind);
 std::string_view name(AttackGoal goal);
 
 struct AttackRequest {
-  RunSource reading;
+  RunSource source = {};
   std::string unit = "all";                               // classes: 3, 3..5, or 0,2,7..9
   std::string form = "auto";                              // weights, scaled, calibrated; Run::form
-  size_t terms = 3;                                       // eigenvectors in a mask
+  size_t show = 3;                                        // eigenvectors in a mask
   size_t images = 2000;                                   // test images for each mask, at most
   std::vector<double> strengths = {0, 1, 2, 3, 4, 6, 8};  // Euclidean lengths of the mask, from 0 to 1000
   uint64_t seed = 0;                                      // of the controls
-  bool figures = false;  // write attack-curve.svg, attack-masks.svg and attack-examples.svg into OUT/figures
+  bool figures = true;   // write attack-curve.svg, attack-masks.svg and attack-examples.svg into OUT/figures
   std::string out = {};  // "": the run
 };
+std::vector<Field> fields_of(AttackRequest& request);
 
 struct AttackExample {
   bool found = false;

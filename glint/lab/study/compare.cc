@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/lab/models/language_run.h"
+#include "glint/lab/read/read_request.h"
 #include "glint/lab/study/compare_parts.h"
 #include "glint/lab/study/run_pairs.h"
 
@@ -44,7 +45,7 @@ void add_random_control(const Engine& engine, const CompareRequest& options, Com
   for (uint64_t i = 0; i < kRandomControls; i++) {
     engine.check_stop();
     const PairVectors v = runs.random(c.a[0].directory, c.b[0].directory, i);
-    c.control.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.top));
+    c.control.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.show));
   }
   c.random_control = true;
   c.control_text = "random orthonormal directions in the place of the eigenvectors, " +
@@ -63,7 +64,7 @@ void add_control(const Engine& engine, const CompareRequest& options, Comparer& 
       all_bilinear = all_bilinear && x.gate == "identity" && y.gate == "identity";
       all_different = all_different && x.seed && y.seed && x.seed != y.seed;
       const PairVectors v = runs.vectors(control[j], control[i]);
-      c.control.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.top));
+      c.control.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.show));
       if (const auto f = runs.functional(control[j], control[i])) c.functional_control.push_back(*f);
     }
   if (c.control.empty()) {
@@ -83,10 +84,46 @@ void add_control(const Engine& engine, const CompareRequest& options, Comparer& 
 
 }  // namespace
 
+std::vector<Field> fields_of(CompareRequest& q) {
+  std::vector<Field> source = fields_of(q.source);
+  std::erase_if(source, [](const Field& f) { return f.name == "run"; });
+  return join(
+      {Field("runs", q.runs,
+             "Run directories, language models of other programs, or folders with one run per seed; at least "
+             "two")
+           .directory()
+           .argument("RUN")},
+      join(
+          std::move(source),
+          {Field("control", q.control,
+                 "Runs to compare with each other as control, with commas between, or a folder of seeds")
+               .directory("RUN,RUN|DIR"),
+           Field("unit", q.unit, "Images: classes: all, 3, 3..5, or 0,2,7..9").shown("LIST").images(),
+           Field("form", q.form,
+                 "How gates are read. weights: odd gates as the identity (the paper), ReLU, GELU and SiLU as "
+                 "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
+                 "calibrated for others")
+               .one_of(form_words()),
+           Field("layer", q.layer, "Language models: which layer, from 1 on; default: the last of each")
+               .range(1, 1000)
+               .language(),
+           Field("token", q.token, "Language models: tokens, with commas between; default: 12 frequent ones")
+               .shown("WORDS")
+               .language(),
+           Field(
+               "space", q.space,
+               "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors "
+               "at the input of the last layer (same width; means something when the runs began alike, with "
+               "the same seed)")
+               .one_of({"auto", "pixels", "tokens", "input"}),
+           Field("show", q.show, "Eigenvectors of each sign").range(1, 64), figures_field(q.figures),
+           out_field(q.out, "Where the folder figures goes; default: the first run")}));
+}
+
 Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   Comparison c;
   c.linalg = engine.linalg().description();
-  c.top = options.top;
+  c.top = options.show;
   const std::vector<RunPair> pairs = run_pairs(options.runs, c.notes);
   c.language = run_kind(pairs[0].a) == ModelKind::language;
   for (const RunPair& pair : pairs)
@@ -96,6 +133,7 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
                      .what = "an image model and a language model cannot be compared",
                      .where = pairs[0].a + " and " + run,
                      .expected = "models of one kind"});
+  check_request(options, ModelTraits{.language = c.language}, pairs[0].a);
   const std::unique_ptr<Comparer> runs =
       c.language ? language_comparer(engine, options) : image_comparer(engine, options);
   for (const RunPair& pair : pairs) {
@@ -103,14 +141,14 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
     c.a.push_back(runs->open(pair.a));
     c.b.push_back(runs->open(pair.b));
     const PairVectors v = runs->vectors(pair.a, pair.b);
-    c.results.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.top));
+    c.results.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.show));
     if (const auto f = runs->functional(pair.a, pair.b)) c.functional.push_back(*f);
   }
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side)
       if (c.form.find(name(m.form)) == std::string::npos)
         c.form += (c.form.empty() ? "" : " and ") + name(m.form);
-  if (options.refine && !runs->refined())
+  if (options.source.refine && !runs->refined())
     throw Error({.code = ErrorCode::usage,
                  .what = "there is nothing to refine: no run is read through its scaled form",
                  .where = "refine",

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "glint/io/json_fwd.h"
+#include "glint/lab/models/run.h"
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/spectra/functional.h"
@@ -17,25 +18,24 @@ namespace glint {
 struct CompareRequest {
   // Pairs: A B, C D, ...; two folders with one run per seed are paired seed by seed.
   std::vector<std::string> runs;
-  std::string control;       // "A,B": runs to compare with each other, or a folder with one run per seed
+  RunSource source =
+      {};               // of each; `run` is not looked at, and those that are read otherwise are not refined
+  std::string control;  // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";  // classes: 3, 3..5, or 0,2,7..9
   // Language models: which layer, from 1 on, none: the last; tokens with commas between, "": the most frequent
   // ones of the first model's text. Tokens are the same when their pieces are, whatever their numbers.
   std::optional<size_t> layer = {};
-  std::string token = {}, tokenizer = {};
-  size_t tokens = 0;             // as in RunSource
+  std::string token = {};
   std::string form = "weights";  // or auto, scaled, calibrated; Run::form of each run
-  bool refine = false;   // as in RunSource, of the runs whose form is scaled; Error (usage) without any
-  bool controls = true;  // measure the controls of the fidelities
+  bool controls = true;          // measure the controls of the fidelities
   // "pixels" (images) and "tokens" (language models): what an eigenvector is for the samples, which any two
   // models have in common. "input": what the layer reads, for models of one width. "auto": the first of them.
   std::string space = "auto";
-  std::string data, data_dir;  // as in RunSource
-  std::shared_ptr<const Dataset> images = {};
-  size_t top = 10;       // eigenvectors of each sign
-  bool figures = false;  // write compare.svg and compare-matrix.svg into OUT/figures
+  size_t show = 10;      // eigenvectors of each sign
+  bool figures = true;   // write compare.svg and compare-matrix.svg into OUT/figures
   std::string out = {};  // "": the first run
 };
+std::vector<Field> fields_of(CompareRequest& request);
 
 struct ComparedModel {
   std::string directory, gate, data;

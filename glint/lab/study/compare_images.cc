@@ -24,12 +24,11 @@ struct ImageEntry {
 class ImageComparer : public Comparer {
  public:
   ImageComparer(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {
-    if (options.space != "tokens" && options.token.empty() && !options.layer) return;
-    const char* what = options.space == "tokens" ? "space" : options.token.empty() ? "layer" : "token";
-    throw Error({.code = ErrorCode::usage,
-                 .what = "this is for language models",
-                 .where = what,
-                 .expected = "`space=pixels` or `input`, and `unit`"});
+    if (options.space == "tokens")
+      throw Error({.code = ErrorCode::usage,
+                   .what = "image models have no tokens",
+                   .where = "space",
+                   .expected = "`space=pixels` or `input`"});
   }
 
   const ComparedModel& open(const std::string& run) override { return entry(run).model; }
@@ -38,7 +37,7 @@ class ImageComparer : public Comparer {
   }
   PairVectors random(const std::string& a, const std::string& b, uint64_t draw) override {
     const auto of = [&](const ImageEntry& e, uint64_t seed) {
-      return random_vectors(e.run->reading(), units_.size(), e.lines, space(), options_.top, seed);
+      return random_vectors(e.run->reading(), units_.size(), e.lines, space(), options_.show, seed);
     };
     return {of(entry(a), 2 * draw), of(entry(b), 2 * draw + 1)};
   }
@@ -60,12 +59,12 @@ class ImageComparer : public Comparer {
   ImageEntry& entry(const std::string& directory) {
     if (const auto found = entries_.find(directory); found != entries_.end()) return found->second;
     ImageEntry entry;
-    RunSource source{
-        .run = directory, .data = options_.data, .data_dir = options_.data_dir, .images = options_.images};
+    RunSource source = options_.source;
+    source.run = directory, source.refine = false;
     entry.run = open_image_run(engine_, source, data_);
     data_ = entry.run->share_images();
     const Form form = entry.run->form(options_.form);
-    if (options_.refine && form == Form::scaled) {
+    if (options_.source.refine && form == Form::scaled) {
       source.refine = refined_ = true;
       entry.run = open_image_run(engine_, source, data_);
     }
@@ -98,7 +97,7 @@ class ImageComparer : public Comparer {
       chosen.names.push_back(all.names[units_[u]]);
       std::ranges::copy(all.weights.view().row(units_[u]), chosen.weights.view().row_ptr(u));
     }
-    entry.vectors = model_vectors(reading, chosen, entry.lines, space(), options_.top);
+    entry.vectors = model_vectors(reading, chosen, entry.lines, space(), options_.show);
     std::vector<UnitForm> units;
     for (const size_t u : units_) units.push_back(std::move(read.units[u]));
     if (space() == CompareSpace::input)

@@ -32,17 +32,11 @@ struct LanguageEntry {
 class LanguageComparer : public Comparer {
  public:
   LanguageComparer(const Engine& engine, const CompareRequest& options) : engine_(engine), options_(options) {
-    if (options.space == "pixels" || options.unit != "all")
+    if (options.space == "pixels")
       throw Error({.code = ErrorCode::usage,
-                   .what = options.space == "pixels" ? "language models have no pixels"
-                                                     : "`unit` is for image models",
-                   .where = options.space == "pixels" ? "space" : "unit",
-                   .expected = options.space == "pixels" ? "`tokens` or `input`" : "`token`"});
-    if (options.refine)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "there is nothing to refine: a layer of a language model has no logits of its own",
-                   .where = "refine",
-                   .expected = "image models"});
+                   .what = "language models have no pixels",
+                   .where = "space",
+                   .expected = "`tokens` or `input`"});
   }
 
   const ComparedModel& open(const std::string& run) override { return entry(run).model; }
@@ -51,7 +45,7 @@ class LanguageComparer : public Comparer {
   }
   PairVectors random(const std::string& a, const std::string& b, uint64_t draw) override {
     const auto of = [&](const LanguageEntry& e, uint64_t seed) {
-      return random_vectors(tokens_.size(), e.run->reading().layer(e.model.layer).width(), options_.top,
+      return random_vectors(tokens_.size(), e.run->reading().layer(e.model.layer).width(), options_.show,
                             seed);
     };
     return seen({of(entry(a), 2 * draw), of(entry(b), 2 * draw + 1)}, a, b);
@@ -105,10 +99,10 @@ Directions token_units(const LanguageRun& run, size_t layer, const std::vector<T
 LanguageEntry& LanguageComparer::entry(const std::string& path) {
   if (const auto found = entries_.find(path); found != entries_.end()) return found->second;
   LanguageEntry e;
-  e.run = open_language_run(engine_, RunSource{.run = path,
-                                               .data = options_.data,
-                                               .tokenizer = is_foreign(path) ? options_.tokenizer : "",
-                                               .tokens = options_.tokens});
+  RunSource source = options_.source;
+  source.run = path;
+  if (!is_foreign(path)) source.tokenizer.clear();
+  e.run = open_language_run(engine_, source);
   LanguageRun& run = *e.run;
   const LanguageReading& reading = run.reading();
   const Tokenizer& tokenizer = run.tokenizer();
@@ -135,13 +129,13 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
   const Activations a = run.measured(layer);
   // All eigenpairs where the models are compared as functions.
   Reading read = glint::read(reading, directions, run.line(e.model.form, layer), a,
-                             wanted_pairs(reading.layer(layer), 4 * options_.top));
+                             wanted_pairs(reading.layer(layer), 4 * options_.show));
   e.model.fidelity = read.fidelity;
   if (options_.controls)
     e.model.controls = controls_of(
         run, [&](Run& of) { return token_units(of.language(), layer, tokens); }, {e.model.form}, a);
   e.forms = std::move(read.units);
-  e.vectors = strongest_vectors(e.forms, options_.top);
+  e.vectors = strongest_vectors(e.forms, options_.show);
   LanguageEntry& kept = entries_.emplace(path, std::move(e)).first->second;
   if (!first_) first_ = &kept;
   return kept;
@@ -179,12 +173,12 @@ const LanguageComparer::Pairs& LanguageComparer::common(const std::string& a, co
   for (const auto& [piece, token] : x.pieces)
     if (const auto found = y.pieces.find(piece); found != y.pieces.end())
       it->second.emplace_back(token, found->second);
-  if (it->second.size() < 2 * options_.top)
+  if (it->second.size() < 2 * options_.show)
     throw Error(
         {.code = ErrorCode::usage,
          .what = "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
          .where = a + " and " + b,
-         .expected = "at least " + std::to_string(2 * options_.top) + " pieces that are in both"});
+         .expected = "at least " + std::to_string(2 * options_.show) + " pieces that are in both"});
   if (it->second.size() < std::max(x.pieces.size(), y.pieces.size()))
     notes_.insert("the vocabularies differ: " + std::to_string(it->second.size()) +
                   " pieces are in both, of " + std::to_string(x.pieces.size()) + " and " +

@@ -113,9 +113,7 @@ std::optional<double> halves(Run& run, const Directions& d, Form form) {
 Directions asked(Run& run, const ReadabilityRequest& q) {
   if (run.kind() == ModelKind::image) return run.image().reading().classes();
   const size_t layer = asked_layer(run.reading(), q.layer);
-  ReadRequest request;
-  request.token = q.token;
-  if (!q.token.empty()) return language_directions(token_space(run.language()), layer, request);
+  if (!q.along.none()) return asked_directions(run.language(), layer, q.along, run.form(q.form));
   const std::vector<TokenId> tokens = frequent_tokens(run.language(), kTokens);
   std::vector<std::string> names;
   for (const TokenId t : tokens) names.push_back(run.language().piece(t));
@@ -233,14 +231,10 @@ void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::func
   std::shared_ptr<const Dataset> shared;
   for (const std::string& directory : runs_in(q.runs)) {
     engine.check_stop();
-    const std::unique_ptr<Run> run = open_run(engine,
-                                              {.run = directory,
-                                               .data = q.data,
-                                               .data_dir = q.data_dir,
-                                               .images = q.images,
-                                               .tokenizer = q.tokenizer,
-                                               .tokens = q.tokens},
-                                              shared);
+    RunSource source = q.source;
+    source.run = directory;
+    const std::unique_ptr<Run> run = open_run(engine, source, shared);
+    check_request(q, *run);
     use(*run);
     if (run->kind() == ModelKind::image) shared = run->image().share_images();
   }
@@ -248,8 +242,25 @@ void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::func
 
 }  // namespace
 
+std::vector<Field> fields_of(ReadabilityRequest& q) {
+  std::vector<Field> shared = join(fields_of(q.source), fields_of(q.along));
+  std::erase_if(shared, [](const Field& f) {
+    return f.name == "run" || f.name == "refine" || f.name == "unit" || f.name == "via";
+  });
+  return join(
+      {Field("runs", q.runs, "Runs, folders with one run per seed, or language models of other programs")
+           .directory()
+           .argument("RUN")
+           .required(),
+       Field("form", q.form, "The form whose eigenvectors are measured").one_of(form_words()),
+       Field("layer", q.layer, "Language models: which layer, from 1 on; default: the last")
+           .range(1, 1000)
+           .language()},
+      std::move(shared));
+}
+
 std::vector<std::optional<double>> seed_stability(const Engine& engine, const ReadabilityRequest& q) {
-  asked_form(q.form);  // refused before anything is opened
+  check_ranges(q);
   std::vector<ReadableRun> entries;
   for_runs(engine, q, [&](Run& run) { begin(run, q, asked(run, q), entries.emplace_back()); });
   ReadabilityResult groups;
@@ -260,7 +271,7 @@ std::vector<std::optional<double>> seed_stability(const Engine& engine, const Re
 }
 
 std::optional<double> half_stability(const Engine& engine, const ReadabilityRequest& q) {
-  asked_form(q.form);  // refused before anything is opened
+  check_ranges(q);
   std::optional<double> out;
   ReadabilityRequest first = q;
   first.runs.resize(1);
@@ -269,7 +280,7 @@ std::optional<double> half_stability(const Engine& engine, const ReadabilityRequ
 }
 
 ReadabilityResult readability(const Engine& engine, const ReadabilityRequest& q) {
-  asked_form(q.form);  // refused before anything is opened
+  check_ranges(q);
   ReadabilityResult result;
   result.linalg = engine.linalg().description();
   std::vector<ReadableRun> entries;

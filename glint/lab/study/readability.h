@@ -9,21 +9,20 @@
 
 #include "glint/io/json_fwd.h"
 #include "glint/lab/models/run.h"
+#include "glint/lab/read/direction.h"
 #include "glint/spectra/ablation.h"
 
 namespace glint {
 
 struct ReadabilityRequest {
   std::vector<std::string> runs;  // runs, or folders with one run per seed
-  std::string data = {}, data_dir = {};
-  std::shared_ptr<const Dataset> images = {};  // as in RunSource
+  RunSource source = {};          // of each; `run` is not looked at
   std::string form = "auto";
   // Language models: from 1 on, none: the last. Image models are read at their last layer.
   std::optional<size_t> layer = {};
-  std::string token = {};      // language models: which tokens; "": the most frequent
-  std::string tokenizer = {};  // as in RunSource
-  size_t tokens = 0;           // as in RunSource
+  Along along = {};  // language models; none: the most frequent tokens
 };
+std::vector<Field> fields_of(ReadabilityRequest& request);
 
 struct RunReadability {
   std::string run, model_text, gate, data;

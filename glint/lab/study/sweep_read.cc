@@ -45,7 +45,7 @@ std::string data_of(const SweepPlan& plan) {
 ReadabilityRequest readability_request(const SweepPlan& plan, const std::vector<std::string>& runs,
                                        const std::string& form) {
   ReadabilityRequest q;
-  q.runs = runs, q.data = data_of(plan), q.data_dir = plan.data_dir, q.form = form;
+  q.runs = runs, q.source.data = data_of(plan), q.source.data_dir = plan.data_dir, q.form = form;
   return q;
 }
 

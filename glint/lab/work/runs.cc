@@ -295,6 +295,17 @@ RunSummary summarize_run(const std::string& directory, bool quick) {
   return run;
 }
 
+std::vector<Field> fields_of(RunsRequest& q) {
+  return {Field("folders", q.folders, "Run directories, or folders with runs in them")
+              .directory()
+              .argument("DIR"),
+          Field("where", q.where, "Only runs with NAME=VALUE; also != < <= > >=. May be given several times")
+              .shown("CONDITION"),
+          Field("sort", q.sort, "By an option or a result; -NAME: the largest first").shown("NAME"),
+          Field("figure", q.figure, "Draw the losses over the steps into this .svg file, with .csv and .png")
+              .file()};
+}
+
 RunsResult list_runs(const Engine& engine, const RunsRequest& request) {
   std::vector<Filter> filters;
   for (const std::string& text : request.where) filters.push_back(parse_filter(text));

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/io/fields.h"
 #include "glint/io/json_fwd.h"
 #include "glint/lab/work/engine.h"
 #include "glint/report/chart.h"
@@ -47,6 +48,7 @@ struct RunsRequest {
   std::string sort = {};    // an option or result; "-loss": the largest first; "": by directory
   std::string figure = {};  // an .svg file for the curves; "": none
 };
+std::vector<Field> fields_of(RunsRequest& request);
 
 struct RunsResult {
   std::vector<RunSummary> runs;

@@ -43,7 +43,7 @@ TEST_P(ExportedFamily, IsTheFolderThatTheFileWasMadeOf) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   const std::string name = GetParam(), out = folder.path("hf");
-  export_run(engine, {.reading = {.run = kHfFamilies + name + ".gguf"}, .npy = {}, .hf = out});
+  export_run(engine, {.source = RunSource{.run = kHfFamilies + name + ".gguf"}, .npy = {}, .hf = out});
   const WeightFile made = open_weights(out), original = open_weights(kHfFamilies + name);
   ASSERT_EQ(made.tensors().size(), original.tensors().size());
   for (const StoredTensor& t : original.tensors()) {
@@ -81,7 +81,7 @@ TEST(Export, FilesOfLlama2cBecomeFolders) {
   for (const char* file : {"llama.bin", "llama_v1.bin", "tiny/tiny.bin"}) {
     const std::string out =
         folder.path(std::string(file).substr(0, 4) + std::to_string(std::string(file).size()));
-    export_run(engine, {.reading = {.run = kHfFamilies + file}, .npy = {}, .hf = out});
+    export_run(engine, {.source = RunSource{.run = kHfFamilies + file}, .npy = {}, .hf = out});
     const std::vector<TokenId> tokens = {1, 7, 23, 38, 5};
     const Matrix<float> got = logits_of(out, engine, tokens),
                         want = logits_of(kHfFamilies + file, engine, tokens);
@@ -95,9 +95,9 @@ TEST(Export, FilesOfLlama2cBecomeFolders) {
 TEST(Export, QuantisedNumbersBecomeFloats) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
-  const ExportResult r = export_run(
-      engine,
-      {.reading = {.run = kHfFamilies + "q4.gguf"}, .npy = folder.path("npy"), .hf = folder.path("hf")});
+  const ExportResult r = export_run(engine, {.source = RunSource{.run = kHfFamilies + "q4.gguf"},
+                                             .npy = folder.path("npy"),
+                                             .hf = folder.path("hf")});
   const WeightFile from = open_weights(kHfFamilies + "q4.gguf");
   EXPECT_EQ(r.arrays.size(), from.tensors().size());
   for (const ExportedArray& a : r.arrays) EXPECT_EQ(a.dtype, "F32");
@@ -113,11 +113,12 @@ TEST(Export, AFolderOfHuggingFaceIsOneAlready) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   EXPECT_THROW(
-      export_run(engine, {.reading = {.run = kHfFamilies + "llama"}, .npy = {}, .hf = folder.path("hf")}),
+      export_run(engine,
+                 {.source = RunSource{.run = kHfFamilies + "llama"}, .npy = {}, .hf = folder.path("hf")}),
       Error);
   EXPECT_FALSE(exists(folder.path("hf")));
-  EXPECT_NO_THROW(
-      export_run(engine, {.reading = {.run = kHfFamilies + "llama"}, .npy = folder.path("npy"), .hf = {}}));
+  EXPECT_NO_THROW(export_run(
+      engine, {.source = RunSource{.run = kHfFamilies + "llama"}, .npy = folder.path("npy"), .hf = {}}));
 }
 
 }  // namespace

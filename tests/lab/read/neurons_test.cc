@@ -32,7 +32,8 @@ TEST_P(RealNeurons, AreOfTheKnownClasses) {
   if (path.empty()) GTEST_SKIP() << known.file << " is not here: GLINT_MODELS=DIR";
   const Engine engine({.threads = 2});
   const TempFolder folder;
-  const NeuronsResult r = neurons(engine, {.run = path, .figures = false, .out = folder.path("n")});
+  const NeuronsResult r =
+      neurons(engine, {.source = RunSource{.run = path}, .figures = false, .out = folder.path("n")});
   ASSERT_EQ(r.of_layers.size(), known.orthogonal.size());
   for (size_t i = 0; i < known.orthogonal.size(); i++) {
     EXPECT_EQ(r.of_layers[i].counts[static_cast<size_t>(NeuronClass::orthogonal)], known.orthogonal[i]);
@@ -47,7 +48,7 @@ TEST(Neurons, ResultsHaveALinePerNeuronAndAFigure) {
   const Engine one({.threads = 1}), two({.threads = 2});
   const TempFolder folder;
   const std::string model = GLINT_GOLDEN_DIR "/families/gemma2";
-  const NeuronsResult r = neurons(one, {.run = model, .out = folder.path("a")});
+  const NeuronsResult r = neurons(one, {.source = RunSource{.run = model}, .out = folder.path("a")});
   size_t all = 0, counted = 0;
   for (const LayerNeurons& l : r.of_layers) all += l.neurons.size();
   for (const size_t n : r.counts) counted += n;
@@ -62,7 +63,7 @@ TEST(Neurons, ResultsHaveALinePerNeuronAndAFigure) {
   EXPECT_EQ(j["schema"], "glint-neurons/1");
   EXPECT_EQ(j["of_layers"].size(), r.layers);
 
-  NeuronsRequest last{.run = model, .layer = r.layers, .out = folder.path("b")};
+  NeuronsRequest last{.source = RunSource{.run = model}, .layer = r.layers, .out = folder.path("b")};
   const NeuronsResult single = neurons(two, last);
   ASSERT_EQ(single.of_layers.size(), 1u);
   EXPECT_EQ(single.of_layers[0].layer, r.layers - 1);
@@ -78,7 +79,7 @@ TEST(Neurons, ResultsHaveALinePerNeuronAndAFigure) {
 TEST(Neurons, ImageModelsHaveNone) {
   const fixtures::SavedModel saved;
   try {
-    neurons(saved.engine, {.run = saved.folder.path()});
+    neurons(saved.engine, {.source = RunSource{.run = saved.folder.path()}});
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::bad_file);

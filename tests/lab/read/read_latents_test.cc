@@ -45,8 +45,8 @@ struct TinyReading {
     std::string text;
     for (int i = 0; i < 40; i++) text += "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>";
     std::ofstream(folder.path("text.txt")) << text;
-    request.run = GLINT_GOLDEN_DIR "/families/tiny/tiny.bin";
-    request.data = folder.path("text.txt"), request.out = folder.path("out");
+    request.source.run = GLINT_GOLDEN_DIR "/families/tiny/tiny.bin";
+    request.source.data = folder.path("text.txt"), request.out = folder.path("out");
     request.layer = 1, request.spectra = request.figures = false;
   }
   // The same layer and form along a vector.
@@ -54,8 +54,7 @@ struct TinyReading {
     const std::string path = folder.path("vector.npy");
     write_npy<double>(real_files(), path, ConstMatrixView<double>(vector.data(), 1, vector.size()));
     ReadRequest q = request;
-    q.sae = q.latent = q.inputs = q.token = "", q.from_layer = {};
-    q.hidden = path, q.form = form;
+    q.inputs = "", q.along = Along{.directions = {path}}, q.form = form;
     return read(engine, q);
   }
   std::string error(const ReadRequest& q) const {
@@ -86,7 +85,7 @@ TEST(ReadLatents, ALatentIsReadAsItsRow) {
   const Autoencoder file = read_autoencoder(sae);
   for (const char* side : {"decoder", "encoder"}) {
     ReadRequest q = t.request;
-    q.sae = sae, q.latent = "17,3", q.side = side, q.form = "calibrated";
+    q.along = Along{.directions = {"latent:17,3"}, .sae = sae, .side = side}, q.form = "calibrated";
     const ReadResult r = read(t.engine, q);
     ASSERT_EQ(r.directions.size(), 2u);
     EXPECT_EQ(r.directions[0].name, "latent 17");
@@ -106,9 +105,9 @@ TEST(ReadLatents, ActivationsAreThoseOfTheLayer) {
   TinyReading t;
   const std::string sae = made_autoencoder(t.folder, "sae", "blocks.0.hook_mlp_out");
   ReadRequest q = t.request;
-  q.sae = sae, q.latent = "all", q.side = "encoder";
+  q.along = Along{.directions = {"latent:all"}, .sae = sae, .side = "encoder"};
   // By hand: the layer's outputs through the encoder.
-  const auto opened_run = glint::open_run(t.engine, {.run = t.request.run, .data = t.request.data});
+  const auto opened_run = glint::open_run(t.engine, t.request.source);
   glint::Run& run = *opened_run;
   const GluModel& model = run.reading();
   const Matrix<float> x = run.measured(0).inputs;
@@ -130,14 +129,14 @@ TEST(ReadLatents, ActivationsAreThoseOfTheLayer) {
     some += active > 0 && active < y.rows();
   }
   EXPECT_GT(some, 0u);
-  q.latent = "0..4";
+  q.along.directions = {"latent:0..4"};
   const ReadResult known = read(t.engine, q);
   EXPECT_EQ(known.text->unmeasured, "");
   q.layer = 2;
   EXPECT_NE(read(t.engine, q).text->unmeasured.find("layer 1"), std::string::npos);
-  q.sae_reads = "output";
+  q.along.sae_reads = "output";
   EXPECT_EQ(read(t.engine, q).text->unmeasured, "");
-  q.sae = made_autoencoder(t.folder, "stream", "blocks.1.hook_resid_post"), q.sae_reads = "auto";
+  q.along.sae = made_autoencoder(t.folder, "stream", "blocks.1.hook_resid_post"), q.along.sae_reads = "auto";
   const ReadResult stream = read(t.engine, q);
   EXPECT_NE(stream.text->unmeasured.find("residual stream"), std::string::npos);
   EXPECT_FALSE(stream.directions[0].latent);
@@ -148,7 +147,7 @@ TEST(ReadLatents, PairsAreThoseOfTheForm) {
   const std::string sae = made_autoencoder(t.folder, "in", "blocks.0.ln2.hook_normalized");
   const Autoencoder file = read_autoencoder(sae);
   ReadRequest q = t.request;
-  q.token = "cat", q.inputs = sae, q.pairs = 7, q.form = "weights";
+  q.along.directions = {"cat"}, q.inputs = sae, q.pairs = 7, q.form = "weights";
   const ReadResult r = read(t.engine, q);
   const ReadDirection& d = r.directions[0];
   ASSERT_EQ(d.pairs.size(), 7u);
@@ -180,10 +179,10 @@ TEST(ReadLatents, PairsAreThoseOfTheForm) {
 TEST(ReadDirections, AnEigenvectorOfALaterLayerIsADirection) {
   TinyReading t;
   ReadRequest later = t.request;
-  later.token = "cat", later.layer = 2, later.form = "weights";
+  later.along.directions = {"cat"}, later.layer = 2, later.form = "weights";
   const Spectrum s = read(t.engine, later).directions[0].form.spectrum;
   ReadRequest q = t.request;
-  q.token = "cat", q.form = "weights", q.from_layer = 2, q.eigenvector = "+1,-1,-2";
+  q.along.directions = {"cat"}, q.form = "weights", q.along.from_layer = 2, q.along.eigenvector = "+1,-1,-2";
   const ReadResult r = read(t.engine, q);
   ASSERT_EQ(r.directions.size(), 3u);
   EXPECT_EQ(r.directions[0].name, "·cat layer 2 v+1");
@@ -196,27 +195,27 @@ TEST(ReadDirections, AnEigenvectorOfALaterLayerIsADirection) {
 TEST(ReadDirections, WhatIsNotThereIsRefused) {
   TinyReading t;
   ReadRequest q = t.request;
-  q.token = "cat";
-  for (const size_t before : {0, 1}) {
-    q.from_layer = before;
-    EXPECT_NE(t.error(q).find("no layer after"), std::string::npos);
-  }
-  q.from_layer = 2;
+  q.along.directions = {"cat"};
+  q.along.from_layer = 0;
+  EXPECT_NE(t.error(q).find("from_layer"), std::string::npos);
+  q.along.from_layer = 1;
+  EXPECT_NE(t.error(q).find("no layer after"), std::string::npos);
+  q.along.from_layer = 2;
   for (const char* bad : {"0", "+", "one", "+1,,2", "+9", "-99999999"}) {
-    q.eigenvector = bad;
+    q.along.eigenvector = bad;
     EXPECT_NE(t.error(q).find("eigenvector"), std::string::npos) << bad;
   }
   ReadRequest latent = t.request;
-  latent.sae = made_autoencoder(t.folder, "sae", "");
+  latent.along.sae = made_autoencoder(t.folder, "sae", "");
   EXPECT_NE(t.error(latent).find("which latents"), std::string::npos);
   for (const char* bad : {"20", "-1", "3..1", "a", "1,", "5"}) {  // 5 is dead
-    latent.latent = bad;
+    latent.along.directions = {std::string("latent:") + bad};
     EXPECT_NE(t.error(latent).find("latent"), std::string::npos) << bad;
   }
-  latent.latent = "1", latent.side = "middle";
+  latent.along.directions = {"latent:1"}, latent.along.side = "middle";
   EXPECT_NE(t.error(latent).find("side"), std::string::npos);
   ReadRequest wide = t.request;
-  wide.sae = GLINT_GOLDEN_DIR "/autoencoders/standard", wide.latent = "0";
+  wide.along.sae = GLINT_GOLDEN_DIR "/autoencoders/standard", wide.along.directions = {"latent:0"};
   EXPECT_NE(t.error(wide).find("6 wide"), std::string::npos);
 }
 

@@ -32,7 +32,8 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   const SavedModel saved;
   const std::string run = saved.folder.path();
   const ReadResult r =
-      read(saved.engine, {.run = run, .data = {}, .data_dir = {}, .unit = "3-5,7", .figures = false});
+      read(saved.engine,
+           {.source = RunSource{.run = run}, .along = Along{.directions = {"3-5,7"}}, .figures = false});
   EXPECT_EQ(r.names(), (std::vector<std::string>{"3 - 5", "7"}));
   EXPECT_TRUE(fs::exists(r.spectra)) << r.spectra;
   EXPECT_FALSE(fs::exists(run + "/figures"));
@@ -67,7 +68,8 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
 TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
   const SavedModel saved(2, true);
   const std::string run = saved.folder.path();
-  ReadRequest request{.run = run, .data = {}, .data_dir = {}, .layer = 1, .unit = "0,1", .via = "2"};
+  ReadRequest request{
+      .source = RunSource{.run = run}, .layer = 1, .along = Along{.directions = {"0,1"}, .via = "2"}};
   request.spectra = request.figures = false;
   const ReadResult lower = read(saved.engine, request);
   EXPECT_EQ(lower.names(), (std::vector<std::string>{"0 via v2", "1 via v2"}));
@@ -75,7 +77,7 @@ TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
   EXPECT_LE(lower.controls.linear.r2, 1);
   EXPECT_EQ(lower.controls.untrained.size(), lower.forms.size());
   EXPECT_TRUE(lower.spectra.empty());
-  request.hidden = "5";
+  request.along = Along{.directions = {"hidden:5"}};
   const ReadResult hidden = read(saved.engine, request);
   EXPECT_EQ(hidden.names(), std::vector<std::string>{"hidden unit 5"});
   // A product of two linear functions has two eigenvectors.
@@ -85,7 +87,9 @@ TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
 // Without controls nothing is measured, and no form is fitted; the eigenvectors are the same.
 TEST(Read, MeasuresAsMuchAsIsAskedFor) {
   const SavedModel saved;
-  ReadRequest request{.run = saved.folder.path(), .form = "weights", .unit = "3"};
+  ReadRequest request{.source = RunSource{.run = saved.folder.path()},
+                      .form = "weights",
+                      .along = Along{.directions = {"3"}}};
   request.spectra = request.figures = false;
   const ReadResult all = read(saved.engine, request);
   ASSERT_TRUE(fs::remove(saved.folder.path("calibration.safetensors")));
@@ -108,10 +112,10 @@ TEST(Read, MeasuresAsMuchAsIsAskedFor) {
 TEST(Read, NamesTheParameterThatIsWrong) {
   const SavedModel saved;
   const auto asked = [&](ReadRequest request) {
-    request.run = saved.folder.path();
+    request.source.run = saved.folder.path();
     return where_of([&] { read(saved.engine, request); });
   };
-  const ReadRequest plain{.run = {}, .data = {}, .data_dir = {}};
+  const ReadRequest plain;
   ReadRequest q = plain;
   for (const size_t none : {0, 2}) {
     q.layer = none;
@@ -121,11 +125,11 @@ TEST(Read, NamesTheParameterThatIsWrong) {
   EXPECT_EQ(asked(q), "form");
   q = plain, q.controls = "many";
   EXPECT_EQ(asked(q), "controls");
-  q = plain, q.unit = "12";
+  q = plain, q.along.directions = {"12"};
   EXPECT_EQ(asked(q), "unit");
-  q = plain, q.via = "0";
+  q = plain, q.along.via = "0";
   EXPECT_EQ(asked(q), "via");
-  q = plain, q.hidden = "13";
+  q = plain, q.along.directions = {"hidden:13"};
   EXPECT_EQ(asked(q), "hidden");
 }
 
@@ -148,9 +152,9 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   const SavedModel saved(1, false, kWidth, kHidden);
   DataOptions few;
   few.glyph_train = 200, few.glyph_test = 50;
-  ReadRequest request{.run = saved.folder.path(), .data = {}, .data_dir = {}};
-  request.images = std::make_shared<Dataset>(load_dataset("glyphs", few));
-  request.unit = "3", request.top = 4, request.form = "weights", request.figures = false;
+  ReadRequest request{.source = RunSource{.run = saved.folder.path()}};
+  request.source.images = std::make_shared<Dataset>(load_dataset("glyphs", few));
+  request.along.directions = {"3"}, request.strongest = 4, request.form = "weights", request.figures = false;
   const ReadResult r = read(saved.engine, request);
   const ReadDirection& d = r.directions.at(0);
   ASSERT_EQ(d.form.spectrum.count(), 4u);
@@ -163,7 +167,7 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
 
   // A form of h products has at most 2 h eigenvalues that are not 0. With all of them the trace of Q is their
   // sum: sum_h q_h l_h . r_h, computed from the weights alone.
-  request.top = 2 * kHidden;
+  request.strongest = 2 * kHidden;
   const ReadResult all = read(saved.engine, request);
   const std::vector<double>& values = all.directions.at(0).form.spectrum.values;
   ASSERT_EQ(values.size(), 2 * kHidden);
@@ -189,8 +193,8 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
 
 TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {
   const SavedModel saved(1, true);
-  ExplainRequest request{.run = saved.folder.path(), .data = {}, .data_dir = {}, .index = 4, .form = "local"};
-  request.figure = false;
+  ExplainRequest request{.source = RunSource{.run = saved.folder.path()}, .form = "local", .index = 4};
+  request.figures = false;
   const ExplainResult r = explain(saved.engine, request);
   ASSERT_GE(r.classes.size(), 2u);
   EXPECT_EQ(r.classes[0].index, r.order[0]);
@@ -216,17 +220,17 @@ TEST(Explain, TheSumsOfAModelWithBiasesAreItsLogits) {
 TEST(Explain, NamesTheParameterThatIsWrong) {
   const SavedModel saved;
   const auto asked = [&](ExplainRequest request) {
-    request.run = saved.folder.path();
+    request.source.run = saved.folder.path();
     return where_of([&] { explain(saved.engine, request); });
   };
-  const ExplainRequest first{.run = {}, .data = {}, .data_dir = {}, .index = 0};
+  const ExplainRequest first{.index = 0};
   ExplainRequest q = first;
-  q.index.reset();
+  q.image = "mine.png";
   EXPECT_EQ(asked(q), "index");
   q = first, q.index = 100000000;
   EXPECT_EQ(asked(q), "index");
-  q = first, q.classes = "3-4";
-  EXPECT_EQ(asked(q), "class");
+  q = first, q.unit = "3-4";
+  EXPECT_EQ(asked(q), "unit");
   q = first, q.form = "best";
   EXPECT_EQ(asked(q), "form");
 }

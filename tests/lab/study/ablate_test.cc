@@ -28,14 +28,14 @@ std::string where_of_error(const std::function<void()>& call) {
 }
 
 AblationRequest request(const SavedModel& saved, const std::string& unit = "all") {
-  AblationRequest q{.reading = {.run = saved.folder.path()}};
-  q.unit = unit;
+  AblationRequest q{.source = RunSource{.run = saved.folder.path()}};
+  q.along.directions = {unit};
   return q;
 }
 
 ImageEvaluation evaluation(const SavedModel& saved, const std::string& run) {
-  ImageEvaluationRequest q;
-  q.run = run;
+  EvaluationRequest q;
+  q.source.run = run;
   return evaluate_images(saved.engine, q);
 }
 
@@ -43,7 +43,7 @@ TEST(Ablate, ABilinearModelChangesAsItsReadingSays) {
   for (const bool bias : {false, true}) {
     const SavedModel saved(1, bias, 12, 0, GateKind::Identity);
     AblationRequest q = request(saved, "3,5-2,7");
-    q.form = "weights", q.top = 2;
+    q.form = "weights", q.remove = "1..2";
     const Ablation r = ablate(saved.engine, q);
     ASSERT_EQ(r.each.size(), 3u);
     EXPECT_EQ(r.each[1].direction, "5 - 2");
@@ -101,7 +101,7 @@ TEST(Ablate, TheSavedRunIsTheChangedModel) {
   EXPECT_EQ(where_of_error([&] { ablate(saved.engine, q); }), q.save);  // never over another
   // A second ablation knows of the first.
   AblationRequest again = q;
-  again.reading.run = q.save, again.layer = 2, again.save = saved.folder.path() + "/twice";
+  again.source.run = q.save, again.layer = 2, again.save = saved.folder.path() + "/twice";
   ablate(saved.engine, again);
   EXPECT_EQ(run_info(again.save).run["identity"]["ablations"].size(), 2u);
 }
@@ -117,10 +117,10 @@ TEST(Ablate, RefusesWhatMakesNoSense) {
   EXPECT_EQ(where([](AblationRequest& q) { q.remove = "0"; }), "remove");
   EXPECT_EQ(where([](AblationRequest& q) { q.remove = "1,x"; }), "remove");
   EXPECT_EQ(where([](AblationRequest& q) { q.remove = "13"; }), "remove");
-  EXPECT_EQ(where([](AblationRequest& q) { q.remove = "1", q.top = 2; }), "remove");
+  EXPECT_EQ(where([](AblationRequest& q) { q.remove = "2..1"; }), "remove");
   EXPECT_EQ(where([](AblationRequest& q) { q.scale = -1; }), "scale");
   EXPECT_EQ(where([](AblationRequest& q) { q.scale = NAN; }), "scale");
-  EXPECT_EQ(where([](AblationRequest& q) { q.unit = "11"; }), "unit");
+  EXPECT_EQ(where([](AblationRequest& q) { q.along.directions = {"11"}; }), "unit");
   EXPECT_EQ(where([](AblationRequest& q) { q.layer = 2; }), "layer");
   EXPECT_EQ(where([](AblationRequest& q) { q.layer = 0; }), "layer");
   EXPECT_EQ(where([](AblationRequest& q) { q.form = "local"; }), "form");
