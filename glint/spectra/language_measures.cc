@@ -60,12 +60,9 @@ void add_squares(const LinearAlgebra& linalg, const Matrix<double>& rows, const 
 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
-// Of the cosines of all tokens with a vector: the largest and the smallest.
+// Of the cosines of some tokens with a vector: the largest and the smallest.
 LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count,
-                                       const std::function<bool(TokenId)>& candidate) {
-  std::vector<TokenId> order;
-  for (size_t t = 0; t < cosine.size(); t++)
-    if (const auto token = static_cast<TokenId>(t); !candidate || candidate(token)) order.push_back(token);
+                                       std::vector<TokenId> order) {
   const size_t n = std::min(count, order.size());
   const auto pick = [&](double sign) {
     std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
@@ -152,6 +149,22 @@ Fidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstM
   return out;
 }
 
+namespace {
+
+// In lanes, which the compiler computes side by side: one sum would wait for each of its products.
+double dot(std::span<const double> a, std::span<const double> b) {
+  constexpr size_t kLanes = 8;
+  double lanes[kLanes] = {}, sum = 0;
+  size_t j = 0;
+  for (; j + kLanes <= a.size(); j += kLanes)
+    for (size_t i = 0; i < kLanes; i++) lanes[i] += a[j + i] * b[j + i];
+  for (; j < a.size(); j++) sum += a[j] * b[j];
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+}  // namespace
+
 LanguageReading::NearTokens LanguageReading::near(std::span<const double> vector, size_t count,
                                                   const std::function<bool(TokenId)>& candidate) const {
   return near(ConstMatrixView<double>(vector.data(), 1, vector.size()), count, candidate)[0];
@@ -172,13 +185,11 @@ Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors,
     const size_t first = tile * kTokenBlock;
     Matrix<float> rows(std::min(kTokenBlock, vocab() - first), d);
     embeddings(first, rows);
+    std::vector<double> row(d);
     for (size_t t = 0; t < rows.rows(); t++) {
-      for (const float e : rows.view().row(t)) squares[first + t] += static_cast<double>(e) * e;
-      for (size_t k = 0; k < vectors.rows(); k++) {
-        double dot = 0;
-        for (size_t j = 0; j < d; j++) dot += static_cast<double>(rows(t, j)) * vectors(k, j);
-        out(k, first + t) = dot;
-      }
+      std::ranges::copy(rows.view().row(t), row.begin());
+      squares[first + t] = dot(row, row);
+      for (size_t k = 0; k < vectors.rows(); k++) out(k, first + t) = dot(row, vectors.row(k).first(d));
     }
   });
   return out;
@@ -188,16 +199,19 @@ std::vector<LanguageReading::NearTokens> LanguageReading::near(
     ConstMatrixView<double> vectors, size_t count, const std::function<bool(TokenId)>& candidate) const {
   std::vector<double> squares;
   Matrix<double> cosine = products(vectors, squares);
-  std::vector<NearTokens> out;
-  for (size_t k = 0; k < vectors.rows(); k++) {
-    double square = 0;
-    for (const double v : vectors.row(k).first(width())) square += v * v;
+  std::vector<TokenId> candidates;
+  for (TokenId t = 0; t < vocab(); t++)
+    if (!candidate || candidate(t)) candidates.push_back(t);
+  std::vector<NearTokens> out(vectors.rows());
+  pool().for_tiles(vectors.rows(), [&](size_t k, size_t) {
+    const std::span<const double> vector = vectors.row(k).first(width());
+    const double square = dot(vector, vector);
     for (size_t t = 0; t < vocab(); t++) {
       const double length = std::sqrt(square) * std::sqrt(squares[t]);
       cosine(k, t) = length > 0 ? cosine(k, t) / length : 0;
     }
-    out.push_back(most_alike(cosine.view().row(k), count, candidate));
-  }
+    out[k] = most_alike(cosine.view().row(k), count, candidates);
+  });
   return out;
 }
 
