@@ -54,7 +54,7 @@ leave a linear part; `local` is exact for one input. The last row is the control
         "run.attack(\"3\", images=200, strengths=[0, 2, 4, 8]).table()",
         "# ## A bilinear twin\n\nWithout a gate the form of the weights is the model.",
         "twin = glint.train(\"quick\", gate=\"identity\", seed=0, progress=False)\ntwin.read(form=\"weights\").fidelity",
-        "glint.compare(run, twin, top=4)",
+        "glint.compare(run, twin, show=4)",
     ],
     "3-which-gate-and-shrink": [
         """# Which gate, and how much shrink?

@@ -36,12 +36,13 @@ StoryCounts& StoryCounts::operator+=(const StoryCounts& o) {
 }
 
 bool StoryReader::fill() {
+  if (!stream_) return false;
   buffer_.erase(0, at_);
   searched_ -= at_;
   at_ = 0;
   const size_t before = buffer_.size();
   buffer_.resize(before + kReadBytes);
-  const size_t n = stream_.read(std::span(buffer_).subspan(before));
+  const size_t n = stream_->read(std::span(buffer_).subspan(before));
   buffer_.resize(before + n);
   if (first_ && buffer_.size() >= 3) {  // a byte order mark is no text
     if (buffer_.starts_with("\xEF\xBB\xBF")) at_ = searched_ = 3;
@@ -59,7 +60,7 @@ bool StoryReader::next(std::string& story) {
       if (buffer_.size() - at_ > kMaxStoryBytes)
         throw Error({.code = ErrorCode::bad_file,
                      .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
-                     .where = stream_.name() + ", story " + std::to_string(counts_.stories + 1),
+                     .where = (stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
                      .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
       more = fill();
       if (more) mark = buffer_.find(kEndOfText, searched_);

@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace glint {
 
@@ -54,17 +56,21 @@ struct StoryCounts {
 class StoryReader {
  public:
   explicit StoryReader(const std::string& path) : stream_(path) {}
+  struct InMemory {
+    std::string text;
+  };
+  explicit StoryReader(InMemory text) : buffer_(std::move(text.text)) {}
 
   // The next story that is not empty, in valid UTF-8; false at the end of the file.
   bool next(std::string& story);
 
   const StoryCounts& counts() const { return counts_; }
-  uint64_t consumed() const { return stream_.consumed(); }  // bytes of the file, for progress
+  uint64_t consumed() const { return stream_ ? stream_->consumed() : 0; }  // bytes of the file, for progress
 
  private:
   bool fill();  // false at the end of the stream
 
-  TextStream stream_;
+  std::optional<TextStream> stream_;  // none: the text is in memory
   std::string buffer_;
   size_t at_ = 0, searched_ = 0;  // the story starts at at_; no mark starts before searched_
   bool first_ = true;

@@ -2,35 +2,104 @@
 
 from __future__ import annotations
 
+import copy
+import difflib
+import inspect
+import json
 import os
-import struct
-import zlib
-from collections.abc import Mapping
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Mapping
+from typing import Any, TypeVar
 
 import numpy as np
 
-from ._arrays import Array, array_of, path_of
-from .data import Tokens
-from .errors import UsageError
+from . import _core
+from ._arrays import Array, array_of, count_of, path_of
+from .data import Data, Tokens
+from .errors import UsageError, called
 from .gates import Gate
 
 StrPath = str | os.PathLike[str]
+Function = TypeVar("Function", bound=Callable[..., Any])
 
 # What the library calls a parameter, and what it is called here: for errors.called.
-MEMORY = {"memory": "data", "measured_tokens": "tokens"}
+MEMORY = {"memory": "data"}
 SAMPLES = {"samples": "X", "rows": "X", "inputs": "X"}
-OUT = MEMORY | {"unit": "out", "token": "out", "direction": "out"}
-READ = OUT | {"strongest": "k"}
-ABLATE = OUT | {"remove": "vectors"}
-EXPLAIN = MEMORY | {"unit": "classes", "prompt": "text", "show": "top"}
-PASSAGES = MEMORY | {"count": "n", "passage_tokens": "tokens"}
+OUT = {"unit": "out", "token": "out", "direction": "out", "vector": "out"}
+
+_FIELDS: dict[str, list[dict[str, Any]]] = json.loads(_core.described())
+_SOURCE = {"run", "data", "data_dir", "text", "tokenizer"}  # what a run is opened with
+
+
+class Request:
+    """A request of the library as a call here: its fields are the call's options, described in the library alone.
+
+    `own` are fields that the call fills in by itself, `renamed` those that have another name here.
+    """
+
+    def __init__(self, name: str, own: str = "", errors: Mapping[str, str] = {}, **renamed: str) -> None:
+        hidden = _SOURCE | {"figures"} | set(own.split()) - set(renamed)
+        here = {field: name for name, field in renamed.items()}
+        self.call, self.errors = name, {**MEMORY, **errors, **here}
+        self.options = {here.get(f["name"], python_name(f["name"])): f for f in _FIELDS[name] if f["name"] not in hidden or f["name"] in here}
+
+    def of(self, call: str) -> Request:
+        """The same options of another call."""
+        other = copy.copy(self)
+        other.call = call
+        return other
+
+    def fields(self, options: Mapping[str, Any]) -> dict[str, Any]:
+        """The options of a call as fields of the library."""
+        fields = {}
+        for name, value in options.items():
+            if name not in self.options:
+                near = difflib.get_close_matches(name, self.options, 1)
+                raise UsageError(f"there is no `{name}` here", f"{name}=", f"did you mean {near[0]}?" if near else ", ".join(self.options))
+            field = self.options[name]
+            if value is not None:
+                fields[field["name"]] = option_word(value, name) if field["type"] == "text" else value
+        return fields
+
+    def called(self, **names: str) -> Any:
+        """Errors of the library with the names of this call."""
+        return called({**self.errors, **names})
+
+    def __call__(self, function: Function) -> Function:
+        """A decorator that puts the options where `**options` stands, for `help` and editors of notebooks."""
+        signature = inspect.signature(function)
+        given = [p for p in signature.parameters.values() if p.kind is not p.VAR_KEYWORD]
+        options = [inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=f["default"]) for name, f in self.options.items()]
+        function.__signature__ = signature.replace(parameters=given + options)  # type: ignore[attr-defined]
+        lines = [f"{name}: {f['help']}" for name, f in self.options.items()]
+        function.__doc__ = (function.__doc__ or "").rstrip() + "\n\n        " + "\n        ".join(lines) + "\n"
+        return function
+
+
+def option_word(value: Any, name: str) -> Any:
+    """A text of the library: several whole numbers have commas between, "1,3"."""
+    if isinstance(value, (str, os.PathLike)):
+        return path_of(value, name)
+    try:
+        return whole_numbers(value, name)
+    except UsageError as e:
+        raise UsageError(e.what, e.where, "a text or whole numbers") from None
+
+
+def data_of(data: Any) -> tuple[dict[str, Any], Any]:
+    """Data as requests have them: by name, or those in memory."""
+    if isinstance(data, Data):
+        return {}, data._core
+    return {} if data is None else {"data": data_word(data)}, None
 
 
 def option_name(name: str) -> str:
     """The name of an option in the library: lam is lambda, d_model is d-model."""
     return "lambda" if name == "lam" else name.replace("_", "-")
+
+
+def python_name(option: str) -> str:
+    """The name of an option here: lambda is lam, d-model is d_model."""
+    return "lam" if option == "lambda" else option.replace("-", "_")
 
 
 def option_text(name: str, value: Any) -> str:
@@ -72,11 +141,6 @@ def data_word(data: Any) -> str:
     )
 
 
-def path_or_none(path: StrPath | None, name: str) -> str | None:
-    """A path as text."""
-    return None if path is None else path_of(path, name)
-
-
 def token_array(tokens: Any, name: str) -> Array:
     """Tokens as the library takes them."""
     array = array_of(tokens, name, "a text or whole numbers")
@@ -87,15 +151,6 @@ def token_array(tokens: Any, name: str) -> Array:
     return np.ascontiguousarray(array, dtype=np.uint32)
 
 
-def expert_word(expert: Any) -> str | None:
-    """An expert of a mixture as the library names it: its number from 1 on, or "shared"."""
-    if expert is None or isinstance(expert, str):
-        return expert
-    if isinstance(expert, bool) or not isinstance(expert, (int, np.integer)):
-        raise UsageError(f"an expert that is {type(expert).__name__}", "expert=", 'a whole number from 1 on, or "shared"')
-    return str(int(expert))
-
-
 def whole_numbers(values: Any, name: str) -> str:
     """One number or several as the library takes a list: "1,3"."""
     array = np.atleast_1d(array_of(values, name, "a whole number or several"))
@@ -104,48 +159,37 @@ def whole_numbers(values: Any, name: str) -> str:
     return ",".join(str(int(v)) for v in array)
 
 
-def text_file(text: StrPath, scratch: str) -> str:
-    """A file with the text: `text` itself where it names one."""
-    if not isinstance(text, str) or os.path.exists(text) or not any(c.isspace() for c in text):
-        return path_of(text, "text")
-    path = Path(scratch, "text.txt")
-    try:
-        path.write_text(text, encoding="utf-8")
-    except UnicodeEncodeError as e:
-        raise UsageError("a text that is no Unicode", "text=", "text") from e
-    return os.fspath(path)
+def text_or_file(text: StrPath | None) -> dict[str, Any]:
+    """A text in memory as `words`, or the file that it names."""
+    if text is None:
+        return {}
+    words = isinstance(text, str) and not os.path.exists(text) and any(c.isspace() for c in text)
+    return {"words": text} if words else {"text": path_of(text, "text")}
 
 
-def direction(fields: dict[str, Any], out: Any, kind: str, scratch: str, hidden: Any = None) -> bool:
-    """Puts a direction into a request; True when it is a single one."""
+def direction(out: Any, kind: str, hidden: Any = None, latent: Any = None) -> tuple[dict[str, Any], bool]:
+    """A direction as fields of a request, and whether it is a single one."""
+    if (out is not None) + (hidden is not None) + (latent is not None) > 1:
+        raise UsageError("two directions", "hidden=" if hidden is not None else "latent=", "one of `out`, `hidden` and `latent`")
+    word = out
     if hidden is not None:
-        if out is not None or isinstance(hidden, bool) or not isinstance(hidden, (int, np.integer)):
-            raise UsageError("a hidden unit beside a direction, or one that is no number", "hidden=", "a whole number from 1 on, without `out`")
-        fields["hidden"] = str(int(hidden))
-        return True
-    if out is None:
-        return False
-    if isinstance(out, (int, np.integer)) and not isinstance(out, bool):
-        out = str(int(out)) if kind == "image" else f"#{int(out)}"
-    if isinstance(out, str):
-        if kind == "image":
-            fields["unit"] = out
-            return "," not in out and ".." not in out and out != "all"
-        signs = " - " in out or " + " in out
-        fields["direction" if signs else "token"] = out
-        return "," not in out
-    vector = array_of(out, "out", "a class, a token or a vector", lambda x: np.asarray(x, dtype=np.float64))
-    if vector.ndim != 1:
-        raise UsageError(f"a direction with {vector.ndim} axes", "out=", "a vector of the layer's output")
-    path = Path(scratch, "vector")  # the name that the form will have
-    with path.open("wb") as file:
-        np.save(file, vector)
-    fields["hidden"] = os.fspath(path)
-    return True
+        word = f"hidden:{count_of(hidden, 'hidden')}"
+    elif latent is not None:
+        return {"direction": [f"latent:{option_word(latent, 'latent')}"]}, True
+    elif isinstance(out, (int, np.integer)) and not isinstance(out, bool):
+        word = str(int(out)) if kind == "image" else f"#{int(out)}"
+    elif out is None:
+        return {}, False
+    if isinstance(word, str):
+        return {"direction": [word]}, "," not in word and (kind != "image" or (".." not in word and word != "all"))
+    vector = array_of(out, "out", "a class, a token or a vector", lambda x: np.ascontiguousarray(x, dtype=np.float64))
+    if np.ndim(out) != 1:
+        raise UsageError(f"a direction with {np.ndim(out)} axes", "out=", "a vector of the layer's output")
+    return {"vector": vector[None]}, True
 
 
-def png(image: Any, size: tuple[int, int], path: Path) -> str:
-    """Writes an array of this size as a grey PNG file."""
+def picture(image: Any, size: tuple[int, int]) -> Array:
+    """A picture in memory as bytes."""
     array = array_of(image, "image", "a PNG file or an array [height, width]")
     if size == (0, 0):
         raise UsageError("the samples of this model are no pictures", "image=", "index=, the number of a sample")
@@ -154,14 +198,4 @@ def png(image: Any, size: tuple[int, int], path: Path) -> str:
     most = 1 if array.dtype.kind in "bf" else 255
     if not np.all((array >= 0) & (array <= most)):  # also false for what is no number
         raise UsageError("an image with numbers out of range", "image=", "whole numbers from 0 to 255, or floats from 0 to 1")
-    grey = np.round(array * (255 / most)).astype(np.uint8)
-
-    def chunk(kind: bytes, body: bytes) -> bytes:
-        return struct.pack(">I", len(body)) + kind + body + struct.pack(">I", zlib.crc32(kind + body))
-
-    rows = b"".join(b"\0" + row.tobytes() for row in grey)
-    head = struct.pack(">IIBBBBB", grey.shape[1], grey.shape[0], 8, 0, 0, 0, 0)
-    path.write_bytes(
-        b"\x89PNG\r\n\x1a\n" + chunk(b"IHDR", head) + chunk(b"IDAT", zlib.compress(rows)) + chunk(b"IEND", b"")
-    )
-    return os.fspath(path)
+    return np.ascontiguousarray(np.round(array * (255 / most)), dtype=np.uint8)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
-from typing import Any
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
 
 from ._frames import Table
 from .errors import UsageError
@@ -69,3 +69,18 @@ class Shown(Drawn):
 
     def _repr_html_(self) -> str:
         return f"<div>{self.table()._repr_html_()}{self._svg()}</div>"
+
+
+Item = TypeVar("Item")
+
+
+class Several(Shown, Sequence[Item]):
+    """A result of several parts."""
+
+    _items: Sequence[Item]
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __len__(self) -> int:
+        return len(self._items)

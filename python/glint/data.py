@@ -56,8 +56,38 @@ def _split(x: Array, y: Array, test: Any, share: float, seed: int) -> tuple[Arra
 class Data:
     """Labelled samples in memory: the part that `Images` and `Vectors` share."""
 
-    def __init__(self, core: _core.Data) -> None:
-        self._core = core
+    _shape = "[samples, ...]"
+    _core: _core.Data
+
+    def __init__(
+        self,
+        X: Any,
+        y: Any,
+        *,
+        test: Any = None,
+        test_share: float = 0.1,
+        seed: int = 0,
+        names: Sequence[str] | None = None,
+        name: str = "arrays",
+    ) -> None:
+        x = _samples(X, "X")
+        if x.ndim != self._shape.count(",") + 1:
+            raise UsageError(f"an array of shape {x.shape}", "X=", self._shape)
+        height, width = x.shape[1:] if x.ndim == 3 else (0, 0)
+        train_x, train_y, test_x, test_y = _split(x, _labels(y, len(x), "y"), test, test_share, seed)
+        test_x = _samples(test_x, "test")
+        if test_x.shape[1:] != x.shape[1:]:
+            raise UsageError(f"test samples of shape {test_x.shape[1:]}", "test=", f"shape {x.shape[1:]}, as X")
+        kind: Any = np.uint8 if x.dtype == np.uint8 and height else np.float32
+        if kind == np.uint8 and test_x.dtype != np.uint8:
+            raise UsageError(f"test samples of {test_x.dtype}", "test=", "uint8, as X")
+        flat = [np.ascontiguousarray(a.reshape(len(a), -1), dtype=kind) for a in (train_x, test_x)]
+        options: dict[str, Any] = {"name": name, "height": height, "width": width}
+        if names is not None:
+            options |= {"class_names": [str(n) for n in names], "classes": len(names)}
+        part = "y" if names is None else "names"  # that says how many classes there are
+        with called({"train": "X", "train.labels": "y", "test.labels": "test", "classes": part, "class_names": "names"}):
+            self._core = _core.make_data(flat[0], train_y, flat[1], _labels(test_y, len(test_x), "test"), options)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return _again, (type(self), self.X, self.y, self.test, self.class_names, self.name)
@@ -109,21 +139,7 @@ class Images(Data):
     <glint Images 'arrays': 36 + 4 test samples of 8×8, 2 classes>
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        test: Any = None,
-        test_share: float = 0.1,
-        seed: int = 0,
-        names: Sequence[str] | None = None,
-        name: str = "arrays",
-    ) -> None:
-        x = _samples(X, "X")
-        if x.ndim != 3:
-            raise UsageError(f"an array of shape {x.shape}", "X=", "[samples, height, width]")
-        super().__init__(_make(x, y, test, test_share, seed, names, name, x.shape[1], x.shape[2]))
+    _shape = "[samples, height, width]"
 
 
 class Vectors(Data):
@@ -135,45 +151,7 @@ class Vectors(Data):
     <glint Vectors 'arrays': 45 + 5 test samples of 3, 2 classes>
     """
 
-    def __init__(
-        self,
-        X: Any,
-        y: Any,
-        *,
-        test: Any = None,
-        test_share: float = 0.1,
-        seed: int = 0,
-        names: Sequence[str] | None = None,
-        name: str = "arrays",
-    ) -> None:
-        x = _samples(X, "X")
-        if x.ndim != 2:
-            raise UsageError(f"an array of shape {x.shape}", "X=", "[samples, numbers]")
-        super().__init__(_make(x.astype(np.float32, copy=False), y, test, test_share, seed, names, name, 0, 0))
-
-
-def _make(
-    x: Array, y: Any, test: Any, share: float, seed: int, names: Sequence[str] | None, name: str, height: int, width: int
-) -> _core.Data:
-    labels = _labels(y, len(x), "y")
-    train_x, train_y, test_x, test_y = _split(x, labels, test, share, seed)
-    test_x = _samples(test_x, "test")
-    if test_x.shape[1:] != x.shape[1:]:
-        raise UsageError(f"test samples of shape {test_x.shape[1:]}", "test=", f"shape {x.shape[1:]}, as X")
-    kind: Any = np.uint8 if x.dtype == np.uint8 and height else np.float32
-    if kind == np.uint8 and test_x.dtype != np.uint8:
-        raise UsageError(f"test samples of {test_x.dtype}", "test=", "uint8, as X")
-    flat = [np.ascontiguousarray(a.reshape(len(a), -1), dtype=kind) for a in (train_x, test_x)]
-    options = {
-        "name": name,
-        "height": height,
-        "width": width,
-        "class_names": None if names is None else [str(n) for n in names],
-        "classes": len(names) if names is not None else None,
-    }
-    part = "y" if names is None else "names"  # that says how many classes there are
-    with called({"train": "X", "train.labels": "y", "test.labels": "test", "classes": part, "class_names": "names"}):
-        return _core.make_data(flat[0], train_y, flat[1], _labels(test_y, len(test_x), "test"), options)
+    _shape = "[samples, numbers]"
 
 
 class Tokens:
@@ -242,7 +220,7 @@ def load(name: str, data_dir: str | os.PathLike[str] = "") -> Data:
     """
     with Talk(False) as talk:
         data = Images.__new__(Images)
-        Data.__init__(data, _core.load_data(str(name), path_of(data_dir, "data_dir"), talk))
+        data._core = _core.load_data(str(name), path_of(data_dir, "data_dir"), talk)
         return data
 
 
@@ -280,15 +258,7 @@ def tokenize(
     49
     """
     files = [texts] if isinstance(texts, (str, os.PathLike)) else list(texts)
-    fields: dict[str, Any] = {
-        "texts": [path_of(f, "texts") for f in files],
-        "valid_texts": [path_of(f, "valid") for f in valid],
-        "valid_share": valid_share,
-        "out": path_of(out, "out"),
-        "vocab": vocab,
-        "tokenizer": None if tokenizer is None else path_of(tokenizer, "tokenizer"),
-        "seed": seed,
-        "force": force,
-    }
+    fields = {"texts": files, "valid_texts": list(valid), "valid_share": valid_share, "out": out, "vocab": vocab}
+    fields |= {"tokenizer": tokenizer, "seed": seed, "force": force}
     with Talk(progress) as talk:
         return dict(json.loads(_core.tokenize(fields, talk)))

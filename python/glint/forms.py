@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import html
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from ._arrays import Array, count_of
 from ._frames import Table, cell, place_text
-from ._shown import Drawn, Shown
+from ._shown import Drawn, Several
 from .errors import UsageError
 from .figures import Figure
 from .results import Passages
@@ -175,24 +175,21 @@ _OWN = ("r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share"
 _WORDS = {"r2": "R²", "eigenvectors_r2": "of the eigenvectors alone", "linear_share": "linear share"}
 
 
-class Forms(Shown, Sequence[Form]):
+class Forms(Several[Form]):
     """Several directions read at once. `forms["3"]` is one of them."""
 
     def __init__(self, forms: list[Form], whole: dict[str, Any], figures: list[Figure]) -> None:
-        self._forms, self.json = forms, whole
+        self._items, self.json = forms, whole
         self._draw(figures)
         self.form: str = whole["form"]
 
     def __getitem__(self, index: Any) -> Any:
         if isinstance(index, str):
-            for form in self._forms:
+            for form in self._items:
                 if form.name == index or form.name.split(" ")[0] == index:
                     return form
             raise KeyError(index)
-        return self._forms[index]
-
-    def __len__(self) -> int:
-        return len(self._forms)
+        return super().__getitem__(index)
 
     @property
     def fidelity(self) -> Table:
@@ -219,7 +216,7 @@ class Forms(Shown, Sequence[Form]):
         """
         keys = ("r2", "eigenvectors_r2", "linear_share", "entropy_rank", "participation_rank")
         rows = []
-        for form in self._forms:
+        for form in self._items:
             row: dict[str, Any] = {"name": form.name}
             if len(form.values):
                 row |= {"largest": float(form.values[0]), "smallest": float(form.values[-1])}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numbers
 
 from . import _core
-from ._core import Gate, gate_names
+from ._core import Gate as Gate, gate_names
 from .errors import UsageError
 from .figures import Figure
 
@@ -54,4 +54,4 @@ def _repr(self: Gate) -> str:
     return f"glint.gate({self.name!r}{options})"
 
 
-Gate.__repr__ = _repr  # type: ignore[method-assign]
+Gate.__repr__ = _repr  # type: ignore[method-assign,assignment]

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 from . import _core, lab
 from ._frames import Table
-from ._shown import Shown
+from ._shown import Several
 from ._talk import Talk
 from .data import Data
 from .errors import UsageError
@@ -48,17 +47,11 @@ class Job:
         return Run(self.out, self.data, data_dir=self.data_dir)
 
 
-class Plan(Shown, Sequence[Job], Generic[Result]):
+class Plan(Several[Job], Generic[Result]):
     """The jobs of a plan. `result()` is what the planned call gives; runs that are finished are not trained again."""
 
     def __init__(self, jobs: list[Job], rows: list[dict[str, Any]], call: Callable[[], Result]) -> None:
-        self._jobs, self._rows, self._call = jobs, rows, call
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._jobs[index]
-
-    def __len__(self) -> int:
-        return len(self._jobs)
+        self._items, self._rows, self._call = jobs, rows, call
 
     def result(self) -> Result:
         """Trains what is missing, and gives the runs, the sweep or the report."""
@@ -68,13 +61,6 @@ class Plan(Shown, Sequence[Job], Generic[Result]):
         """A row per job."""
         keys = ("setting", "seed", "finished", "run")
         return Table([{k: row[k] for k in keys} for row in self._rows], f"plan of {len(self)} runs")
-
-
-_FIELDS: dict[Any, tuple[str, Callable[..., dict[str, Any]]]] = {
-    lab.train: ("train", lab.train_fields),
-    lab.sweep: ("sweep", lab.sweep_fields),
-    lab.reproduce: ("reproduce", lab.reproduce_fields),
-}
 
 
 def plan(call: Callable[..., Result], /, *arguments: Any, **named: Any) -> Plan[Result]:
@@ -90,26 +76,24 @@ def plan(call: Callable[..., Result], /, *arguments: Any, **named: Any) -> Plan[
     >>> plan.result().table().columns["gate"]
     ['sqs', 'identity']
     """
-    if call not in _FIELDS:
+    if call not in (lab.train, lab.sweep, lab.reproduce):
         raise UsageError(f"cannot plan {getattr(call, '__name__', call)!r}", "call=", "glint.train, glint.sweep or glint.reproduce")
-    what, fields_of = _FIELDS[call]
-    try:
-        bound = inspect.signature(call).bind(*arguments, **named)
-    except TypeError as e:
-        raise UsageError(f"glint.{what}: {e}", "arguments") from None
-    bound.apply_defaults()
-    given = bound.arguments
-    if given["out"] is None:
+    if named.get("out") is None:
         raise UsageError("a plan without a folder", "out=", "the folder that all jobs write to")
-    if given.get("group") is not None:
+    if named.get("group") is not None:
         raise UsageError("a plan of one process each", "group=", "a group, or jobs")
-    given["out"] = os.path.abspath(given["out"])  # jobs may run elsewhere
-    data = given.get("data")
-    held = data if isinstance(data, Data) else None
-    fields = fields_of(**{name: given[name] for name in inspect.signature(fields_of).parameters})
+    named["out"] = os.path.abspath(named["out"])  # jobs may run elsewhere
+    token = lab.planning.set(True)
     try:
-        rows = json.loads(_core.plan(what, fields, None if held is None else held._core))["runs"]
-    except UsageError as e:
-        raise lab.named_in_python(e) from None
+        call(*arguments, **named)
+        raise AssertionError("a planned call did its work")
+    except TypeError as e:
+        raise UsageError(f"glint.{call.__name__}: {e}", "arguments") from None
+    except lab.Planned as planned:
+        held = planned.data if isinstance(planned.data, Data) else None
+        with lab.options_named():
+            rows = json.loads(_core.plan(planned.what, planned.fields, None if held is None else held._core))["runs"]
+    finally:
+        lab.planning.reset(token)
     jobs = [Job(r["recipe"], r["options"], r["run"], r["data_dir"], held, r["command"]) for r in rows]
-    return Plan(jobs, rows, lambda: call(*bound.args, **bound.kwargs))
+    return Plan(jobs, rows, lambda: call(*arguments, **named))

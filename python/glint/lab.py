@@ -8,8 +8,9 @@ import os
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
+from contextvars import ContextVar
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
@@ -17,16 +18,24 @@ from . import _core
 from ._arrays import path_of
 from ._frames import Table
 from ._ranks import Ranks
-from ._requests import MEMORY, StrPath, changes_of, data_word, option_name, option_text
+from ._requests import Request, StrPath, changes_of, data_of, data_word, option_name, option_text, python_name
 from ._shown import Drawn
 from ._talk import Row, Talk, log
 from .data import Data, Tokens
-from .errors import UsageError, called
+from .errors import UsageError
 from .figures import Figure, number
 from .gates import Gate
 from .gates import gate as named_gate
-from .results import Comparison, Evaluation, Model, Reproduction, Sweep, python_name
-from .run import Run, Runs
+from .results import Comparison, Evaluation, Model, Reproduction, Sweep
+from .run import READABILITY, Run, Runs
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import CompareOptions, EvaluateOptions, ReadabilityOptions, SweepLists, TrainOptions
+
+TRAIN = Request("train", "data")
+COMPARE = Request("compare", "runs control unit out refine", {"show": "show"})
 
 
 def _seed_list(seeds: Any) -> list[int] | None:
@@ -41,17 +50,21 @@ def _seed_list(seeds: Any) -> list[int] | None:
     return out
 
 
-def named_in_python(error: UsageError) -> UsageError:
-    """An error about options, with their names as they are here."""
-    if error.where != "changes=":
-        return error
-    return UsageError(error.what.replace("-", "_"), "an option", error.expected.replace("-", "_"), error.hint)
+@contextmanager
+def options_named() -> Iterator[None]:
+    """Errors about options have their names as they are here."""
+    try:
+        yield
+    except UsageError as e:
+        if e.where != "changes=":
+            raise
+        raise UsageError(e.what.replace("-", "_"), "an option", e.expected.replace("-", "_"), e.hint) from None
 
 
 _BATCH, _STEPS, _EPOCHS = 256, 2000, (10, 200)
 
 
-def _by_samples(recipe: str, data: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _by_samples(recipe: StrPath, data: Any, given: dict[str, Any]) -> dict[str, Any]:
     """What nobody chose for one's own data. Batches are a power of two, of at most an eighth of the samples; arrays are
     gone over for some 2000 steps, and get no noise."""
     if recipe or not isinstance(data, (Data, Tokens)):
@@ -69,51 +82,8 @@ def _by_samples(recipe: str, data: Any, given: dict[str, Any]) -> dict[str, Any]
     return {name: value for name, value in chosen.items() if name not in given}
 
 
-def train_fields(
-    recipe: str,
-    data: Any,
-    seed: int | None,
-    seeds: Iterable[int] | None,
-    out: StrPath,
-    force: bool,
-    checkpoint_every: int,
-    data_dir: StrPath,
-    options: dict[str, Any],
-) -> dict[str, Any]:
-    """The request of `train`."""
-    if chosen := _by_samples(recipe, data, options):
-        log.info("nothing said otherwise: %s", ", ".join(f"{name}={value}" for name, value in chosen.items()))
-        options = {**options, **chosen}
-    if seed is not None:
-        options = {**options, "seed": seed}
-    if data is not None and not isinstance(data, Data):
-        options = {**options, "data": data_word(data)}
-    return {
-        "recipe": path_of(recipe, "recipe"),
-        "changes": changes_of(options),
-        "seeds": _seed_list(seeds),
-        "out": path_of(out, "out"),
-        "force": force,
-        "checkpoint_every": checkpoint_every,
-        "data_dir": path_of(data_dir, "data_dir"),
-    }
-
-
-def sweep_fields(
-    recipe: str,
-    seeds: Iterable[int],
-    out: StrPath,
-    one_at_a_time: bool,
-    tolerance: float,
-    data: StrPath | None,
-    data_dir: StrPath,
-    lists: dict[str, Any],
-) -> dict[str, Any]:
-    """The request of `sweep`."""
-    if isinstance(data, Data):
-        raise UsageError("a sweep takes no arrays", "data=", "a name, a folder or glint.Tokens", "glint.train for each setting")
-    if data is not None:
-        lists = {**lists, "data": data_word(data)}
+def _option_lists(lists: dict[str, Any]) -> list[tuple[str, str]]:
+    """The options of a sweep as those of the library: each a list of values."""
     pairs = []
     for name, values in lists.items():
         if isinstance(values, Gate):  # one gate: its options are those of every setting
@@ -127,38 +97,24 @@ def sweep_fields(
             raise UsageError("gates with options in a list", f"{name}=", 'names of gates, and their options as lists: gate=["sqs"], lam=[0.1, 0.9]')
         texts = [v.name if isinstance(v, Gate) else option_text(name, v) for v in many]
         pairs.append((option_name(name), ",".join(texts)))
-    return {
-        "recipe": path_of(recipe, "recipe"),
-        "lists": pairs,
-        "seeds": _seed_list(seeds),
-        "one_at_a_time": one_at_a_time,
-        "tolerance": tolerance,
-        "data_dir": path_of(data_dir, "data_dir"),
-        "out": path_of(out, "out"),
-    }
+    return pairs
 
 
-def reproduce_fields(
-    what: str,
-    quick: bool,
-    seeds: int,
-    data: Sequence[str],
-    stories: StrPath,
-    data_dir: StrPath,
-    out: StrPath,
-    judge_only: bool,
-) -> dict[str, Any]:
-    """The request of `reproduce`."""
-    return {
-        "what": what,
-        "quick": quick,
-        "seeds": seeds,
-        "data": list(data),
-        "stories": path_of(stories, "stories"),
-        "data_dir": path_of(data_dir, "data_dir"),
-        "out": path_of(out, "out"),
-        "judge_only": judge_only,
-    }
+class Planned(Exception):
+    """Instead of the work: what it would be. Only where `planning` is set, by glint.plan."""
+
+    def __init__(self, what: str, fields: dict[str, Any], data: Any = None) -> None:
+        self.what, self.fields, self.data = what, fields, data
+
+
+planning: ContextVar[bool] = ContextVar("planning", default=False)
+
+
+def _work(what: str, fields: dict[str, Any], data: Any = None) -> Any:
+    """Around the call of the library."""
+    if planning.get():
+        raise Planned(what, fields, data)
+    return options_named()
 
 
 @contextmanager
@@ -178,8 +134,29 @@ def _folder(call: str, out: StrPath | None) -> Iterator[tuple[StrPath, Any]]:
         raise
 
 
+if TYPE_CHECKING:
+
+    class TrainCall(TrainOptions, total=False):
+        """What `train` takes beside `seeds` and `group`."""
+
+        data: Any
+        out: StrPath | None
+        force: bool
+        checkpoint_every: int
+        data_dir: StrPath
+        progress: bool | None
+        on_step: Callable[[Row], Any] | None
+        on_eval: Callable[[Row], Any] | None
+
+
+@overload
+def train(recipe: StrPath = "", *, seeds: None = None, group: None = None, **options: Unpack[TrainCall]) -> Run: ...
+@overload
+def train(recipe: StrPath = "", *, seeds: Iterable[int], group: None = None, **options: Unpack[TrainCall]) -> Runs: ...
+@overload
+def train(recipe: StrPath = "", *, seeds: Iterable[int] | None = None, group: Any, **options: Unpack[TrainCall]) -> Run | Runs | None: ...
 def train(
-    recipe: str = "",
+    recipe: StrPath = "",
     *,
     data: Any = None,
     seed: int | None = None,
@@ -193,7 +170,7 @@ def train(
     on_step: Callable[[Row], Any] | None = None,
     on_eval: Callable[[Row], Any] | None = None,
     **options: Any,
-) -> Any:
+) -> Run | Runs | None:
     """Trains a model: a `Run`, or with `seeds` a `Runs`.
 
     `recipe` is a name ("mnist-4.1", "quick", "tales") or a file; options (`gate`, `lam`, `d_model`, `epochs`,
@@ -211,15 +188,18 @@ def train(
     >>> run.config["epochs"], run.metrics[-1]["test_accuracy"] > 0.2
     (1, True)
     """
-    images = data._core if isinstance(data, Data) else None
+    if chosen := _by_samples(recipe, data, options):
+        log.info("nothing said otherwise: %s", ", ".join(f"{name}={value}" for name, value in chosen.items()))
+        options |= chosen
+    if seed is not None:
+        options["seed"] = seed
+    if data is not None and not isinstance(data, Data):
+        options["data"] = data_word(data)
     with _folder("train", out) as (folder, keep):
-        fields = train_fields(recipe, data, seed, seeds, folder, force, checkpoint_every, data_dir, options)
-        fields["every_step"] = on_step is not None
-        try:
-            with nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
-                text = _core.train(fields, images, talk, ranks)
-        except UsageError as e:
-            raise named_in_python(e) from None
+        fields: dict[str, Any] = {"recipe": recipe, "changes": changes_of(options), "seeds": _seed_list(seeds), "out": folder, "force": force}
+        fields |= {"checkpoint_every": checkpoint_every, "data_dir": data_dir, "every_step": on_step is not None}
+        with _work("train", fields, data), nullcontext() if group is None else Ranks(group) as ranks, Talk(progress, on_step, on_eval) as talk:
+            text = _core.train(fields, data._core if isinstance(data, Data) else None, talk, ranks)
     if text is None:
         return None
     about = json.loads(str(text))
@@ -268,19 +248,10 @@ def import_model(
         raise UsageError("a size that is no pair of whole numbers", "image=", "height and width, as in (28, 28)") from e
     if image is not None and min(height, width) < 1:
         raise UsageError(f"an image of {height} x {width}", "image=", "height and width above 0")
-    fields = {
-        "weights": os.fspath(weights),
-        "gate": named_gate(gate) if isinstance(gate, str) else gate,
-        "height": height,
-        "width": width,
-        "residual": residual,
-        "rms_norm": rms_norm,
-        "data": data_word(data),
-        "classes": list(classes),
-        "out": os.fspath(out),
-    }
+    fields: dict[str, Any] = {"weights": weights, "height": height, "width": width, "residual": residual, "rms_norm": rms_norm}
+    fields |= {"data": data_word(data), "classes": list(classes), "out": out}
     with Talk(False) as talk:
-        return Run(json.loads(_core.import_model(fields, talk))["run"])
+        return Run(json.loads(_core.import_model(fields, gate if isinstance(gate, Gate) else named_gate(gate), talk))["run"])
 
 
 def model(path: StrPath, *, tokenizer: StrPath = "") -> Model:
@@ -291,23 +262,21 @@ def model(path: StrPath, *, tokenizer: StrPath = "") -> Model:
     ('glint classifier', 13216)
     """
     with Talk(False) as talk:
-        return Model(json.loads(_core.model({"path": path_of(path, "path"), "tokenizer": path_of(tokenizer, "tokenizer")}, talk)))
+        return Model(_core.model({"path": path_of(path, "path"), "tokenizer": tokenizer}, talk))
 
 
-def options(recipe: str = "", *, data: Any = None, **changes: Any) -> dict[str, Any]:
+def options(recipe: StrPath = "", *, data: Any = None, **changes: Unpack[TrainOptions]) -> dict[str, Any]:
     """The options that `train` would use.
 
     >>> glint.options("quick", lam=0.1)["lam"]
     0.1
     """
     images = data._core if isinstance(data, Data) else None
-    changes |= _by_samples(recipe, data, changes)
+    changed: dict[str, Any] = {**changes, **_by_samples(recipe, data, {**changes})}
     if data is not None and images is None:
-        changes = {**changes, "data": data_word(data)}
-    try:
-        about = json.loads(_core.options({"recipe": path_of(recipe, "recipe"), "changes": changes_of(changes)}, images))
-    except UsageError as e:
-        raise named_in_python(e) from None
+        changed["data"] = data_word(data)
+    with options_named():
+        about = json.loads(_core.options({"recipe": recipe, "changes": changes_of(changed)}, images))
     return {python_name(k): v for k, v in about["options"].items()}
 
 
@@ -321,7 +290,7 @@ def recipes() -> list[str]:
 
 
 def sweep(
-    recipe: str = "",
+    recipe: StrPath = "",
     *,
     seeds: Iterable[int] = (0,),
     out: StrPath | None = None,
@@ -331,7 +300,7 @@ def sweep(
     data_dir: StrPath = "",
     progress: bool | None = None,
     on_eval: Callable[[Row], Any] | None = None,
-    **lists: Any,
+    **lists: Unpack[SweepLists],
 ) -> Sweep:
     """What readability costs: every option may be a list; every setting is trained with every seed and read.
 
@@ -342,13 +311,16 @@ def sweep(
     >>> result.table().columns["gate"]
     ['sqs', 'identity']
     """
+    options: dict[str, Any] = {**lists}
+    if isinstance(data, Data):
+        raise UsageError("a sweep takes no arrays", "data=", "a name, a folder or glint.Tokens", "glint.train for each setting")
+    if data is not None:
+        options["data"] = data_word(data)
     with _folder("sweep", out) as (folder, keep):
-        fields = sweep_fields(recipe, seeds, folder, one_at_a_time, tolerance, data, data_dir, lists)
-        try:
-            with Talk(progress, None, on_eval) as talk:
-                return Sweep(json.loads(_core.sweep(fields, talk)), keep)
-        except UsageError as e:
-            raise named_in_python(e) from None
+        fields: dict[str, Any] = {"recipe": recipe, "lists": _option_lists(options), "seeds": _seed_list(seeds), "one_at_a_time": one_at_a_time}
+        fields |= {"tolerance": tolerance, "data_dir": data_dir, "out": folder}
+        with _work("sweep", fields), Talk(progress, None, on_eval) as talk:
+            return Sweep(_core.sweep(fields, talk), keep)
 
 
 def _path(run: Any) -> str:
@@ -363,46 +335,33 @@ def _own_arrays(runs: Iterable[Any]) -> Any:
     return next(iter(sets.values()), None)
 
 
+@COMPARE
 def compare(
     *runs: Any,
     control: Any = None,
     unit: Any = "all",
-    form: str = "weights",
-    space: str = "auto",
-    top: int = 10,
-    layer: int | None = None,
-    token: str = "",
     tokenizer: StrPath = "",
     data: Any = None,
     data_dir: StrPath = "",
     progress: bool | None = None,
+    **options: Unpack[CompareOptions],
 ) -> Comparison:
     """How alike the eigenvectors of models are: pairs a, b, c, d ... are a with b and c with d.
 
     Language models, also those of other programs by their paths, are compared in one `layer` along `token`, words with commas between.
 
     >>> a, b = (glint.train("quick", epochs=1, d_model=16, seed=s, progress=False) for s in (0, 1))
-    >>> glint.compare(a, b, top=2).matrices["0"].shape
+    >>> glint.compare(a, b, show=2).matrices["0"].shape
     (4, 4)
     """
     pair = control if isinstance(control, (list, tuple)) else None
-    images = data._core if isinstance(data, Data) else None if data is not None else _own_arrays(runs)
-    fields = {
-        "runs": [_path(r) for r in runs],
-        "control": ",".join(_path(r) for r in pair) if pair else None if control is None else _path(control),
-        "unit": str(unit),
-        "form": form,
-        "space": space,
-        "top": top,
-        "layer": layer,
-        "token": token,
-        "tokenizer": path_of(tokenizer, "tokenizer"),
-        "data": None if data is None or images is not None else data_word(data),
-        "data_dir": path_of(data_dir, "data_dir"),
-    }
-    with Talk(progress) as talk, called(MEMORY):
-        text, matrices, names, figures = _core.compare(fields, images, talk)
-    return Comparison(json.loads(text), list(matrices), list(names), [Figure(*f) for f in figures])
+    source, images = data_of(data)
+    fields = source | COMPARE.fields(options)
+    fields |= {"runs": [_path(r) for r in runs], "unit": str(unit)}
+    fields |= {"tokenizer": path_of(tokenizer, "tokenizer"), "data_dir": path_of(data_dir, "data_dir")}
+    fields["control"] = ",".join(_path(r) for r in pair) if pair else None if control is None else _path(control)
+    with Talk(progress) as talk, COMPARE.called():
+        return Comparison(*_core.compare(fields, _own_arrays(runs) if data is None else images, talk))
 
 
 class RunList(Drawn, Table):
@@ -443,24 +402,25 @@ def runs(*folders: StrPath, where: Sequence[str] | str = (), sort: str = "") -> 
     return RunList(rows, None if curves is None else Figure(*curves))
 
 
-def evaluate(run: Any, data: Any = None, **more: Any) -> Evaluation:
+def evaluate(run: Any, data: Any = None, *, text: StrPath | None = None, **options: Unpack[EvaluateOptions]) -> Evaluation:
     """Loss and accuracy of a run or of a folder: `Run.evaluate`.
 
     >>> glint.evaluate(glint.train("quick", epochs=1, d_model=16, progress=False)).confusion.shape
     (10, 10)
     """
-    return (run if isinstance(run, Run) else Run(run)).evaluate(data, **more)
+    return (run if isinstance(run, Run) else Run(run)).evaluate(data, text=text, **options)
 
 
-def readability(*runs: Any, form: str = "auto", token: str = "", data_dir: StrPath = "", progress: bool | None = None) -> Table:
+@READABILITY
+def readability(*runs: Any, data_dir: StrPath = "", progress: bool | None = None, **options: Unpack[ReadabilityOptions]) -> Table:
     """How readable the weights of runs are: a row per run.
 
     >>> run = glint.train("quick", epochs=1, d_model=16, progress=False)
     >>> "ablation_r" in glint.readability(run).columns
     True
     """
-    fields = {"runs": [_path(r) for r in runs], "form": form, "token": token, "data_dir": path_of(data_dir, "data_dir")}
-    with Talk(progress) as talk, called(MEMORY):
+    fields = READABILITY.fields(options) | {"runs": [_path(r) for r in runs], "data_dir": path_of(data_dir, "data_dir")}
+    with Talk(progress) as talk, READABILITY.called():
         about = json.loads(_core.readability(fields, _own_arrays(runs), talk))
     plain = (str, int, float, bool, type(None))
     return Table([{k: v for k, v in row.items() if isinstance(v, plain)} for row in about["runs"]], "readability")
@@ -483,6 +443,7 @@ def reproduce(
     `glint.reproduce("table1", quick=True)` takes a few minutes.
     """
     with _folder("reproduce", out) as (folder, keep):
-        fields = reproduce_fields(what, quick, seeds, data, stories, data_dir, folder, judge_only)
-        with Talk(progress) as talk:
-            return Reproduction(json.loads(_core.reproduce(fields, talk)), keep)
+        fields = {"what": what, "quick": quick, "seeds": seeds, "data": list(data), "stories": stories, "data_dir": data_dir}
+        fields |= {"out": folder, "judge_only": judge_only}
+        with _work("reproduce", fields), Talk(progress) as talk:
+            return Reproduction(_core.reproduce(fields, talk), keep)

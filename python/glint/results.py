@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import html
+import json
 import os
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,18 +13,21 @@ import numpy as np
 
 from ._arrays import Array
 from ._frames import Table, cell, place_text
-from ._shown import Shown
+from ._requests import python_name
+from ._shown import Several, Shown
 from .errors import UsageError
 from .figures import Figure, number
 
 class Result(Shown, Mapping[str, Any]):
     """The JSON of the program as a mapping, with a table to look at and perhaps figures."""
 
+    title = ""
     _keep: object = None  # a temporary folder, which no pickle takes along
 
-    def __init__(self, values: dict[str, Any], title: str, figures: Iterable[Figure | None] = ()) -> None:
-        self.json, self._title = values, title
-        self._draw(figures)
+    def __init__(self, values: str | dict[str, Any], figures: Sequence[Any] = (), title: str = "") -> None:
+        self.json: dict[str, Any] = json.loads(values) if isinstance(values, str) else values
+        self._title = title or self.title
+        self._draw(Figure(*figure) for figure in figures if figure is not None)
 
     def __getstate__(self) -> dict[str, Any]:
         return {name: value for name, value in vars(self).items() if name != "_keep"}
@@ -50,10 +54,8 @@ class Result(Shown, Mapping[str, Any]):
 class Explanation(Result):
     """One input explained: `.accounts` per class, `.terms` per eigenvector, `.pictures`, and how far to trust it."""
 
-    def __init__(
-        self, values: dict[str, Any], verdict: str, trust: str, classes: list[dict[str, Any]], figure: Figure | None, pixels: Array
-    ) -> None:
-        super().__init__(values, verdict, [figure])
+    def __init__(self, values: str, verdict: str, trust: str, classes: list[dict[str, Any]], figure: Any, pixels: Array) -> None:
+        super().__init__(values, [figure], verdict)
         self.verdict, self.trust, self.classes, self.pixels = verdict, trust, classes, pixels
 
     @property
@@ -86,8 +88,8 @@ class Explanation(Result):
 class TokenExplanation(Result):
     """Why a language model expects a token: `.parts` of the logit, `.terms` per eigenvector, `.figure()`, `.trust`."""
 
-    def __init__(self, values: dict[str, Any], verdict: str, check: str, path: str, trust: list[str], figure: Figure) -> None:
-        super().__init__(values, verdict, [figure])
+    def __init__(self, values: str, verdict: str, check: str, path: str, trust: list[str], figure: Any) -> None:
+        super().__init__(values, [figure], verdict)
         self.verdict, self.check, self.path, self.trust = verdict, check, path, trust
 
     @property
@@ -156,19 +158,13 @@ class Response:
         return f"<glint Response '{self.name}', {len(self.passages)} passages>"
 
 
-class Passages(Shown, Sequence[Response]):
+class Passages(Several[Response]):
     """Passages of a text, one `Response` per eigenvector: `found[0].passages[0]["text"]`. A notebook shows the words coloured."""
 
-    def __init__(self, values: dict[str, Any], page: str) -> None:
-        self.json = values
-        self.responses = [Response(r) for r in values["responses"]]
+    def __init__(self, values: str, page: str) -> None:
+        self.json: dict[str, Any] = json.loads(values)
+        self._items = self.responses = [Response(r) for r in self.json["responses"]]
         self._page = page
-
-    def __getitem__(self, index: Any) -> Any:
-        return self.responses[index]
-
-    def __len__(self) -> int:
-        return len(self.responses)
 
     def table(self) -> Table:
         """A row per passage."""
@@ -190,8 +186,10 @@ class Passages(Shown, Sequence[Response]):
 class Evaluation(Result):
     """Loss and accuracy; of image models also `.logits` and `.confusion`."""
 
-    def __init__(self, values: dict[str, Any], logits: Array | None = None, confusion: Array | None = None) -> None:
-        super().__init__(values, "evaluation")
+    title = "evaluation"
+
+    def __init__(self, values: str, logits: Array | None = None, confusion: Array | None = None) -> None:
+        super().__init__(values)
         self.logits, self.confusion = logits, confusion
 
 
@@ -200,9 +198,6 @@ class Ablation(Result):
 
     `r` and `slope` compare the true change of the output with the one that the form predicts: 1 is what it says.
     """
-
-    def __init__(self, values: dict[str, Any]) -> None:
-        super().__init__(values, "ablation")
 
     def table(self) -> Table:
         """Before and after, over all inputs and per class, with the fit of the predicted change."""
@@ -222,8 +217,8 @@ def _before_after(before: dict[str, Any], effect: dict[str, Any]) -> dict[str, A
 class Attack(Result):
     """Masks from eigenvectors: `.masks` [classes, away or towards, eigen or shuffled or random, height, width]."""
 
-    def __init__(self, values: dict[str, Any], masks: Array, figures: list[Figure]) -> None:
-        super().__init__(values, "attack with masks from eigenvectors", figures)
+    def __init__(self, values: str, masks: Array, figures: Sequence[Any]) -> None:
+        super().__init__(values, figures)
         self.masks = masks
 
     def table(self) -> Table:
@@ -241,8 +236,8 @@ class Attack(Result):
 class Comparison(Result):
     """How alike the eigenvectors of two models are; `.matrices` has |cos| per class."""
 
-    def __init__(self, values: dict[str, Any], matrices: list[Array], names: list[str], figures: list[Figure]) -> None:
-        super().__init__(values, "comparison", figures)
+    def __init__(self, values: str, matrices: list[Array], names: list[str], figures: Sequence[Any]) -> None:
+        super().__init__(values, figures)
         self.matrices = dict(zip(names, matrices))
 
     def table(self) -> Table:
@@ -262,9 +257,10 @@ class Comparison(Result):
 class Stories(Result):
     """Stories that a language model wrote: `.texts`."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        super().__init__(values, "stories")
-        self.texts: list[str] = [s["text"] for s in values["stories"]]
+    @property
+    def texts(self) -> list[str]:
+        """The stories, each with its prompt."""
+        return [s["text"] for s in self["stories"]]
 
     def __str__(self) -> str:
         return "\n\n".join(self.texts)
@@ -279,22 +275,18 @@ class Stories(Result):
 class Model(Result):
     """What a model is, and what glint can do with it."""
 
-    def __init__(self, values: dict[str, Any]) -> None:
-        super().__init__(values, f"{values['family']} in {values['path']}")
-
     def table(self) -> Table:
         """What it is, a row each."""
         plain = {k: v for k, v in self.json.items() if isinstance(v, (int, float, str)) and k not in ("schema", "path", "family")}
         rows = [{"": k.replace("_", " "), "value": v} for k, v in {**plain, **self["model"]}.items() if isinstance(v, (int, float, str))]
         can = ", ".join(v["verb"] for v in self["verbs"] if v["can"])
-        return Table([*rows, {"": "what glint can do", "value": can}], self._title)
+        return Table([*rows, {"": "what glint can do", "value": can}], f"{self['family']} in {self['path']}")
 
 
 class Layers(Result):
     """The same direction at every layer: `.table()` has R² per form, `["layers"]` every reading."""
 
-    def __init__(self, values: dict[str, Any], figure: Figure) -> None:
-        super().__init__(values, "how far each layer can be read", [figure])
+    title = "how far each layer can be read"
 
     def table(self) -> Table:
         """A row per layer: R² of each form, and of a linear map of the layer's input, the control."""
@@ -310,8 +302,7 @@ class Layers(Result):
 class Neurons(Result):
     """Classes of the hidden units of a language model. `.cosines(layer)` has the numbers behind them."""
 
-    def __init__(self, values: dict[str, Any], figures: list[Figure]) -> None:
-        super().__init__(values, "classes of hidden units", figures)
+    title = "classes of hidden units"
 
     def table(self) -> Table:
         """A row per layer: how many hidden units are of each class, and the median of cos(up, down)."""
@@ -329,8 +320,10 @@ class Neurons(Result):
 class Page(Result):
     """The explorer: one HTML file, whole in `.html`. A notebook shows it in a frame."""
 
-    def __init__(self, values: dict[str, Any], path: str) -> None:
-        super().__init__(values, "explorer")
+    title = "explorer"
+
+    def __init__(self, values: str | dict[str, Any], path: str) -> None:
+        super().__init__(values)
         self.html = Path(path).read_text(encoding="utf-8")
 
     def save(self, path: str | os.PathLike[str]) -> Path:
@@ -350,11 +343,12 @@ class Page(Result):
 class Sweep(Result):
     """Settings with what each costs and how readable it is. `.answer` says which to choose."""
 
-    def __init__(self, values: dict[str, Any], keep: object = None) -> None:
-        stem = Path(values["out"], "figures", "pareto")
-        parts = [stem.with_suffix(end).read_text(encoding="utf-8") for end in (".svg", ".csv")]
-        super().__init__(values, "sweep", [Figure(stem.name, *parts)])
-        self.answer: str = values["choice"]["answer"]
+    def __init__(self, values: str, keep: object = None) -> None:
+        super().__init__(values)
+        stem = Path(self["out"], "figures", "pareto")
+        svg, numbers = (stem.with_suffix(end).read_text(encoding="utf-8") for end in (".svg", ".csv"))
+        self._draw([Figure(stem.name, svg, numbers)])
+        self.answer: str = self["choice"]["answer"]
         self._keep = keep
 
     def table(self) -> Table:
@@ -387,8 +381,8 @@ class Sweep(Result):
 class Reproduction(Result):
     """The report on the paper's claims: `.findings`, and its folder `["out"]`."""
 
-    def __init__(self, values: dict[str, Any], keep: object = None) -> None:
-        super().__init__(values, "reproduction")
+    def __init__(self, values: str, keep: object = None) -> None:
+        super().__init__(values)
         self._keep = keep
 
     @property
@@ -398,8 +392,3 @@ class Reproduction(Result):
 
     def table(self) -> Table:
         return self.findings
-
-
-def python_name(option: str) -> str:
-    """The name of an option here: lambda is lam, d-model is d_model."""
-    return "lam" if option == "lambda" else option.replace("-", "_")

@@ -6,41 +6,50 @@ import json
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 
 from . import _core
-from ._arrays import Array, array_of, path_of
+from ._arrays import Array, array_of, count_of, path_of
 from ._frames import Table
-from ._requests import (
-    ABLATE, EXPLAIN, MEMORY, OUT, PASSAGES, READ, SAMPLES, StrPath, data_word, direction, expert_word, path_or_none, png,
-    text_file, token_array, whole_numbers,
-)
-from ._shown import Shown
+from ._requests import OUT, SAMPLES, Request, StrPath, data_of, direction, option_word, picture, python_name, text_or_file, token_array, whole_numbers
+from ._shown import Several
 from ._talk import Talk
-from .data import Data
 from .errors import UsageError, called
 from .figures import Figure
 from .forms import Form, Forms
 from .layer import GLU
-from .results import (
-    Ablation,
-    Attack,
-    Evaluation,
-    Explanation,
-    Layers,
-    Neurons,
-    Page,
-    Passages,
-    Result,
-    Stories,
-    TokenExplanation,
-    python_name,
-)
+from .results import Ablation, Attack, Evaluation, Explanation, Layers, Neurons, Page, Passages, Result, Stories, TokenExplanation
 from .weights import StoredWeights, Weights
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
+
+    from ._options import (
+        AblateOptions, AttackOptions, EvaluateOptions, ExplainOptions, ExportOptions, GenerateOptions, LayersOptions, NeuronsOptions,
+        PageOptions, ReadabilityOptions, ReadOptions, ScanOptions,
+    )
+
+# The options of calls: _options.pyi is made from these (scripts/make-python-options).
+_ALONG = "unit token direction hidden latent"
+GENERATE = Request("generate", "prompt")
+EVALUATE = Request("evaluate_images", "sheet logits")
+EVALUATE_TEXT = EVALUATE.of("evaluate_text")
+READ = Request("read", _ALONG + " passages passage_tokens", OUT, k="strongest", files="out")
+SCAN = Request("scan", "out")
+LAYERS = Request("read_layers", _ALONG + " passages passage_tokens inputs pairs strongest show near layer out", OUT)
+PASSAGES = Request("passages", "values numbers hidden layer texts count passage_tokens", {"count": "n", "passage_tokens": "tokens"})
+NEURONS = Request("neurons", "out")
+EXPLAIN = Request("explain", "index image prompt out", {"prompt": "text", "class": "classes"}, classes="unit")
+EXPLAIN_TOKEN = EXPLAIN.of("explain_token")
+ABLATE = Request("ablate", _ALONG + " remove", {**OUT, "remove": "vectors"})
+ATTACK = Request("attack", "unit out tokens expert")
+PAGE = Request("page", "second out unit direction hidden latent via from_layer eigenvector", {"second": "other"})
+EXPORT = Request("export", "refine tokens expert")
+READABILITY = Request("readability", "runs")
 
 
 class Run:
@@ -60,10 +69,8 @@ class Run:
         self.path = path_of(path, "path")
         self._made_of = (self.path, data, None, data_dir, tokenizer)
         self._keep = keep
-        self._set = data._core if isinstance(data, Data) else None
-        fields = {"run": self.path, "data_dir": path_of(data_dir, "data_dir"), "tokenizer": path_of(tokenizer, "tokenizer")}
-        if data is not None and self._set is None:
-            fields["data"] = data_word(data)
+        source, self._set = data_of(data)
+        fields = source | {"run": self.path, "data_dir": path_of(data_dir, "data_dir"), "tokenizer": path_of(tokenizer, "tokenizer")}
         with Talk(False) as talk:
             self._open = _core.open_run(fields, self._set, talk)
         self.about: dict[str, Any] = json.loads(self._open.about())
@@ -90,6 +97,13 @@ class Run:
         if self._keep is not None:
             raise UsageError("a run in a temporary folder cannot be sent to another process", "out=", "a folder", "run.save(path)")
         return Run, self._made_of
+
+    def _ask(self, request: Request, options: Mapping[str, Any], data: Any = None, progress: bool | None = False, **more: Any) -> Any:
+        """What the library says to a request: `options` and `more`, on other data than the run's where there are any."""
+        fields, images = data_of(data)
+        fields |= request.fields(options) | more
+        with Talk(progress) as talk, request.called():
+            return getattr(self._open, request.call)(fields, images, talk)
 
     # What it is.
 
@@ -127,7 +141,7 @@ class Run:
     @property
     def weights(self) -> Mapping[str, Array]:
         """The weights by name, read-only; those of another program's model widened to float32 when they are asked for."""
-        weights = self._open.weights()
+        weights: Any = self._open.weights()
         return Weights(weights) if isinstance(weights, dict) else StoredWeights(weights)
 
     def layer(self, layer: int | None = None, *, expert: int | str | None = None) -> GLU:
@@ -140,11 +154,12 @@ class Run:
         >>> layer.L.shape == layer.R.shape
         True
         """
+        place = {} if expert is None else {"expert": option_word(expert, "expert")}
         with Talk(False) as talk:
-            parts = self._open.layer({"layer": layer, "expert": expert_word(expert)}, talk)
+            parts = self._open.layer({"layer": layer, **place}, talk)
         biases = None if parts["bias_left"] is None and parts["bias_right"] is None else (parts["bias_left"], parts["bias_right"])
         glu = GLU(parts["L"], parts["R"], parts["P"], gate=parts["gate"], bias=biases, norm=parts["norm"] or None)
-        glu._place = {"layer": parts["number"], "layers": self.about["layers"]} | ({} if expert is None else {"expert": expert_word(expert)})
+        glu._place = {"layer": parts["number"], "layers": self.about["layers"], **place}
         return glu
 
     def save(self, path: StrPath) -> Run:
@@ -204,37 +219,18 @@ class Run:
         """
         return str(self._open.decode(token_array(tokens, "tokens")))
 
-    def generate(
-        self,
-        prompt: str = "",
-        *,
-        count: int = 1,
-        tokens: int | None = None,
-        temperature: float = 0.8,
-        top_k: int = 0,
-        top_p: float = 1.0,
-        seed: int = 0,
-        progress: bool | None = None,
-    ) -> Stories:
+    @GENERATE
+    def generate(self, prompt: str = "", *, progress: bool | None = None, **options: Unpack[GenerateOptions]) -> Stories:
         """Stories from a language model, each beginning with the prompt.
 
         >>> stories = tales.generate("once upon a time", tokens=5, seed=0, progress=False)
         >>> stories.texts[0].startswith("once upon a time")
         True
         """
-        fields = {
-            "prompt": prompt,
-            "count": count,
-            "tokens": tokens,
-            "temperature": temperature,
-            "top_k": top_k,
-            "top_p": top_p,
-            "seed": seed,
-        }
-        with Talk(progress) as talk:
-            return Stories(json.loads(self._open.generate(fields, talk)))
+        return Stories(self._ask(GENERATE, options, None, progress, prompt=prompt))
 
-    def evaluate(self, data: Any = None, *, split: str = "test", worst: int = 10, text: StrPath | None = None) -> Evaluation:
+    @EVALUATE
+    def evaluate(self, data: Any = None, *, text: StrPath | None = None, **options: Unpack[EvaluateOptions]) -> Evaluation:
         """Loss and accuracy on the run's data or on others. `text`, for a language model, is a file or the text itself.
 
         >>> run.evaluate()["accuracy"] > 0.2
@@ -242,59 +238,39 @@ class Run:
         >>> tales.evaluate(text="once upon a time there was a cat.")["tokens"] > 5
         True
         """
-        fields, images = self._source(data)
-        fields |= {"split": split}
-        with Talk(False) as talk, tempfile.TemporaryDirectory(prefix="glint-") as scratch, called(MEMORY | {scratch: "text"}):
-            if self.kind == "language":
-                fields["text"] = None if text is None else text_file(text, scratch)
-                values = json.loads(self._open.evaluate_text(fields, talk))
-                return Evaluation(values | {"text": values["text"].replace(os.path.join(scratch, "text.txt"), "a text")})
+        if self.kind == "image":
             if text is not None:
                 raise UsageError("an image model reads no text", "text=", "data=, images to measure it on")
-            about, logits, confusion = self._open.evaluate_images(fields | {"worst": worst}, images, talk)
-            return Evaluation(json.loads(about), logits, confusion)
+            return Evaluation(*self._ask(EVALUATE, options, data))
+        return Evaluation(self._ask(EVALUATE_TEXT, options, data, **text_or_file(text)))
 
     # What its weights say.
 
+    @overload
+    def read(self, out: str, *, data: Any = None, progress: bool | None = None, **options: Unpack[ReadOptions]) -> Form | Forms: ...
+    @overload
+    def read(self, out: int | Array, *, data: Any = None, progress: bool | None = None, **options: Unpack[ReadOptions]) -> Form: ...
+    @overload
+    def read(self, *, hidden: int, data: Any = None, progress: bool | None = None, **options: Unpack[ReadOptions]) -> Form: ...
+    @overload
+    def read(self, *, latent: Any, data: Any = None, progress: bool | None = None, **options: Unpack[ReadOptions]) -> Form | Forms: ...
+    @overload
+    def read(self, out: None = None, *, data: Any = None, progress: bool | None = None, **options: Unpack[ReadOptions]) -> Forms: ...
+
+    @READ
     def read(
-        self,
-        out: Any = None,
-        *,
-        form: str = "auto",
-        controls: str = "all",
-        layer: int | None = None,
-        via: str = "1",
-        k: int | None = None,
-        show: int = 4,
-        near: int = 8,
-        refine: bool = False,
-        hidden: int | None = None,
-        expert: int | str | None = None,
-        sae: StrPath | None = None,
-        latent: Any = None,
-        side: str = "decoder",
-        inputs: StrPath | None = None,
-        pairs: int = 10,
-        from_layer: int | None = None,
-        eigenvector: str = "+1",
-        tokens: int | None = None,
-        data: Any = None,
-        files: StrPath | None = None,
-        progress: bool | None = None,
-    ) -> Any:
+        self, out: Any = None, *, hidden: int | None = None, latent: Any = None, data: Any = None, progress: bool | None = None, **options: Any
+    ) -> Form | Forms:
         """A layer read along directions: a `Form` for one, `Forms` for several.
 
         `out`: a class ("3", "3-5" for one against another, "all") or a token ("happy", "happy - sad"), a vector of
-        the layer's output, or None for all classes. `hidden` is a hidden unit instead, from 1 on. `k` keeps the
-        strongest eigenpairs. `layer` counts from 1, the last when not given. Of a mixture of experts one `expert` is read, by
-        its number from 1 on or as "shared", from the weights alone. A language model is measured on about
-        so many `tokens` of its data. `controls`: "all"; "linear" leaves out the untrained model, and "none" measures nothing, so that
-        the eigenvectors come at once. `files` is a folder for the spectra and figures that the program writes.
+        the layer's output, or None for all classes. `hidden` is a hidden unit instead, from 1 on; `latent` a latent of the
+        autoencoder `sae`, or several ("3,8", "0..9"). `k` keeps the strongest eigenpairs. `files` is a folder for the spectra and
+        figures that the program writes.
 
-        Sparse autoencoders and transcoders: `sae` is the folder of one, `latent` a number or several ("3,8", "0..9") whose
-        decoder (or encoder: `side`) is the direction. `inputs` is one of what the layer reads: the strongest `pairs` of its
-        latents are then `form.pairs`. With `from_layer` the direction is one of that later layer, and this layer is read
-        along the `eigenvector` of its form there: "+1" the strongest for, "-1" against.
+        `controls`: "all"; "linear" leaves out the untrained model, and "none" measures nothing, so that eigenvectors come at once.
+        With `inputs`, an autoencoder of what the layer reads, `form.pairs` has the strongest `pairs` of its latents. With
+        `from_layer` the direction is one of that later layer, and this layer is read along the `eigenvector` of its form there.
 
         >>> form = run.read("3", progress=False)
         >>> len(form.values), form.fidelity["r2"] > 0.5
@@ -304,89 +280,65 @@ class Run:
         >>> len(run.read(progress=False))  # all classes
         10
         """
-        fields, images = self._source(data)
-        fields |= {"sae": path_or_none(sae, "sae"), "inputs": path_or_none(inputs, "inputs"), "side": side, "pairs": pairs}
-        fields |= {"latent": None if latent is None else str(latent), "from_layer": from_layer, "eigenvector": eigenvector}
-        asked = dict(fields, measured_tokens=tokens, expert=expert_word(expert), near=near), images
-        fields |= {"form": form, "controls": controls, "layer": layer, "via": via, "top": k, "show": show, "near": near, "refine": refine}
-        fields |= {"out": path_or_none(files, "files"), "measured_tokens": tokens, "expert": expert_word(expert)}
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            one = direction(fields, out, self.kind, scratch, hidden)
-            with Talk(progress) as talk, called(READ | {scratch: "out"}):
-                text, units, figures = self._open.read(fields, images, talk)
-        whole = json.loads(text)
-        drawn = [Figure(*f) for f in figures]
-        forms = []
+        along, one = direction(out, self.kind, hidden, latent)
+        text, units, figures = self._ask(READ, options, data, progress, figures="files" in options, **along)
+        whole, drawn = json.loads(text), [Figure(*f) for f in figures]
+        asked = data, {name: options[name] for name in ("tokens", "expert", "near") if name in options}
+        k, show, forms = options.get("k"), options.get("show", READ.options["show"]["default"]), []
         for i, unit in enumerate(units):
             unit["ends"] = unit["vectors"][_ends(unit["values"], show)]
             if k and k < len(unit["values"]):
                 strongest = np.sort(np.argsort(-np.abs(unit["values"]), kind="stable")[:k])
                 unit |= {name: unit[name][strongest] for name in ("values", "vectors", "groups")}
             forms.append(Form(unit, whole["units"][i], whole, drawn[i], self, asked))
-        return forms[0] if (one or latent is not None) and len(forms) == 1 else Forms(forms, whole, drawn)
+        return forms[0] if one and len(forms) == 1 else Forms(forms, whole, drawn)
 
-    def scan(
-        self, *, layer: int | None = None, form: str = "auto", sae: StrPath | None = None, tokens: int | None = None, data: Any = None,
-        progress: bool | None = None,
-    ) -> Table:
+    @SCAN
+    def scan(self, *, data: Any = None, progress: bool | None = None, **options: Unpack[ScanOptions]) -> Table:
         """Every token of a language model as a direction, the most concentrated spectra first. With the folder of a sparse
         autoencoder as `sae`, every latent of it.
 
         >>> tales.scan(tokens=500, progress=False).columns["token"][0] != ""
         True
         """
-        fields, _ = self._source(data)
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk, called(MEMORY):
-            fields |= {"layer": layer, "form": form, "sae": path_or_none(sae, "sae"), "measured_tokens": tokens, "out": scratch}
-            about = json.loads(self._open.scan(fields, talk))
-        return Table(about["latents" if sae else "tokens"], f"layer {about['layer']}, {about['form']} form, R² {about['fidelity']['r2']:.3f}")
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            about = json.loads(self._ask(SCAN, options, data, progress, out=scratch))
+        rows = about["latents" if options.get("sae") else "tokens"]
+        return Table(rows, f"layer {about['layer']}, {about['form']} form, R² {about['fidelity']['r2']:.3f}")
 
+    @LAYERS
     def layers(
-        self, out: Any = None, *, form: str = "auto", hidden: int | None = None, tokens: int | None = None, data: Any = None, progress: bool | None = None
+        self, out: Any = None, *, hidden: int | None = None, data: Any = None, progress: bool | None = None, **options: Unpack[LayersOptions]
     ) -> Layers:
         """The same direction at every layer: how far each can be read.
 
         >>> tales.layers("happy", tokens=500, progress=False)["layers"][0]["layer"]
         1
         """
-        fields, images = self._source(data)
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            fields |= {"form": form, "measured_tokens": tokens, "out": scratch}
-            direction(fields, out, self.kind, scratch, hidden)
-            with Talk(progress) as talk, called(OUT | {scratch: "out"}):
-                text, figure = self._open.read_layers(fields, images, talk)
-        return Layers(json.loads(text), Figure(*figure))
+            return Layers(*self._ask(LAYERS, options, data, progress, out=scratch, **direction(out, self.kind, hidden)[0]))
 
-    def neurons(self, *, layer: int | None = None, progress: bool | None = None) -> Neurons:
+    @NEURONS
+    def neurons(self, *, progress: bool | None = None, **options: Unpack[NeuronsOptions]) -> Neurons:
         """What the hidden units of a language model do to the stream that they read, by the cosines of their weights.
 
         >>> tales.neurons(progress=False).table().columns["layer"]
         [1]
         """
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk:
-            text, figure = self._open.neurons({"layer": layer, "out": scratch}, talk)
-        return Neurons(json.loads(text), [Figure(*figure)])
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            return Neurons(*self._ask(NEURONS, options, None, progress, out=scratch))
 
+    @overload
     def explain(
-        self,
-        index: int | None = None,
-        *,
-        image: Any = None,
-        split: str = "test",
-        classes: str | None = None,
-        text: str | None = None,
-        position: int | None = None,
-        token: str | None = None,
-        against: str | None = None,
-        layer: int | str | Iterable[int] | None = None,
-        form: str = "auto",
-        top: int = 4,
-        near: int = 8,
-        refine: bool = False,
-        as_is: bool = False,
-        data: Any = None,
-        progress: bool | None = None,
-    ) -> Any:
+        self, index: int | None = None, *, image: Any = None, data: Any = None, progress: bool | None = None, **options: Unpack[ExplainOptions]
+    ) -> Explanation: ...
+    @overload
+    def explain(self, *, text: str, data: Any = None, progress: bool | None = None, **options: Unpack[ExplainOptions]) -> TokenExplanation: ...
+
+    @EXPLAIN
+    def explain(
+        self, index: int | None = None, *, image: Any = None, text: str | None = None, data: Any = None, progress: bool | None = None, **options: Any
+    ) -> Explanation | TokenExplanation:
         """Why a model decides as it does on one input.
 
         An image model: number `index` of its data, or an image of one's own: `image` is a PNG file or an array [height,
@@ -404,114 +356,69 @@ class Run:
         if self.kind == "language":
             if text is None:
                 raise UsageError("nothing to explain", "text=", "what the language model reads")
-            fields, _ = self._source(data)
-            layers = layer if layer is None or isinstance(layer, str) else whole_numbers(layer, "layer")
-            fields |= {"text": text, "position": position, "token": token, "against": against, "layers": layers}
-            fields |= {"form": form, "show": top, "near": near}
-            with Talk(progress) as talk, called(EXPLAIN):
-                about, verdict, check, path, trust, figure = self._open.explain_token(fields, talk)
-            return TokenExplanation(json.loads(about), verdict, check, path, list(trust), Figure(*figure))
-        if any(v is not None for v in (text, position, token, against, layer)):
+            return TokenExplanation(*self._ask(EXPLAIN_TOKEN, options, data, progress, prompt=text))
+        if text is not None:
             raise UsageError("an image model reads no text", "text=", "index= or image=")
-        fields, images = self._source(data)
-        fields |= {"index": index, "split": split, "classes": classes, "form": form, "top": top, "refine": refine}
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            if image is not None:
-                if isinstance(image, (str, os.PathLike)):
-                    fields |= {"image": path_of(image, "image"), "as_is": as_is}
-                else:
-                    height, width = self.about["picture"]
-                    fields |= {"image": png(image, (height, width), Path(scratch, "image.png")), "as_is": True}
-            with Talk(progress) as talk, called(EXPLAIN):
-                text, verdict, trust, shown, figure, pixels = self._open.explain(fields, images, talk)
-        drawn = None if figure is None else Figure(*figure)
-        return Explanation(json.loads(text), verdict, trust, list(shown), drawn, np.asarray(pixels))
+        if index is None and image is None:
+            raise UsageError("nothing to explain", "index=", "the number of an image of the data, or image=")
+        what: dict[str, Any] = {"index": index}
+        if isinstance(image, (str, os.PathLike)):
+            what["image"] = image
+        elif image is not None:
+            what |= {"picture": picture(image, tuple(self.about["picture"])), "as_is": True}
+        return Explanation(*self._ask(EXPLAIN, options, data, progress, **what))
 
     def _passages(self, asked: Any, found: dict[str, Any], vectors: Array, text: Any, n: int, tokens: int | None) -> Passages:
         """The passages in which eigenvectors of a layer are strongest."""
-        fields, _ = asked
+        data, options = asked
         if isinstance(text, os.PathLike):
-            found["text"] = os.fspath(text)
+            found["text"] = text
         elif text is not None:
             found["texts"] = [text] if isinstance(text, str) else list(text)
-        with Talk(None) as talk, called(PASSAGES):
-            about, page = self._open.passages({**fields, **found, "count": n, "passage_tokens": tokens}, vectors, talk)
-        return Passages(json.loads(about), page)
+        return Passages(*self._ask(PASSAGES, options, data, None, **found, vectors=vectors, count=n, passage_tokens=tokens))
 
     def _near(self, vectors: Array, n: int) -> list[dict[str, Any]]:
         """The tokens along each of some vectors, and against it."""
         return list(json.loads(self._open.near(vectors, n)))
 
+    @ABLATE
     def ablate(
         self,
         out: Any = None,
         *,
         vectors: int | Iterable[int] | None = None,
         top: int | None = None,
-        scale: float = 0.0,
-        form: str = "auto",
-        layer: int | None = None,
-        via: str = "1",
-        save: StrPath | None = None,
         data: Any = None,
         progress: bool | None = None,
+        **options: Unpack[AblateOptions],
     ) -> Ablation:
-        """The model without some eigenvectors of a direction: `vectors=[1, 2]` are the two strongest.
+        """The model without some eigenvectors of a direction: `vectors=[1, 2]` are the two strongest, as is `top=2`.
 
         >>> changed = run.ablate("3", vectors=[1, 2], progress=False)
         >>> -1 <= changed["all"]["r"] <= 1  # correlation of the true change of the output with the predicted one
         True
         """
-        fields, images = self._source(data)
-        fields |= {"form": form, "layer": layer, "via": via, "top": top, "scale": scale}
-        fields["save"] = path_or_none(save, "save")
+        which = direction(out, self.kind)[0]
+        if vectors is not None and top is not None:
+            raise UsageError("`vectors` and `top` both say which eigenvectors are removed", "vectors=", "one of them")
         if vectors is not None:
-            fields["remove"] = whole_numbers(vectors, "vectors")
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
-            direction(fields, out, self.kind, scratch)
-            with Talk(progress) as talk, called(ABLATE | {scratch: "out"}):
-                return Ablation(json.loads(self._open.ablate(fields, images, talk)))
+            which["remove"] = whole_numbers(vectors, "vectors")
+        elif top is not None:
+            which["remove"] = f"1..{count_of(top, 'top')}"
+        return Ablation(self._ask(ABLATE, options, data, progress, **which))
 
-    def attack(
-        self,
-        unit: Any = "all",
-        *,
-        form: str = "auto",
-        terms: int = 3,
-        images: int = 2000,
-        strengths: Iterable[float] | None = None,
-        seed: int = 0,
-        data: Any = None,
-        progress: bool | None = None,
-    ) -> Attack:
+    @ATTACK
+    def attack(self, unit: Any = "all", *, data: Any = None, progress: bool | None = None, **options: Unpack[AttackOptions]) -> Attack:
         """Masks made from eigenvectors that change what an image model decides, with their controls.
 
         >>> run.attack("3", images=100, strengths=[0, 2], progress=False).masks.shape[-2:]
         (28, 28)
         """
-        fields, held = self._source(data)
-        fields |= {"unit": str(unit), "form": form, "terms": terms, "images": images, "seed": seed}
-        fields["strengths"] = None if strengths is None else [float(s) for s in strengths]
-        with Talk(progress) as talk, called(MEMORY):
-            text, masks, height, width, figures = self._open.attack(fields, held, talk)
-        masks = np.asarray(masks)
-        if height * width == masks.shape[-1] and height:
-            masks = masks.reshape(*masks.shape[:-1], height, width)
-        return Attack(json.loads(text), masks, [Figure(*f) for f in figures])
+        return Attack(*self._ask(ATTACK, options, data, progress, unit=str(unit)))
 
+    @PAGE
     def page(
-        self,
-        other: Any = None,
-        *,
-        out: StrPath | None = None,
-        images: int = 1000,
-        vectors: int = 8,
-        limit: int = 5_000_000,
-        layers: str = "",
-        token: str = "",
-        refine: bool = False,
-        data: Any = None,
-        progress: bool | None = None,
+        self, other: Any = None, *, out: StrPath | None = None, data: Any = None, progress: bool | None = None, **options: Unpack[PageOptions]
     ) -> Page:
         """The explorer of the run, or of two beside each other: one HTML file, which a notebook shows in a frame.
 
@@ -520,44 +427,34 @@ class Run:
         >>> run.page(images=50, progress=False).save(tmp / "explorer.html").name
         'explorer.html'
         """
-        fields, held = self._source(data)
-        fields |= {"images": images, "vectors": vectors, "limit": limit, "refine": refine}
-        fields |= {"layers": layers, "token": token}
-        if other is not None:
-            fields["other"] = other.path if isinstance(other, Run) else path_of(other, "other")
-        with tempfile.TemporaryDirectory(prefix="glint-") as scratch, Talk(progress) as talk, called(MEMORY):
-            fields["out"] = path_of(out or Path(scratch, "explorer.html"), "out")
-            return Page(json.loads(self._open.page(fields, held, talk)), fields["out"])
+        pair = {} if other is None else {"second": other.path if isinstance(other, Run) else path_of(other, "other")}
+        with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
+            target = path_of(out or Path(scratch, "explorer.html"), "out")
+            return Page(self._ask(PAGE, options, data, progress, out=target, **pair), target)
 
-    def export(self, *, npy: StrPath | None = None, hf: StrPath | None = None, force: bool = False) -> Result:
+    @EXPORT
+    def export(self, **options: Unpack[ExportOptions]) -> Result:
         """Arrays for other programs (`npy`), or a folder that PyTorch users expect (`hf`).
 
         >>> _ = run.export(npy=tmp / "arrays")
         >>> any((tmp / "arrays").iterdir())
         True
         """
-        fields = {"npy": path_or_none(npy, "npy"), "hf": path_or_none(hf, "hf"), "force": force}
-        with Talk(False) as talk, called(MEMORY):
-            return Result(json.loads(self._open.export(fields, talk)), "export")
+        return Result(self._ask(EXPORT, options), title="export")
 
-    def readability(self, *, form: str = "auto", token: str = "", progress: bool | None = None) -> Result:
+    @READABILITY
+    def readability(self, *, progress: bool | None = None, **options: Unpack[ReadabilityOptions]) -> Result:
         """How readable the weights are, in a few numbers.
 
         >>> "distinct_pictures" in run.readability(progress=False)
         True
         """
         _, data, _, data_dir, tokenizer = self._made_of
-        fields = {"runs": [self.path], "form": form, "token": token, "data_dir": path_of(data_dir, "data_dir")}
-        fields |= {"tokenizer": path_of(tokenizer, "tokenizer"), "data": None if data is None or self._set is not None else data_word(data)}
-        with Talk(progress) as talk, called(MEMORY):
-            about = json.loads(_core.readability(fields, self._set, talk))
-        return Result(about["runs"][0], f"readability of the run {self._place()}")
-
-    def _source(self, data: Any) -> tuple[dict[str, Any], Any]:
-        """Other data than the run's, as requests have them."""
-        if isinstance(data, Data):
-            return {}, data._core
-        return {} if data is None else {"data": data_word(data)}, None
+        source, images = data_of(data)
+        fields = source | {"data_dir": path_of(data_dir, "data_dir"), "tokenizer": path_of(tokenizer, "tokenizer"), "runs": [self.path]}
+        with Talk(progress) as talk, READABILITY.called():
+            about = json.loads(_core.readability(fields | READABILITY.fields(options), images, talk))
+        return Result(about["runs"][0], title=f"readability of the run {self._place()}")
 
     def _place(self) -> str:
         return self.path if self._keep is None else "in a temporary folder"
@@ -573,17 +470,11 @@ class Run:
         return Table(rows, f"run {self._place()}")._repr_html_()
 
 
-class Runs(Shown, Sequence[Run]):
+class Runs(Several[Run]):
     """Several runs, one per seed."""
 
     def __init__(self, runs: list[Run], about: dict[str, Any]) -> None:
-        self._runs, self.about = runs, about
-
-    def __getitem__(self, index: Any) -> Any:
-        return self._runs[index]
-
-    def __len__(self) -> int:
-        return len(self._runs)
+        self._items, self.about = runs, about
 
     def table(self) -> Table:
         """A row per run."""

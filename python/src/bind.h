@@ -13,7 +13,6 @@ void bind_train(nanobind::module_& m);
 void bind_layer(nanobind::module_& m);
 void bind_runs(nanobind::module_& m, nanobind::class_<OpenRun>& run);
 void bind_read(nanobind::module_& m, nanobind::class_<OpenRun>& run);
-void bind_tokens(nanobind::class_<OpenRun>& run);
 void bind_models(nanobind::module_& m, nanobind::class_<OpenRun>& run);
 
 }  // namespace glint::python

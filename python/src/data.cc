@@ -8,11 +8,11 @@
 #include "bind.h"
 #include "call.h"
 #include "errors.h"
-#include "fields.h"
 #include "glint/data/arrays.h"
 #include "glint/lab/work/data_sets.h"
 #include "glint/lab/work/tokenize.h"
 #include "json_text.h"
+#include "requests.h"
 
 namespace glint::python {
 namespace {
@@ -32,14 +32,11 @@ std::span<const uint32_t> labels_span(const AnyArray& array, const char* name) {
 }
 
 DataBox make_data(const AnyArray& train, const AnyArray& train_labels, const AnyArray& test,
-                  const AnyArray& test_labels, nb::dict options) {
-  const Fields fields(options);
+                  const AnyArray& test_labels, nb::handle options) {
   ArrayOptions about;
-  fields.text("name", about.name);
-  fields.count("height", about.height);
-  fields.count("width", about.width);
-  fields.count("classes", about.classes);
-  fields.texts("class_names", about.class_names);
+  set_from({Field("name", about.name, ""), Field("height", about.height, ""), Field("width", about.width, ""),
+            Field("classes", about.classes, ""), Field("class_names", about.class_names, "")},
+           dict_of(options));
   const std::span<const uint32_t> y = labels_span(train_labels, "y"),
                                   test_y = labels_span(test_labels, "test");
   if (holds<uint8_t>(train)) {
@@ -108,31 +105,22 @@ void bind_data(nb::module_& m) {
       nb::arg("name"), nb::arg("data_dir"), nb::arg("talk").none());
   m.def(
       "describe_data",
-      [](nb::dict values, nb::handle talk) {
-        const Fields fields(values);
+      [](nb::handle values, nb::handle talk) {
         DataRequest request;
-        fields.text("name", request.name);
-        fields.text("data_dir", request.data_dir);
-        fields.text("sheet", request.sheet);
+        set_from({Field("name", request.name, ""), Field("data_dir", request.data_dir, "")}, dict_of(values));
         Call call(talk);
         return json_text(to_json(call.run([&] { return describe_data(call.engine(), request); })));
       },
       nb::arg("fields"), nb::arg("talk").none());
   m.def(
       "tokenize",
-      [](nb::dict values, nb::handle talk) {
-        const Fields fields(values);
+      [](nb::handle values, nb::handle talk) {
         CorpusBuild request;
-        fields.texts("texts", request.texts);
-        fields.texts("valid_texts", request.valid_texts);
-        fields.count("tales", request.tales);
-        fields.real("valid_share", request.valid_share);
-        fields.text("out", request.out);
-        fields.text("tokenizer", request.tokenizer);
-        fields.count("vocab", request.training.vocab);
-        fields.count("sample", request.sample);
-        fields.count("seed", request.seed);
-        fields.flag("force", request.force);
+        set_from({Field("texts", request.texts, ""), Field("valid_texts", request.valid_texts, ""),
+                  Field("valid_share", request.valid_share, ""), Field("out", request.out, ""),
+                  Field("tokenizer", request.tokenizer, ""), Field("vocab", request.training.vocab, ""),
+                  Field("seed", request.seed, ""), Field("force", request.force, "")},
+                 dict_of(values));
         Call call(talk);
         return json_text(to_json(call.run([&] { return tokenize(call.engine(), request); })));
       },

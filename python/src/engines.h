@@ -51,8 +51,8 @@ struct EngineSeat {
   EngineSeat();
   ~EngineSeat();
   EngineBox& box(const std::string& precision);  // made when it is first asked for
-  bool here() const;     // made in this process, not in the parent of a fork
-  bool current() const;  // that, and with as many threads as are asked for now
+  bool here() const;                             // made in this process, not in the parent of a fork
+  bool current() const;                          // that, and with as many threads as are asked for now
 
  private:
   friend class SeatLock;

@@ -4,6 +4,7 @@
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 
+#include "glint/lab/work/result_files.h"
 #include "glint/report/figure.h"
 
 namespace glint::python {
@@ -28,6 +29,13 @@ inline nb::tuple figure_tuple(const std::string& name, const Figure& figure) {
   for (const std::string& series : figure.about.scattered) scattered.append(series);
   about["scattered"] = scattered;
   return nb::make_tuple(name, figure.svg, figure.csv, about);
+}
+
+inline nb::list figure_list(const std::vector<FigureFile>& files) {
+  nb::list out;
+  for (const FigureFile& f : files)
+    out.append(figure_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.figure));
+  return out;
 }
 
 }  // namespace glint::python

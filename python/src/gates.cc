@@ -45,7 +45,20 @@ struct Input {
   AnyArray array;
   Rows rows;
   bool single = false;  // float32
+  template <class T>
+  ConstMatrixView<T> view() const {
+    return view_of<T>(array, rows);
+  }
 };
+
+// work<float>(kernels), or work<double>(), whose loops need none.
+template <class Work>
+void with_numbers(bool single, const Work& work) {
+  if (single)
+    work.template operator()<float>(best_kernels());
+  else
+    work.template operator()<double>();
+}
 
 bool take(nb::handle object, Input& input) {
   if (!nb::try_cast<AnyArray>(object, input.array)) return false;
@@ -115,6 +128,10 @@ template <class T>
 std::span<const T> elements(const Input& input) {
   return {static_cast<const T*>(input.array.data()), input.rows.rows * input.rows.cols};
 }
+template <class T>
+std::span<T> elements(const Output& output) {
+  return {static_cast<T*>(output.data), output.rows.rows * output.rows.cols};
+}
 
 // The loops over single elements take plain arrays: elements with gaps between their rows are copied.
 bool has_gaps(const Rows& rows) { return rows.rows > 1 && rows.stride != rows.cols; }
@@ -142,17 +159,11 @@ nb::object gate_apply(const Gate& gate, nb::handle x, nb::handle out, size_t thr
   }
   const Input input = gapless_input(x, "x");
   const Output result = gapless_output(input, out);
-  const size_t n = input.rows.rows * input.rows.cols;
-  run_gate(n, threads, [&](const Workers& workers) {
-    if (input.single) {
-      const std::span<float> y(static_cast<float*>(result.data), n);
-      gate_array(best_kernels(), workers, gate, elements<float>(input), slope ? std::span<float>() : y,
-                 slope ? y : std::span<float>());
-    } else {
-      const std::span<double> y(static_cast<double*>(result.data), n);
-      gate_array(workers, gate, elements<double>(input), slope ? std::span<double>() : y,
-                 slope ? y : std::span<double>());
-    }
+  with_numbers(input.single, [&]<class T>(const auto&... kernels) {
+    const std::span<T> y = elements<T>(result), none;
+    run_gate(y.size(), threads, [&](const Workers& workers) {
+      gate_array(kernels..., workers, gate, elements<T>(input), slope ? none : y, slope ? y : none);
+    });
   });
   return result.object;
 }
@@ -163,14 +174,11 @@ nb::object gate_backward(const Gate& gate, nb::handle x, nb::handle dy, nb::hand
   check_same(input, "x", grad, "dy");
   const Output result = gapless_output(input, out);
   check_apart(result, "out", grad);
-  const size_t n = input.rows.rows * input.rows.cols;
-  run_gate(n, threads, [&](const Workers& workers) {
-    if (input.single)
-      gate_array_backward(best_kernels(), workers, gate, elements<float>(input), elements<float>(grad),
-                          std::span<float>(static_cast<float*>(result.data), n));
-    else
-      gate_array_backward(workers, gate, elements<double>(input), elements<double>(grad),
-                          std::span<double>(static_cast<double*>(result.data), n));
+  with_numbers(input.single, [&]<class T>(const auto&... kernels) {
+    const std::span<T> y = elements<T>(result);
+    run_gate(y.size(), threads, [&](const Workers& workers) {
+      gate_array_backward(kernels..., workers, gate, elements<T>(input), elements<T>(grad), y);
+    });
   });
   return result.object;
 }
@@ -181,13 +189,10 @@ nb::object glu(const Gate& gate, nb::handle l, nb::handle r, nb::handle out, siz
   const Output result = output_for(left, out, "out");
   check_apart(result, "out", left);
   check_apart(result, "out", right);
-  run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
-    if (left.single)
-      glu_array(best_kernels(), workers, gate, view_of<float>(left.array, left.rows),
-                view_of<float>(right.array, right.rows), result.view<float>());
-    else
-      glu_array(workers, gate, view_of<double>(left.array, left.rows),
-                view_of<double>(right.array, right.rows), result.view<double>());
+  with_numbers(left.single, [&]<class T>(const auto&... kernels) {
+    run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
+      glu_array(kernels..., workers, gate, left.view<T>(), right.view<T>(), result.view<T>());
+    });
   });
   return result.object;
 }
@@ -212,15 +217,11 @@ nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle
     if (to_l.rows.stride != to_r.rows.stride || apart < row || apart + row > step)
       refuse("dr", "it overlaps dl", "memory of its own");
   }
-  run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
-    if (left.single)
-      glu_array_backward(best_kernels(), workers, gate, view_of<float>(left.array, left.rows),
-                         view_of<float>(right.array, right.rows), view_of<float>(grad.array, grad.rows),
-                         to_l.view<float>(), to_r.view<float>());
-    else
-      glu_array_backward(workers, gate, view_of<double>(left.array, left.rows),
-                         view_of<double>(right.array, right.rows), view_of<double>(grad.array, grad.rows),
-                         to_l.view<double>(), to_r.view<double>());
+  with_numbers(left.single, [&]<class T>(const auto&... kernels) {
+    run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
+      glu_array_backward(kernels..., workers, gate, left.view<T>(), right.view<T>(), grad.view<T>(),
+                         to_l.view<T>(), to_r.view<T>());
+    });
   });
   return nb::make_tuple(to_l.object, to_r.object);
 }

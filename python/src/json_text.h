@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-#include "glint/io/json.h"
+#include "glint/io/json_fwd.h"
 
 namespace glint::python {
 

@@ -8,10 +8,10 @@
 #include "bind.h"
 #include "call.h"
 #include "errors.h"
-#include "fields.h"
 #include "figures.h"
 #include "glint/report/spectrum_figure.h"
 #include "json_text.h"
+#include "requests.h"
 
 namespace glint::python {
 namespace {
@@ -19,15 +19,12 @@ namespace {
 // Arrays that stay alive as long as the views of them.
 class LayerHolder {
  public:
-  explicit LayerHolder(nb::dict values) : fields_(values) {
+  explicit LayerHolder(nb::handle values) : values_(dict_of(values)) {
     layer_.left = floats("L", 2), layer_.right = floats("R", 2);
     layer_.projection = floats("P", 2);
     layer_.bias_left = numbers("bias_left"), layer_.bias_right = numbers("bias_right");
     layer_.norm_weights = numbers("norm_weights"), layer_.norm_bias = numbers("norm_bias");
-    fields_.flag("norm", layer_.norm);
-    fields_.flag("norm_centred", layer_.norm_centred);
-    fields_.real("eps", layer_.norm_eps);
-    const nb::object gate = fields_.object("gate");
+    const nb::object gate = taken("gate");
     if (!nb::isinstance<Gate>(gate)) refuse("gate", "not a gate", "glint.gate(...)");
     layer_.gate = nb::cast<Gate>(gate);
   }
@@ -36,7 +33,13 @@ class LayerHolder {
   // Samples for the layer itself, of which there may be none.
   ConstMatrixView<float> samples(const char* name) { return matrix<float>(name, 2, true); }
   ConstMatrixView<double> doubles(const char* name) { return matrix<double>(name, 2); }
-  const Fields& fields() const { return fields_; }
+  // What is no array, when all of those were taken.
+  void set_rest(std::vector<Field> fields) {
+    set_from(join(std::move(fields),
+                  {Field("norm", layer_.norm, ""), Field("norm_centred", layer_.norm_centred, ""),
+                   Field("eps", layer_.norm_eps, "")}),
+             values_);
+  }
   std::vector<double> reals(const char* name) {
     const ConstMatrixView<double> m = matrix<double>(name, 1);
     return m.rows() == 0 ? std::vector<double>() : std::vector<double>(m.row(0).begin(), m.row(0).end());
@@ -45,7 +48,7 @@ class LayerHolder {
  private:
   template <class T>
   ConstMatrixView<T> matrix(const char* name, size_t axes, bool may_be_empty = false) {
-    const nb::object value = fields_.object(name);
+    const nb::object value = taken(name);
     if (value.is_none()) return {};
     AnyArray array;
     if (!nb::try_cast<AnyArray>(value, array) || array.ndim() != axes || !holds<T>(array))
@@ -62,7 +65,14 @@ class LayerHolder {
     return m.empty() ? std::span<const float>() : m.row(0);
   }
 
-  Fields fields_;
+  nb::object taken(const char* name) {
+    if (!values_.contains(name)) return nb::none();
+    nb::object value = values_[name];
+    nb::del(values_[name]);
+    return value;
+  }
+
+  nb::dict values_;
   LayerArrays layer_;
   std::vector<AnyArray> kept_;
 };
@@ -76,14 +86,13 @@ nb::dict line_dict(GateTerms&& line) {
   return out;
 }
 
-nb::tuple read_arrays(nb::dict values, nb::handle talk) {
+nb::tuple read_arrays(nb::handle values, nb::handle talk) {
   LayerHolder held(values);
   LayerReadRequest request;
   request.directions = held.doubles("out");
   request.inputs = held.floats("inputs", 2);
-  held.fields().texts("names", request.names);
-  held.fields().text("form", request.form);
-  held.fields().count("k", request.strongest);
+  held.set_rest({Field("names", request.names, ""), Field("form", request.form, ""),
+                 Field("k", request.strongest, "")});
   Call call(talk);
   LayerReading result = call.run([&] { return read_layer(call.engine(), held.layer(), request); });
   std::string text = json_text(to_json(result));
@@ -109,29 +118,29 @@ nb::tuple read_arrays(nb::dict values, nb::handle talk) {
   return nb::make_tuple(std::move(text), units, figures, line_dict(std::move(result.line)));
 }
 
-nb::object layer_outputs_of(nb::dict values, nb::handle talk) {
+nb::object layer_outputs_of(nb::handle values, nb::handle talk) {
   LayerHolder held(values);
   const ConstMatrixView<float> inputs = held.samples("inputs");
+  held.set_rest({});
   Call call(talk);
   return to_numpy(call.run([&] { return layer_values(call.engine(), held.layer(), inputs); }));
 }
 
-nb::object form_outputs_of(nb::dict values, nb::handle talk) {
+nb::object form_outputs_of(nb::handle values, nb::handle talk) {
   LayerHolder held(values);
   const ConstMatrixView<float> inputs = held.samples("inputs");
   const ConstMatrixView<double> directions = held.doubles("out");
   GateTerms line;
   const size_t h = held.layer().left.rows();
-  const auto reals = [&](const char* name, std::vector<double>& values, bool needed) {
-    values = held.reals(name);
-    if ((needed || !values.empty()) && values.size() != h)
+  const auto reals = [&](const char* name, std::vector<double>& numbers, bool needed) {
+    numbers = held.reals(name);
+    if ((needed || !numbers.empty()) && numbers.size() != h)
       refuse(name, "another number of units", std::to_string(h));
   };
   for (const TermList& list : kTermLists)
     reals(list.name, line.*list.values, list.values == &GateTerms::gain);
   reals("slope", line.slope, false);
-  held.fields().real("power", line.power);
-  held.fields().real("size", line.size);
+  held.set_rest({Field("power", line.power, ""), Field("size", line.size, "")});
   Call call(talk);
   return to_numpy(
       call.run([&] { return form_values(call.engine(), held.layer(), directions, line, inputs); }));
@@ -141,7 +150,13 @@ nb::object form_outputs_of(nb::dict values, nb::handle talk) {
 
 void bind_layer(nb::module_& m) {
   m.def(
-      "check_layer", [](nb::dict values) { check_shapes(LayerHolder(values).layer()); }, nb::arg("fields"));
+      "check_layer",
+      [](nb::handle values) {
+        LayerHolder held(values);
+        held.set_rest({});
+        check_shapes(held.layer());
+      },
+      nb::arg("fields"));
   m.def("read_layer", &read_arrays, nb::arg("fields"), nb::arg("talk").none());
   m.def("layer_values", &layer_outputs_of, nb::arg("fields"), nb::arg("talk").none());
   m.def("form_values", &form_outputs_of, nb::arg("fields"), nb::arg("talk").none());

@@ -5,27 +5,23 @@
 
 #include "arrays.h"
 #include "bind.h"
-#include "call.h"
 #include "errors.h"
-#include "figures.h"
 #include "glint/io/weight_file.h"
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/import.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/model_info.h"
-#include "glint/lab/read/neurons.h"
 #include "glint/lab/read/read_directions.h"
 #include "json_text.h"
-#include "source.h"
+#include "open_run.h"
+#include "requests.h"
 
 namespace glint::python {
 namespace {
 
-std::string model_json(nb::dict values, nb::handle talk) {
-  const Fields fields(values);
+std::string model_json(nb::handle values, nb::handle talk) {
   ModelInfoRequest request;
-  fields.text("path", request.path);
-  fields.text("tokenizer", request.tokenizer);
+  set_from({Field("path", request.path, ""), Field("tokenizer", request.tokenizer, "")}, dict_of(values));
   Call call(talk);
   return json_text(to_json(call.run([&] { return model_info(call.engine(), request); })));
 }
@@ -65,8 +61,8 @@ nb::object weights_of(OpenRun& run) {
   for (const ParamSpec& spec : table.specs()) {
     std::vector<size_t> shape = {spec.rows, spec.cols};
     if (spec.vector) shape = {spec.cols};
-    arrays[spec.name.c_str()] = nb::cast(nb::ndarray<nb::numpy, const float>(
-        floats.data() + spec.offset, shape.size(), shape.data(), owner));
+    arrays[spec.name.c_str()] = nb::cast(
+        nb::ndarray<nb::numpy, const float>(floats.data() + spec.offset, shape.size(), shape.data(), owner));
   }
   return arrays;
 }
@@ -108,12 +104,11 @@ nb::object array_or_none(Values&& values) {
   return values.size() == 0 ? nb::none() : to_numpy(std::move(values));
 }
 
-nb::dict layer_dict(OpenRun& run, nb::dict values, nb::handle talk) {
-  const Fields fields(values);
+nb::dict layer_dict(OpenRun& run, nb::handle values, nb::handle talk) {
+  RunSource source = run.source();
   std::optional<size_t> asked;
-  fields.layer("layer", asked);
-  OwnLayer layer = run.call(talk, asked_source(run, fields),
-                            [&](const Engine&, Run& of) { return own_layer(of, asked); });
+  set_from({Field("layer", asked, ""), Field("expert", source.expert, "")}, dict_of(values));
+  OwnLayer layer = run.call(talk, source, [&](const Engine&, Run& of) { return own_layer(of, asked); });
   nb::dict out;
   out["number"] = layer.number;
   out["L"] = to_numpy(std::move(layer.left));
@@ -126,32 +121,14 @@ nb::dict layer_dict(OpenRun& run, nb::dict values, nb::handle talk) {
   return out;
 }
 
-nb::tuple neurons_of(OpenRun& run, nb::dict values, nb::handle talk) {
-  const Fields fields(values);
-  NeuronsRequest request;
-  fields.layer("layer", request.layer);
-  fields.text("out", request.out);
-  request.figures = false;
-  const NeuronsResult result = run.call(
-      talk, [&](const Engine& engine, Run& of) { return neurons(engine, of.language(), request); });
-  return nb::make_tuple(json_text(to_json(result)), figure_tuple("neurons", result.drawn));
-}
-
-std::string import_json(nb::dict values, nb::handle talk) {
-  const Fields fields(values);
+std::string import_json(nb::handle values, const Gate& gate, nb::handle talk) {
   ImportRequest request;
-  fields.text("weights", request.weights);
-  const nb::object gate = fields.object("gate");
-  if (!nb::isinstance<Gate>(gate)) refuse("gate", "not a gate", "glint.gate(...)");
-  const Gate own = nb::cast<Gate>(gate);
-  request.gate = gate_info(own.kind).text.name, request.gate_params = own.params;
-  fields.count("height", request.height);
-  fields.count("width", request.width);
-  fields.flag("residual", request.residual);
-  fields.flag("rms_norm", request.rms_norm);
-  fields.text("data", request.data);
-  fields.texts("classes", request.class_names);
-  fields.text("out", request.out);
+  request.gate = gate_info(gate.kind).text.name, request.gate_params = gate.params;
+  set_from({Field("weights", request.weights, ""), Field("height", request.height, ""),
+            Field("width", request.width, ""), Field("residual", request.residual, ""),
+            Field("rms_norm", request.rms_norm, ""), Field("data", request.data, ""),
+            Field("classes", request.class_names, ""), Field("out", request.out, "")},
+           dict_of(values));
   Call call(talk);
   return json_text(to_json(call.run([&] { return import_classifier(call.engine(), request); })));
 }
@@ -160,10 +137,8 @@ std::string import_json(nb::dict values, nb::handle talk) {
 
 void bind_models(nb::module_& m, nb::class_<OpenRun>& run) {
   m.def("model", &model_json, nb::arg("fields"), nb::arg("talk").none());
-  m.def("import_model", &import_json, nb::arg("fields"), nb::arg("talk").none());
-  run.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none())
-      .def("neurons", &neurons_of, nb::arg("fields"), nb::arg("talk").none())
-      .def("weights", &weights_of);
+  m.def("import_model", &import_json, nb::arg("fields"), nb::arg("gate"), nb::arg("talk").none());
+  run.def("layer", &layer_dict, nb::arg("fields"), nb::arg("talk").none()).def("weights", &weights_of);
   nb::class_<WeightFile>(m, "Weights").def("tensors", &tensors_of).def("read", &tensor_of, nb::arg("name"));
   m.def(
       "open_weights",

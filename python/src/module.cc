@@ -24,6 +24,5 @@ NB_MODULE(_core, m) {
   nanobind::class_<OpenRun> run(m, "OpenRun", "A run that is open: what glint.Run holds.");
   bind_runs(m, run);
   bind_read(m, run);
-  bind_tokens(run);
   bind_models(m, run);
 }

@@ -4,28 +4,23 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "answers.h"
 #include "arrays.h"
 #include "bind.h"
-#include "call.h"
+#include "errors.h"
 #include "figures.h"
 #include "glint/lab/read/explain.h"
+#include "glint/lab/read/explain_token.h"
+#include "glint/lab/read/neurons.h"
+#include "glint/lab/read/passages.h"
 #include "glint/lab/read/read_layers.h"
 #include "glint/lab/study/ablate.h"
 #include "glint/lab/study/attack.h"
 #include "glint/lab/study/attack_report.h"
 #include "glint/lab/study/compare.h"
-#include "json_text.h"
-#include "source.h"
 
 namespace glint::python {
 namespace {
-
-nb::list figure_list(const std::vector<FigureFile>& files) {
-  nb::list out;
-  for (const FigureFile& f : files)
-    out.append(figure_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.figure));
-  return out;
-}
 
 // Pictures [n, h, w], or [n, inputs] where the samples are no pictures.
 nb::object picture_array(const std::vector<const std::vector<double>*>& rows, const PictureSize& size) {
@@ -60,54 +55,12 @@ nb::dict direction_dict(ReadDirection& d, const PictureSize& size) {
   return out;
 }
 
-nb::tuple read_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  ReadRequest request;
-  const RunSource source = asked_source(run, fields, data);
-  request.source = source;
-  set_directions(fields, request);
-  fields.text("controls", request.controls);
-  fields.text("inputs", request.inputs);
-  fields.count("pairs", request.pairs);
-  fields.count("top", request.strongest);
-  fields.count("show", request.show);
-  fields.count("near", request.near);
-  fields.text("out", request.out);
-  request.spectra = request.figures = !request.out.empty();
-  ReadResult result =
-      run.call(talk, source, [&](const Engine& engine, Run& of) { return read(engine, of, request); });
+nb::object read_answer(ReadResult result) {
   std::string text = json_text(to_json(result));
   nb::list directions;
   const nb::list figures = figure_list(read_figures(result));
   for (ReadDirection& d : result.directions) directions.append(direction_dict(d, result.size));
   return nb::make_tuple(std::move(text), directions, figures);
-}
-
-std::string scan_run(OpenRun& run, nb::dict values, nb::handle talk) {
-  const Fields fields(values);
-  ScanRequest request;
-  const RunSource source = asked_source(run, fields);
-  request.source = source;
-  fields.layer("layer", request.layer);
-  fields.text("form", request.form);
-  fields.text("sae", request.sae);
-  fields.text("out", request.out);
-  return json_text(to_json(run.call(
-      talk, source, [&](const Engine& engine, Run& of) { return scan(engine, of.language(), request); })));
-}
-
-nb::tuple read_all_layers(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  ReadRequest request;
-  const RunSource source = asked_source(run, fields, data);
-  request.source = source;
-  set_directions(fields, request);
-  fields.text("controls", request.controls);
-  fields.text("out", request.out);
-  request.figures = false;
-  const ReadLayersResult result =
-      run.call(talk, source, [&](const Engine& engine, Run& of) { return read_layers(engine, of, request); });
-  return nb::make_tuple(json_text(to_json(result)), figure_tuple("layers", figure_of(layers_chart(result))));
 }
 
 nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
@@ -137,22 +90,7 @@ nb::dict explained_dict(const ExplainedClass& c, const PictureSize& size) {
   return out;
 }
 
-nb::tuple explain_input(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  ExplainRequest request;
-  const RunSource source = asked_source(run, fields, data);
-  request.source = source;
-  fields.count("index", request.index);
-  fields.text("image", request.image);
-  fields.text("split", request.split);
-  fields.text("classes", request.unit);
-  fields.text("form", request.form);
-  fields.count("top", request.show);
-  fields.flag("as_is", request.as_is);
-  fields.text("out", request.out);
-  request.figures = !request.out.empty();
-  ExplainResult result = run.call(
-      talk, source, [&](const Engine& engine, Run& of) { return explain(engine, of.image(), request); });
+nb::object explain_answer(ExplainResult result) {
   nb::list classes;
   for (const ExplainedClass& c : result.shown) classes.append(explained_dict(c, result.size));
   nb::object figure = nb::none();
@@ -162,65 +100,45 @@ nb::tuple explain_input(OpenRun& run, nb::dict values, nb::handle data, nb::hand
                         to_numpy(std::move(result.pixels)));
 }
 
-std::string ablate_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  AblationRequest request;
-  request.source = asked_source(run, fields, data);
-  set_directions(fields, request);
-  fields.text("remove", request.remove);
-  size_t top = 0;
-  fields.count("top", top);
-  if (top) request.remove = "1.." + std::to_string(top);
-  fields.real("scale", request.scale);
-  fields.text("save", request.save);
-  return json_text(to_json(run.call(
-      talk, request.source, [&](const Engine& engine, Run& of) { return ablate(engine, of, request); })));
+nb::object explain_token_answer(const ExplainTokenResult& result) {
+  nb::list trust;
+  for (const ExplainedLayer& layer : result.layers) trust.append(trust_text(result, layer));
+  return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result),
+                        path_text(result), trust,
+                        figure_tuple("explain", logit_figure(explanation_figure(result))));
 }
 
-nb::tuple attack_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  AttackRequest request;
-  request.source = asked_source(run, fields, data);
-  fields.text("unit", request.unit);
-  fields.text("form", request.form);
-  fields.count("terms", request.show);
-  fields.count("images", request.images);
-  fields.reals("strengths", request.strengths);
-  fields.count("seed", request.seed);
-  fields.text("out", request.out);
-  request.figures = !request.out.empty();
-  const Attack result = run.call(talk, request.source, [&](const Engine& engine, Run& of) {
-    return attack(engine, of.image(), request);
-  });
+// Masks [classes, goals, kinds, height, width], or of vectors their width.
+nb::object attack_answer(const Attack& result) {
   const size_t units = result.results.size(), goals = std::size(kGoals), kinds = std::size(kMaskKinds);
   const size_t width = units ? result.results[0][0].masks[0].size() : 0;
-  NewArray<float> masks = new_array<float>({units, goals, kinds, width});
+  const bool pictures = result.height * result.width == width && width > 0;
+  NewArray<float> masks =
+      new_array<float>(pictures ? std::vector<size_t>{units, goals, kinds, result.height, result.width}
+                                : std::vector<size_t>{units, goals, kinds, width});
   for (size_t u = 0; u < units; u++)
     for (size_t g = 0; g < goals; g++)
       for (size_t k = 0; k < kinds; k++)
         std::copy_n(result.results[u][g].masks[k].begin(), width,
                     masks.data + ((u * goals + g) * kinds + k) * width);
-  return nb::make_tuple(json_text(to_json(result)), masks.array, result.height, result.width,
-                        figure_list(draw_attack(result, "")));
+  return nb::make_tuple(json_text(to_json(result)), masks.array, figure_list(draw_attack(result, "")));
 }
 
-nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  CompareRequest request;
-  fields.texts("runs", request.runs);
-  fields.text("control", request.control);
-  fields.text("unit", request.unit);
-  fields.text("form", request.form);
-  fields.text("space", request.space);
-  fields.layer("layer", request.layer);
-  fields.text("token", request.token);
-  fields.text("tokenizer", request.source.tokenizer);
-  fields.text("data", request.source.data);
-  fields.text("data_dir", request.source.data_dir);
-  fields.count("top", request.show);
-  fields.text("out", request.out);
-  request.figures = !request.out.empty();
-  request.source.images = images_of(data);
+// The tokens along every vector, and against it; none without a tokenizer, which alone has their text.
+std::string tokens_near(OpenRun& run, const AnyArray& vectors, size_t count) {
+  const Matrix<double> wanted = matrix_of<double>(vectors, "vectors");
+  return run.look([&](Run& of) {
+    nb::gil_scoped_release release;
+    OrderedJson all = OrderedJson::array();
+    if (!of.language().has_tokenizer()) return json_text(all);
+    for (const NearTokens& n : near_tokens(of.language(), wanted.view(), count))
+      all.push_back({{"along", near_json(n.along)}, {"against", near_json(n.against)}});
+    return json_text(all);
+  });
+}
+
+nb::tuple compare_models(nb::handle values, nb::handle data, nb::handle talk) {
+  const auto request = request_of<CompareRequest>(values, {}, data);
   Call call(talk);
   Comparison result = call.run([&] { return compare(call.engine(), request); });
   std::string text = json_text(to_json(result));
@@ -233,12 +151,47 @@ nb::tuple compare_models(nb::dict values, nb::handle data, nb::handle talk) {
 }  // namespace
 
 void bind_read(nb::module_& m, nb::class_<OpenRun>& run) {
-  run.def("read", &read_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
-      .def("read_layers", &read_all_layers, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
-      .def("scan", &scan_run, nb::arg("fields"), nb::arg("talk").none())
-      .def("explain", &explain_input, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
-      .def("ablate", &ablate_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
-      .def("attack", &attack_run, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
+  answer<ReadRequest>(
+      run, "read", [](const Engine& e, Run& of, const ReadRequest& q) { return read(e, of, q); },
+      read_answer);
+  answer<ReadRequest>(
+      run, "read_layers",
+      [](const Engine& e, Run& of, const ReadRequest& q) { return read_layers(e, of, q); },
+      [](const ReadLayersResult& result) {
+        const nb::tuple figure = figure_tuple("layers", figure_of(layers_chart(result)));
+        return nb::make_tuple(json_text(to_json(result)), nb::make_tuple(figure));
+      });
+  answer<ScanRequest>(
+      run, "scan", [](const Engine& e, Run& of, const ScanRequest& q) { return scan(e, of.language(), q); });
+  answer<NeuronsRequest>(
+      run, "neurons",
+      [](const Engine& e, Run& of, const NeuronsRequest& q) { return neurons(e, of.language(), q); },
+      [](const NeuronsResult& result) {
+        return nb::make_tuple(json_text(to_json(result)),
+                              nb::make_tuple(figure_tuple("neurons", result.drawn)));
+      });
+  answer<ExplainRequest>(
+      run, "explain",
+      [](const Engine& e, Run& of, const ExplainRequest& q) { return explain(e, of.image(), q); },
+      explain_answer);
+  answer<ExplainRequest>(
+      run, "explain_token",
+      [](const Engine& e, Run& of, const ExplainRequest& q) { return explain_token(e, of.language(), q); },
+      explain_token_answer);
+  answer<AblationRequest>(
+      run, "ablate", [](const Engine& e, Run& of, const AblationRequest& q) { return ablate(e, of, q); });
+  answer<AttackRequest>(
+      run, "attack",
+      [](const Engine& e, Run& of, const AttackRequest& q) { return attack(e, of.image(), q); },
+      attack_answer);
+  answer<PassagesRequest>(
+      run, "passages",
+      [](const Engine& e, Run& of, const PassagesRequest& q) { return passages(e, of.language(), q); },
+      [](const PassagesResult& result) {
+        return nb::make_tuple(json_text(to_json(result)), passages_html(result));
+      });
+  run.def("near", &tokens_near, nb::arg("vectors"), nb::arg("count"));
+  describe<CompareRequest>("compare");
   m.def("compare", &compare_models, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
 }
 

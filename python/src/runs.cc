@@ -4,12 +4,10 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include "answers.h"
 #include "arrays.h"
 #include "bind.h"
-#include "call.h"
-#include "data.h"
 #include "errors.h"
-#include "fields.h"
 #include "figures.h"
 #include "glint/io/svg_png.h"
 #include "glint/lab/models/evaluate.h"
@@ -21,8 +19,6 @@
 #include "glint/lab/publish/page.h"
 #include "glint/lab/study/readability.h"
 #include "glint/report/gate_figure.h"
-#include "json_text.h"
-#include "source.h"
 
 namespace glint::python {
 namespace {
@@ -91,109 +87,15 @@ std::string decode(OpenRun& run, const AnyArray& inputs) {
   return run.look([&](Run& of) { return tokens_text(of.language(), tokens); });
 }
 
-std::string generate_json(OpenRun& run, nb::dict values, nb::handle talk) {
-  const Fields fields(values);
-  GenerateRequest request;
-  fields.text("prompt", request.prompt);
-  fields.count("count", request.count);
-  fields.count("tokens", request.tokens);
-  fields.real("temperature", request.sampling.temperature);
-  fields.count("top_k", request.sampling.top_k);
-  fields.real("top_p", request.sampling.top_p);
-  fields.count("seed", request.sampling.seed);
-  return json_text(to_json(run.call(talk, [&](const Engine& engine, Run& of) {
-    return generate_stories(engine, of.language(), request);
-  })));
-}
-
-nb::tuple evaluate_image_run(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  EvaluationRequest request;
-  const RunSource source = asked_source(run, fields, data);
-  fields.text("split", request.split);
-  fields.count("worst", request.worst);
-  ImageEvaluation result = run.call(
-      talk, source,
-      [&](const Engine& engine, Run& of) { return evaluate_images(engine, of.image(), request); }, true);
-  std::string text = json_text(to_json(result));
-  return nb::make_tuple(std::move(text), to_numpy(std::move(result.logits)),
-                        to_numpy(std::move(result.confusion)));
-}
-
-std::string evaluate_text_run(OpenRun& run, nb::dict values, nb::handle talk) {
-  const Fields fields(values);
-  EvaluationRequest request;
-  const RunSource source = asked_source(run, fields);
-  request.source = source;
-  fields.text("split", request.split);
-  fields.text("text", request.source.text);
-  return json_text(to_json(run.call(
-      talk, source,
-      [&](const Engine& engine, Run& of) { return evaluate_text(engine, of.language(), request); }, true)));
-}
-
-std::string page_json(OpenRun& run, nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  PageRequest request;
-  request.source = asked_source(run, fields, data);
-  fields.text("other", request.second);
-  fields.text("out", request.out);
-  fields.count("images", request.images);
-  fields.count("vectors", request.show);
-  fields.count("limit", request.limit);
-  fields.text("layers", request.layers);
-  std::string token;
-  fields.text("token", token);
-  if (!token.empty()) request.along.directions = {"token:" + token};
-  return json_text(to_json(run.call(
-      talk, request.source, [&](const Engine& engine, Run& of) { return write_page(engine, of, request); })));
-}
-
-std::string export_json(OpenRun& run, nb::dict values, nb::handle talk) {
-  const Fields fields(values);
-  ExportRequest request;
-  request.source = run.source();
-  fields.text("npy", request.npy);
-  fields.text("hf", request.hf);
-  fields.flag("force", request.force);
-  return json_text(to_json(
-      run.call(talk, [&](const Engine& engine, Run& of) { return export_run(engine, of, request); })));
-}
-
-OpenRun* opened(nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  RunSource source;
-  fields.text("run", source.run);
-  fields.text("data", source.data);
-  fields.text("data_dir", source.data_dir);
-  fields.text("tokenizer", source.tokenizer);
-  source.images = images_of(data);
-  return new OpenRun(std::move(source), talk);
-}
-
-std::string readability_json(nb::dict values, nb::handle data, nb::handle talk) {
-  const Fields fields(values);
-  ReadabilityRequest request;
-  fields.texts("runs", request.runs);
-  fields.text("data", request.source.data);
-  fields.text("data_dir", request.source.data_dir);
-  fields.text("form", request.form);
-  fields.layer("layer", request.layer);
-  std::string token;
-  fields.text("token", token);
-  if (!token.empty()) request.along.directions = {"token:" + token};
-  fields.text("tokenizer", request.source.tokenizer);
-  request.source.images = images_of(data);
+std::string readability_json(nb::handle values, nb::handle data, nb::handle talk) {
+  const auto request = request_of<ReadabilityRequest>(values, {}, data);
   Call call(talk);
   return json_text(to_json(call.run([&] { return readability(call.engine(), request); })));
 }
 
-nb::tuple runs_list(nb::dict values, nb::handle talk) {
-  const Fields fields(values);
+nb::tuple runs_list(nb::handle values, nb::handle talk) {
   RunsRequest request;
-  fields.texts("folders", request.folders);
-  fields.texts("where", request.where);
-  fields.text("sort", request.sort);
+  set_from(fields_of(request), dict_of(values));
   Call call(talk);
   const RunsResult result = call.run([&] { return list_runs(call.engine(), request); });
   nb::object curves = nb::none();
@@ -230,20 +132,43 @@ nb::bytes png_of(const std::string& svg, double scale) {
 }  // namespace
 
 void bind_runs(nb::module_& m, nb::class_<OpenRun>& run) {
-  m.def("open_run", &opened, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none(),
-        nb::rv_policy::take_ownership);
+  m.def(
+      "open_run",
+      [](nb::handle values, nb::handle data, nb::handle talk) {
+        RunSource source;
+        source.images = images_of(data);
+        set_from(fields_of(source), dict_of(values));
+        return new OpenRun(std::move(source), talk);
+      },
+      nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none(), nb::rv_policy::take_ownership);
   run.def("about", &about_json)
       .def("close", &OpenRun::close)
       .def_prop_ro("closed", &OpenRun::closed)
       .def("logits", &logits_of, nb::arg("inputs"), nb::arg("talk").none())
       .def("tokens", &tokens_of, nb::arg("text"))
-      .def("decode", &decode, nb::arg("tokens"))
-      .def("generate", &generate_json, nb::arg("fields"), nb::arg("talk").none())
-      .def("evaluate_images", &evaluate_image_run, nb::arg("fields"), nb::arg("data").none(),
-           nb::arg("talk").none())
-      .def("evaluate_text", &evaluate_text_run, nb::arg("fields"), nb::arg("talk").none())
-      .def("page", &page_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none())
-      .def("export", &export_json, nb::arg("fields"), nb::arg("talk").none());
+      .def("decode", &decode, nb::arg("tokens"));
+  answer<GenerateRequest>(run, "generate", [](const Engine& e, Run& of, const GenerateRequest& q) {
+    return generate_stories(e, of.language(), q);
+  });
+  answer<EvaluationRequest>(
+      run, "evaluate_images",
+      [](const Engine& e, Run& of, const EvaluationRequest& q) { return evaluate_images(e, of.image(), q); },
+      [](ImageEvaluation result) {
+        std::string text = json_text(to_json(result));
+        return nb::make_tuple(std::move(text), to_numpy(std::move(result.logits)),
+                              to_numpy(std::move(result.confusion)));
+      },
+      true);
+  answer<EvaluationRequest>(
+      run, "evaluate_text",
+      [](const Engine& e, Run& of, const EvaluationRequest& q) { return evaluate_text(e, of.language(), q); },
+      true);
+  answer<PageRequest>(run, "page",
+                      [](const Engine& e, Run& of, const PageRequest& q) { return write_page(e, of, q); });
+  answer<ExportRequest>(
+      run, "export", [](const Engine& e, Run& of, const ExportRequest& q) { return export_run(e, of, q); });
+  describe<ReadabilityRequest>("readability");
+  m.def("described", [] { return json_text(described()); });
   m.def("readability", &readability_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());
   m.def("runs", &runs_list, nb::arg("fields"), nb::arg("talk").none());
   m.def("gates_figure", &gates_chart, nb::arg("c"), nb::arg("lam"), nb::arg("p"));

@@ -4,14 +4,15 @@
 #include <chrono>
 #include <map>
 
+#include "answers.h"
 #include "bind.h"
 #include "call.h"
-#include "data.h"
-#include "fields.h"
+#include "errors.h"
 #include "glint/lab/study/sweep.h"
 #include "glint/lab/work/train.h"
 #include "glint/paper/reproduce.h"
 #include "json_text.h"
+#include "requests.h"
 
 namespace glint::python {
 namespace {
@@ -70,25 +71,38 @@ class Teller {
   std::chrono::steady_clock::time_point last_ = {};
 };
 
-TrainRequest train_request(const Fields& fields, nb::handle data) {
+// A list of (name, text) of a dict, taken out of it.
+std::vector<std::pair<std::string, std::string>> taken_pairs(nb::dict& values, const char* name) {
+  std::vector<std::pair<std::string, std::string>> pairs;
+  if (!values.contains(name)) return pairs;
+  const Json list = json_of(values[name], name);
+  nb::del(values[name]);
+  for (const Json& pair : list) {
+    if (!pair.is_array() || pair.size() != 2 || !pair[0].is_string() || !pair[1].is_string())
+      refuse(name, "not a pair", "(name, text)");
+    pairs.emplace_back(pair[0], pair[1]);
+  }
+  return pairs;
+}
+
+TrainRequest train_request(nb::handle values, nb::handle data, bool* every_step = nullptr) {
   TrainRequest request;
-  fields.text("recipe", request.recipe);
-  fields.pairs("changes", request.changes);
-  fields.counts("seeds", request.seeds);
-  fields.text("out", request.out);
-  fields.flag("force", request.force);
-  fields.count("checkpoint_every", request.checkpoint_every);
-  fields.text("data_dir", request.data_dir);
   request.images = images_of(data);
+  nb::dict rest = dict_of(values);
+  request.changes = taken_pairs(rest, "changes");
+  bool ignored = false;
+  set_from(
+      {Field("recipe", request.recipe, ""), Field("seeds", request.seeds, ""), Field("out", request.out, ""),
+       Field("force", request.force, ""), Field("checkpoint_every", request.checkpoint_every, ""),
+       Field("data_dir", request.data_dir, ""), Field("every_step", every_step ? *every_step : ignored, "")},
+      rest);
   return request;
 }
 
 // None at ranks other than the first, which alone writes the run.
-nb::object train_json(nb::dict values, nb::handle data, nb::handle talk, nb::handle ranks) {
-  const Fields fields(values);
-  const TrainRequest request = train_request(fields, data);
+nb::object train_json(nb::handle values, nb::handle data, nb::handle talk, nb::handle ranks) {
   bool every_step = false;
-  fields.flag("every_step", every_step);
+  const TrainRequest request = train_request(values, data, &every_step);
   const auto precision = [&] {
     return training_options(request.recipe, request.changes, request.data_dir, request.images.get())
         .options.precision;
@@ -101,34 +115,28 @@ nb::object train_json(nb::dict values, nb::handle data, nb::handle talk, nb::han
   return call.first() ? nb::cast(json_text(to_json(result))) : nb::none();
 }
 
-std::string options_json(nb::dict values, nb::handle data) {
-  const Fields fields(values);
-  std::string recipe, data_dir;
-  OptionChanges changes;
-  fields.text("recipe", recipe);
-  fields.pairs("changes", changes);
-  fields.text("data_dir", data_dir);
-  const std::shared_ptr<const Dataset> images = images_of(data);
-  const TrainingOptions resolved = training_options(recipe, changes, data_dir, images.get());
+std::string options_json(nb::handle values, nb::handle data) {
+  const TrainRequest request = train_request(values, data);
+  const TrainingOptions resolved =
+      training_options(request.recipe, request.changes, request.data_dir, request.images.get());
   return json_text({{"label", resolved.label}, {"options", OrderedJson(options_to_json(resolved.options))}});
 }
 
-SweepRequest sweep_request(const Fields& fields) {
+SweepRequest sweep_request(nb::handle values) {
   SweepRequest request;
-  fields.text("recipe", request.plan.recipe);
-  std::vector<std::pair<std::string, std::string>> lists;
-  fields.pairs("lists", lists);
-  for (const auto& [name, text] : lists) request.plan.lists.push_back(parse_option_list(name, text));
-  fields.counts("seeds", request.plan.seeds);
-  fields.flag("one_at_a_time", request.plan.one_at_a_time);
-  fields.text("data_dir", request.plan.data_dir);
-  fields.text("out", request.out);
-  fields.real("tolerance", request.tolerance);
+  nb::dict rest = dict_of(values);
+  for (const auto& [name, text] : taken_pairs(rest, "lists"))
+    request.plan.lists.push_back(parse_option_list(name, text));
+  set_from(
+      {Field("recipe", request.plan.recipe, ""), Field("seeds", request.plan.seeds, ""),
+       Field("one_at_a_time", request.plan.one_at_a_time, ""), Field("data_dir", request.plan.data_dir, ""),
+       Field("out", request.out, ""), Field("tolerance", request.tolerance, "")},
+      rest);
   return request;
 }
 
-std::string sweep_json(nb::dict values, nb::handle talk) {
-  const SweepRequest request = sweep_request(Fields(values));
+std::string sweep_json(nb::handle values, nb::handle talk) {
+  const SweepRequest request = sweep_request(values);
   const SweepPlan plan = plan_sweep(request.plan);
   Call call(talk, plan.settings.empty() ? "f32" : plan.settings.front().options.precision);
   SweepHooks hooks;
@@ -143,21 +151,18 @@ std::string sweep_json(nb::dict values, nb::handle talk) {
   return json_text(to_json(call.run([&] { return sweep(call.engine(), request, hooks); })));
 }
 
-ReproduceRequest reproduce_request(const Fields& fields) {
+ReproduceRequest reproduce_request(nb::handle values) {
   ReproduceRequest request;
-  fields.text("what", request.what);
-  fields.flag("quick", request.quick);
-  fields.count("seeds", request.seeds);
-  fields.texts("data", request.data);
-  fields.text("stories", request.stories);
-  fields.text("data_dir", request.data_dir);
-  fields.text("out", request.out);
-  fields.flag("judge_only", request.judge_only);
+  set_from({Field("what", request.what, ""), Field("quick", request.quick, ""),
+            Field("seeds", request.seeds, ""), Field("data", request.data, ""),
+            Field("stories", request.stories, ""), Field("data_dir", request.data_dir, ""),
+            Field("out", request.out, ""), Field("judge_only", request.judge_only, "")},
+           dict_of(values));
   return request;
 }
 
-std::string reproduce_json(nb::dict values, nb::handle talk) {
-  const ReproduceRequest request = reproduce_request(Fields(values));
+std::string reproduce_json(nb::handle values, nb::handle talk) {
+  const ReproduceRequest request = reproduce_request(values);
   Call call(talk);
   PaperHooks hooks;
   hooks.progress = [&](const ProgressReport& report) { call.progress(report); };
@@ -166,14 +171,13 @@ std::string reproduce_json(nb::dict values, nb::handle talk) {
 }
 
 // The runs that a call of `what` would train.
-std::string plan_json(const std::string& what, nb::dict values, nb::handle data) {
-  const Fields fields(values);
-  if (what == "train") return json_text(to_json(planned_jobs(train_request(fields, data))));
+std::string plan_json(const std::string& what, nb::handle values, nb::handle data) {
+  if (what == "train") return json_text(to_json(planned_jobs(train_request(values, data))));
   if (what == "sweep") {
-    const SweepRequest request = sweep_request(fields);
+    const SweepRequest request = sweep_request(values);
     return json_text(to_json(plan_sweep(request.plan).jobs(request.out)));
   }
-  const ReproduceRequest request = reproduce_request(fields);
+  const ReproduceRequest request = reproduce_request(values);
   Call call{nb::none()};
   return json_text(to_json(call.run([&] { return planned_jobs(call.engine(), request); })));
 }
@@ -181,6 +185,7 @@ std::string plan_json(const std::string& what, nb::dict values, nb::handle data)
 }  // namespace
 
 void bind_train(nb::module_& m) {
+  describe<TrainOptions>("train");
   m.def("train", &train_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none(),
         nb::arg("ranks").none());
   m.def("plan", &plan_json, nb::arg("what"), nb::arg("fields"), nb::arg("data").none());

@@ -157,7 +157,7 @@ def test_language_models(tales, a, b, c):
 def test_readings_of_runs(run, out, form, k):
     survives(run.read, out, form=form, k=k)
     survives(run.ablate, out, vectors=k if isinstance(k, list) else None, scale=form)
-    survives(run.attack, out, terms=k, strengths=form if isinstance(form, list) else [1.0], images=5)
+    survives(run.attack, out, show=k, strengths=form if isinstance(form, list) else [1.0], images=5)
 
 
 METHODS = [n for n, thing in vars(glint.Run).items() if inspect.isfunction(thing) and not n.startswith("_") and n != "close"]

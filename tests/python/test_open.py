@@ -164,7 +164,7 @@ def test_results_are_pickled(run, tales, other, tmp_path):
     quick = dict(progress=False)
     results = [run.read("3", **quick), run.read("3,5", form="weights", **quick), tales.read("happy", **quick), run.explain(7, **quick), run.evaluate()]
     results += [run.ablate("3", **quick), run.attack("3", images=20, **quick), run.page(images=20, **quick), run.readability(**quick), run.metrics]
-    results += [glint.compare(run, other, top=2, **quick), tales.layers("happy", tokens=300, **quick), tales.neurons(**quick), tales.generate("once", tokens=3)]
+    results += [glint.compare(run, other, show=2, **quick), tales.layers("happy", tokens=300, **quick), tales.neurons(**quick), tales.generate("once", tokens=3)]
     results += [tales.explain(text="once upon a"), tales.read("happy", **quick).passages("a happy cat", n=1), run.layer().read(), glint.model(run.path)]
     results += [glint.sweep("quick", gate=["sqs"], epochs=1, d_model=16, **quick), glint.runs(run.path), glint.gates.figure()]
     for result in results:

@@ -26,6 +26,38 @@ def test_examples_are_typed(root):
     assert back.returncode == 0, back.stdout + back.stderr
 
 
+WRONG = """
+import glint
+glint.train("quick", {0})
+run = glint.train("quick")
+run.read("3", {1})
+run.explain(7, {2})
+forms: glint.Forms = run.read({3})
+form: glint.Form = run.read({4})
+why: str = run.explain({5}).verdict
+pair: glint.Runs = glint.train("quick", {6})
+glint.sweep("quick", {7})
+"""
+RIGHT = ("lam=0.1", "layer=3, form='weights'", "show=3", "", "3, k=4", "text='once'", "seeds=[0, 1]", "gate=['sqs', glint.gate('relu')], lam=0.1")
+MISTAKES = ("lamda=0.1", "lyaer=3", "show='3'", "7", "form='wieghts'", "3, text=4", "seed=0", "lam=['0.1']")
+
+
+@pytest.mark.skipif(importlib.util.find_spec("mypy") is None, reason="mypy is not installed")
+def test_options_have_types(tmp_path):
+    import glint
+
+    package = Path(glint.__file__).parent.parent
+
+    def lines_refused(options):
+        (tmp_path / "call.py").write_text(WRONG.format(*options))
+        words = [sys.executable, "-m", "mypy", "--cache-dir", os.devnull, "--follow-imports", "silent", str(tmp_path / "call.py")]
+        back = run(*words, env={**os.environ, "MYPYPATH": str(package)}, cwd=package)
+        return {int(line.split(":")[1]) for line in back.stdout.splitlines() if "error:" in line}, back.stdout
+
+    assert lines_refused(RIGHT)[0] == set(), lines_refused(RIGHT)
+    assert lines_refused(MISTAKES)[0] == {3, 5, 6, 7, 8, 9, 10, 11}, lines_refused(MISTAKES)
+
+
 def test_examples_run(root):
     for example in sorted((root / "examples" / "python").glob("*.py")):
         back = run(sys.executable, str(example))

@@ -254,7 +254,7 @@ def test_a_token_explained(tales):
     assert why["token"]["place"] == 1 and "expects" in why.verdict and why.expected[0]["place"] == 1
     assert "<svg" in why._repr_html_() and "R2" in why.trust[0] and "the same but for rounding" in repr(why)
     assert why.figure().data["name"][0] == "embedding"
-    other = tales.explain(text="once upon a time", position=2, token="happy", against="sad", layer=1, form="local", top=2)
+    other = tales.explain(text="once upon a time", position=2, token="happy", against="sad", layer=1, form="local", show=2)
     assert other["position"] == 2 and other["layers"][0]["layer"] == 1
     assert abs(other["layers"][0]["rest"]) < 1e-4
     for wrong in ({}, {"text": "once", "position": 99}, {"text": "once", "token": "zyzzyva"}, {"text": "once", "layer": 99}):

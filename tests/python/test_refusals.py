@@ -39,8 +39,9 @@ def test_nothing_is_ignored(run, tales):
     refused("split=", run.evaluate, split="foo")
     refused("split=", tales.evaluate, split="foo")
     refused("text=", run.evaluate, text="once upon a time")
-    refused("sae=", run.read, "3", sae="nosuch", latent=1)
-    refused("from_layer=", run.read, "3", from_layer=2)
+    refused("latent=", run.read, "3", sae="nosuch", latent=1)
+    refused(run.path, run.read, "3", sae="nosuch")
+    refused(run.path, run.read, "3", from_layer=2)
     for vectors in ([], "01", 0, [0], [0.5], [-1], [10**30]):
         refused("vectors=", run.ablate, "3", vectors=vectors)
     layer = glint.GLU(ROWS, ROWS)

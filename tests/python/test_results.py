@@ -16,14 +16,14 @@ def test_an_ablation_shows_the_change_that_was_predicted(run):
 
 
 def test_a_comparison_shows_its_control_and_the_fidelity(run, other, tales):
-    both = glint.compare(run, other, top=3, progress=False)
+    both = glint.compare(run, other, show=3, progress=False)
     row = both.table()[0]
     control = both["classes"][0]["control"]["both"]["best_matched"]
     assert row["control: first"] == control[0]["mean"] and row["class"] == "0"
     assert both["control"]["text"] in both.table().caption and "R²" in both.table().caption
     assert set(both.figures) == {"compare", "compare-matrix"} and both.figure().data
     assert both.figure().svg in both._repr_html_()
-    same = glint.compare(tales, tales, token="happy", top=2, progress=False)
+    same = glint.compare(tales, tales, token="happy", show=2, progress=False)
     # The first eigenvector is itself: |cos| is 1 to rounding.
     assert abs(same.table()[0]["first"] - 1) < 1e-9 and "token" in same.table().keys
 

@@ -176,11 +176,11 @@ def test_export_page_and_readability(run, other, tmp_path):
 
 
 def test_compare_and_attack(run, other):
-    same = glint.compare(run, run, top=3)
+    same = glint.compare(run, run, show=3)
     first = same.matrices["0"]
     np.testing.assert_allclose(np.diag(first), 1, atol=1e-9)
     assert "<table>" in same._repr_html_()
-    assert glint.compare(run, other, top=3).matrices["0"].shape == (6, 6)
+    assert glint.compare(run, other, show=3).matrices["0"].shape == (6, 6)
     attack = run.attack("3", images=50, strengths=[0, 4])
     assert attack.masks.shape == (1, 2, 3, 28, 28) and len(attack.table()) == 2
     np.testing.assert_allclose(np.linalg.norm(attack.masks[0, 0, 0]), 1, rtol=1e-5)

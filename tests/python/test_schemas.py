@@ -26,7 +26,7 @@ def load(path):
 def passages():
     """Of the first axes of the layer's input: the same vectors everywhere."""
     found = {"values": [2.0, -0.5], "numbers": [1, 2], "layer": 1, "near": 2}
-    return load("tales")._passages(({}, None), found, np.eye(2, 8), "once there was a cat . the cat ran", 1, None)
+    return load("tales")._passages((None, {}), found, np.eye(2, 8), "once there was a cat . the cat ran", 1, None)
 
 
 def layer():
@@ -59,17 +59,17 @@ CALLS = {
     "read-layers-image": lambda: load("deep").layers("1", progress=False),
     "explain": lambda: load("sqs").explain(3, progress=False),
     "explain-local": lambda: load("deep").explain(5, form="local", classes="0,1", progress=False),
-    "explain-token": lambda: load("tales").explain(text="once", token="happy", against="friend", layer="all", top=1, near=2, progress=False),
-    "explain-foreign": lambda: load(TINY).explain(text="the", top=1, near=2, progress=False),
+    "explain-token": lambda: load("tales").explain(text="once", token="happy", against="friend", layer="all", show=1, near=2, progress=False),
+    "explain-foreign": lambda: load(TINY).explain(text="the", show=1, near=2, progress=False),
     "ablate": lambda: load("sqs").ablate("1,2", vectors=[1, 2], progress=False),
     "ablate-language": lambda: load("tales").ablate("happy", top=1, layer=1, progress=False),
     "ablate-foreign": lambda: load(TINY).ablate("the", top=1, layer=1, progress=False),
-    "attack": lambda: load("sqs").attack(images=20, strengths=[0, 1], terms=2, progress=False),
-    "compare": lambda: glint.compare("sqs", "identity", top=2, progress=False),
-    "compare-control": lambda: glint.compare("sqs", "identity", control=["sqs", "deep"], form="auto", unit=1, top=2, progress=False),
-    "compare-language": lambda: glint.compare("tales", TINY, token="the,t", top=2, progress=False),
+    "attack": lambda: load("sqs").attack(images=20, strengths=[0, 1], show=2, progress=False),
+    "compare": lambda: glint.compare("sqs", "identity", show=2, progress=False),
+    "compare-control": lambda: glint.compare("sqs", "identity", control=["sqs", "deep"], form="auto", unit=1, show=2, progress=False),
+    "compare-language": lambda: glint.compare("tales", TINY, token="the,t", show=2, progress=False),
     "neurons": lambda: load("tales").neurons(progress=False),
-    "page": lambda: load("sqs").page(images=20, vectors=2, out="page.html", progress=False),
+    "page": lambda: load("sqs").page(images=20, show=2, out="page.html", progress=False),
     "page-language": lambda: load("tales").page(out="page.html", progress=False),
     "page-readings": lambda: load("tales").page(layers="1", token="happy", out="page.html", progress=False),
     "export": lambda: load("sqs").export(npy="arrays", hf="folder"),

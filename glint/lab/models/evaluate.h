@@ -19,6 +19,7 @@ namespace glint {
 struct EvaluationRequest {
   RunSource source = {};       // for a language model a corpus as `data`, or a file as `text`
   std::string split = "test";  // or "train"; of a corpus its validation stories
+  std::string words = {};      // a text in memory instead of that file
   // Image models.
   size_t worst = 10;                    // images with the highest loss to tell of
   std::string logits = {}, sheet = {};  // files to write: .npy with all logits, .png with the worst images

@@ -43,10 +43,12 @@ void measure_corpus(const Engine& engine, const LanguageRun& run, const std::str
 
 // Any text, story by story. One longer than the context goes through in pieces, each with half a context or
 // more of what comes before it.
-void measure_file(const Engine& engine, const LanguageRun& run, const std::string& path, TextEvaluation& r) {
+void measure_text(const Engine& engine, const LanguageRun& run, const EvaluationRequest& q,
+                  TextEvaluation& r) {
+  const bool in_memory = !q.words.empty();
   TextLosses losses(engine, run.model(), r.context + 1);
   LossPositions positions;
-  StoryReader reader(path);
+  StoryReader reader = in_memory ? StoryReader(StoryReader::InMemory{q.words}) : StoryReader(q.source.text);
   const Tokenizer& tokenizer = run.tokenizer();
   const auto unknown = tokenizer.unknown();
   for (std::string story; reader.next(story);) {
@@ -72,13 +74,13 @@ void measure_file(const Engine& engine, const LanguageRun& run, const std::strin
     }
   }
   if (r.stories == 0)
-    throw Error({.code = ErrorCode::bad_file,
+    throw Error({.code = in_memory ? ErrorCode::usage : ErrorCode::bad_file,
                  .what = r.empty ? "no story of the text has a token to predict" : "there is no text",
-                 .where = path,
+                 .where = in_memory ? "text" : q.source.text,
                  .expected = "a story"});
   r.positions = positions.used();
   r.replaced = reader.counts().replaced;
-  r.text = printable(path) + ", " + std::to_string(r.stories) + (r.stories == 1 ? " story" : " stories");
+  r.text = (in_memory ? "a text" : printable(q.source.text)) + ", " + std::to_string(r.stories) + (r.stories == 1 ? " story" : " stories");
   if (r.pieces > r.stories)
     r.text += " in " + std::to_string(r.pieces) + " pieces of at most " + std::to_string(r.context) +
               " tokens, which overlap by half";
@@ -118,24 +120,24 @@ TextEvaluation evaluate_text(const Engine& engine, const EvaluationRequest& q) {
 
 TextEvaluation evaluate_text(const Engine& engine, const LanguageRun& run, const EvaluationRequest& q) {
   check_request(q, run);
-  const std::string& text = q.source.text;
-  if (!text.empty() && q.split != EvaluationRequest().split)
+  const bool text = !q.words.empty() || !q.source.text.empty();
+  if (text && q.split != EvaluationRequest().split)
     throw Error({.code = ErrorCode::usage,
                  .what = "`split` has no effect beside `text`",
-                 .where = text,
+                 .where = q.source.text,
                  .expected = "a text, or the stories of a corpus"});
   TextEvaluation r;
   r.run = run.directory();
   r.model = run.config(), r.context = run.reading().context();
-  if (text.empty() && run.foreign())
+  if (!text && run.foreign())
     throw Error({.code = ErrorCode::usage,
                  .what = "a model of another program has no stories of its own",
                  .where = "text",
                  .expected = "`text=FILE`, a text to measure it on"});
-  if (text.empty())
-    measure_corpus(engine, run, q.split, r);
+  if (text)
+    measure_text(engine, run, q, r);
   else
-    measure_file(engine, run, text, r);
+    measure_corpus(engine, run, q.split, r);
   if (!std::isfinite(r.loss()))
     throw Error({.code = ErrorCode::numeric,
                  .what = "the loss is not a number: the weights overflow on this text",

@@ -24,8 +24,10 @@ namespace {
 
 using nlohmann::ordered_json;
 
+bool has_picture(const ExplainRequest& q) { return !q.image.empty() || q.picture.size() > 0; }
+
 void check_input(const ExplainRequest& q) {
-  if (q.index && !q.image.empty())
+  if (q.index && has_picture(q))
     throw Error({.code = ErrorCode::usage,
                  .what = "both an index and an image",
                  .where = "index",
@@ -38,7 +40,7 @@ std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainReque
                        std::vector<float>& sample, ExplainResult& r) {
   check_input(q);
   sample.resize(run.model().config.inputs);
-  if (q.image.empty()) {
+  if (!has_picture(q)) {
     const ImageSet& set = q.split == "train" ? run.images().train : run.images().test;
     const size_t index = q.index.value_or(0);
     const std::string number = std::to_string(index);
@@ -55,7 +57,7 @@ std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainReque
     return "explain-" + std::string(q.split == "train" ? "train-" : "") + number;
   }
   check_pictures(run.images(), "`image`");
-  const Matrix<uint8_t> picture = read_png(q.image);
+  const Matrix<uint8_t> picture = q.image.empty() ? q.picture : read_png(q.image);
   PreparedImage prepared;
   if (q.as_is) {
     prepared.pixels = resized(picture, r.size.height, r.size.width);
@@ -66,7 +68,7 @@ std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainReque
   r.pixels.assign(prepared.pixels.data(), prepared.pixels.data() + prepared.pixels.size());
   write_sample(kernels, r.pixels, sample.data());
   r.prepared = prepared.done;
-  std::string name = q.image.substr(q.image.find_last_of('/') + 1);
+  std::string name = q.image.empty() ? "image" : q.image.substr(q.image.find_last_of('/') + 1);
   if (name.size() > 4 && name.ends_with(".png")) name.resize(name.size() - 4);
   r.input = printable(name);
   return "explain-" + r.input;

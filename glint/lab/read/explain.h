@@ -24,6 +24,7 @@ struct ExplainRequest {
   // Image models.
   std::optional<size_t> index = {};  // an image of the data, from 0 on; this or `image`
   std::string image = {};            // a PNG file
+  Matrix<uint8_t> picture = {};      // the same in memory
   std::string split = "test";        // or train: which images `index` counts
   std::string unit = {};             // as in unit_words.h; "": the decided, the runner-up and the true one
   bool as_is = false;                // only resize a picture: neither invert nor centre it

@@ -108,7 +108,11 @@ Directions vector_direction(const GluModel& model, size_t layer, std::span<const
                             const std::string& name, const std::string& where) {
   const size_t width = model.outputs(layer);
   const auto refuse = [&](const std::string& what, const std::string& expected) {
-    throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
+    const bool in_memory = where == "direction";  // else the name of a file
+    throw Error({.code = in_memory ? ErrorCode::usage : ErrorCode::bad_file,
+                 .what = what,
+                 .where = where,
+                 .expected = expected});
   };
   if (values.size() != width)
     refuse(model.projection(layer).empty() ? "not a direction of the layer's output"
