@@ -20,10 +20,13 @@ std::string from_stdin() {
   return text;
 }
 
-// "120 tokens in 0.05 s, 2400 tokens/s; the story was cut at --tokens 120"
+// "120 tokens in 0.05 s, 2400 tokens/s, after a prompt of 5 in 0.01 s; the story was cut at --tokens 120"
 std::string summary(const GenerateResult& r) {
-  std::string text = std::to_string(r.tokens) + " tokens in " + fixed_text(r.seconds, 2) + " s, " +
+  std::string text = std::to_string(r.tokens) + " tokens in " + fixed_text(r.writing_seconds(), 2) + " s, " +
                      fixed_text(r.tokens_per_second(), 0) + " tokens/s";
+  if (r.prompt_seconds > 0 && r.prompt_tokens > 0)
+    text += ", after a prompt of " + std::to_string(r.prompt_tokens) + " in " +
+            fixed_text(r.prompt_seconds, 2) + " s";
   if (r.cut == 0) return text;
   text += r.count == 1 ? "; the story was"
                        : "; " + std::to_string(r.cut) + " of " + std::to_string(r.count) + " stories " +

@@ -190,6 +190,29 @@ def test_stories15m():
     assert form.form == "calibrated" and form.fidelity["r2"] > 0.8
 
 
+@pytest.mark.parametrize("name", ["smollm2", "gemma3-270m"])
+def test_real_models_say_what_numpy_computes(name):
+    """Losses and greedy text of tests/golden/make_real_models.py, from weights that another package widens."""
+    golden = json.loads((Path(__file__).parents[1] / "golden/real_models.json").read_text())
+    text = Path("/usr/share/common-licenses", golden["text"])
+    want = golden["models"][name]
+    run = glint.load(real_model(want["file"]))
+    if not text.exists():
+        pytest.skip(f"{text} is not here")
+    ids = run.tokens(text.read_text())[: want["tokens"]]
+    assert ids[:16] == want["first_ids"]
+    half, total = want["tokens"] // 2, 0.0
+    logits = run.logits(ids[:half])
+    for first in range(0, half, 100):  # a hundred rows in double at a time
+        rows = logits[first : first + 100].astype(np.float64)
+        top = rows.max(axis=1)
+        targets = ids[first + 1 : first + 1 + len(rows)]
+        total += float(np.sum(np.log(np.exp(rows - top[:, None]).sum(axis=1)) + top - rows[np.arange(len(rows)), targets]))
+    assert abs(total / half - want["loss_of_half"]) < 1e-3
+    written = run.generate(golden["prompt"], temperature=0, tokens=len(want["written"])).texts[0]
+    assert written == run.text(run.tokens(golden["prompt"]) + want["written"])
+
+
 def test_experts_of_a_mixture_are_read_one_at_a_time():
     mixture = glint.load(FAMILIES / "mixtral")
     first, second = (mixture.read(hidden=1, expert=e, progress=False) for e in (1, "2"))

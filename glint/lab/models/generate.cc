@@ -70,9 +70,9 @@ void write_in_turn(const Engine& engine, const LanguageRun& run, const StoryPlan
                    const StoryTokens& token, const StoryDone& done, GenerateResult& r) {
   const std::vector<TokenId> ends = run.ends();
   const size_t known = run.tokenizer().size(), prompt = plan.prompt.size();
+  const double start = seconds();
   FamilyPass pass(run.model(), engine.compute(), prompt + most);
   Sampler sampler(plan.sampling);
-  const double start = seconds();
   pass.prime(std::span(plan.prompt).first(prompt - 1));
   r.prompt_seconds = seconds() - start;
   for (uint32_t index = 0; index < plan.count; index++) {

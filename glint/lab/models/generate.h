@@ -43,13 +43,14 @@ struct GenerateResult {
   size_t threads = 0;
   uint64_t tokens = 0;  // that were chosen, ends included
   double seconds = 0;
-  double prompt_seconds = 0;            // of these; models of other programs, which read the prompt at once
+  double prompt_seconds = 0;            // of these, until the prompt is read; models that read it at once
   size_t count = 0, cut = 0;            // stories; those that did not end by themselves
   size_t limit = 0;                     // tokens that were added to the prompt at most
   bool limit_is_context = true;         // because the context was full; else the request said so
   std::vector<GeneratedStory> stories;  // in the order of their numbers; empty when not kept
 
-  double tokens_per_second() const { return static_cast<double>(tokens) / seconds; }
+  double writing_seconds() const { return seconds - prompt_seconds; }
+  double tokens_per_second() const { return static_cast<double>(tokens) / writing_seconds(); }
 };
 
 // The tokens that the model is given for a prompt: what begins every text, then the prompt. A note where the
