@@ -60,7 +60,8 @@ bool StoryReader::next(std::string& story) {
       if (buffer_.size() - at_ > kMaxStoryBytes)
         throw Error({.code = ErrorCode::bad_file,
                      .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
-                     .where = (stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
+                     .where = (stream_ ? stream_->name() : "the text") + ", story " +
+                              std::to_string(counts_.stories + 1),
                      .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
       more = fill();
       if (more) mark = buffer_.find(kEndOfText, searched_);

@@ -80,7 +80,8 @@ void measure_text(const Engine& engine, const LanguageRun& run, const Evaluation
                  .expected = "a story"});
   r.positions = positions.used();
   r.replaced = reader.counts().replaced;
-  r.text = (in_memory ? "a text" : printable(q.source.text)) + ", " + std::to_string(r.stories) + (r.stories == 1 ? " story" : " stories");
+  r.text = (in_memory ? "a text" : printable(q.source.text)) + ", " + std::to_string(r.stories) +
+           (r.stories == 1 ? " story" : " stories");
   if (r.pieces > r.stories)
     r.text += " in " + std::to_string(r.pieces) + " pieces of at most " + std::to_string(r.context) +
               " tokens, which overlap by half";
