@@ -216,7 +216,7 @@ void add_bench(Program& program) {
   verb.add(Field("micro_batch", o->micro_batch, "lm: sequences at once").range(1, 4096));
   verb.add(Field("unfused", o->unfused, "Also time the gate as passes of its own"));
   verb.add(Field("format", o->format, "Form of the table").one_of({"text", "md", "csv", "json"}));
-  verb.share_precision();
+  verb.share({"precision"});
   verb.share_kernels();
   verb.run([o](Context& context) {
     o->what == "generate" ? run_generate(context, *o)

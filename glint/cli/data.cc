@@ -185,8 +185,7 @@ void add_data(Program& program) {
                .file());
   verb.add(Field("per_class", o->request.per_class, "Images of a class in the sheet").range(1, 1000));
   verb.add(draw_field(o->draw));
-  verb.share_threads();
-  verb.share_json();
+  verb.share({"threads", "json"});
   verb.run([o](Context& context) { run(context, *o); });
 }
 

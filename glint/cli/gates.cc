@@ -234,7 +234,7 @@ void add_gates(Program& program) {
   verb.add(Field("plot", o->plot,
                  "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it")
                .file());
-  verb.share_json();
+  verb.share({"json"});
   verb.run([o](Context& context) { run(context, *o); });
 }
 

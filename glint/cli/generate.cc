@@ -81,7 +81,7 @@ void add_generate(Program& program) {
   const auto o = std::make_shared<GenerateRequest>();
   verb.add(fields_of(*o));
   verb.at("--prompt")->value_optional();
-  verb.share_precision();
+  verb.share({"precision"});
   verb.share_kernels();
   verb.run([o](Context& context) { run(context, *o); });
 }

@@ -38,7 +38,6 @@ void import_weights(Context& context, ImportFlags o) {
     o.class_names.push_back(o.names.substr(at, comma - at));
     at = comma + 1;
   }
-  o.out = context.shared.out;
   if (o.out.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "where shall the run go?",
@@ -82,8 +81,8 @@ void add_import(Program& program) {
                .shown("NAME")
                .suggest(dataset_names()));
   verb.add(Field("classes", o->names, "Names of the classes, with commas between").shown("NAMES"));
-  verb.share_out("The run directory to make");
-  verb.share_output();
+  verb.add(Field("out", o->out, "The run directory to make").directory());
+  verb.share({"json", "quiet"});
   verb.run([o](Context& context) { import_weights(context, *o); });
 }
 

@@ -92,7 +92,7 @@ void add_model(Program& program) {
                .required());
   verb.add(
       Field("tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own").file());
-  verb.share_output();
+  verb.share({"json", "quiet"});
   verb.run([o](Context& context) {
     const ModelInfo r = model_info(engine_of(context), *o);
     if (context.shared.json) return context.print_json(to_json(r));

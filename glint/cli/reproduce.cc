@@ -71,7 +71,6 @@ void run(Context& context, const ReproduceFlags& o) {
   ReproduceRequest request = o.request;
   request.data = split(o.data);
   request.sharing = parse_sharing(context, o.sharing);
-  if (!context.shared.out.empty()) request.out = context.shared.out;
   if (request.judge_only && (request.sharing.shard.of > 1 || request.sharing.join))
     throw Error({.code = ErrorCode::usage,
                  .what = "--judge-only trains nothing that could be shared",
@@ -146,8 +145,8 @@ void add_reproduce(Program& program) {
   verb.add(Field("judge_only", o->request.judge_only,
                  "No run: judge and write the report again from the measured.json of an earlier call"));
   verb.add(Field("data_dir", o->request.data_dir, "Look for the data here first").directory());
-  verb.share_out("Folder of the runs and the report; reproduction when not given");
-  verb.share_precision();
+  verb.add(Field("out", o->request.out, "Folder of the runs and the report").directory());
+  verb.share({"precision"});
   verb.share_engine();
   verb.run([o](Context& context) { run(context, *o); });
 }

@@ -106,7 +106,7 @@ void add_runs(Program& program) {
   const auto o = std::make_shared<RunsFlags>();
   verb.add(fields_of(*o));
   verb.add(Field("csv", o->csv, "Print the table as CSV"));
-  verb.share_output();
+  verb.share({"json", "quiet"});
   verb.run([o](Context& context) { run(context, *o); });
 }
 

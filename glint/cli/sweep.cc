@@ -75,7 +75,6 @@ void print(Context& context, const SweepResult& r) {
 
 void run(Context& context, const SweepFlags& o) {
   SweepRequest request = o.request;
-  if (!context.shared.out.empty()) request.out = context.shared.out;
   while (request.out.size() > 1 && request.out.ends_with('/')) request.out.pop_back();
   request.plan.seeds = parse_seeds(o.seeds);
   const SweepPlan plan = plan_sweep(request.plan);
@@ -142,7 +141,7 @@ void add_sweep(Program& program) {
   verb.add(Field("list", o->list, "Train nothing: print the plan, one glint train command per line"));
   add_sharing(verb, o->sharing);
   verb.add(Field("data_dir", o->request.plan.data_dir, "Look for the data here first").directory());
-  verb.share_out("Folder of the runs and results; sweep when not given");
+  verb.add(Field("out", o->request.out, "Folder of the runs and results").directory());
   verb.share_engine();
   verb.run([o](Context& context) { run(context, *o); });
 }

@@ -72,7 +72,6 @@ void run(Context& context, const TokenizeFlags& o) {
       refuse_without_effect(flag, "with --tokenizer no tokenizer is trained");
   if (!build.valid_texts.empty() && o.valid_share->given())
     refuse_without_effect("--valid-share", "with --valid no stories are taken from the texts");
-  build.out = context.shared.out;
   build.seed = context.shared.seed;
   build.training.kind = parse_tokenizer_kind(o.kind);
   build.training.vocab = o.vocab;
@@ -121,10 +120,9 @@ void add_tokenize(Program& program) {
                 [o](const std::string& word) { o->build.training.byte_fallback = word == "true"; });
   for (size_t last = verb.options().size(), i = last - 2; i < last; i++) training(verb.options()[i].option);
   verb.add(Field("force", b.force, "Replace a corpus that is in DIR"));
-  verb.share_seed();
-  verb.share_threads();
-  verb.share_out("The folder of the corpus");
-  verb.share_output();
+  verb.share({"seed", "threads"});
+  verb.add(Field("out", b.out, "The folder of the corpus").directory());
+  verb.share({"json", "quiet"});
   verb.run([o](Context& context) { run(context, *o); });
 }
 

@@ -137,7 +137,6 @@ void run(Context& context, const TrainFlags& o) {
   const glint::Group& group = context.ranks.start();
   if (!group.first()) context.shared.quiet = true;
   TrainRequest request = o.request;
-  request.out = context.shared.out;
   if (!o.seeds.empty()) request.seeds = parse_seeds(o.seeds);
   const TrainOptions options = training_options(request.recipe, request.changes, request.data_dir).options;
   context.shared.precision = options.precision;
@@ -194,19 +193,11 @@ void add_train(Program& program) {
     const auto take = [o, name = spec.name](const std::string& text) {
       o->request.changes.emplace_back(name, text);
     };
-    if (std::holds_alternative<bool*>(spec.value)) {
-      verb.switches(spec.name, *std::get<bool*>(spec.value), spec.help, take);
-    } else {
-      // TrainFlags that images do not have are null in the defaults of an image run.
-      defaults.text = spec.who == For::language;
-      const Json value = options_to_json(defaults)[spec.name];
-      const std::string default_text = value.is_string() ? value.get<std::string>() : value.dump();
-      std::string placeholder = std::holds_alternative<std::string*>(spec.value) ? "WORD" : "N";
-      for (size_t i = 0; i < spec.choices.size(); i++)
-        placeholder = (i == 0 ? "" : placeholder + "|") + spec.choices[i];
-      verb.option("--" + spec.name, take, spec.help, default_text,
-                  {.placeholder = placeholder, .words = spec.choices});
-    }
+    if (bool* const* on = std::get_if<bool*>(&spec.value))
+      verb.switches(spec.name, **on, spec.help, take);
+    else
+      verb.option("--" + spec.name, take, spec.help, field_text(spec),
+                  Value{.placeholder = placeholder_of(spec), .words = spec.choices});
   }
   verb.add(Field("seeds", o->seeds,
                  "Several seeds side by side, as 0..4 or 0,3,7: one run directory each in --out")
@@ -216,7 +207,7 @@ void add_train(Program& program) {
                  "Steps between checkpoints; 0: at the end of an epoch, at most every ten seconds")
                .range(0, 1000000000));
   verb.add(Field("force", o->request.force, "Remove the run that is in the directory and start anew"));
-  verb.share_out("Run directory; runs/RECIPE-GATE-seed-N when not given");
+  verb.add(Field("out", o->request.out, "Run directory; runs/RECIPE-GATE-seed-N when not given").directory());
   verb.share_kernels();
   verb.run([o](Context& context) { run(context, *o); });
 }

@@ -49,20 +49,6 @@ constexpr Renamed kRenamed[] = {
     {"compare", "--top", "--show K"},         {"attack", "--terms", "--show K"},
     {"page", "--vectors", "--show K"}};
 
-std::string placeholder_of(const Field& f) {
-  if (f.is_argument) return f.placeholder;
-  std::string all;
-  for (const std::string& w : f.choices) all += (all.empty() ? "" : "|") + w;
-  if (!all.empty()) return all;
-  if (!f.placeholder.empty()) return f.placeholder;
-  if (std::holds_alternative<double*>(f.value)) return "X";
-  if (std::holds_alternative<std::vector<double>*>(f.value)) return "X,X,...";
-  return std::holds_alternative<uint64_t*>(f.value) ||
-                 std::holds_alternative<std::optional<uint64_t>*>(f.value)
-             ? "N"
-             : "TEXT";
-}
-
 bool repeats(const Field& f) {
   return std::holds_alternative<std::vector<std::string>*>(f.value) ||
          std::holds_alternative<Prefixed>(f.value);
@@ -85,6 +71,20 @@ void check_numbers(const nlohmann::ordered_json& value, const std::string& place
 
 }  // namespace
 
+std::string placeholder_of(const Field& f) {
+  if (f.is_argument) return f.placeholder;
+  std::string all;
+  for (const std::string& w : f.choices) all += (all.empty() ? "" : "|") + w;
+  if (!all.empty()) return all;
+  if (!f.placeholder.empty()) return f.placeholder;
+  if (std::holds_alternative<double*>(f.value)) return "X";
+  if (std::holds_alternative<std::vector<double>*>(f.value)) return "X,X,...";
+  return std::holds_alternative<uint64_t*>(f.value) ||
+                 std::holds_alternative<std::optional<uint64_t>*>(f.value)
+             ? "N"
+             : "TEXT";
+}
+
 void Context::say(std::string_view message) const {
   if (!shared.quiet) err << prose(std::string(message), message_columns(terminal)) + "\n" << std::flush;
 }
@@ -96,11 +96,6 @@ void Context::print_json(const nlohmann::ordered_json& value) const {
 
 Progress Context::progress(ProgressSetup setup) const {
   return Progress(err, terminal, shared.quiet, std::move(setup));
-}
-
-Option* Option::required() {
-  option_->required();
-  return this;
 }
 
 Option* Option::value_optional() {
@@ -146,6 +141,7 @@ Option* Verb::add(const Field& field) {
   OptionText o{.value = {.placeholder = placeholder_of(field),
                          .words = field.choices.empty() ? field.suggested : field.choices,
                          .kind = field.kind},
+               .shared = field.name == "out" || field.name == "seed",
                .repeats = repeats(field)};
   if (!field.is_argument) o.flags = {"--" + with_dashes(field.name)};
   const std::string name = field.is_argument ? o.value.placeholder : o.flags[0];
@@ -175,13 +171,7 @@ void Verb::add(const std::vector<Field>& fields) {
       last.push_back(&f);
     else
       add(f);
-  for (const Field* f : last) add_shared(*f);
-}
-
-Option* Verb::add_shared(const Field& field) {
-  Option* const option = add(field);
-  options_.back().shared = true;
-  return option;
+  for (const Field* f : last) add(*f);
 }
 
 Option* Verb::at(std::string_view flag) const { return find(flag)->option; }
@@ -206,50 +196,31 @@ void Verb::switches(const std::string& name, bool default_on, const std::string&
   }
 }
 
-void Verb::share_seed() {
-  add_shared(Field("seed", shared_.seed, "Seed of everything random; the same seed gives the same bytes"));
+void Verb::share(std::initializer_list<std::string_view> names) {
+  SharedOptions& o = shared_;
+  const Field fields[] = {
+      Field("seed", o.seed, "Seed of everything random; the same seed gives the same bytes"),
+      Field("precision", o.precision, "Precision of the matrix products").one_of({"f32", "bf16"}),
+      Field("linalg", o.linalg, "Linear algebra of the spectra; auto: OpenBLAS where it is found")
+          .one_of({"auto", "openblas", "eigen"}),
+      Field("threads", o.threads,
+            "Threads to use; the results do not depend on it (default: all processors granted)")
+          .range(1, 1024),
+      Field("isa", o.isa, "Instruction-set level of the kernels (default: GLINT_ISA, else auto)")
+          .one_of({"auto", "baseline", "v3", "v4"}),
+      Field("json", o.json, "Print the results as JSON"),
+      Field("quiet", o.quiet, "No progress and no messages; results and errors only")};
+  for (const std::string_view name : names) {
+    if (name == "linalg") o.linalg = "auto";
+    shares_isa_ = shares_isa_ || name == "isa";
+    add(*find_field(fields, name));
+    options_.back().shared = true;
+  }
 }
 
-void Verb::share_threads() {
-  add_shared(Field("threads", shared_.threads,
-                   "Threads to use; the results do not depend on it (default: all processors granted)")
-                 .range(1, 1024));
-}
+void Verb::share_kernels() { share({"threads", "isa", "json", "quiet"}); }
 
-void Verb::share_precision() {
-  add_shared(
-      Field("precision", shared_.precision, "Precision of the matrix products").one_of({"f32", "bf16"}));
-}
-
-void Verb::share_out(const std::string& description, Value::Kind kind) {
-  Field field("out", shared_.out, description);
-  add_shared(kind == Value::Kind::directory ? field.directory() : field.file());
-}
-
-void Verb::share_json() { add_shared(Field("json", shared_.json, "Print the results as JSON")); }
-
-void Verb::share_quiet() {
-  add_shared(Field("quiet", shared_.quiet, "No progress and no messages; results and errors only"));
-}
-
-void Verb::share_isa() {
-  add_shared(Field("isa", shared_.isa, "Instruction-set level of the kernels (default: GLINT_ISA, else auto)")
-                 .one_of({"auto", "baseline", "v3", "v4"}));
-  shares_isa_ = true;
-}
-
-void Verb::share_linalg() {
-  shared_.linalg = "auto";
-  add_shared(
-      Field("linalg", shared_.linalg, "Linear algebra of the spectra; auto: OpenBLAS where it is found")
-          .one_of({"auto", "openblas", "eigen"}));
-}
-
-void Verb::share_output() { share_json(), share_quiet(); }
-
-void Verb::share_kernels() { share_threads(), share_isa(), share_output(); }
-
-void Verb::share_engine() { share_linalg(), share_kernels(); }
+void Verb::share_engine() { share({"threads", "isa", "linalg", "json", "quiet"}); }
 
 const OptionText* Verb::find(std::string_view flag) const {
   for (const OptionText& o : options_)

@@ -5,11 +5,13 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <initializer_list>
 #include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <ostream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "glint/base/cpu.h"
@@ -48,7 +50,6 @@ struct SharedOptions {
   uint64_t seed = 0;
   std::optional<size_t> threads;  // none: all that the system grants
   std::string precision = "f32";
-  std::string out;
   std::string isa;
   std::string linalg;  // "": the verb does not decompose
   bool json = false;
@@ -81,11 +82,12 @@ struct Value {
   Kind kind = Kind::word;
 };
 
+std::string placeholder_of(const Field& field);  // "a|b", "N", "FILE"
+
 // What a verb may ask of its options. CLI11 stays behind it: its header is most of the build time of a file.
 class Option {
  public:
   explicit Option(CLI::Option* option) : option_(option) {}
-  Option* required();
   Option* value_optional();  // an empty text is the same as none
   bool given() const;        // after parsing
   bool is_required() const;
@@ -129,17 +131,10 @@ class Verb {
                 std::function<void(const std::string&)> take);
   Option* at(std::string_view flag) const;  // one that was added
 
-  void share_seed();
-  void share_threads();
-  void share_precision();
-  void share_out(const std::string& description, Value::Kind kind = Value::Kind::directory);
-  void share_json();
-  void share_quiet();
-  void share_isa();
-  void share_linalg();
-  void share_output();   // --json, --quiet
-  void share_kernels();  // --threads, --isa and those
-  void share_engine();   // --linalg too
+  // Options that mean the same on every verb, by the names of SharedOptions.
+  void share(std::initializer_list<std::string_view> names);
+  void share_kernels();  // what every verb that computes has, and the same with --linalg
+  void share_engine();
 
   void run(std::function<void(Context&)> body) { body_ = std::move(body); }
   void operator()(Context& context) const { body_(context); }
@@ -154,7 +149,6 @@ class Verb {
 
  private:
   Option* keep(CLI::Option* option, OptionText text);
-  Option* add_shared(const Field& field);
   const OptionText* find(std::string_view flag) const;
   std::vector<std::string> all_flags() const;
 

@@ -32,14 +32,8 @@ struct Sample {
               Field("rate", rate, "").range(0, 1), Field("share", share, "").range(kAboveZero, 1000),
               Field("at", at, ""), Field("words", words, ""), Field("token", Prefixed{&words, "token:"}, ""),
               Field("input", input, "").argument("INPUT")});
-    verb.share_seed();
-    verb.share_threads();
-    verb.share_precision();
-    verb.share_out("");
-    verb.share_json();
-    verb.share_quiet();
-    verb.share_isa();
-    verb.share_linalg();
+    verb.share({"seed", "precision"});
+    verb.share_engine();
   }
   Sample& parse(std::vector<std::string> arguments) {
     verb.parse(std::move(arguments));
@@ -75,13 +69,12 @@ TEST(Verb, ReadsEveryKindOfOption) {
 
 TEST(Verb, ReadsTheSharedOptions) {
   Sample s;
-  s.parse({"--seed", "18446744073709551615", "--threads", "2", "--precision", "bf16", "--out", "runs/x",
-           "--json", "--quiet", "--isa", "v3", "--linalg", "eigen"});
+  s.parse({"--seed", "18446744073709551615", "--threads", "2", "--precision", "bf16", "--json", "--quiet",
+           "--isa", "v3", "--linalg", "eigen"});
   const SharedOptions& o = s.verb.shared();
   EXPECT_EQ(o.seed, 18446744073709551615u);
   EXPECT_EQ(o.threads, 2u);
   EXPECT_EQ(o.precision, "bf16");
-  EXPECT_EQ(o.out, "runs/x");
   EXPECT_TRUE(o.json && o.quiet);
   EXPECT_EQ(o.isa, "v3");
   EXPECT_EQ(o.linalg, "eigen");
