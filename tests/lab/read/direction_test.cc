@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "glint/base/error.h"
+#include "glint/lab/models/image_run.h"
 #include "glint/lab/read/read.h"
 #include "tests/lab/saved_model.h"
 
