@@ -39,12 +39,8 @@ std::string values_text(const std::vector<RemovedVector>& removed) {
 
 std::string each_table(const Ablation& r) {
   const bool image = r.kind == ModelKind::image;
-  Table table({{.header = "direction"},
-               {.header = "eigenvalues", .align = Align::right},
-               {.header = image ? "accuracy %" : "loss", .align = Align::right},
-               {.header = image ? "of the class %" : "of the token", .align = Align::right},
-               {.header = "r", .align = Align::right},
-               {.header = "slope", .align = Align::right}});
+  Table table(headers({"direction"}, {"eigenvalues", image ? "accuracy %" : "loss",
+                                      image ? "of the class %" : "of the token", "r", "slope"}));
   for (const AblationEffect& e : r.each) {
     std::string own = "-";
     if (e.own_class) {
@@ -59,12 +55,8 @@ std::string each_table(const Ablation& r) {
 
 std::string class_table(const Ablation& r) {
   const bool image = r.kind == ModelKind::image;
-  Table table({{.header = image ? "class" : "token"},
-               {.header = image ? "images" : "times", .align = Align::right},
-               {.header = image ? "accuracy %" : "loss", .align = Align::right},
-               {.header = image ? "its logit" : "layer's output", .align = Align::right},
-               {.header = "r", .align = Align::right},
-               {.header = "slope", .align = Align::right}});
+  Table table(headers({image ? "class" : "token"}, {image ? "images" : "times", image ? "accuracy %" : "loss",
+                                                    image ? "its logit" : "layer's output", "r", "slope"}));
   for (const ClassEffect& c : r.all.classes)
     table.add({c.name, std::to_string(c.before.inputs), change_text(score(r, c.before), score(r, c.after)),
                c.before.inputs ? change_text(two(c.output_before), two(c.output_after)) : "-",

@@ -27,14 +27,8 @@ std::string fidelity_words(const Fidelity& f) {
 
 // A row per strength: over all classes, what is left of the accuracy and how many images go into the class.
 std::string summary_table(const Attack& a) {
-  Table table({{.header = "strength", .align = Align::right},
-               {.header = "of an image", .align = Align::right},
-               {.header = "away: accuracy %", .align = Align::right},
-               {.header = "shuffled", .align = Align::right},
-               {.header = "random", .align = Align::right},
-               {.header = "towards: success %", .align = Align::right},
-               {.header = "shuffled", .align = Align::right},
-               {.header = "random", .align = Align::right}});
+  Table table(headers({}, {"strength", "of an image", "away: accuracy %", "shuffled", "random",
+                           "towards: success %", "shuffled", "random"}));
   for (size_t s = 0; s < a.strengths.size(); s++) {
     std::vector<std::string> cells = {number_text(a.strengths[s]),
                                       fixed_text(a.strengths[s] / a.image_length, 2)};
@@ -52,15 +46,8 @@ std::string summary_table(const Attack& a) {
 }
 
 std::string class_table(const Attack& a) {
-  Table table({{.header = "class"},
-               {.header = "away %", .align = Align::right},
-               {.header = "shuffled", .align = Align::right},
-               {.header = "random", .align = Align::right},
-               {.header = "images", .align = Align::right},
-               {.header = "towards %", .align = Align::right},
-               {.header = "shuffled", .align = Align::right},
-               {.header = "random", .align = Align::right},
-               {.header = "images", .align = Align::right}});
+  Table table(headers(
+      {"class"}, {"away %", "shuffled", "random", "images", "towards %", "shuffled", "random", "images"}));
   for (size_t u = 0; u < a.units.size(); u++) {
     std::vector<std::string> cells = {a.unit_names[u]};
     for (const AttackResult& result : a.results[u]) {

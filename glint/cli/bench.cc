@@ -106,10 +106,7 @@ void run_gates(Context& context, const BenchFlags& o) {
     context.out << table.csv();
     return;
   }
-  Table means({{.header = "gate"},
-               {.header = "/ products", .align = Align::right},
-               {.header = "/ identity", .align = Align::right},
-               {.header = "worst / identity", .align = Align::right}});
+  Table means(headers({"gate"}, {"/ products", "/ identity", "worst / identity"}));
   for (const GateBenchMean& m : b.means)
     means.add({m.gate, fixed_text(m.over_products, 3), ratio(m.over_identity), ratio(m.worst_over_identity)});
   context.out << "Forward + backward of a one-layer GLU, " << b.machine.precision << ", " << b.machine.threads

@@ -23,13 +23,8 @@ std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.s
 
 // Of language models there are no decisions: R2 over the tokens, beside the controls.
 std::string language_table(const Comparison& c) {
-  Table table({{.header = "models"},
-               {.header = "layer", .align = Align::right},
-               {.header = "R2", .align = Align::right},
-               {.header = "R2 rescaled", .align = Align::right},
-               {.header = "even share %", .align = Align::right},
-               {.header = "linear map R2", .align = Align::right},
-               {.header = "untrained R2", .align = Align::right}});
+  Table table(
+      headers({"models"}, {"layer", "R2", "R2 rescaled", "even share %", "linear map R2", "untrained R2"}));
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side) {
       const bool twin = m.controls && !m.controls->untrained.empty();
@@ -45,13 +40,8 @@ std::string language_table(const Comparison& c) {
 // How far the forms are their models, means over the runs of a side, each beside its controls.
 std::string fidelity_table(const Comparison& c) {
   if (c.language) return language_table(c);
-  Table table({{.header = "models"},
-               {.header = "agreement %", .align = Align::right},
-               {.header = "R2", .align = Align::right},
-               {.header = "R2 rescaled", .align = Align::right},
-               {.header = "R2 centred", .align = Align::right},
-               {.header = "even share %", .align = Align::right},
-               {.header = "on -x %", .align = Align::right}});
+  Table table(
+      headers({"models"}, {"agreement %", "R2", "R2 rescaled", "R2 centred", "even share %", "on -x %"}));
   const auto add = [&](const std::string& name, const std::vector<ComparedModel>& side, bool control,
                        const auto& fidelity) {
     const auto mean = [&](const auto& number, double factor, int decimals) {
@@ -126,11 +116,7 @@ std::string class_table(const Comparison& c, size_t top) {
 }
 
 std::string pair_table(const Comparison& c, size_t top) {
-  Table table({{.header = "pair"},
-               {.header = "1st", .align = Align::right},
-               {.header = "1st best", .align = Align::right},
-               {.header = "top " + std::to_string(top), .align = Align::right},
-               {.header = "lowest", .align = Align::right}});
+  Table table(headers({"pair"}, {"1st", "1st best", "top " + std::to_string(top), "lowest"}));
   for (size_t i = 0; i < c.results.size(); i++) {
     const std::span<const PairComparison> one(&c.results[i], 1);
     const std::vector<Spread> rank = by_rank(one, Measure::rank_matched, Side::both),
@@ -146,12 +132,8 @@ std::string pair_table(const Comparison& c, size_t top) {
 }
 
 std::string claim_table(const Comparison& c) {
-  Table table({{.header = "measured here"},
-               {.header = "at the top", .align = Align::right},
-               {.header = "lowest mean", .align = Align::right},
-               {.header = "lowest value", .align = Align::right},
-               {.header = "above .95"},
-               {.header = "never below .5"}});
+  Table table(headers({"measured here"}, {"at the top", "lowest mean", "lowest value"},
+                      {"above .95", "never below .5"}));
   for (const SimilarityClaim& k : c.claims())
     table.add({std::string(title(k.measure)), three(k.top) + " (" + std::to_string(k.top_rank) + ")",
                three(k.lowest_mean) + " (" + std::to_string(k.lowest_rank) + ")", three(k.lowest),
@@ -164,9 +146,7 @@ std::string claim_table(const Comparison& c) {
 
 // The models as functions: all classes together, then each.
 std::string functional_table(const Comparison& c) {
-  Table table({{.header = "as functions"},
-               {.header = "similarity", .align = Align::right},
-               {.header = "control", .align = Align::right}});
+  Table table(headers({"as functions"}, {"similarity", "control"}));
   const auto cell = [](const std::vector<FunctionalSimilarity>& pairs, std::optional<size_t> unit) {
     std::vector<double> values;
     for (const FunctionalSimilarity& f : pairs) values.push_back(unit ? f.unit[*unit] : f.all);

@@ -33,14 +33,7 @@ std::string size_text(size_t height, size_t width) {
 void print_list(Context& context, const DataResult& r) {
   const StoryFiles& stories = *r.stories;
   const TextData& tales = r.corpus->set;
-  Table table({{.header = "set"},
-               {.header = "state"},
-               {.header = "train", .align = Align::right},
-               {.header = "test", .align = Align::right},
-               {.header = "image", .align = Align::right},
-               {.header = "classes", .align = Align::right},
-               {.header = "size", .align = Align::right},
-               {.header = "checksum"}});
+  Table table(headers({"set", "state"}, {"train", "test", "image", "classes", "size"}, {"checksum"}));
   std::string where;
   size_t widest = std::string(kStories).size(), story_bytes = 0;
   for (const size_t bytes : stories.bytes) story_bytes += bytes;
@@ -99,10 +92,7 @@ void print_corpus(Context& context, const CorpusData& corpus) {
   if (data.name != data.origin) context.out << "where:     " << data.origin << "\n";
   context.out << "state:     " << corpus.state << "\ntokenizer: " << data.tokenizer.sha256()
               << "\nchecksum:  " << data.checksum << "\n\n";
-  Table table({{.header = ""},
-               {.header = "stories", .align = Align::right},
-               {.header = "tokens", .align = Align::right},
-               {.header = "tokens per story", .align = Align::right}});
+  Table table(headers({""}, {"stories", "tokens", "tokens per story"}));
   for (const auto& [part, c] : {std::pair("train", &data.train), std::pair("valid", &data.valid)})
     table.add({part, std::to_string(c->stories()), std::to_string(c->tokens()),
                fixed_text(static_cast<double>(c->tokens()) / static_cast<double>(c->stories()), 1)});
@@ -118,9 +108,7 @@ void print_images(Context& context, const std::string& draw_word, const DataResu
   if (data.name != data.origin) context.out << "where:    " << data.origin << "\n";
   context.out << "state:    " << r.images->state << "\nchecksum: " << data.checksum << "\n\n";
 
-  std::vector<Column> columns = {{.header = "class", .align = Align::right},
-                                 {.header = "train", .align = Align::right},
-                                 {.header = "test", .align = Align::right}};
+  std::vector<Column> columns = headers({}, {"class", "train", "test"});
   const bool named = data.class_names[0] != "0";
   if (named) columns.push_back({.header = "name"});
   Table table(columns);

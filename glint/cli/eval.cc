@@ -83,10 +83,7 @@ std::string confusion_text(const ImageEvaluation& r, bool bold) {
 
 // For more classes than a screen can show as a matrix.
 std::string class_tables(const ImageEvaluation& r) {
-  Table table({{.header = "class"},
-               {.header = "images", .align = Align::right},
-               {.header = "recall %", .align = Align::right},
-               {.header = "precision %", .align = Align::right}});
+  Table table(headers({"class"}, {"images", "recall %", "precision %"}));
   struct Pair {
     size_t count, label, predicted;
   };
@@ -101,7 +98,7 @@ std::string class_tables(const ImageEvaluation& r) {
   if (pairs.empty()) return out;
   std::stable_sort(pairs.begin(), pairs.end(),
                    [](const Pair& a, const Pair& b) { return a.count > b.count; });
-  Table most({{.header = "true"}, {.header = "predicted"}, {.header = "images", .align = Align::right}});
+  Table most(headers({"true", "predicted"}, {"images"}));
   for (size_t i = 0; i < std::min<size_t>(10, pairs.size()); i++)
     most.add(
         {r.class_text(pairs[i].label), r.class_text(pairs[i].predicted), std::to_string(pairs[i].count)});
@@ -167,10 +164,7 @@ void report_text(Context& context, const TextEvaluation& r) {
   if (r.bytes) text += "bits:       " + fixed_text(r.bits_per_byte(), 3) + " per byte of text\n";
   for (const std::string& note : r.notes()) text += "note:       " + note + "\n";
   context.out << prose(text, result_columns());
-  Table table({{.header = "token of the story", .align = Align::right},
-               {.header = "tokens", .align = Align::right},
-               {.header = "loss", .align = Align::right},
-               {.header = "perplexity", .align = Align::right}});
+  Table table(headers({}, {"token of the story", "tokens", "loss", "perplexity"}));
   for (const LossStretch& s : r.positions)
     table.add({range_text(s), std::to_string(s.tokens), fixed_text(s.mean(), 4),
                fixed_text(std::exp(s.mean()), 2)});

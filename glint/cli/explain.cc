@@ -26,10 +26,7 @@ struct ExplainFlags {
 };
 
 std::string logits_text(const ExplainResult& r) {
-  Table table({{.header = "class"},
-               {.header = "logit", .align = Align::right},
-               {.header = "probability %", .align = Align::right},
-               {.header = ""}});
+  Table table(headers({"class"}, {"logit", "probability %"}, {""}));
   for (size_t i = 0; i < std::min<size_t>(5, r.order.size()); i++) {
     const size_t c = r.order[i];
     table.add({r.class_texts[c], fixed_text(r.logits[c], 3), percent_text(r.probabilities[c], 2),
@@ -39,14 +36,7 @@ std::string logits_text(const ExplainResult& r) {
 }
 
 std::string sums_text(const ExplainResult& r) {
-  Table table({{.header = "class"},
-               {.header = "form"},
-               {.header = "for", .align = Align::right},
-               {.header = "against", .align = Align::right},
-               {.header = "linear", .align = Align::right},
-               {.header = "bias, residual", .align = Align::right},
-               {.header = "rest", .align = Align::right},
-               {.header = "logit", .align = Align::right}});
+  Table table(headers({"class", "form"}, {"for", "against", "linear", "bias, residual", "rest", "logit"}));
   for (size_t i = 0; i < r.classes.size(); i++) {
     const ClassExplanation& a = r.classes[i];
     for (const FormInfo& info : kFormTable) {
@@ -72,12 +62,7 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
   for (const ExplainedClass& c : r.shown) {
     out += "\n" + c.name + ": logit " + fixed_text(c.logit, 3) + "\n";
     if (drawing.form == Drawing::Form::none) {
-      Table table({{.header = "side"},
-                   {.header = "rank", .align = Align::right},
-                   {.header = "eigenvalue", .align = Align::right},
-                   {.header = "v.x", .align = Align::right},
-                   {.header = "contribution", .align = Align::right},
-                   {.header = ""}});
+      Table table(headers({"side"}, {"rank", "eigenvalue", "v.x", "contribution"}, {""}));
       for (const auto* side : {&c.forward, &c.against})
         for (const ExplainedTerm& t : *side)
           table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank),

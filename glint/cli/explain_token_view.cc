@@ -15,11 +15,7 @@ namespace {
 constexpr size_t kPartBar = 14, kTermBar = 8;
 
 std::string expected_text(const ExplainTokenResult& r, size_t columns) {
-  Table table({{.header = "token"},
-               {.header = "logit", .align = Align::right},
-               {.header = "probability %", .align = Align::right},
-               {.header = "place", .align = Align::right},
-               {.header = ""}});
+  Table table(headers({"token"}, {"logit", "probability %", "place"}, {""}));
   const auto add = [&](const ExpectedToken& t) {
     table.add({t.text, fixed_text(t.logit, 3), percent_text(t.probability, 2), std::to_string(t.place),
                bar(t.probability, 1, 20)});

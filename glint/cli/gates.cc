@@ -128,10 +128,7 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
   for (const GateInfo* g : gates)
     if (!g->text.glu) context.out << "* a plain activation, not the gate of a GLU\n";
   if (!any_params) return;
-  Table options({{.header = "option"},
-                 {.header = "default", .align = Align::right},
-                 {.header = "domain"},
-                 {.header = "meaning"}});
+  Table options(headers({"option"}, {"default"}, {"domain", "meaning"}));
   for (const GateOption& o : kOptions)
     options.add({flag_of(o), number_text(GateParams{}.*o.member), domain_of(o), o.meaning});
   context.out << "\nOptions of " << with_params << ":\n" << options.terminal(result_columns());
@@ -151,9 +148,7 @@ void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
     context.print_json(j);
     return;
   }
-  Table table({{.header = "x", .align = Align::right},
-               {.header = "value", .align = Align::right},
-               {.header = "derivative", .align = Align::right}});
+  Table table(headers({}, {"x", "value", "derivative"}));
   for (const double x : at)
     table.add({number_text(x), number_text(gate.value(x, params)), number_text(gate.slope(x, params))});
   context.out << table.terminal(result_columns());

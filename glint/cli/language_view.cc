@@ -53,10 +53,8 @@ std::string latent_text(const ReadDirection& d) {
 // Which pairs of input latents make the output.
 std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
   if (d.pairs.empty()) return "";
-  Table table({{.header = "weight", .align = Align::right},
-               {.header = "input latents"},
-               {.header = "tokens along the first"},
-               {.header = "tokens along the second"}});
+  Table table(
+      headers({}, {"weight"}, {"input latents", "tokens along the first", "tokens along the second"}));
   constexpr size_t kWords = 4;
   const auto words = [&](uint32_t latent) {
     std::vector<NearToken> near = r.text->input_latents.at(latent).along;
@@ -76,9 +74,7 @@ std::string direction_text(const ReadResult& r, const ReadDirection& d) {
     out += "; of the eigenvectors alone " + fixed_text(d.trust->eigenvectors_r2, 3) +
            between(d.trust->eigenvectors_r2_interval) + "; the linear part has " +
            share_text(d.trust->linear_share) + " % of the reading's variance";
-  Table table({{.header = "eigenvalue", .align = Align::right},
-               {.header = "tokens along it"},
-               {.header = "tokens against it"}});
+  Table table(headers({}, {"eigenvalue"}, {"tokens along it", "tokens against it"}));
   for (const auto* side : {&d.positive, &d.negative})
     for (const ShownVector& v : *side)
       table.add({fixed_text(v.value, 3), token_list(v.near.along), token_list(v.near.against)});
@@ -88,12 +84,8 @@ std::string direction_text(const ReadResult& r, const ReadDirection& d) {
 }
 
 std::string fidelity_table(const ReadResult& r) {
-  Table table({{.header = "form"},
-               {.header = "correlation", .align = Align::right},
-               {.header = "R2", .align = Align::right},
-               {.header = "95 %", .align = Align::right},
-               {.header = "R2 rescaled", .align = Align::right},
-               {.header = "R2 of the eigenvectors alone", .align = Align::right}});
+  Table table(
+      headers({"form"}, {"correlation", "R2", "95 %", "R2 rescaled", "R2 of the eigenvectors alone"}));
   const auto interval = [](const Fidelity& f) {
     return f.r2_interval ? fixed_text(f.r2_interval->low, 3) + " to " + fixed_text(f.r2_interval->high, 3)
                          : std::string("-");

@@ -49,9 +49,7 @@ void print(Context& context, const ModelInfo& r) {
     line("memory", size_words(r.cache_bytes) + " for keys and values of " + std::to_string(r.window) +
                        " tokens; weights stay in the file");
   line("tokenizer", r.tokenizer.empty() && r.vocab ? "none: --tokenizer FILE" : r.tokenizer);
-  Table table({{.header = "part"},
-               {.header = "parameters", .align = Align::right},
-               {.header = "bytes", .align = Align::right}});
+  Table table(headers({"part"}, {"parameters", "bytes"}));
   for (const FamilyModel::Part& p : r.parts)
     table.add({p.name, std::to_string(p.parameters), size_words(p.bytes)});
   table.add({"all", std::to_string(r.parameters), ""});

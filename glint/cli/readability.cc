@@ -54,8 +54,7 @@ std::string run_table(const ReadabilityResult& result) {
 
 // A row per group of seeds.
 std::string group_table(const ReadabilityResult& result) {
-  std::vector<Column> columns = {
-      {.header = "runs"}, {.header = "gate"}, {.header = "n", .align = Align::right}};
+  std::vector<Column> columns = headers({"runs", "gate"}, {"n"});
   for (const MeasuredRun& m : kMeasured) columns.push_back({.header = m.header, .align = Align::right});
   Table table(columns);
   for (const SeedGroup& g : result.groups) {

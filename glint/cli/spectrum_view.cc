@@ -37,13 +37,8 @@ std::string ends_text(const std::vector<double>& values, bool positive) {
 }
 
 std::string fidelity_text(const ReadResult& r) {
-  Table table({{.header = "form"},
-               {.header = "correlation", .align = Align::right},
-               {.header = "R2", .align = Align::right},
-               {.header = "R2 rescaled", .align = Align::right},
-               {.header = "R2 centred", .align = Align::right},
-               {.header = "agreement %", .align = Align::right},
-               {.header = "accuracy %", .align = Align::right}});
+  Table table(
+      headers({"form"}, {"correlation", "R2", "R2 rescaled", "R2 centred", "agreement %", "accuracy %"}));
   const auto add = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
                r.whole_model() ? fixed_text(f.r2_centred, 4) : "-",
@@ -177,10 +172,7 @@ std::string shared_text(const ReadResult& r) {
   const SharedDirections& s = r.image->shared;
   double total = 0;
   for (const double v : s.values) total += v * v;
-  Table table({{.header = "direction", .align = Align::right},
-               {.header = "share %", .align = Align::right},
-               {.header = "for"},
-               {.header = "against"}});
+  Table table(headers({}, {"direction", "share %"}, {"for", "against"}));
   for (size_t k = 0; k < std::min(kSharedListed, s.values.size()); k++) {
     std::vector<size_t> order(r.directions.size());
     for (size_t u = 0; u < order.size(); u++) order[u] = u;

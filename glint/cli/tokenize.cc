@@ -35,9 +35,7 @@ void report_text(Context& context, const TokenizeResult& result) {
   if (r.trained)
     context.out << ", trained on " << r.sampled << " stories in " << fixed_text(r.train_seconds, 1) << " s";
   context.out << "\n           SHA-256 " << t.sha256() << "\n\n";
-  Table table({{.header = ""},
-               {.header = "train", .align = Align::right},
-               {.header = "valid", .align = Align::right}});
+  Table table(headers({""}, {"train", "valid"}));
   const auto row = [&](const char* what, const auto& cell) {
     table.add({what, cell(r.train), cell(r.valid)});
   };

@@ -35,8 +35,7 @@ const StoredType* stored_type(Dtype dtype) {
 
 // `index`: null for a file that stands alone.
 void add_shard(WeightContents& contents, const std::string& path, const std::string& name,
-               const ShardIndex* index) {
-  MappedFile map(path);
+               const ShardIndex* index, MappedFile map) {
   const SafetensorsView view = parse_safetensors(map.bytes(), path);
   for (const TensorInfo& t : view.tensors()) {
     if (index) {
@@ -132,34 +131,56 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& where) {
   return index;
 }
 
-WeightFile open_safetensors_folder(const std::string& path) {
-  const bool is_folder = std::filesystem::is_directory(path);
-  const std::string folder = is_folder ? path : folder_of(path);
-  const auto in = [&](const std::string& file) { return folder + "/" + file; };
-  const auto contents = std::make_shared<WeightContents>();
+namespace {
+
+WeightFile with_config(std::shared_ptr<WeightContents> contents, const std::string& folder,
+                       const Json* config) {
+  sort_tensors(*contents);
+  const std::string path = folder + "/" + kConfigFile;
+  if (config)
+    contents->metadata = *config;
+  else if (exists(path))
+    contents->metadata = parse_json(read_file(path, kMaxConfigBytes), path);
+  if (!contents->metadata.is_object())
+    refuse(path, 0, "the file is no JSON object", "an object of keys and values");
+  return WeightFile(std::move(contents));
+}
+
+std::shared_ptr<WeightContents> contents_of(const std::string& path) {
+  auto contents = std::make_shared<WeightContents>();
   contents->where = path;
   contents->format = WeightFormat::safetensors;
-  if (!is_folder) {
-    add_shard(*contents, path, path, nullptr);
-  } else if (exists(in(kOneFile))) {
-    add_shard(*contents, in(kOneFile), kOneFile, nullptr);
+  return contents;
+}
+
+}  // namespace
+
+WeightFile open_safetensors_file(const std::string& path, MappedFile map) {
+  const auto contents = contents_of(path);
+  add_shard(*contents, path, path, nullptr, std::move(map));
+  return with_config(contents, folder_of(path), nullptr);
+}
+
+WeightFile open_safetensors_folder(const std::string& path, const Json* config) {
+  if (!std::filesystem::is_directory(path)) return open_safetensors_file(path, MappedFile(path));
+  const auto in = [&](const std::string& file) { return path + "/" + file; };
+  const auto contents = contents_of(path);
+  const auto add = [&](const std::string& file, const ShardIndex* index) {
+    add_shard(*contents, in(file), file, index, MappedFile(in(file)));
+  };
+  if (exists(in(kOneFile))) {
+    add(kOneFile, nullptr);
   } else if (exists(in(kIndexFile))) {
     const std::string where = in(kIndexFile);
     const ShardIndex index = parse_shard_index(read_file(where, kMaxIndexBytes), where);
     std::set<std::string> files;
     for (const auto& [tensor, file] : index) files.insert(file);
-    for (const std::string& file : files) add_shard(*contents, in(file), file, &index);
+    for (const std::string& file : files) add(file, &index);
     check_all_there(*contents, index, where);
   } else {
     refuse_folder(path);
   }
-  sort_tensors(*contents);
-  if (exists(in(kConfigFile))) {
-    contents->metadata = parse_json(read_file(in(kConfigFile), kMaxConfigBytes), in(kConfigFile));
-    if (!contents->metadata.is_object())
-      refuse(in(kConfigFile), 0, "the file is no JSON object", "an object of keys and values");
-  }
-  return WeightFile(contents);
+  return with_config(contents, path, config);
 }
 
 }  // namespace glint

@@ -33,6 +33,8 @@ inline constexpr size_t kMaxStoredTensors = size_t{1} << 17, kMaxMetadataPairs =
 // Views stay valid as long as `file` does. `where` names the file in errors, which are all Errors (bad_file).
 WeightContents parse_gguf(std::span<const std::byte> file, const std::string& where);
 WeightContents parse_llama2c(std::span<const std::byte> file, const std::string& where);
+// A single safetensors file that is mapped already.
+WeightFile open_safetensors_file(const std::string& path, MappedFile map);
 // Whether the first bytes and the size are those of a llama2.c file: version 0 has no mark.
 bool is_llama2c(std::span<const std::byte> file);
 // What is wrong with a file that begins as a llama2.c file of version 0 does: its size; "" for all others.

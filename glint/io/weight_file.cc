@@ -52,9 +52,8 @@ const T* find_by_name(std::span<const T> sorted, std::string_view name) {
   return place != sorted.end() && place->name == name ? &*place : nullptr;
 }
 
-WeightFile open_one(const std::string& path,
+WeightFile open_one(const std::string& path, MappedFile map,
                     WeightContents (*parse)(std::span<const std::byte>, const std::string&)) {
-  MappedFile map(path);
   const auto contents = std::make_shared<WeightContents>(parse(map.bytes(), path));
   contents->files = {path};
   contents->maps.push_back(std::move(map));
@@ -148,33 +147,28 @@ std::optional<WeightFormat> weight_format(const std::string& path) {
   return format_of(MappedFile(path).bytes());
 }
 
-WeightFile open_gguf(const std::string& path) { return open_one(path, parse_gguf); }
-WeightFile open_llama2c(const std::string& path) { return open_one(path, parse_llama2c); }
+WeightFile open_gguf(const std::string& path) { return open_one(path, MappedFile(path), parse_gguf); }
+WeightFile open_llama2c(const std::string& path) { return open_one(path, MappedFile(path), parse_llama2c); }
 
-WeightFile open_weights(const std::string& path) {
-  if (std::filesystem::is_directory(path)) return open_safetensors_folder(path);
-  std::optional<WeightFormat> format;
-  std::string what = "this is no file of weights that glint knows", hint;
-  {
-    const MappedFile map(path);
-    format = format_of(map.bytes());
-    for (const KnownStart& start : kForeignStarts)
-      if (text_of(map.bytes()).starts_with(start.bytes))
-        what = std::string("this is ") + start.what, hint = start.hint;
-    if (const std::string wrong = llama2c_size(map.bytes()); !format && !wrong.empty()) what = wrong;
-  }
-  if (!format)
-    throw Error(
-        {.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
-  switch (*format) {
+WeightFile open_weights(const std::string& path, const Json* config) {
+  if (std::filesystem::is_directory(path)) return open_safetensors_folder(path, config);
+  MappedFile map(path);
+  switch (const std::optional<WeightFormat> format = format_of(map.bytes());
+          format.value_or(WeightFormat())) {
     case WeightFormat::gguf:
-      return open_gguf(path);
+      return open_one(path, std::move(map), parse_gguf);
     case WeightFormat::llama2c:
-      return open_llama2c(path);
+      return open_one(path, std::move(map), parse_llama2c);
     case WeightFormat::safetensors:
-      break;
+      if (format) return open_safetensors_file(path, std::move(map));
   }
-  return open_safetensors_folder(path);
+  std::string what = "this is no file of weights that glint knows", hint;
+  for (const KnownStart& start : kForeignStarts)
+    if (text_of(map.bytes()).starts_with(start.bytes))
+      what = std::string("this is ") + start.what, hint = start.hint;
+  if (const std::string wrong = llama2c_size(map.bytes()); !wrong.empty()) what = wrong;
+  throw Error(
+      {.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
 }
 
 }  // namespace glint

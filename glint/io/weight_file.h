@@ -81,13 +81,14 @@ class WeightFile {
 // What open_weights takes, in words.
 inline constexpr char kWeightFormats[] =
     "a Hugging Face folder (safetensors), a .safetensors or .gguf file, or a llama2.c file (.bin)";
-// By what the path is and by its first bytes. Error (bad_file) that names the formats when it is none.
-WeightFile open_weights(const std::string& path);
+// By what the path is and by its first bytes. Error (bad_file) that names the formats when it is none. `config`:
+// the config.json of a folder, where somebody has read it already.
+WeightFile open_weights(const std::string& path, const Json* config = nullptr);
 // What open_weights would take it for: by the names in a folder, by the first bytes of a file and its size.
 std::optional<WeightFormat> weight_format(const std::string& path);
 
 // A folder with model.safetensors or model.safetensors.index.json, or one file (*.safetensors).
-WeightFile open_safetensors_folder(const std::string& path);
+WeightFile open_safetensors_folder(const std::string& path, const Json* config = nullptr);
 WeightFile open_gguf(const std::string& path);
 WeightFile open_llama2c(const std::string& path);
 

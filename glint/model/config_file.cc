@@ -40,10 +40,7 @@ const char* format_name(ModelKind kind) {
   return kind == ModelKind::image ? "glint-classifier" : "glint-transformer";
 }
 
-ModelKind model_kind(const std::string& directory) {
-  const Json json = read_config(directory);
-  return kind_of(JsonFields(json, directory + "/config.json"), directory + "/config.json");
-}
+ModelKind model_kind(const std::string& directory) { return ConfigFile(directory).kind(); }
 
 Json gate_to_json(const Gate& gate) {
   const GateText& text = gate_info(gate.kind).text;
@@ -53,18 +50,23 @@ Json gate_to_json(const Gate& gate) {
   return json;
 }
 
-ConfigFile::ConfigFile(const std::string& directory, ModelKind kind)
-    : path_(directory + "/config.json"),
-      json_(read_config(directory)),
+ConfigFile::ConfigFile(const std::string& directory) : ConfigFile(directory, read_config(directory)) {}
+
+ConfigFile::ConfigFile(const std::string& directory, Json json)
+    : directory_(directory),
+      path_(directory + "/config.json"),
+      json_(std::move(json)),
       fields_(json_, path_),
-      own_(exists(directory + "/" + kRunFile)) {
-  const ModelKind found = kind_of(fields_, path_);
-  if (found == kind) return;
+      kind_(kind_of(fields_, path_)),
+      own_(exists(directory + "/" + kRunFile)) {}
+
+void ConfigFile::check(ModelKind kind) const {
+  if (kind_ == kind) return;
   const auto called = [](ModelKind k) {
     return k == ModelKind::image ? "an image model" : "a language model";
   };
   throw Error({.code = ErrorCode::bad_file,
-               .what = std::string("this is ") + called(found) + ", not " + called(kind),
+               .what = std::string("this is ") + called(kind_) + ", not " + called(kind),
                .where = path_ + ", field format",
                .expected = format_name(kind)});
 }
@@ -89,7 +91,7 @@ Gate ConfigFile::gate() const {
   if (!gate_info(gate.kind).text.has_params) return gate;
   gate.params = {fields_.required<double>("c"), fields_.required<double>("lambda"),
                  fields_.required<double>("p")};
-  checked("gate", [&] { check(gate.params); });
+  checked("gate", [&] { glint::check(gate.params); });
   return gate;
 }
 

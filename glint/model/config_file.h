@@ -25,11 +25,15 @@ inline constexpr const char* kRunFile = "run.json";  // beside the config.json o
 
 class ConfigFile {
  public:
-  // Error (bad_file) unless directory/config.json is of this kind.
-  ConfigFile(const std::string& directory, ModelKind kind);
+  // Error (bad_file) when there is none, or one of an unknown format. `json`: what somebody has read of it.
+  explicit ConfigFile(const std::string& directory);
+  ConfigFile(const std::string& directory, Json json);
   ConfigFile(const ConfigFile&) = delete;  // fields_ points into json_
   ConfigFile& operator=(const ConfigFile&) = delete;
 
+  const std::string& directory() const { return directory_; }
+  ModelKind kind() const { return kind_; }
+  void check(ModelKind kind) const;  // Error (bad_file) when it is of another
   const JsonFields& fields() const { return fields_; }
   size_t number(const char* key, uint64_t low, uint64_t high) const;
   Gate gate() const;
@@ -48,9 +52,10 @@ class ConfigFile {
   }
 
  private:
-  std::string path_;
+  std::string directory_, path_;
   Json json_;
   JsonFields fields_;
+  ModelKind kind_;
   bool own_;
 };
 

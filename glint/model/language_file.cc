@@ -38,7 +38,11 @@ ConstMatrixView<float> find_tensor(const LanguageModel& model, std::string_view 
 }
 
 LanguageModel load_language_model(const std::string& directory, const WeightsSource& weights) {
-  const ConfigFile config(directory, ModelKind::language);
+  return load_language_model(ConfigFile(directory), weights);
+}
+
+LanguageModel load_language_model(const ConfigFile& config, const WeightsSource& weights) {
+  config.check(ModelKind::language);
   config.only({"vocab", "layers", "d_model", "d_hidden", "heads", "context", "data", "tokenizer_hash"});
   LanguageModel m;
   TransformerConfig& c = m.config;
@@ -53,7 +57,7 @@ LanguageModel load_language_model(const std::string& directory, const WeightsSou
   m.data = config.fields().optional<std::string>("data", "");
   m.tokenizer_hash = config.fields().optional<std::string>("tokenizer_hash", "");
   const ParamTable table = transformer_params(c).table;
-  m.weights = weights ? weights(table) : load_weights(directory + "/model.safetensors", table);
+  m.weights = weights ? weights(table) : load_weights(config.directory() + "/model.safetensors", table);
   return m;
 }
 

@@ -104,10 +104,13 @@ void load_weights(const std::string& path, const ParamTable& table, std::span<fl
 }
 
 Matrix<float> load_weights(const std::string& path, const ParamTable& table) {
-  const SafetensorsFile file(path);
-  check_tensors(file.view(), table);
+  return load_weights(SafetensorsFile(path).view(), table);
+}
+
+Matrix<float> load_weights(const SafetensorsView& file, const ParamTable& table) {
+  check_tensors(file, table);
   Matrix<float> weights(1, table.floats());
-  copy_weights(file.view(), table, weights.span());
+  copy_weights(file, table, weights.span());
   return weights;
 }
 
@@ -116,7 +119,11 @@ ConstMatrixView<float> find_tensor(const ImageModel& model, std::string_view nam
 }
 
 ImageModel load_image_model(const std::string& directory, const WeightsSource& weights) {
-  const ConfigFile config(directory, ModelKind::image);
+  return load_image_model(ConfigFile(directory), weights);
+}
+
+ImageModel load_image_model(const ConfigFile& config, const WeightsSource& weights) {
+  config.check(ModelKind::image);
   const JsonFields& f = config.fields();
   config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data",
                "image", "class_names"});
@@ -150,7 +157,7 @@ ImageModel load_image_model(const std::string& directory, const WeightsSource& w
   if (m.class_names.size() != m.config.classes)
     f.fail("class_names", "has the wrong number of names", std::to_string(m.config.classes));
   const ParamTable table = classifier_params(m.config).table;
-  m.weights = weights ? weights(table) : load_weights(directory + "/model.safetensors", table);
+  m.weights = weights ? weights(table) : load_weights(config.directory() + "/model.safetensors", table);
   return m;
 }
 

@@ -10,8 +10,11 @@
 #include "glint/base/file.h"
 #include "glint/io/json.h"
 #include "glint/model/classifier.h"
+#include "glint/model/config_file.h"
 
 namespace glint {
+
+class SafetensorsView;
 
 struct ImageModel {
   ClassifierConfig config;
@@ -34,9 +37,11 @@ using WeightsSource = std::function<Matrix<float>(const ParamTable& table)>;  //
 
 // From a run directory. Error (bad_file) for missing, extra or misshapen tensors and for values that are not
 // finite.
+ImageModel load_image_model(const ConfigFile& config, const WeightsSource& weights = {});
 ImageModel load_image_model(const std::string& directory, const WeightsSource& weights = {});
 void load_weights(const std::string& path, const ParamTable& table, std::span<float> weights);
 Matrix<float> load_weights(const std::string& path, const ParamTable& table);  // [1, floats of the table]
+Matrix<float> load_weights(const SafetensorsView& file, const ParamTable& table);
 
 Json config_to_json(const ClassifierConfig& config);
 

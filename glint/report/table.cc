@@ -66,6 +66,15 @@ void end_line(std::string& out) {
 
 }  // namespace
 
+std::vector<Column> headers(const std::vector<std::string>& words, const std::vector<std::string>& numbers,
+                            const std::vector<std::string>& last) {
+  std::vector<Column> out;
+  for (const std::string& header : words) out.push_back({.header = header});
+  for (const std::string& header : numbers) out.push_back({.header = header, .align = Align::right});
+  for (const std::string& header : last) out.push_back({.header = header});
+  return out;
+}
+
 Table::Table(std::vector<Column> columns) : columns_(std::move(columns)) {}
 
 void Table::add(std::vector<std::string> cells) {

@@ -17,6 +17,10 @@ struct Column {
   size_t max_width = 0;  // terminal: longer cells are wrapped at spaces; 0: only when the table is too wide
 };
 
+// Columns by their headers: words, numbers behind them, and words behind those.
+std::vector<Column> headers(const std::vector<std::string>& words, const std::vector<std::string>& numbers,
+                            const std::vector<std::string>& last = {});
+
 class Table {
  public:
   explicit Table(std::vector<Column> columns);

@@ -14,7 +14,7 @@
 #include <vector>
 
 #include "glint/base/file.h"
-#include "glint/spectra/form_table.h"
+#include "glint/spectra/forms.h"
 
 namespace glint {
 

@@ -1,4 +1,4 @@
-#include "glint/spectra/form_table.h"
+#include "glint/spectra/forms.h"
 
 #include "glint/spectra/calibration.h"
 #include "glint/spectra/scaled.h"

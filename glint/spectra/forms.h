@@ -8,12 +8,13 @@
 //   Q = 1/2 (L' diag(q gain) R + R' diag(q gain) L) + L' diag(q square) L
 //   w = sum q (left L_h + shift R_h),   c = sum q constant
 //
-// spectra/form_table.h has the forms: what each makes of the five.
+// form_functions below: what each form of the table (model/form.h) makes of the five.
 #pragma once
 
 #include <span>
 #include <vector>
 
+#include "glint/model/form.h"
 #include "glint/spectra/interaction.h"
 
 namespace glint {
@@ -108,5 +109,20 @@ Matrix<double> layer_outputs(const LayerReader& reader, ConstMatrixView<double> 
                              ConstMatrixView<float> x, std::span<const float> constants = {});
 Matrix<double> form_outputs(const LayerReader& reader, const GateTerms& line, ConstMatrixView<double> weights,
                             ConstMatrixView<float> x, std::span<const float> constants = {});
+
+// What a form is fitted to.
+struct FormData {
+  LayerReader reader;
+  ConstMatrixView<double> outputs;  // [classes, h]: GluModel::logit_weights, or empty
+  ConstMatrixView<float> x;         // [n, d]: inputs of the layer
+};
+
+struct FormFunctions {
+  GateTerms (*fit)(const FormData&) = nullptr;  // null for the form of one input
+  // Whether a layer has it, and an Error (usage) where it has not; null: every layer has it.
+  bool (*has)(const GluLayerView&) = nullptr;
+  void (*check)(const GluLayerView&) = nullptr;
+};
+const FormFunctions& form_functions(Form form);
 
 }  // namespace glint

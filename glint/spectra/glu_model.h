@@ -10,7 +10,7 @@
 
 #include "glint/base/tokens.h"
 #include "glint/spectra/even.h"
-#include "glint/spectra/form_table.h"
+#include "glint/spectra/forms.h"
 #include "glint/spectra/measures.h"
 
 namespace glint {

@@ -85,12 +85,9 @@ Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
 }
 
 Tokenizer Tokenizer::read(const std::string& path) {
-  std::string start;
-  {
-    const MappedFile map(path);
-    start.assign(reinterpret_cast<const char*>(map.bytes().data()), std::min<size_t>(map.bytes().size(), 64));
-  }
-  if (start.starts_with("GGUF")) {
+  const MappedFile map(path);
+  const std::string_view text(reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size());
+  if (text.starts_with("GGUF")) {
     const std::shared_ptr<TokenizerModel> model = gguf_tokenizer(open_gguf(path));
     if (!model)
       throw Error({.code = ErrorCode::bad_file,
@@ -99,10 +96,11 @@ Tokenizer Tokenizer::read(const std::string& path) {
                    .expected = "a GGUF file with tokenizer.ggml.model"});
     return Tokenizer(model);
   }
+  if (text.size() > kMaxTokenizerBytes) read_file(path, kMaxTokenizerBytes);  // says so
   const std::string config = beside(path, "tokenizer_config.json");
   std::string names;
-  if (is_json(start) && exists(config)) names = read_file(config, kMaxTokenizerConfig);
-  return Tokenizer(parse_any(read_file(path, kMaxTokenizerBytes), path, names, config));
+  if (is_json(text) && exists(config)) names = read_file(config, kMaxTokenizerConfig);
+  return Tokenizer(parse_any(std::string(text), path, names, config));
 }
 
 std::string Tokenizer::file_of_model(const WeightFile& file) {

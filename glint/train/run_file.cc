@@ -78,9 +78,12 @@ RunFile read_run_file(const std::string& directory) {
 std::string damage(const std::string& directory, const Json& run, const std::string& name) {
   if (!run.contains("files") || !run["files"].contains(name)) return {};
   const std::string path = directory + "/" + name;
-  if (!exists(path)) return "is missing";
-  const MappedFile file(path);
-  return sha256_hex(file.bytes()) == run["files"][name].get<std::string>()
+  return exists(path) ? damage(MappedFile(path).bytes(), run, name) : "is missing";
+}
+
+std::string damage(std::span<const std::byte> file, const Json& run, const std::string& name) {
+  if (!run.contains("files") || !run["files"].contains(name)) return {};
+  return sha256_hex(file) == run["files"][name].get<std::string>()
              ? ""
              : "is damaged: its SHA-256 is not the one in run.json";
 }

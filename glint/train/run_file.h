@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -26,6 +27,7 @@ RunFile read_run_file(const std::string& directory);
 // What is wrong with a file that run.json has the checksum of: "is missing", "is damaged: ..."; "" when it is
 // as it was written, and when run.json does not speak of it.
 std::string damage(const std::string& directory, const Json& run, const std::string& name);
+std::string damage(std::span<const std::byte> file, const Json& run, const std::string& name);
 // The same for a safetensors file with its own checksum.
 std::string damage(const std::string& path);
 

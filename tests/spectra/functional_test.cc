@@ -1,5 +1,5 @@
 // Functional similarity: the closed form against drawn inputs, and the layer's forms against dense ones.
-#include "glint/spectra/functional.h"
+#include "glint/spectra/model_comparison.h"
 
 #include <gtest/gtest.h>
 

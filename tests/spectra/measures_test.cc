@@ -5,7 +5,7 @@
 #include <numeric>
 
 #include "fixtures.h"
-#include "glint/spectra/masks.h"
+#include "glint/spectra/attack.h"
 
 namespace glint {
 namespace {

@@ -108,11 +108,11 @@ void refuse_mixture(const std::string& path) {
                .hint = "`spectrum(" + path + ", expert=1, hidden=1)`"});
 }
 
-LanguageFile open_language_file(const RunSource& source) {
+LanguageFile open_language_file(const RunSource& source, const Json* config) {
   std::string clean = source.run;
   while (clean.size() > 1 && clean.back() == '/') clean.pop_back();
   LanguageFile m{
-      .info = RunInfo{.directory = clean}, .own = nullptr, .model = FamilyModel(open_weights(clean))};
+      .info = RunInfo{.directory = clean}, .own = nullptr, .model = FamilyModel(open_weights(clean, config))};
   const bool given = !source.tokenizer.empty();
   const std::string where = given ? source.tokenizer : Tokenizer::file_of_model(m.model.file());
   try {

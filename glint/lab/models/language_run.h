@@ -31,7 +31,7 @@ struct LanguageFile {
 // A model of another program: Error (bad_file) for a tokenizer that was given and has another number of tokens
 // than the model, or other tokens than the model's own tokenizer; one that lies there and is wrong counts as
 // none (`refused`).
-LanguageFile open_language_file(const RunSource& source);
+LanguageFile open_language_file(const RunSource& source, const Json* config = nullptr);
 
 // A piece as people read it, "·happy" where a word begins.
 std::string piece_text(const Tokenizer& tokenizer, TokenId token);

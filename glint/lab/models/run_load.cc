@@ -5,6 +5,7 @@
 #include "glint/base/sha256.h"
 #include "glint/data/story_file.h"
 #include "glint/io/json.h"
+#include "glint/io/safetensors.h"
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/models/run_checks.h"
@@ -19,6 +20,9 @@ namespace glint {
 namespace {
 
 namespace fs = std::filesystem;
+
+// config.json and tokenizer.model: more is none of them.
+constexpr size_t kMaxRunFile = size_t{1} << 28;
 
 // Arrays of a program, of which nobody keeps a copy.
 bool on_arrays(const RunInfo& run) {
@@ -118,24 +122,32 @@ std::string making_call(const RunInfo& run) {
                .hint = making_call(run)});
 }
 
-// Error when the file is not what run.json says.
-void check_file(const RunInfo& run, const std::string& name) {
-  if (!run.run.is_object()) return;
-  if (const std::string wrong = damage(run.directory, run.run, name); !wrong.empty())
+// The text of a file of the run. Error when it is not what run.json says.
+std::string checked_text(const RunInfo& run, const std::string& name) {
+  const std::string path = run.directory + "/" + name;
+  std::string text = exists(path) ? read_file(path, kMaxRunFile) : "";
+  std::string wrong;
+  if (run.run.is_object())
+    wrong = exists(path) ? damage(as_bytes(text), run.run, name) : damage(run.directory, run.run, name);
+  if (!wrong.empty())
     throw Error({.code = ErrorCode::bad_file,
                  .what = "a file of the run " + wrong,
-                 .where = run.directory + "/" + name,
+                 .where = path,
                  .expected = "the file as it was when the run finished",
                  .hint = making_call(run) + " writes it anew"});
+  return text;
 }
 
 // model.safetensors, or when that is damaged the weights of the checkpoint of the last step. Nothing is
 // written.
 Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const ParamTable& table) {
   const std::string path = info.directory + "/" + kWeightsFile;
-  if (!info.run.is_object()) return load_weights(path, table);
-  const std::string wrong = damage(info.directory, info.run, kWeightsFile);
-  if (wrong.empty()) return load_weights(path, table);
+  std::string wrong = "is missing";
+  if (exists(path) || !info.run.is_object()) {
+    const MappedFile file(path);
+    wrong = info.run.is_object() ? damage(file.bytes(), info.run, kWeightsFile) : "";
+    if (wrong.empty()) return load_weights(parse_safetensors(file.bytes(), path), table);
+  }
   std::optional<CheckpointWeights> copy =
       checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
                          info.run.value("steps", uint64_t{0}), table.floats());
@@ -166,23 +178,28 @@ RunFile read_run(const std::string& directory) {
 
 }  // namespace
 
-RunInfo run_info(const std::string& directory) {
-  check_not_foreign(directory, "this");
+namespace {
+
+std::string without_slash(std::string path) {
+  while (path.size() > 1 && path.back() == '/') path.pop_back();
+  return path;
+}
+
+// run_info of a folder that is no model of another program, with config.json unread.
+RunInfo finished_run(const std::string& directory) {
   RunInfo run;
-  run.directory = directory;
-  while (run.directory.size() > 1 && run.directory.back() == '/') run.directory.pop_back();
-  const std::string config = run.directory + "/config.json", info_path = run.directory + "/run.json",
-                    weights = run.directory + "/model.safetensors";
+  run.directory = without_slash(directory);
+  const std::string info_path = run.directory + "/" + kRunFile;
   std::error_code ignored;
-  if (!exists(run.directory) || !fs::is_directory(run.directory, ignored) ||
-      (!exists(config) && !exists(info_path)))
+  if (!fs::is_directory(run.directory, ignored) ||
+      (!exists(run.directory + "/config.json") && !exists(info_path)))
     refuse_path(run.directory);
-  if (!exists(info_path)) {  // a model of another program, or an export: there is nothing to check it with
-    if (!exists(weights))
+  if (!exists(info_path)) {  // an export: there is nothing to check it with
+    if (!exists(run.directory + "/" + kWeightsFile))
       throw Error({.code = ErrorCode::bad_file,
                    .what = "there are no weights",
                    .where = run.directory,
-                   .expected = "model.safetensors"});
+                   .expected = kWeightsFile});
     return run;
   }
   const RunFile file = read_run(run.directory);
@@ -191,37 +208,36 @@ RunInfo run_info(const std::string& directory) {
   run.precision = f.object("identity").object("options").optional<std::string>("precision", run.precision);
   if (f.has("data")) run.data_checksum = f.object("data").optional<std::string>("checksum", "");
   if (!file.finished()) refuse_unfinished(run);
-  check_file(run, "config.json");
+  return run;
+}
+
+}  // namespace
+
+RunInfo run_info(const std::string& directory) {
+  check_not_foreign(directory, "this");
+  RunInfo run = finished_run(directory);
+  if (run.run.is_object()) checked_text(run, "config.json");
   return run;
 }
 
 namespace {
 
-// Opens no weights of a run of glint whose kind is another than the wanted.
-std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std::optional<ModelKind> wanted,
-                              std::shared_ptr<const Dataset> data = nullptr) {
-  if (is_foreign(source.run)) {
-    if (wanted == ModelKind::image) refuse_language(source.run);
-    return std::make_unique<LanguageRun>(engine, source,
-                                         std::make_shared<const LanguageFile>(open_language_file(source)));
-  }
-  refuse_tokenizer(source.tokenizer);
-  RunInfo info = run_info(source.run);
-  const auto weights = [&](const ParamTable& table) { return run_weights(engine, info, table); };
-  const ModelKind kind = model_kind(info.directory);
-  if (wanted == ModelKind::image && kind != *wanted) refuse_language(info.directory);
-  if (wanted == ModelKind::language && kind != *wanted) refuse_image(info.directory);
-  if (kind == ModelKind::image) {
-    ImageModel model = load_image_model(info.directory, weights);
-    return std::make_unique<ImageRun>(engine, source, std::move(info), std::move(model), std::move(data));
-  }
+std::unique_ptr<Run> open_foreign(const Engine& engine, const RunSource& source,
+                                  const Json* config = nullptr) {
+  return std::make_unique<LanguageRun>(
+      engine, source, std::make_shared<const LanguageFile>(open_language_file(source, config)));
+}
+
+std::unique_ptr<Run> open_own_language(const Engine& engine, const RunSource& source, RunInfo info,
+                                       const ConfigFile& config, const WeightsSource& weights) {
   const std::string tokenizer = info.directory + "/" + kTokenizerFile;
-  check_file(info, kTokenizerFile);
-  const auto own = std::make_shared<const LanguageModel>(load_language_model(info.directory, weights));
-  LanguageFile file{.info = info,
-                    .own = own,
-                    .model = glint_model(own, info.directory),
-                    .tokenizer = Tokenizer::read(tokenizer)};
+  const std::string pieces = checked_text(info, kTokenizerFile);
+  const auto own = std::make_shared<const LanguageModel>(load_language_model(config, weights));
+  LanguageFile file{
+      .info = info,
+      .own = own,
+      .model = glint_model(own, info.directory),
+      .tokenizer = exists(tokenizer) ? Tokenizer::parse(pieces, tokenizer) : Tokenizer::read(tokenizer)};
   const bool fits = file.tokenizer.size() == own->config.vocab &&
                     (own->tokenizer_hash.empty() || own->tokenizer_hash == file.tokenizer.sha256());
   if (!fits)
@@ -232,6 +248,42 @@ std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std
          .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
          .hint = "copy tokenizer.model from the corpus of the run"});
   return std::make_unique<LanguageRun>(engine, source, std::make_shared<const LanguageFile>(std::move(file)));
+}
+
+// Reads every file once, and no weights of a model whose kind is another than the wanted.
+std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std::optional<ModelKind> wanted,
+                              std::shared_ptr<const Dataset> data = nullptr) {
+  std::error_code ignored;
+  if (fs::is_regular_file(source.run, ignored)) {
+    if (wanted == ModelKind::image && weight_format(source.run)) refuse_language(source.run);
+    try {
+      return open_foreign(engine, source);
+    } catch (const Error& e) {
+      if (e.parts().expected == kWeightFormats) refuse_path(source.run);
+      throw;
+    }
+  }
+  const std::string directory = without_slash(source.run), path = directory + "/config.json";
+  Json json;
+  if (!exists(directory + "/" + kRunFile) && exists(path)) json = read_json(path);
+  if (is_foreign_config(json)) {
+    if (wanted == ModelKind::image) refuse_language(source.run);
+    return open_foreign(engine, source, &json);
+  }
+  refuse_tokenizer(source.tokenizer);
+  RunInfo info = finished_run(directory);
+  if (info.run.is_object()) {
+    const std::string text = checked_text(info, "config.json");
+    if (exists(path)) json = parse_json(text, path);
+  }
+  const ConfigFile config =
+      json.is_null() ? ConfigFile(info.directory) : ConfigFile(info.directory, std::move(json));
+  if (wanted == ModelKind::image && config.kind() != *wanted) refuse_language(info.directory);
+  if (wanted == ModelKind::language && config.kind() != *wanted) refuse_image(info.directory);
+  const auto weights = [&](const ParamTable& table) { return run_weights(engine, info, table); };
+  if (config.kind() == ModelKind::language) return open_own_language(engine, source, info, config, weights);
+  ImageModel model = load_image_model(config, weights);
+  return std::make_unique<ImageRun>(engine, source, std::move(info), std::move(model), std::move(data));
 }
 
 template <class Kind>

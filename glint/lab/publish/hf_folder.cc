@@ -84,13 +84,8 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
            ". Training figures are with input noise.\n\n" + table.markdown();
   }
   if (!card.fidelity.empty()) {
-    Table table({{.header = "form"},
-                 {.header = "same decision", .align = Align::right},
-                 {.header = "R²", .align = Align::right},
-                 {.header = "R² rescaled", .align = Align::right},
-                 {.header = "R² centred", .align = Align::right},
-                 {.header = "same decision on −x", .align = Align::right},
-                 {.header = "accuracy", .align = Align::right}});
+    Table table(headers(
+        {"form"}, {"same decision", "R²", "R² rescaled", "R² centred", "same decision on −x", "accuracy"}));
     for (const auto& [what, f] : card.fidelity)
       table.add({what, fixed_text(f.agreement, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
                  fixed_text(f.r2_centred, 4), f.mirrored ? fixed_text(f.mirrored->agreement, 4) : "",

@@ -10,7 +10,6 @@
 #include "glint/lab/models/run.h"
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/result_files.h"
-#include "glint/spectra/functional.h"
 #include "glint/spectra/model_comparison.h"
 
 namespace glint {

@@ -96,8 +96,11 @@ bool is_foreign(const std::string& path) {
     return std::filesystem::is_regular_file(path, ignored) && weight_format(path).has_value();
   const std::string config = path + "/config.json";
   if (exists(path + "/" + kRunFile) || !exists(config)) return false;
-  const Json json = read_json(config);
-  return json.is_object() && json.contains("model_type") && !json.contains("format");
+  return is_foreign_config(read_json(config));
+}
+
+bool is_foreign_config(const Json& config) {
+  return config.is_object() && config.contains("model_type") && !config.contains("format");
 }
 
 }  // namespace glint

@@ -7,6 +7,7 @@
 
 #include "glint/base/error.h"
 #include "glint/data/dataset.h"
+#include "glint/io/json_fwd.h"
 
 namespace glint {
 
@@ -45,5 +46,6 @@ Error not_tokenized(const std::string& text, const std::string& where, const std
 // Whether the path is a model of another program: a file of weights, or a folder whose config.json names a
 // family. False for what glint wrote, and for what is no model at all.
 bool is_foreign(const std::string& path);
+bool is_foreign_config(const Json& config);  // of config.json
 
 }  // namespace glint
