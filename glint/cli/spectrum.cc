@@ -38,11 +38,14 @@ void all_layers(Context& context, const Engine& engine, Run& run, const ReadRequ
   const ReadLayersResult r = read_layers(engine, run, request);
   context.next = {"glint spectrum " + shell_word(r.run) + " --layer N with the same direction", kHelpReading};
   if (context.shared.json) return context.print_json(to_json(r));
+  const std::string words =
+      r.alone.empty()
+          ? "R2 of each form over " + r.asked +
+                ", of its eigenvectors alone where there is a linear part beside them, and of the "
+                "control, a linear map of the layer's input."
+          : "Eigenvalues of " + r.asked + ", weights form. Nothing was measured: " + r.alone + ".";
   context.out << layers_table(r).terminal(result_columns()) << "\n"
-              << prose("R2 of each form over " + r.asked +
-                           ", of its eigenvectors alone where there is a linear part beside them, and of the "
-                           "control, a linear map of the layer's input.\nfiles: " +
-                           r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",
+              << prose(words + "\nfiles: " + r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",
                        result_columns());
 }
 

@@ -252,6 +252,11 @@ TEST(Foreign, AllLayersOfAnExpertAreReadFromTheirWeights) {
     request.out = folder.path(file);
     const ReadLayersResult r = read_layers(any_engine(), request);
     EXPECT_TRUE(r.trust.empty()) << "nothing was measured";
+    EXPECT_EQ(r.alone, "a mixture of experts is not run");
+    ASSERT_EQ(r.spectra.size(), r.layers.size());
+    EXPECT_EQ(r.spectra[0].largest, r.layers[0]["units"][0]["eigenvalues"].front().get<double>());
+    EXPECT_NE(layers_table(r).terminal(80).find("participation rank"), std::string::npos);
+    EXPECT_NE(read_file(r.csv).find("layer,largest,smallest,participation_rank"), std::string::npos);
     for (const auto& layer : r.layers) EXPECT_EQ(layer["expert"], "1") << file;
     ASSERT_FALSE(r.layers.empty());
     request.source.expert = "2";

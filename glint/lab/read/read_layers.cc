@@ -9,6 +9,7 @@
 #include "glint/lab/read/read.h"
 #include "glint/lab/work/file_words.h"
 #include "glint/lab/work/result_files.h"
+#include "glint/report/signed_picture.h"
 
 namespace glint {
 namespace {
@@ -21,8 +22,28 @@ void add_trust(ReadLayersResult& r, const ReadResult& layer) {
   if (layer.inputs > 0) r.trust.push_back({layer.layer + 1, kLinearMap, layer.controls.linear});
 }
 
+void add_spectrum(ReadLayersResult& r, const ReadResult& layer) {
+  const ReadDirection& d = layer.directions.front();
+  const std::vector<double>& values = d.form.spectrum.values;
+  if (values.empty()) return;
+  r.spectra.push_back({layer.layer + 1, values.front(), values.back(), d.rank});
+}
+
+std::vector<std::string> spectrum_row(const LayerSpectrum& s, const auto& eigenvalue, const auto& rank) {
+  return {std::to_string(s.layer), eigenvalue(s.largest), eigenvalue(s.smallest),
+          s.rank ? rank(s.rank->participation) : ""};
+}
+
 // For other programs: a row per layer and form.
 Table layers_csv(const ReadLayersResult& r) {
+  if (r.trust.empty()) {
+    Table table({{.header = "layer"},
+                 {.header = "largest"},
+                 {.header = "smallest"},
+                 {.header = "participation_rank"}});
+    for (const LayerSpectrum& s : r.spectra) table.add(spectrum_row(s, number_text, number_text));
+    return table;
+  }
   Table table({{.header = "layer"}, {.header = "form"}, {.header = "r2"}, {.header = "eigenvectors_r2"}});
   for (const LayerTrust& f : r.trust)
     table.add({std::to_string(f.layer), f.form, number_text(f.trust.r2),
@@ -50,6 +71,8 @@ ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadRequest& 
     const ReadResult one = read(engine, run, q);
     r.layers.push_back(to_json(one));
     add_trust(r, one);
+    add_spectrum(r, one);
+    r.alone = one.alone;
     engine.check_stop();
   }
   engine.progress({.label = "read", .done = layers, .total = layers, .unit = "layers"});
@@ -66,7 +89,26 @@ ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadRequest& 
   return r;
 }
 
+namespace {
+
+Chart spectra_chart(const ReadLayersResult& r) {
+  Chart chart;
+  chart.title = "The strongest eigenvalues of each layer: " + r.asked;
+  chart.x.label = "layer", chart.x.whole = true, chart.y.label = "eigenvalue";
+  for (const bool largest : {true, false}) {
+    Series line{.name = largest ? "largest" : "smallest", .points = {}};
+    line.marker = Marker::circle;
+    for (const LayerSpectrum& s : r.spectra)
+      line.points.push_back({static_cast<double>(s.layer), largest ? s.largest : s.smallest});
+    chart.series.push_back(std::move(line));
+  }
+  return chart;
+}
+
+}  // namespace
+
 Chart layers_chart(const ReadLayersResult& r) {
+  if (r.trust.empty()) return spectra_chart(r);
   Chart chart;
   chart.title =
       r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
@@ -89,6 +131,15 @@ Chart layers_chart(const ReadLayersResult& r) {
 }
 
 Table layers_table(const ReadLayersResult& r) {
+  if (r.trust.empty()) {
+    Table table({{.header = "layer"},
+                 {.header = "largest eigenvalue"},
+                 {.header = "smallest"},
+                 {.header = "participation rank"}});
+    for (const LayerSpectrum& s : r.spectra)
+      table.add(spectrum_row(s, signed_text, [](double v) { return fixed_text(v, 2); }));
+    return table;
+  }
   std::vector<std::string> forms;
   for (const LayerTrust& f : r.trust)
     if (std::ranges::find(forms, f.form) == forms.end()) forms.push_back(f.form);

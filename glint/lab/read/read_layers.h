@@ -2,6 +2,7 @@
 // The capability behind `glint spectrum --all-layers`.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -12,11 +13,20 @@
 
 namespace glint {
 
+// The spectrum of the first direction at a layer.
+struct LayerSpectrum {
+  size_t layer = 0;  // from 1 on
+  double largest = 0, smallest = 0;
+  std::optional<SpectrumRank> rank = {};
+};
+
 struct ReadLayersResult {
   std::string run, asked;           // the directions
+  std::string alone;                // why nothing was measured, as in ReadResult
   std::vector<OrderedJson> layers;  // each as to_json(ReadResult) has it
   // By layer, then form, over the directions; "linear map" is the control, which has no eigenvectors.
   std::vector<LayerTrust> trust;
+  std::vector<LayerSpectrum> spectra;
   std::string csv, figure;  // files that were written
 };
 
@@ -25,9 +35,9 @@ struct ReadLayersResult {
 ReadLayersResult read_layers(const Engine& engine, const ReadRequest& request);
 ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadRequest& request);
 
-// R2 over the layers, a line per form.
+// R2 over the layers, a line per form; where nothing was measured the strongest eigenvalues.
 Chart layers_chart(const ReadLayersResult& result);
-// A row per layer, a column per form: R2.
+// A row per layer, a column per form: R2. Where nothing was measured the strongest eigenvalues and the rank.
 Table layers_table(const ReadLayersResult& result);
 OrderedJson to_json(const ReadLayersResult& result);  // "glint-read-layers/1"
 
