@@ -54,7 +54,7 @@ int run(const std::vector<std::string>& args) {
   for (size_t i = 0; i < repeats; i++) {
     size_t products = 0;
     const auto start = std::chrono::steady_clock::now();
-    InteractionOperator q_times(linalg, pool, layer);
+    InteractionOperator q_times({linalg, pool, layer});
     const Spectrum top = top_eigenpairs(linalg, pool,
                                         [&](ConstMatrixView<double> x, MatrixView<double> y) {
                                           products += x.rows();
