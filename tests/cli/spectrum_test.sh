@@ -130,7 +130,7 @@ for verb in spectrum ablate compare neurons readability; do
   refused "cannot be '0'" $verb "$work/run" --layer 0
 done
 refused "cannot be '0'" spectrum "$work/run" --from-layer 0
-refused "not a number from 1 on" spectrum "$work/run" --via 0
+refused "there is no eigenvector 0" spectrum "$work/run" --via 0
 refused "--form" spectrum "$work/run" --form best
 
 # Refined: on request, kept beside the plain one, the same bytes at any number of threads.
