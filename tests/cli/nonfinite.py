@@ -17,7 +17,7 @@ VERBS = {
     "weights": ["spectrum", "MODEL", "--hidden", "1", "--layer", "1", "--form", "weights", "--no-figures", "--out", "o", *TEXT],
     "scan": ["spectrum", "MODEL", "--scan", "--layer", "1", "--out", "o", *TEXT],
     "layers": ["spectrum", "MODEL", "--all-layers", "--token", "#270", "--no-figures", "--out", "o", *TEXT],
-    "explain": ["explain", "MODEL", "--text", "Once there", "--out", "o"],
+    "explain": ["explain", "MODEL", "--prompt", "Once there", "--out", "o"],
     "compare": ["compare", "MODEL", "MODEL", "--token", "#270", "--no-figures", "--out", "o", *TEXT],
     "ablate": ["ablate", "MODEL", "--token", "#270", "--layer", "1", *TEXT],
     "readability": ["readability", "MODEL", "--token", "#270", *TEXT],
