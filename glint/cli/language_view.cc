@@ -110,7 +110,7 @@ std::string language_text(const ReadResult& r) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
                     " of " + std::to_string(r.layers) + (r.expert.empty() ? "" : ", expert " + r.expert);
   out += r.inputs == 0
-             ? "\nform:  " + name(r.form) + ", from the weights alone; nothing is measured: " + r.alone + "\n"
+             ? "\nform:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
              : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
                    fidelity_table(r) + fidelity_notes(r) +
                    "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +

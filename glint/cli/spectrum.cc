@@ -43,7 +43,8 @@ void all_layers(Context& context, const Engine& engine, Run& run, const ReadRequ
           ? "R2 of each form over " + r.asked +
                 ", of its eigenvectors alone where there is a linear part beside them, and of the "
                 "control, a linear map of the layer's input."
-          : "Eigenvalues of " + r.asked + ", weights form. Nothing was measured: " + r.alone + ".";
+          : "Eigenvalues of " + r.asked + ", " + name(r.form) + " form. Nothing was measured: " + r.alone +
+                ".";
   context.out << layers_table(r).terminal(result_columns()) << "\n"
               << prose(words + "\nfiles: " + r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",
                        result_columns());

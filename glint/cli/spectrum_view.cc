@@ -230,9 +230,8 @@ std::string percent_text(double share, int decimals) {
 
 std::string fidelity_notes(const ReadResult& r) {
   const double even = r.forms[0].fidelity.even_share;
-  return "controls, to compare with: the best linear map of the layer's input in place of the layer; the "
-         "same form of " +
-         r.untrained +
+  return "controls, to compare with: the best linear map of the layer's input in place of the layer" +
+         (r.controls.untrained.empty() ? "" : "; the same form of " + r.untrained) +
          "\nR2 rescaled: after one factor for the whole form\neven share of the "
          "layer: " +
          percent_text(even, 1) + " %" +
@@ -244,10 +243,11 @@ std::string fidelity_notes(const ReadResult& r) {
 
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\n";
-  out += r.inputs == 0 ? "data:  none, and nothing is measured: " + r.alone + "\n"
-                       : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) +
-                             " test images; calibrated by " + r.calibration + " lines on " +
-                             std::to_string(r.calibration_inputs) + " training images\n";
+  out += r.inputs == 0
+             ? "form:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
+             : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) +
+                   " test images; calibrated by " + r.calibration + " lines on " +
+                   std::to_string(r.calibration_inputs) + " training images\n";
   out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) +
          " of " + std::to_string(r.layers) + "\n\n";
   if (r.inputs)

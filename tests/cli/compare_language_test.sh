@@ -46,6 +46,7 @@ expect_code 0
 refused "different width, 32 and 16" compare run-0 narrow --token happy --space input
 refused "no pixels" compare run-0 run-1 --space pixels
 refused "is for image models" compare run-0 run-1 --unit 3
+refused "not one piece" compare run-0 run-1 --token happy,xyzzy
 
 # Another program's, with itself through another format.
 run export "$tiny" --hf tiny-hf --quiet

@@ -41,6 +41,7 @@ expect_out "no classes and no pictures"
 
 refused "RUN" readability
 refused "--form" readability "$work/sqs" --form local
+refused "is for language models" readability "$work/bilinear" --direction 3-5
 run readability "$work/nowhere"
 expect_code 3
 expect_err "no such run directory"

@@ -131,6 +131,10 @@ for verb in spectrum ablate compare neurons readability; do
 done
 refused "cannot be '0'" spectrum "$work/run" --from-layer 0
 refused "there is no eigenvector 0" spectrum "$work/run" --via 0
+refused "nothing stands after hidden:" spectrum "$work/run" --direction hidden: --controls none
+run spectrum "$work/run" --unit 3 --controls none --no-figures --draw none --out "$work/some"
+expect_code 0
+expect_out "form:  scaled, fitted to"
 refused "--form" spectrum "$work/run" --form best
 
 # Refined: on request, kept beside the plain one, the same bytes at any number of threads.

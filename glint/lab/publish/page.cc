@@ -234,6 +234,7 @@ OrderedJson to_json(const PageFormResult& form, bool language) {
 std::vector<Field> fields_of(PageRequest& q) {
   std::vector<Field> along = fields_of(q.along);
   std::erase_if(along, [](const Field& f) { return f.name == "unit" || f.name == "via"; });
+  for (Field& f : along) f.language();  // the explorer of images shows every class
   return join(
       join(
           fields_of(q.source),

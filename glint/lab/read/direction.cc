@@ -22,8 +22,15 @@ constexpr KindName kKindNames[] = {{Kind::unit, "class:", "unit"},
                                    {Kind::latent, "latent:", "latent"}};
 
 DirectionWord direction_word(const std::string& text, ModelKind model) {
-  for (const KindName& k : kKindNames)
-    if (text.starts_with(k.prefix)) return {k.kind, text.substr(k.prefix.size())};
+  for (const KindName& k : kKindNames) {
+    if (!text.starts_with(k.prefix)) continue;
+    if (text.size() == k.prefix.size())
+      throw Error({.code = ErrorCode::usage,
+                   .what = "nothing stands after " + text,
+                   .where = std::string(k.field),
+                   .expected = "a direction: 3-5, happy, \"happy - sad\", hidden:12, latent:17 or v.npy"});
+    return {k.kind, text.substr(k.prefix.size())};
+  }
   if (text.ends_with(".npy")) return {Kind::file, text};
   return {model == ModelKind::language ? Kind::token : Kind::unit, text};
 }

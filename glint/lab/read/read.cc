@@ -157,8 +157,17 @@ std::string why_alone(Run& run, const ReadRequest& q) {
   return weights || (run.kind() == ModelKind::language && run.language().mixture()) ? run.unmeasured() : "";
 }
 
+std::string origin_text(const ReadResult& r) {
+  if (r.calibration_inputs == 0) return "from the weights alone";
+  return "fitted to " + std::to_string(r.calibration_inputs) + " " +
+         (r.kind == ModelKind::language ? "tokens" : "training images") + " of " + printable(r.data);
+}
+
 void read_unmeasured(Run& run, const Directions& directions, const Wanted& wanted, ReadResult& r) {
-  r.default_form = r.form;
+  if (form_info(r.form).needs == FormNeeds::data)
+    describe_data(run, r);
+  else
+    r.default_form = r.form;
   set_directions(r, directions.names,
                  {.units = unit_forms(run.reading().reader(r.layer), run.line(r.form, r.layer),
                                       directions.weights, directions.constants, wanted),

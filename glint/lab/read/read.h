@@ -126,6 +126,8 @@ struct ReadResult : ReadAbout {
   std::vector<std::string> names() const;
 };
 
+// What the form that is shown comes from: "from the weights alone", "fitted to 500 tokens of tales".
+std::string origin_text(const ReadResult& result);
 ReadResult read(const Engine& engine, const ReadRequest& request);
 ReadResult read(const Engine& engine, Run& run, const ReadRequest& request);
 // What the files of a reading show: the spectrum of every direction, the eigenvectors of all as pictures, the

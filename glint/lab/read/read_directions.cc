@@ -213,6 +213,15 @@ std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& t
   return tokens;
 }
 
+std::vector<TokenId> named_tokens(const TokenSpace& space, const std::string& text) {
+  std::vector<TokenId> tokens;
+  for (const std::string& word : token_words(space, text))
+    if (const TokenId token = find_token(space, word, "token");
+        std::ranges::find(tokens, token) == tokens.end())
+      tokens.push_back(token);
+  return tokens;
+}
+
 Directions language_directions(const TokenSpace& space, size_t layer, const Along& along) {
   Directions all{.layer = layer, .names = {}, .weights = {}, .constants = {}};
   const std::vector<DirectionWord> words = direction_words(along, ModelKind::language);

@@ -49,6 +49,8 @@ TokenSpace token_space(const LanguageRun& run);  // of a language model; keeps r
 TokenId find_token(const TokenSpace& space, const std::string& word, const std::string& where);
 // The tokens among words with commas between; sums of tokens are left out.
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text);
+// All words of `token`, each once; Error (usage) for one that is no token.
+std::vector<TokenId> named_tokens(const TokenSpace& space, const std::string& text);
 // The tokens that come most often in the stories that readings are measured on, at most so many; not bytes
 // and marks.
 std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most);

@@ -64,7 +64,7 @@ std::string what_text(const ReadResult& r) {
 }
 
 std::string trust_text(const ReadResult& r) {
-  if (r.inputs == 0) return "From the weights alone";
+  if (r.inputs == 0) return "Nothing was measured";
   const Fidelity& f = r.chosen().fidelity;
   return "R\u00b2 with the " + std::string(r.whole_model() ? "logits " : "outputs ") + fixed_text(f.r2, 3) +
          (r.whole_model() ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images"
@@ -92,7 +92,7 @@ std::string direction_note(const ReadDirection& d, const Trust& t) {
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
   const bool pictures = r.size.height > 0;
   return spectrum_figure({.title = printable(d.name) + ": " + what_text(r),
-                          .note = d.trust ? direction_note(d, *d.trust) : "from the weights alone",
+                          .note = d.trust ? direction_note(d, *d.trust) : origin_text(r),
                           .values = d.form.spectrum.values,
                           .groups = d.form.spectrum.groups,
                           .size = r.size,

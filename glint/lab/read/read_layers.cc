@@ -72,7 +72,7 @@ ReadLayersResult read_layers(const Engine& engine, Run& run, const ReadRequest& 
     r.layers.push_back(to_json(one));
     add_trust(r, one);
     add_spectrum(r, one);
-    r.alone = one.alone;
+    r.alone = one.alone, r.form = one.form;
     engine.check_stop();
   }
   engine.progress({.label = "read", .done = layers, .total = layers, .unit = "layers"});

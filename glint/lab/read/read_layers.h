@@ -23,6 +23,7 @@ struct LayerSpectrum {
 struct ReadLayersResult {
   std::string run, asked;           // the directions
   std::string alone;                // why nothing was measured, as in ReadResult
+  Form form = Form::weights;        // of the spectra
   std::vector<OrderedJson> layers;  // each as to_json(ReadResult) has it
   // By layer, then form, over the directions; "linear map" is the control, which has no eigenvectors.
   std::vector<LayerTrust> trust;

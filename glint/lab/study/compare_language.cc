@@ -121,7 +121,7 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
              .fidelity = {}};
   if (!first_)
     tokens_ = options_.token.empty() ? frequent_tokens(run, kComparedTokens)
-                                     : single_tokens(token_space(run), options_.token);
+                                     : named_tokens(token_space(run), options_.token);
   else
     check_width(e);
   const std::vector<TokenId> tokens = first_ ? tokens_of(e) : tokens_;

@@ -243,7 +243,9 @@ void for_runs(const Engine& engine, const ReadabilityRequest& q, const std::func
 }  // namespace
 
 std::vector<Field> fields_of(ReadabilityRequest& q) {
-  std::vector<Field> shared = join(fields_of(q.source), fields_of(q.along));
+  std::vector<Field> along = fields_of(q.along);
+  for (Field& f : along) f.language();  // of images every class is measured
+  std::vector<Field> shared = join(fields_of(q.source), std::move(along));
   std::erase_if(shared, [](const Field& f) {
     return f.name == "run" || f.name == "refine" || f.name == "unit" || f.name == "via";
   });
