@@ -1,11 +1,13 @@
 #include "call.h"
 
+#include <cxxabi.h>
 #include <nanobind/stl/string.h>
 
 #include <algorithm>
 #include <chrono>
 #include <thread>
 
+#include "gil.h"
 #include "ranks.h"
 
 namespace glint::python {
@@ -51,12 +53,14 @@ void Call::serve(std::unique_lock<std::mutex>& lock) {
   const auto run = [&](const auto& what) {
     try {
       what();
+    } catch (const abi::__forced_unwind&) {  // Python ended the thread in a callback
+      sleep_for_good();
     } catch (...) {
       if (!raised) raised = std::current_exception();
     }
   };
   {
-    nb::gil_scoped_acquire gil;
+    const GilHeld gil;
     run([] {
       if (PyErr_CheckSignals() != 0) throw nb::python_error();
     });
@@ -90,7 +94,7 @@ void Call::run_work(const std::function<void()>& work) {
 
 void Call::run_thread(const std::function<void()>& work) {
   {
-    nb::gil_scoped_release release;
+    const GilReleased release;
     std::thread thread([&] {
       try {
         run_work(work);

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "errors.h"
+#include "gil.h"
 #include "glint/base/error.h"
 #include "glint/base/threads.h"
 #include "glint/kernels/kernels.h"
@@ -90,7 +91,7 @@ SeatLock::SeatLock(std::shared_ptr<EngineSeat> seat) : seat_(std::move(seat)) {
     refuse("run", "glint is called from inside a call on a run", "one call after the other");
   while (!seat_->mutex_.try_lock()) {
     {
-      nanobind::gil_scoped_release release;
+      const GilReleased release;
       if (seat_->mutex_.try_lock_for(std::chrono::milliseconds(50))) break;
     }
     if (PyErr_CheckSignals() != 0) throw nanobind::python_error();

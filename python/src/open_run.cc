@@ -11,20 +11,31 @@ constexpr size_t kMostKept = 4;  // of the same model with other data, and the f
 
 }  // namespace
 
-const std::shared_ptr<EngineSeat>& OpenRun::open_seat() {
-  if (closed())
-    refuse("run", "the run " + source_.run + " is closed", "an open run",
-           "`load(" + source_.run + ")` opens it again");
-  if (seat_->current()) return seat_;
-  std::optional<SeatLock> turn;
-  if (seat_->here()) turn.emplace(seat_);
-  const std::shared_ptr<EngineSeat> old = std::exchange(seat_, free_seat());
-  const Engine& engine = *seat_->box("f32").engine;
+// Who waits for a seat lets others move the run or close it: so it is looked at again when the seat is held.
+OpenRun::Turn::Turn(OpenRun& run) {
+  for (std::shared_ptr<EngineSeat> held;;) {
+    if (run.closed())
+      refuse("run", "the run " + run.source_.run + " is closed", "an open run",
+             "`load(" + run.source_.run + ")` opens it again");
+    if (held != run.seat_) {
+      held = run.seat_;
+      lock.reset();
+      if (held->here()) lock.emplace(held);
+    } else if (held->current()) {
+      return;
+    } else {
+      run.move_seat();
+    }
+  }
+}
+
+void OpenRun::move_seat() {
+  std::shared_ptr<EngineSeat> old = free_seat();
+  const Engine& engine = *old->box("f32").engine;
   std::vector<Kept> moved;
   moved.push_back({source_, &engine, first().again(engine, source_)});
-  moved.swap(kept_);
+  moved.swap(kept_), old.swap(seat_);
   if (!old->here()) new auto(std::move(moved));  // a thread of the parent may have been at work on them
-  return seat_;
 }
 
 OpenRun::OpenRun(RunSource source, nb::handle talk) : source_(std::move(source)), seat_(free_seat()) {

@@ -51,9 +51,7 @@ class OpenRun {
  private:
   // One call on the run; Error (usage) when it is closed by then.
   struct Turn {
-    explicit Turn(OpenRun& run) {
-      for (std::shared_ptr<EngineSeat> seat; seat != run.open_seat();) seat = run.seat_, lock.emplace(seat);
-    }
+    explicit Turn(OpenRun& run);
     std::optional<SeatLock> lock;
   };
   struct Kept {
@@ -63,9 +61,9 @@ class OpenRun {
   };
   Run& first() { return *kept_.front().run; }
   Run& run_of(const RunSource& source, const Engine& engine);
-  // Where the run sits: another place after a fork, or when the number of threads was changed. Error (usage)
-  // for a run that is closed.
-  const std::shared_ptr<EngineSeat>& open_seat();
+  // To another seat: after a fork, or when the number of threads was changed. The old one is held by who calls,
+  // unless it is of the parent.
+  void move_seat();
 
   RunSource source_;
   std::shared_ptr<EngineSeat> seat_;
