@@ -13,7 +13,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from . import _core
-from ._arrays import Array, array_of, count_of, path_of
+from ._arrays import Array, array_of, count_of, path_of, standing
 from .data import Data, Tokens
 from .errors import UsageError, called
 from .gates import Gate
@@ -60,6 +60,11 @@ class Request:
                 fields[field["name"]] = option_word(value, name) if field["type"] == "text" else value
         return fields
 
+    def value(self, options: Mapping[str, Any], name: str) -> Any:
+        """An option of a call; None is its default."""
+        given = options.get(name)
+        return self.options[name]["default"] if given is None else given
+
     def called(self, **names: str) -> Any:
         """Errors of the library with the names of this call."""
         return called({**self.errors, **names})
@@ -90,6 +95,14 @@ def data_of(data: Any) -> tuple[dict[str, Any], Any]:
     if isinstance(data, Data):
         return {}, data._core
     return {} if data is None else {"data": data_word(data)}, None
+
+
+def data_standing(data: Any) -> Any:
+    """Data by a name that stays the same when the current folder is another: arrays as they are, files by their whole path."""
+    if data is None or isinstance(data, Data):
+        return data
+    word = data_word(data)
+    return word if word in _core.data_words() else standing(word)
 
 
 def option_name(name: str) -> str:

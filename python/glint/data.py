@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import tempfile
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from . import _core
-from ._arrays import Array, array_of, path_of
+from ._arrays import Array, Scratch, array_of, as_bytes, path_of
 from ._frames import Table
 from ._talk import Talk
 from .errors import UsageError, called
@@ -59,6 +58,10 @@ class Data:
     _shape = "[samples, ...]"
     _core: _core.Data
 
+    @staticmethod
+    def _read(samples: Array, name: str) -> Array:
+        return samples
+
     def __init__(
         self,
         X: Any,
@@ -73,9 +76,10 @@ class Data:
         x = _samples(X, "X")
         if x.ndim != self._shape.count(",") + 1:
             raise UsageError(f"an array of shape {x.shape}", "X=", self._shape)
+        x = self._read(x, "X")
         height, width = x.shape[1:] if x.ndim == 3 else (0, 0)
         train_x, train_y, test_x, test_y = _split(x, _labels(y, len(x), "y"), test, test_share, seed)
-        test_x = _samples(test_x, "test")
+        test_x = self._read(_samples(test_x, "test"), "test")
         if test_x.shape[1:] != x.shape[1:]:
             raise UsageError(f"test samples of shape {test_x.shape[1:]}", "test=", f"shape {x.shape[1:]}, as X")
         kind: Any = np.uint8 if x.dtype == np.uint8 and height else np.float32
@@ -129,7 +133,7 @@ def _again(kind: type[Any], X: Array, y: Array, test: Any, names: list[str], nam
 
 
 class Images(Data):
-    """Pictures with labels, `X` [n, height, width]: bytes from 0 to 255, or floats that are read as they are.
+    """Pictures with labels, `X` [n, height, width]: whole numbers from 0 to 255, or floats that are read as they are.
 
     Without `test=(X, y)` a share of the pictures becomes the test set.
 
@@ -140,6 +144,7 @@ class Images(Data):
     """
 
     _shape = "[samples, height, width]"
+    _read = staticmethod(as_bytes)
 
 
 class Vectors(Data):
@@ -178,7 +183,7 @@ class Tokens:
     ) -> None:
         if isinstance(texts, str):
             raise UsageError("one text instead of several", "texts=", "a list of texts, one per story")
-        self._temporary = tempfile.TemporaryDirectory(prefix="glint-")
+        self._temporary = Scratch()
         folder = Path(self._temporary.name)
         self.folder = path_of(out, "out") if out is not None else os.fspath(folder / "corpus")
         fields: dict[str, Any] = {"texts": [_write(texts, folder / "train.txt", "texts")], "out": self.folder}

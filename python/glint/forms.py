@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._arrays import Array, count_of
+from ._arrays import Array, array_of, count_of
 from ._frames import Table, cell, place_text
 from ._shown import Drawn, Several
 from .errors import UsageError
@@ -16,7 +16,7 @@ from .figures import Figure
 from .results import Passages
 
 if TYPE_CHECKING:
-    from .run import Run
+    from .run import Away, Run
 
 
 class Form(Drawn):
@@ -42,13 +42,16 @@ class Form(Drawn):
         self.json = whole
         self.form: str = whole["form"]
         self._draw([figure])
-        self._run, self._asked = run, asked  # what read it, and of what data
+        self._run: Run | Away | None = run  # what read it
+        self._asked = asked  # of what data
+        # The sum of squares of all values, also of those that were not kept; None where not all are known.
+        whole_known = "entropy_rank" in about or len(self.values) == self.vectors.shape[-1]
+        self._squares: float | None = unit.get("squares", float(np.sum(self.values**2)) if whole_known else None)
         self._ends: Array = unit.get("ends", self.vectors[:0])
         self._call: Callable[[Any], Array] | None = None
 
     def __getstate__(self) -> dict[str, Any]:
-        run = self._run
-        return vars(self) | ({} if run is None or run._goes_along() else {"_run": None})
+        return vars(self) | {"_run": self._run and self._run._away()}
 
     @property
     def fidelity(self) -> dict[str, Any]:
@@ -77,12 +80,15 @@ class Form(Drawn):
     def energy(self) -> Array:
         """Share of the sum of squares in the k values of the largest magnitude, from k = 1 on.
 
+        Of all values, also where `k=` kept the strongest alone.
+
         >>> bool(run.read("3", progress=False).energy()[-1] > 0.999)  # of all eigenvectors: 1
         True
         """
         squares = np.sort(self.values**2)[::-1]
-        total = squares.sum()
-        return np.cumsum(squares) / total if total > 0 else np.ones_like(squares)
+        if self._squares is None:
+            raise UsageError("the sum of squares of all eigenvalues is not known", "energy()", "a form that was read without k=")
+        return np.cumsum(squares) / self._squares if self._squares > 0 else np.ones_like(squares)
 
     @property
     def pictures(self) -> Array:
@@ -112,7 +118,11 @@ class Form(Drawn):
             raise UsageError("only language models have tokens", "near()", "a form of a language model")
         most = max((len(v["along"]) for v in shown), default=0)
         if count_of(n, "n") > most and self._run is not None:
+            self._run = self._run._opened()
             shown = [dict(v, **sides) for v, sides in zip(shown, self._run._near(self._ends, n))] or shown
+        return self._tokens(shown, n)
+
+    def _tokens(self, shown: list[dict[str, Any]], n: int) -> Table:
         rows = []
         for vector in shown:
             row = {"value": vector["value"]}
@@ -121,7 +131,7 @@ class Form(Drawn):
             rows.append(row)
         return Table(rows, f"{self.name}: tokens near the strongest eigenvectors, {self.form} form")
 
-    def passages(self, text: Any = None, n: int = 3, *, vectors: Iterable[int] | None = None, tokens: int | None = None) -> Passages:
+    def passages(self, text: Any = None, n: int = 3, *, vectors: int | Iterable[int] | None = None, tokens: int | None = None) -> Passages:
         """Language models: the passages in which the eigenvectors are strongest, word by word.
 
         `text` is a text, a list of texts, or a path (`pathlib.Path`) of a file with stories; without it the data of the run
@@ -140,11 +150,13 @@ class Form(Drawn):
             above, below = np.flatnonzero(self.values > 0)[:4], np.flatnonzero(self.values < 0)[::-1][:4]
             chosen = np.concatenate([above, below])
         else:
-            asked = np.asarray([int(v) for v in vectors], dtype=np.int64)
-            if np.any((asked == 0) | (abs(asked) > len(self.values))):
+            several = vectors if np.ndim(vectors) else [vectors]  # type: ignore[arg-type]
+            asked = array_of(list(several), "vectors", "whole numbers")
+            if asked.ndim != 1 or asked.dtype.kind not in "iu" or np.any((asked == 0) | (abs(asked) > len(self.values))):
                 raise UsageError("there is no such eigenvector", "vectors=", f"numbers from 1 to {len(self.values)}, or from -1 back")
             chosen = np.where(asked > 0, asked - 1, asked + len(self.values))
         found = {"values": self.values[chosen].tolist(), "numbers": (chosen + 1).tolist(), "layer": self.json["layer"]}
+        self._run = self._run._opened()
         return self._run._passages(self._asked, found, self.vectors[chosen], text, n, tokens)
 
     @property
@@ -167,7 +179,7 @@ class Form(Drawn):
         return f"<glint Form '{self.name}', {len(self.values)} eigenvalues, {self._trust()}>"
 
     def _repr_html_(self) -> str:
-        near = self.near()._repr_html_() if "vectors" in self.about else ""
+        near = self._tokens(self.about["vectors"], 8)._repr_html_() if "vectors" in self.about else ""
         return f"<div><p><b>{html.escape(self.name)}</b>, {html.escape(self._trust())}</p>{self._svg()}{near}</div>"
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import operator
 import os
-import tempfile
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from contextvars import ContextVar
@@ -15,7 +14,7 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from . import _core
-from ._arrays import path_of
+from ._arrays import Scratch, path_of
 from ._frames import Table
 from ._ranks import Ranks
 from ._requests import Request, StrPath, changes_of, data_of, data_word, option_name, option_text, python_name
@@ -123,13 +122,13 @@ def _folder(call: str, out: StrPath | None) -> Iterator[tuple[StrPath, Any]]:
     if out is not None:
         yield out, None
         return
-    keep = tempfile.TemporaryDirectory(prefix=f"glint-{call}-")
+    keep = Scratch(f"glint-{call}-")
     path = Path(keep.name, call)
     try:
         yield path, keep
     except KeyboardInterrupt:
         if path.exists():
-            keep._finalizer.detach()  # type: ignore[attr-defined]
+            keep.stay()
             log.warning("stopped; what was reached is saved in %s, and %s(..., out=that folder) goes on", path, call)
         raise
 
@@ -324,7 +323,7 @@ def sweep(
 
 
 def _path(run: Any) -> str:
-    return run.path if isinstance(run, Run) else path_of(run, "runs")
+    return run._opened().path if isinstance(run, Run) else path_of(run, "runs")
 
 
 def _own_arrays(runs: Iterable[Any]) -> Any:

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any, overload
 import numpy as np
 
 from . import _core
-from ._arrays import Array, array_of, count_of, path_of
+from ._arrays import Array, array_of, as_bytes, count_of, path_of, standing
 from ._frames import Table
-from ._requests import OUT, SAMPLES, Request, StrPath, data_of, direction, option_word, picture, python_name, text_or_file, token_array, whole_numbers
+from ._requests import OUT, SAMPLES, Request, StrPath, data_of, data_standing, direction, option_word, picture, python_name, text_or_file, token_array, whole_numbers
 from ._shown import Several
 from ._talk import Talk
 from .errors import UsageError, called
@@ -66,11 +66,14 @@ class Run:
     def __init__(
         self, path: StrPath, data: Any = None, keep: object = None, data_dir: StrPath = "", tokenizer: StrPath = ""
     ) -> None:
-        self.path = path_of(path, "path")
-        self._made_of = (self.path, data, None, data_dir, tokenizer)
-        self._keep = keep
+        self._named = path_of(path, "path")
+        self.path = standing(self._named)
+        self._keep, self._data = keep, data  # stay as long as the run
+        places = {"data_dir": standing(path_of(data_dir, "data_dir")), "tokenizer": standing(path_of(tokenizer, "tokenizer"))}
+        data = data_standing(data)
+        self._made_of = (self.path, data, None, *places.values())
         source, self._set = data_of(data)
-        fields = source | {"run": self.path, "data_dir": path_of(data_dir, "data_dir"), "tokenizer": path_of(tokenizer, "tokenizer")}
+        fields = source | {"run": self.path, **places}
         with Talk(False) as talk:
             self._open = _core.open_run(fields, self._set, talk)
         self.about: dict[str, Any] = json.loads(self._open.about())
@@ -83,15 +86,26 @@ class Run:
         """
         self._open.close()
 
-    def __enter__(self) -> Run:
+    @property
+    def closed(self) -> bool:
+        """Whether `close` was called."""
+        return bool(self._open.closed)
+
+    def _opened(self) -> Run:
+        """This run; the error of every call where it is closed."""
+        if self.closed:
+            self._open.about()
         return self
+
+    def __enter__(self) -> Run:
+        return self._opened()
 
     def __exit__(self, *_: object) -> None:
         self.close()
 
-    def _goes_along(self) -> bool:
-        """Whether a pickle takes it along: what lies in a temporary folder stays here."""
-        return self._keep is None and not self._open.closed
+    def _away(self) -> Run | Away:
+        """What the pickle of a result has of it: a run that is closed or in a temporary folder is not opened with it."""
+        return self if self._keep is None and not self.closed else Away(self.kind, None if self._keep is not None else self._made_of)
 
     def __reduce__(self) -> tuple[Any, ...]:
         if self._keep is not None:
@@ -127,6 +141,10 @@ class Run:
     @property
     def metrics(self) -> Table:
         """A row per evaluation during training. `.columns` is a dict of lists, `.frame()` is pandas."""
+        self._opened()
+        return self._metrics()
+
+    def _metrics(self) -> Table:
         path = Path(self.path, "metrics.jsonl")
         lines = path.read_text(encoding="utf-8").splitlines() if path.exists() else []
         order = ("step", "epoch", "train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds")
@@ -168,6 +186,7 @@ class Run:
         >>> run.save(tmp / "copy").kind
         'image'
         """
+        self._opened()
         if self.foreign:
             raise UsageError("a model of another program stays where it is", "save()", "a run of glint")
         target = Path(path_of(path, "path"))
@@ -196,6 +215,8 @@ class Run:
             array = array_of(X, "X")
             if array.ndim < 2 or array.dtype.kind not in "biuf":
                 raise UsageError(f"an array of {array.dtype} with {array.ndim} axes", "X=", "[samples, ...] of numbers")
+            if self.about["picture"] != [0, 0]:
+                array = as_bytes(array, "X")
             kind: Any = np.uint8 if array.dtype == np.uint8 else np.float32
             width = int(np.prod(array.shape[1:]))
             array = np.ascontiguousarray(array.reshape(len(array), width), dtype=kind)
@@ -281,14 +302,15 @@ class Run:
         10
         """
         along, one = direction(out, self.kind, hidden, latent)
-        text, units, figures = self._ask(READ, options, data, progress, figures="files" in options, **along)
+        text, units, figures = self._ask(READ, options, data, progress, figures=bool(options.get("files")), **along)
         whole, drawn = json.loads(text), [Figure(*f) for f in figures]
         asked = data, {name: options[name] for name in ("tokens", "expert", "near") if name in options}
-        k, show, forms = options.get("k"), options.get("show", READ.options["show"]["default"]), []
+        k, show, forms = options.get("k"), READ.value(options, "show"), []
         for i, unit in enumerate(units):
             unit["ends"] = unit["vectors"][_ends(unit["values"], show)]
             if k and k < len(unit["values"]):
                 strongest = np.sort(np.argsort(-np.abs(unit["values"]), kind="stable")[:k])
+                unit["squares"] = float(np.sum(unit["values"] ** 2))
                 unit |= {name: unit[name][strongest] for name in ("values", "vectors", "groups")}
             forms.append(Form(unit, whole["units"][i], whole, drawn[i], self, asked))
         return forms[0] if one and len(forms) == 1 else Forms(forms, whole, drawn)
@@ -427,7 +449,7 @@ class Run:
         >>> run.page(images=50, progress=False).save(tmp / "explorer.html").name
         'explorer.html'
         """
-        pair = {} if other is None else {"second": other.path if isinstance(other, Run) else path_of(other, "other")}
+        pair = {} if other is None else {"second": other._opened().path if isinstance(other, Run) else path_of(other, "other")}
         with tempfile.TemporaryDirectory(prefix="glint-") as scratch:
             target = path_of(out or Path(scratch, "explorer.html"), "out")
             return Page(self._ask(PAGE, options, data, progress, out=target, **pair), target)
@@ -449,25 +471,40 @@ class Run:
         >>> "distinct_pictures" in run.readability(progress=False)
         True
         """
-        _, data, _, data_dir, tokenizer = self._made_of
+        path, data, _, data_dir, tokenizer = self._opened()._made_of
         source, images = data_of(data)
-        fields = source | {"data_dir": path_of(data_dir, "data_dir"), "tokenizer": path_of(tokenizer, "tokenizer"), "runs": [self.path]}
+        fields = source | {"data_dir": data_dir, "tokenizer": tokenizer, "runs": [path]}
         with Talk(progress) as talk, READABILITY.called():
             about = json.loads(_core.readability(fields | READABILITY.fields(options), images, talk))
         return Result(about["runs"][0], title=f"readability of the run {self._place()}")
 
     def _place(self) -> str:
-        return self.path if self._keep is None else "in a temporary folder"
+        return self._named if self._keep is None else "in a temporary folder"
 
     def __repr__(self) -> str:
         trained = f", trained on {self.about['trained_on']}" if self.about["trained_on"] else ""
         return f"<glint Run {self._place()}: {self.about['text']}{trained}>"
 
     def _repr_html_(self) -> str:
-        last = self.metrics.rows[-1] if len(self.metrics) else {}
+        last = ([{}] + self._metrics().rows)[-1]
         keys = ("epoch", "step", "train_loss", "test_loss", "test_accuracy")
         rows = [{"": self.about["text"], "trained on": self.about["trained_on"], **{k: last[k] for k in keys if k in last}}]
         return Table(rows, f"run {self._place()}")._repr_html_()
+
+
+class Away:
+    """A run that a pickle has by its path alone: it is opened when it is asked. None: its folder was temporary."""
+
+    def __init__(self, kind: str, made_of: tuple[Any, ...] | None) -> None:
+        self.kind, self._made_of = kind, made_of
+
+    def _away(self) -> Away:
+        return self
+
+    def _opened(self) -> Run:
+        if self._made_of is None:
+            raise UsageError("the run that was read is gone: it lay in a temporary folder", "run=", "a run with a folder", "glint.train(..., out=...)")
+        return Run(*self._made_of)
 
 
 class Runs(Several[Run]):

@@ -89,6 +89,7 @@ void bind_data(nb::module_& m) {
       .def_prop_ro("y", [](nb::handle self) { return labels(self, set_of(self).train); })
       .def_prop_ro("test_X", [](nb::handle self) { return samples(self, set_of(self).test); })
       .def_prop_ro("test_y", [](nb::handle self) { return labels(self, set_of(self).test); });
+  m.def("data_words", &data_words);
   m.def("make_data", &make_data, nb::arg("train"), nb::arg("train_labels"), nb::arg("test"),
         nb::arg("test_labels"), nb::arg("options"));
   m.def(

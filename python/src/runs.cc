@@ -145,7 +145,7 @@ void bind_runs(nb::module_& m, nb::class_<OpenRun>& run) {
       .def("close", &OpenRun::close)
       .def_prop_ro("closed", &OpenRun::closed)
       .def("logits", &logits_of, nb::arg("inputs"), nb::arg("talk").none())
-      .def("tokens", &tokens_of, nb::arg("text"))
+      .def("tokens", &tokens_of, nb::arg("text").none())
       .def("decode", &decode, nb::arg("tokens"));
   answer<GenerateRequest>(run, "generate", [](const Engine& e, Run& of, const GenerateRequest& q) {
     return generate_stories(e, of.language(), q);

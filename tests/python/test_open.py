@@ -7,6 +7,8 @@ import os
 import pickle
 import shutil
 import struct
+import subprocess
+import sys
 import threading
 from pathlib import Path
 
@@ -117,10 +119,14 @@ def test_a_closed_run_says_so(copies):
     kept = weights.copy()
     model.close(), model.close()
     asked = [model.layer, model.evaluate, lambda: model.read("3"), lambda: model.logits(np.zeros((1, 28, 28))), lambda: model.weights, model.readability]
-    for ask in asked[:-1]:
+    asked += [lambda: glint.readability(model), lambda: glint.compare(model, model), lambda: model.save(copies["image"] / "copy"), lambda: model.metrics, model.__enter__]
+    said = set()
+    for ask in asked:
         with pytest.raises(glint.UsageError, match="closed") as e:
             ask()
         assert "glint.load(" in e.value.hint
+        said.add(str(e.value))
+    assert len(said) == 1 and model.closed and "<table>" in model._repr_html_()
     assert "sqs" in repr(model) and form.values.size and form.figure().svg
     np.testing.assert_array_equal(weights, kept)  # what was given out stays
     with glint.load(copies["other"] / "tiny.bin") as tiny:
@@ -178,3 +184,98 @@ def test_results_are_pickled(run, tales, other, tmp_path):
     assert form.near(12).rows == results[2].near(12).rows
     x = np.random.default_rng(0).normal(size=(3, 32))
     np.testing.assert_array_equal(pickle.loads(pickle.dumps(results[16]))[0](x), results[16][0](x))
+
+
+def test_the_number_of_threads_changes_while_threads_ask(run):
+    image = np.random.default_rng(0).random((300, 28, 28), dtype=np.float32)
+    expected, before, wrong = run.logits(image), glint.threads, []
+
+    def ask():
+        try:
+            for _ in range(60):
+                np.testing.assert_array_equal(run.logits(image), expected)
+        except BaseException as e:
+            wrong.append(e)
+
+    threads = [threading.Thread(target=ask) for _ in range(3)]
+    [t.start() for t in threads]
+    try:
+        for count in (1, 2) * 200:
+            glint.threads = count
+            threads[0].join(0.002)
+        [t.join() for t in threads]
+    finally:
+        glint.threads = before
+    assert not wrong
+
+
+def test_a_fork_leaves_the_temporary_run_of_its_parent(tmp_path):
+    code = """
+import os, sys
+import glint
+run = glint.train("quick", epochs=1, d_model=16, progress=False)
+stories = glint.Tokens(["the cat sat on the mat and it was happy there"] * 50, tokenizer=300, progress=False)
+child = os.fork()
+if child == 0:
+    folders = run.path, stories.folder
+    del run, stories
+    sys.exit(0)
+assert os.waitpid(child, 0)[1] == 0
+assert os.path.exists(run.path) and os.path.exists(stories.folder)
+print(run.path)
+"""
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert said.returncode == 0, said.stderr
+    assert not os.path.exists(said.stdout.strip())
+
+
+def test_python_ends_while_a_daemon_thread_asks():
+    code = """
+import threading, time
+import numpy as np
+import glint
+run = glint.train("quick", epochs=1, d_model=16, progress=False)
+image = np.zeros((20000, 28, 28), dtype=np.float32)
+
+def ask():
+    while True:
+        run.logits(image)
+
+for _ in range(2):
+    threading.Thread(target=ask, daemon=True).start()
+time.sleep(0.3)
+"""
+    for _ in range(2):
+        said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+        assert said.returncode == 0, said.stderr
+
+
+def test_another_current_folder(copies, tmp_path, monkeypatch):
+    (tmp_path / "stories.txt").write_text("once upon a time a happy cat met a sad dog . " * 40, encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    image, tales = glint.load("image"), glint.load("stories", data="stories.txt")
+    assert "Run image:" in repr(image)
+    (tmp_path / "elsewhere").mkdir()
+    monkeypatch.chdir(tmp_path / "elsewhere")
+    assert len(image.metrics) and image.save("copy").kind == "image" and image.readability(progress=False)
+    form = tales.read("happy", controls="none", progress=False)
+    again = pickle.loads(pickle.dumps(form))
+    assert again.near(9).rows == form.near(9).rows and again.fidelity == form.fidelity
+
+
+def test_a_pickled_form_of_a_run_that_is_not_open(copies):
+    with glint.load(copies["stories"]) as tales:
+        form = tales.read("happy", controls="none", progress=False)
+        near = form.near(30).rows
+    again = pickle.loads(pickle.dumps(form))
+    assert again.near(30).rows == near and len(again.passages("a happy cat", n=1))
+    lost = pickle.loads(pickle.dumps(pickle.loads(pickle.dumps(form))))
+    shutil.rmtree(copies["stories"])
+    with pytest.raises(glint.BadFileError):
+        lost.near(30)
+    assert len(lost.near()) == len(near) and "<table>" in lost._repr_html_()
+    brief = glint.train("tales", epochs=1, layers=1, d_model=16, heads=2, context=32, progress=False)
+    lost = pickle.loads(pickle.dumps(brief.read("happy", form="weights", controls="none", progress=False)))
+    for ask in (lambda: lost.near(30), lambda: lost.passages("a happy cat")):
+        with pytest.raises(glint.UsageError, match="gone"):
+            ask()

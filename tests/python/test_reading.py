@@ -307,3 +307,35 @@ def test_passages(tales, tmp_path):
         form.passages(text, vectors=[0])
     with pytest.raises(glint.Error):
         form.passages("")
+
+
+def test_none_and_no_text_are_the_default(run, tales, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    before = sorted(os.walk(run.path))
+    for files in (None, ""):
+        run.read("3", files=files, progress=False)
+    assert os.listdir(tmp_path) == [] and sorted(os.walk(run.path)) == before
+    run.read("3", files="kept", progress=False)
+    assert os.listdir(tmp_path / "kept")
+    quick = dict(controls="none", progress=False)
+    assert tales.read("happy", show=None, **quick).near(20).rows == tales.read("happy", **quick).near(20).rows
+
+
+def test_energy_is_of_all_values(run):
+    quick = dict(controls="none", progress=False)
+    np.testing.assert_allclose(run.read("3", k=4, **quick).energy(), run.read("3", **quick).energy()[:4])
+    L, R, P = arrays(13)
+    layer, u = glint.GLU(L, R, P, gate="identity"), np.ones(4)
+    assert layer.read(out=u).energy()[-1] == pytest.approx(1)
+    with pytest.raises(glint.UsageError, match="squares"):
+        layer.read(out=u, k=3).energy()
+
+
+def test_whole_numbers_are_bytes(run):
+    X, y = glint.data.load("glyphs").X[:40], glint.data.load("glyphs").y[:40]
+    for kind in (np.int64, np.uint16, np.int32):
+        np.testing.assert_array_equal(run.logits(X.astype(kind)), run.logits(X))
+        assert glint.Images(X.astype(kind), y).X.dtype == np.uint8
+        np.testing.assert_array_equal(glint.Images(X.astype(kind), y).X, glint.Images(X, y).X)
+    np.testing.assert_array_equal(run.explain(image=X[0].astype(np.int64), progress=False).pixels, run.explain(image=X[0], progress=False).pixels)
+

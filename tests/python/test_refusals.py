@@ -32,6 +32,10 @@ def test_images_to_explain(run, vector_run):
     for image in (np.zeros((8, 8)), np.full((28, 28), np.nan), np.full((28, 28), 2.0), np.full((28, 28), 256)):
         refused("image=", run.explain, image=image)
     assert run.explain(image=np.zeros((28, 28), bool)).verdict
+    for wrong in (-1, 256):
+        refused("X=", run.logits, np.full((1, 28, 28), wrong))
+        refused("X=", glint.Images, np.full((4, 3, 3), wrong), [0, 1, 0, 1])
+        refused("test=", glint.Images, np.zeros((4, 3, 3), np.uint8), [0, 1, 0, 1], test=(np.full((2, 3, 3), wrong), [0, 1]))
     refused("image=", vector_run.explain, image=np.zeros((1, 5)))
 
 
@@ -48,7 +52,11 @@ def test_nothing_is_ignored(run, tales):
     refused("inputs=", layer.read, inputs=ROWS[:0])
     assert layer(ROWS[:0]).shape == (0, 12)
     form = tales.read("happy", form="weights", progress=False)
-    refused("n=", form.near, -1)
+    for count in (-1, 2**70, None):
+        refused("n=", form.near, count)
+    for vectors in ("1", [], [0.5], [10**30], [[1]]):
+        refused("vectors=", form.passages, "a happy cat", vectors=vectors)
+    refused("text=", tales.tokens, None)
     refused("k=", form.top, -1)
     refused("count=", tales.generate, count=10**18)
 
