@@ -56,7 +56,8 @@ class Request:
                 near = difflib.get_close_matches(name, self.options, 1)
                 raise UsageError(f"there is no `{name}` here", f"{name}=", f"did you mean {near[0]}?" if near else ", ".join(self.options))
             field = self.options[name]
-            if value is not None:
+            nothing = value is None or (isinstance(value, str) and value == "" and not field["default"])  # as nobody said it
+            if not nothing:
                 fields[field["name"]] = option_word(value, name) if field["type"] == "text" else value
         return fields
 
