@@ -190,7 +190,7 @@ void set_field_json(const Field& field, const Json& value) {
   std::visit(
       Overloaded{[&](const Prefixed& v) {
                    for (const std::string& text : json_values<std::string>(field, value))
-                     v.all->push_back(v.prefix + text);
+                     if (!text.empty()) v.all->push_back(v.prefix + text);  // "" is none
                  },
                  [&](const Chosen& v) { v.set(place_of(field, json_value<std::string>(field, value), "")); },
                  [&](std::optional<uint64_t>* v) { *v = json_value<uint64_t>(field, value); },
