@@ -61,13 +61,15 @@ void check_options(const SpectrumFlags& o) {
   if (o.sharing.wait && !o.sharing.join) refuse("--wait needs --join", "--wait", "");
 }
 
-// What a scan is asked for; options that it does not have are refused rather than ignored.
+// What a scan is asked for; options that it does not have are refused rather than ignored. It draws no figures
+// in any case.
 ScanRequest scan_request(ReadRequest request, const PieceSharing& sharing) {
   ReadRequest usual;
   ScanRequest out;
   const std::vector<Field> given = fields_of(request), defaults = fields_of(usual), known = fields_of(out);
   for (size_t i = 0; i < given.size(); i++)
-    if (!find_field(known, given[i].name) && field_json(given[i]) != field_json(defaults[i]))
+    if (!find_field(known, given[i].name) && given[i].name != "figures" &&
+        field_json(given[i]) != field_json(defaults[i]))
       refuse("`" + given[i].name + "` has no effect beside --scan, which lists all directions", "--scan",
              "--scan alone, with --sae, --layer, --form and --out");
   copy_fields(given, known);

@@ -10,6 +10,15 @@ namespace {
 
 constexpr size_t kSide = 4;  // rows side by side
 
+// Rows are read once, from memory. Where a step over them is no whole number of cache lines, the processor's own
+// prefetching falls behind: blocks of 34 bytes came at a fifth of the memory's rate. Farther than this is no
+// faster.
+template <size_t ahead, size_t bytes>
+GLINT_INLINE void fetch_ahead(const char* p) {
+#pragma GCC unroll 4
+  for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + ahead + at);
+}
+
 GLINT_INLINE Quad fold4(Vec v) {
 #if defined(GLINT_ISA_v4)
   typedef Plain<float, 8>::type Eight;
@@ -53,6 +62,7 @@ GLINT_INLINE void flat_rows(const StoredDots& g, size_t first, float* out) {
 #pragma GCC unroll 4
     for (size_t i = 0; i < rows; i++) {
       const char* at = w + i * g.row_bytes + j * Layout::kBytes;
+      if constexpr (Layout::kBytes < 4) fetch_ahead<(6 << 10), 2 * kLanes * Layout::kBytes>(at);
       even[i] += Layout::lanes(at) * x0;
       odd[i] += Layout::lanes(at + kLanes * Layout::kBytes) * x1;
     }
@@ -84,7 +94,10 @@ GLINT_INLINE void block_rows(const StoredDots& g, size_t first, float* out) {
     const float* x = g.x + b * kShape.values;
     float scale[rows][kGroups], least[rows][kGroups];
 #pragma GCC unroll 4
-    for (size_t i = 0; i < rows; i++) Layout::scales(w + i * g.row_bytes, scale[i], least[i]);
+    for (size_t i = 0; i < rows; i++) {
+      fetch_ahead<(12 << 10), kShape.bytes>(w + i * g.row_bytes);
+      Layout::scales(w + i * g.row_bytes, scale[i], least[i]);
+    }
 #pragma GCC unroll 16
     for (size_t group = 0; group < kGroups; group++) {
       const size_t at = group * Layout::kGroup;
