@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
-"""A model of another program, stories15M of llama2.c: glint, llama.cpp and PyTorch, taking turns.
+"""Models of other programs: glint, llama.cpp and PyTorch, taking turns.
 
-Generation: greedy from the beginning, one token at a time, in f32 and with Q8_0 weights (glint and llama.cpp read the
-same GGUF files, which this script writes), beside what reading the weights from memory allows. Prompts: 200 tokens at once,
-beside what the bare matrix products of these tokens take. All programs keep the model open and have run before.
+stories15M of llama2.c in f32 and with Q8_0 weights (glint and llama.cpp read the same GGUF files, which this script writes;
+PyTorch in f32), and what of SmolLM2-135M-Instruct and Gemma 3 270M lies there (scripts/fetch-data). Generation: greedy, one
+token at a time, for as many tokens as asked for, beside what reading the weights from memory allows. Prompts: some 200 tokens at
+once, beside what the bare f32 products of these tokens take. All programs keep the model open and have run before.
 What is not installed is left out and said so. llama.cpp is the package xllamacpp, whose compiled code knows AVX2 but not
 AVX-512: glint is measured with AVX2 alone as well.
 """
+import collections
 import importlib.util
 import json
 import os
@@ -59,6 +61,29 @@ def read_tokenizer(path):
         scores.append(score)
         at += 8 + n
     return pieces, scores
+
+
+def llama_shapes(c):
+    """The matrices of a model, (rows, columns, how many), without the head."""
+    d, h, kv = c["dim"], c["hidden"], c["kv"] * c["dim"] // c["heads"]
+    return [(d, d, 2 * c["layers"]), (kv, d, 2 * c["layers"]), (h, d, 2 * c["layers"]), (d, h, c["layers"])]
+
+
+def gguf_shapes(path):
+    """The same of a GGUF file, and the bytes that one token reads."""
+    import gguf
+    counts, bytes_, tied = collections.Counter(), 0, 0
+    for t in gguf.GGUFReader(path).tensors:
+        if len(t.shape) != 2:
+            continue
+        if t.name == "token_embd.weight":
+            tied = int(t.n_bytes)
+        elif t.name == "output.weight":
+            tied, bytes_ = 0, bytes_ + int(t.n_bytes)
+        else:
+            counts[int(t.shape[1]), int(t.shape[0])] += 1
+            bytes_ += int(t.n_bytes)
+    return [(n, k, times) for (n, k), times in counts.items()], bytes_ + tied
 
 
 def write_gguf(path, c, w, pieces, scores, kind):
@@ -162,9 +187,6 @@ class Torch:
             start = time.perf_counter()
             for i in range(n):
                 token = int(self.pass_([token], i).argmax())
-                if token in (1, 2):
-                    n = i + 1
-                    break
             return n / (time.perf_counter() - start)
 
     def rates(self):
@@ -179,81 +201,103 @@ class Torch:
             return len(ids) / (time.perf_counter() - start)
 
 
-def product_limit(program, c, tokens):
+def product_limit(program, shapes, tokens):
     """Tokens per second that the matrix products of the layers alone would take on one thread, with packed weights."""
-    d, h, kv = c["dim"], c["hidden"], c["kv"] * c["dim"] // c["heads"]
     seconds = 0
-    for n, k, times in ((d, d, 2), (kv, d, 2), (h, d, 2), (d, h, 1)):
+    for n, k, times in shapes:
         rate = float(subprocess.run([program, str(tokens), str(n), str(k)], check=True, capture_output=True, text=True).stdout)
-        seconds += times * c["layers"] * 2e-9 * tokens * n * k / rate
+        seconds += times * 2e-9 * tokens * n * k / rate
     return tokens / seconds
 
 
-def weight_bytes(c, weights):
-    """Bytes that one token reads: all matrices of the layers, and the head."""
-    d, h, kv = c["dim"], c["hidden"], c["kv"] * c["dim"] // c["heads"]
-    count = c["layers"] * (2 * d * d + 2 * d * kv + 3 * d * h) + c["vocab"] * d
-    return count * (4 if weights == "f32" else 34 / 32)
+class Case:
+    """A model in one file: what runs it, its matrices, and the bytes that one token reads."""
+
+    def __init__(self, model, weights, shapes, bytes_, path, tokenizer="", gguf_path=None, torch=None):
+        self.model, self.weights, self.shapes, self.bytes = model, weights, shapes, bytes_
+        self.path, self.tokenizer, self.gguf_path, self.torch = path, tokenizer, gguf_path, torch
+
+    def peers(self, args, threads, has_llama_cpp):
+        peers = {"glint": Glint(args, self.path, self.tokenizer, threads)}
+        if self.gguf_path and has_llama_cpp:
+            peers["glint, AVX2"] = Glint(args, self.gguf_path, self.tokenizer, threads, "v3")
+            peers["llama.cpp"] = LlamaCpp(args, self.gguf_path, threads)
+        if self.torch:
+            peers["PyTorch"] = Torch(args, *self.torch, threads)
+        return peers
 
 
-def measure(args, result, c, w, files, tokenizer, threads):
+def measure(args, result, case, threads, has_llama_cpp):
     """Rounds in which all programs take turns; a row for each."""
-    peers = {("f32", "glint"): Glint(args, args.model, tokenizer, threads)}
-    for name, path in files.items():
-        peers[name, "glint"] = Glint(args, path, tokenizer, threads)
-        if importlib.util.find_spec("xllamacpp"):
-            peers[name, "glint, AVX2"] = Glint(args, path, tokenizer, threads, "v3")
-            peers[name, "llama.cpp"] = LlamaCpp(args, path, threads)
-        else:
-            result["skipped"].append("llama.cpp: xllamacpp is not installed")
-    peers["f32", "PyTorch"] = Torch(args, c, w, threads)
+    peers = case.peers(args, threads, has_llama_cpp)
     text, prompts, products, memory = {key: [] for key in peers}, {key: [] for key in peers}, [], []
     for i in range(args.rounds):
         for key, peer in peers.items():
-            turns.note("%d threads: round %d of %d, %s" % (threads, i + 1, args.rounds, key[1]))
+            turns.note("%s %s, %d threads: round %d of %d, %s" % (case.model, case.weights, threads, i + 1, args.rounds, key))
             written, read = peer.rates()
             text[key].append(written), prompts[key].append(read)
-        memory.append(peers["f32", "glint"].answer["memory_bytes_per_second"])
-        products.append(product_limit(args.products, c, 200))
+        memory.append(peers["glint"].answer["memory_bytes_per_second"])
+        products.append(product_limit(args.products, case.shapes, 200))
     turns.note("")
     for key in peers:
-        row = {"weights": key[0], "program": key[1], "tokens_per_second": statistics.median(text[key]),
+        row = {"model": case.model, "weights": case.weights, "program": key, "tokens_per_second": statistics.median(text[key]),
                "prompt_tokens_per_second": statistics.median(prompts[key]), "threads": threads,
                "product_tokens_per_second": threads * statistics.median(products),
-               "memory_tokens_per_second": statistics.median(memory) / weight_bytes(c, key[0])}
-        print("%d thread%s  %-5s %-11s %8.0f tokens/s generated (%.2f of the memory), %8.0f tokens/s of a prompt (%.2f of the products)" %
-              (threads, " " if threads == 1 else "s", row["weights"], row["program"], row["tokens_per_second"],
+               "memory_tokens_per_second": statistics.median(memory) / case.bytes}
+        print("%-12s %-6s %d thread%s  %-11s %8.1f tokens/s written (%.2f of the memory), %8.0f tokens/s of a prompt (%.2f of the products)" %
+              (case.model, case.weights, threads, " " if threads == 1 else "s", key, row["tokens_per_second"],
                row["tokens_per_second"] / row["memory_tokens_per_second"], row["prompt_tokens_per_second"],
                row["prompt_tokens_per_second"] / row["product_tokens_per_second"]), flush=True)
         result["rows"].append(row)
 
 
+def stories_cases(args, folder, result):
+    """stories15M as it is, and as GGUF files that llama.cpp reads, too."""
+    c, w = read_llama2c(args.model)
+    tokenizer = os.path.join(os.path.dirname(args.model), "tokenizer.bin")
+    shapes = llama_shapes(c)
+    count = sum(n * k * times for n, k, times in shapes) + c["vocab"] * c["dim"]
+    files = {}
+    try:
+        import gguf
+        for name, kind in (("f32", gguf.GGMLQuantizationType.F32), ("q8_0", gguf.GGMLQuantizationType.Q8_0)):
+            files[name] = os.path.join(folder, name + ".gguf")
+            write_gguf(files[name], c, w, *read_tokenizer(tokenizer), kind)
+    except ImportError:
+        result["skipped"].append("Q8_0 and llama.cpp: the package gguf is not installed")
+    yield Case("stories15M", "f32", shapes, 4 * count, args.model, tokenizer, files.get("f32"), (c, w))
+    if files:
+        yield Case("stories15M", "q8_0", shapes, 34 / 32 * count, files["q8_0"], tokenizer, files["q8_0"])
+
+
 def main():
     parser = turns.parser(__doc__, 5)
     parser.add_argument("--model", default="data/stories15m/stories15M.bin")
+    parser.add_argument("--gguf", nargs="*", default=["SmolLM2-135M=data/smollm2/SmolLM2-135M-Instruct.Q4_1.gguf",
+                                                      "Gemma-3-270M=data/gemma3-270m/gemma-3-270m-q4_k_m.gguf"], metavar="NAME=FILE")
+    parser.add_argument("--only", default="", help="the models whose names begin with this")
     parser.add_argument("--products", default="build/release/bench/products_bench")
     parser.add_argument("--bench", default="build/release/bench/foreign_bench")
-    parser.add_argument("--tokens", type=int, default=200)
+    parser.add_argument("--tokens", type=int, default=100)
     args = parser.parse_args()
     counts = [int(t) for t in args.threads.split(",")]
     if os.environ.get("GLINT_TUNED") != "1":  # read when the libraries load
         os.execve(sys.executable, [sys.executable] + sys.argv, dict(os.environ, GLINT_TUNED="1", **tuned.environment("eager", max(counts))))
-    c, w = read_llama2c(args.model)
-    tokenizer = os.path.join(os.path.dirname(args.model), "tokenizer.bin")
-    pieces, scores = read_tokenizer(tokenizer)
     result = turns.result(args)
+    has_llama_cpp = importlib.util.find_spec("xllamacpp") is not None
+    if not has_llama_cpp:
+        result["skipped"].append("llama.cpp: xllamacpp is not installed")
     with tempfile.TemporaryDirectory() as folder:
-        files = {}
-        try:
-            import gguf
-            for name, kind in (("f32", gguf.GGMLQuantizationType.F32), ("q8_0", gguf.GGMLQuantizationType.Q8_0)):
-                files[name] = os.path.join(folder, name + ".gguf")
-                write_gguf(files[name], c, w, pieces, scores, kind)
-        except ImportError:
-            result["skipped"].append("Q8_0 and llama.cpp: the package gguf is not installed")
-        for threads in counts:
-            measure(args, result, c, w, files, tokenizer, threads)
-    result["skipped"] = sorted(set(result["skipped"]))
+        cases = list(stories_cases(args, folder, result))
+        for name, path in (word.split("=", 1) for word in args.gguf):
+            if os.path.exists(path):
+                cases.append(Case(name, path.rsplit(".gguf", 1)[0].replace("-", ".").split(".")[-1].upper(), *gguf_shapes(path), path, "", path))
+            else:
+                result["skipped"].append("%s: `scripts/fetch-data` did not get it" % name)
+        for case in cases:
+            if case.model.lower().startswith(args.only.lower()):
+                for threads in counts:
+                    measure(args, result, case, threads, has_llama_cpp)
     for note in result["skipped"]:
         print("skipped: " + note, file=sys.stderr)
     turns.save(args, result)

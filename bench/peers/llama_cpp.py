@@ -16,7 +16,7 @@ def main():
     path, threads, tokens, text = sys.argv[1], int(sys.argv[2]), int(sys.argv[3]), sys.argv[4]
     params = xllamacpp.CommonParams()
     params.model.path = path
-    params.n_ctx = params.n_batch = params.n_ubatch = 256
+    params.n_ctx = params.n_batch = params.n_ubatch = 512
     params.n_parallel = 1
     params.cpuparams.n_threads = params.cpuparams_batch.n_threads = threads
     params.cache_prompt = False
@@ -25,7 +25,7 @@ def main():
 
     def timings(prompt, n):
         answer = server.handle_completions({"prompt": prompt, "n_predict": n, "temperature": 0.0, "top_k": 1, "samplers": ["top_k"],
-                                            "cache_prompt": False})
+                                            "ignore_eos": True, "cache_prompt": False})
         return (json.loads(answer) if isinstance(answer, (str, bytes)) else answer)["timings"]
 
     written, read = [], []
