@@ -80,9 +80,10 @@ bench-solver: ## the strongest eigenpairs of a layer as wide as an 8B model's, b
 	@scripts/step build/build-solver.log "build the benchmark of the solver" cmake --build --preset release --target solver_bench -j $(JOBS)
 	@$(PEERS) bench/peers/bench_solver.py --json build/bench-solver.json
 
-bench-foreign: ## stories15M beside llama.cpp and PyTorch: text, and prompts
+bench-foreign: ## stories15M, SmolLM2 and Gemma 3 beside llama.cpp and PyTorch: text, and prompts
 	@scripts/setup build bench
 	@scripts/fetch-data stories15m --to data
+	@for m in smollm2 gemma3-270m; do scripts/fetch-data $$m --to data || echo "left out: $$m"; done
 	@$(MAKE) --no-print-directory program
 	@scripts/step build/build-products.log "build the benchmarks of models and products" cmake --build --preset release --target foreign_bench products_bench -j $(JOBS)
 	@$(PEERS) bench/peers/bench_foreign.py --json build/bench-foreign.json

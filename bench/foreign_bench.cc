@@ -45,8 +45,7 @@ double memory_rate(ThreadPool& pool) {
   const Kernels& k = kernels(detect_cpu().best);
   for (int i = 0; i < 5; i++)
     times.push_back(seconds([&] {
-      pool.for_tiles(data.rows(),
-                     [&](size_t t, size_t) { sums[t] = k.sum(data.cols(), data.view().row_ptr(t)); });
+      pool.for_tiles(data.rows(), [&](size_t t, size_t) { sums[t] = k.sum(data.cols(), data.view().row_ptr(t)); });
     }));
   return static_cast<double>(kBytes) / *std::ranges::min_element(times);
 }
@@ -70,8 +69,7 @@ int main(int argc, char** argv) {
     const double a = seconds([&] { pass.feed(prompt); });
     const double b = seconds([&] { write(pass, 1, tokens); });
     if (i > 0)
-      read.push_back(a / static_cast<double>(prompt.size())),
-          written.push_back(b / static_cast<double>(tokens));
+      read.push_back(a / static_cast<double>(prompt.size())), written.push_back(b / static_cast<double>(tokens));
   }
   std::printf(
       "{\"prompt_tokens_per_second\": %.1f, \"tokens_per_second\": %.1f, \"memory_bytes_per_second\": "

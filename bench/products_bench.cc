@@ -47,9 +47,7 @@ std::pair<double, double> race(size_t repeats, const A& ours, const B& theirs) {
 // table.
 struct Shape {
   size_t m, n, k;
-  double work() const {
-    return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / 1e9;
-  }
+  double work() const { return 2.0 * static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k) / 1e9; }
   size_t repeats() const { return std::clamp<size_t>(static_cast<size_t>(15 / work()), 5, 41); }
 };
 
@@ -78,8 +76,7 @@ class Operands {
 
 class Ours {
  public:
-  Ours(const Products& products, Operands& o)
-      : products_(products), o_(o), packed_(products, o.w.rows(), o.w.cols()) {
+  Ours(const Products& products, Operands& o) : products_(products), o_(o), packed_(products, o.w.rows(), o.w.cols()) {
     ThreadPool pool(1);
     packed_.pack_all({products, pool, scratch_}, o.w);
   }
@@ -91,8 +88,8 @@ class Ours {
   }
   void backward() {
     chunks([&](Range r) {
-      linear_backward(products_, o_.y.row_range(r.first, r.count), packed_, o_.dx.row_range(r.first, r.count),
-                      false, scratch_[0]);
+      linear_backward(products_, o_.y.row_range(r.first, r.count), packed_, o_.dx.row_range(r.first, r.count), false,
+                      scratch_[0]);
     });
   }
   void gradient() {
@@ -138,19 +135,17 @@ constexpr Shape kShapes[] = {{256, 512, 256},   {2048, 512, 256},  {256, 1024, 5
 // `make(operands)` gives a pair of contestants: what is measured, and what with.
 template <class Make>
 void compare(const char* first, const char* second, const Make& make) {
-  std::printf("%6s %6s %6s   %-6s %-17s %-24s %s\n", "m", "n", "k", first, "X W', dY W, dY' X", second,
-              "ratio");
+  std::printf("%6s %6s %6s   %-6s %-17s %-24s %s\n", "m", "n", "k", first, "X W', dY W, dY' X", second, "ratio");
   double logs[3] = {};
   for (const Shape& s : kShapes) {
     Operands operands(s);
     auto [a, b] = make(operands);
-    const std::pair<double, double> times[] = {
-        race(
-            s.repeats(), [&] { a->forward(); }, [&] { b->forward(); }),
-        race(
-            s.repeats(), [&] { a->backward(); }, [&] { b->backward(); }),
-        race(
-            s.repeats(), [&] { a->gradient(); }, [&] { b->gradient(); })};
+    const std::pair<double, double> times[] = {race(
+                                                   s.repeats(), [&] { a->forward(); }, [&] { b->forward(); }),
+                                               race(
+                                                   s.repeats(), [&] { a->backward(); }, [&] { b->backward(); }),
+                                               race(
+                                                   s.repeats(), [&] { a->gradient(); }, [&] { b->gradient(); })};
     std::printf("%6zu %6zu %6zu   ", s.m, s.n, s.k);
     for (const auto& t : times) std::printf("%6.1f ", s.work() / t.first);
     std::printf("    ");
@@ -183,12 +178,10 @@ int main(int argc, char** argv) {
   }
   const LinearAlgebra blas(LinalgBackend::automatic, cpu);
   std::printf("one thread, %s; peer: %s\n", describe(cpu).c_str(), blas.description().c_str());
-  compare("f32", "OpenBLAS", [&](Operands& o) {
-    return std::pair(std::make_unique<Ours>(f32, o), std::make_unique<Blas>(blas, o));
-  });
+  compare("f32", "OpenBLAS",
+          [&](Operands& o) { return std::pair(std::make_unique<Ours>(f32, o), std::make_unique<Blas>(blas, o)); });
   if (best_bf16(cpu) == Bf16Unit::emulated || best_bf16(cpu) == Bf16Unit::none) return 0;
   const Products bf16(kernels(cpu.best), best_bf16(cpu));
-  compare("bf16", "f32", [&](Operands& o) {
-    return std::pair(std::make_unique<Ours>(bf16, o), std::make_unique<Ours>(f32, o));
-  });
+  compare("bf16", "f32",
+          [&](Operands& o) { return std::pair(std::make_unique<Ours>(bf16, o), std::make_unique<Ours>(f32, o)); });
 }

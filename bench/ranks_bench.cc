@@ -44,8 +44,7 @@ Dataset noise_images(size_t count) {
     set->classes = 10;
     set->pixels = Matrix<uint8_t>(count, 784);
     const Rng rng(1, Stream::test, set == &d.test);
-    for (size_t i = 0; i < set->pixels.size(); i++)
-      set->pixels.data()[i] = static_cast<uint8_t>(rng.below(256, i));
+    for (size_t i = 0; i < set->pixels.size(); i++) set->pixels.data()[i] = static_cast<uint8_t>(rng.below(256, i));
     for (size_t i = 0; i < count; i++) set->labels.push_back(static_cast<uint32_t>(i % 10));
   }
   for (int i = 0; i < 10; i++) d.class_names.push_back(std::to_string(i));
@@ -123,8 +122,7 @@ std::vector<double> time_training(Group& group, const BenchSetup& setup) {
 
 void run_rank(Group& group, const BenchSetup& setup) {
   const auto start = BenchClock::now();
-  const std::vector<double> times =
-      setup.work == "sum" ? time_sum(group, setup) : time_training(group, setup);
+  const std::vector<double> times = setup.work == "sum" ? time_sum(group, setup) : time_training(group, setup);
   const double seconds = std::chrono::duration<double>(BenchClock::now() - start).count();
   const std::vector<std::string> all = group.gather(Json{
       {"bytes", group.times().bytes_sent / (setup.repeats + 1)},

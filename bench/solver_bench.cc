@@ -61,8 +61,7 @@ int run(const std::vector<std::string>& args) {
                                           q_times.apply(q.span(), x, y);
                                         },
                                         layer.width(), k, {.by = TopBy::both_ends});
-    out["ms"].push_back(1e3 *
-                        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    out["ms"].push_back(1e3 * std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
     out["products"] = products;
     out["values"] = top.values;
   }

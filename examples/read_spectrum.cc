@@ -10,8 +10,7 @@ int main(int argc, char** argv) try {
   const glint::Engine engine;
   glint::train(engine, {.recipe = "quick", .changes = {{"epochs", "2"}}, .out = run});
   const glint::ReadResult result = glint::read(
-      engine,
-      {.source = glint::RunSource{.run = run}, .along = glint::Along{.directions = {"3"}}, .figures = false});
+      engine, {.source = glint::RunSource{.run = run}, .along = glint::Along{.directions = {"3"}}, .figures = false});
   for (const glint::ReadForm& form : result.forms)
     std::printf("%-10s  R2 %.3f, same decision as the model on %.1f %%\n", glint::name(form.form).c_str(),
                 form.fidelity.r2, 100 * form.fidelity.agreement);

@@ -32,8 +32,8 @@ Arena& Arena::operator=(Arena&& other) noexcept {
 void* Arena::take(size_t bytes) {
   const size_t rounded = bytes_for<char>(bytes);
   if (rounded > capacity_ - used_)
-    throw Error({.what = "arena of " + std::to_string(capacity_) + " bytes is full: " +
-                         std::to_string(used_) + " used, " + std::to_string(bytes) + " wanted"});
+    throw Error({.what = "arena of " + std::to_string(capacity_) + " bytes is full: " + std::to_string(used_) +
+                         " used, " + std::to_string(bytes) + " wanted"});
   void* p = data_ + used_;
   used_ += rounded;
   return p;

@@ -38,9 +38,7 @@ class Arena {
     const size_t stride = padded_stride(cols);
     return {alloc<float>(checked_bytes(rows, stride, 1)).data(), rows, cols, stride};
   }
-  static size_t bytes_for_padded(size_t rows, size_t cols) {
-    return bytes_for<float>(rows * padded_stride(cols));
-  }
+  static size_t bytes_for_padded(size_t rows, size_t cols) { return bytes_for<float>(rows * padded_stride(cols)); }
   void reset() { used_ = 0; }
   size_t used() const { return used_; }
   size_t capacity() const { return capacity_; }

@@ -8,8 +8,7 @@
 namespace glint {
 
 // Error (usage). `where` names the function and, where there is one, the parameter.
-[[noreturn]] inline void bad_argument(const std::string& where, const std::string& what,
-                                      const std::string& expected) {
+[[noreturn]] inline void bad_argument(const std::string& where, const std::string& what, const std::string& expected) {
   throw Error({.code = ErrorCode::usage, .what = what, .where = where, .expected = expected});
 }
 

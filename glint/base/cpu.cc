@@ -69,9 +69,8 @@ CpuInfo detect_cpu() {
   info.model = static_cast<int>((r1.a >> 4 & 15u) | (r1.a >> 12 & 0xf0u));
   // The compiler's own check includes the operating system's part (XCR0).
   __builtin_cpu_init();
-  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
-                  __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2") &&
-                  bit(r1.c, 22) /* movbe */ && bit(r1.c, 29) /* f16c */ &&
+  const bool v3 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") && __builtin_cpu_supports("bmi") &&
+                  __builtin_cpu_supports("bmi2") && bit(r1.c, 22) /* movbe */ && bit(r1.c, 29) /* f16c */ &&
                   bit(cpuid(0x80000001u).c, 5) /* lzcnt */;
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd") && __builtin_cpu_supports("avx512dq") &&

@@ -21,8 +21,7 @@ namespace {
 [[noreturn]] void fail(const std::string& action, const std::string& path) {
   const int code = errno;
   std::string hint;
-  if (code == ENOSPC || code == EDQUOT)
-    hint = "free some space on that disk; what was saved before is intact";
+  if (code == ENOSPC || code == EDQUOT) hint = "free some space on that disk; what was saved before is intact";
   if (code == EACCES || code == EROFS || code == EPERM) hint = "a directory that you may write to";
   throw Error({.what = "cannot " + action + ": " + std::strerror(code), .where = path, .hint = hint});
 }
@@ -52,8 +51,7 @@ class RealWritableFile : public WritableFile {
   // `name` in the directory `at`; `path` is for messages. O_NONBLOCK: a pipe of that name must not block us.
   RealWritableFile(int at, const std::string& name, const std::string& path, int mode)
       : path_(path),
-        fd_(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | mode,
-                     0644)) {
+        fd_(::openat(at, name.c_str(), O_WRONLY | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | mode, 0644)) {
     if (fd_.get() < 0) fail(errno == ELOOP ? "write through a link" : "create the file", path_);
     // Held while it is written, for remove_leftovers; where the system has no such locks nothing is removed.
     if (mode & O_EXCL) ::flock(fd_.get(), LOCK_EX | LOCK_NB);
@@ -90,8 +88,7 @@ class RealDirectory : public Directory {
     return std::make_unique<RealWritableFile>(fd_.get(), name, of(name), O_EXCL);
   }
   void rename(const std::string& from, const std::string& to) override {
-    if (::renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) != 0)
-      fail("rename to " + of(to), of(from));
+    if (::renameat(fd_.get(), from.c_str(), fd_.get(), to.c_str()) != 0) fail("rename to " + of(to), of(from));
   }
   void remove(const std::string& name) override {
     if (::unlinkat(fd_.get(), name.c_str(), 0) != 0 && errno != ENOENT) fail("remove", of(name));
@@ -149,9 +146,8 @@ int open_regular(const std::string& path, size_t& size) {
   if (fd < 0 || ::fstat(fd, &info) != 0) {
     const int code = errno;
     if (fd >= 0) ::close(fd);
-    throw Error({.code = code_of_errno(code),
-                 .what = std::string("cannot read: ") + std::strerror(code),
-                 .where = path});
+    throw Error(
+        {.code = code_of_errno(code), .what = std::string("cannot read: ") + std::strerror(code), .where = path});
   }
   if (!S_ISREG(info.st_mode)) {
     ::close(fd);
@@ -178,8 +174,7 @@ std::unique_ptr<Directory> FileSystem::open_directory(const std::string& path) {
   return std::make_unique<PathDirectory>(*this, path);
 }
 
-void write_atomic(FileSystem& files, const std::string& path,
-                  const std::function<void(WritableFile&)>& fill) {
+void write_atomic(FileSystem& files, const std::string& path, const std::function<void(WritableFile&)>& fill) {
   const std::filesystem::path whole(path);
   const std::string parent = whole.parent_path().string(), name = whole.filename().string();
   const std::string temporary = temporary_name(name);
@@ -231,8 +226,7 @@ std::string name_of_leftover(const std::string& file) {
   const size_t dot = stem.rfind('.');
   if (dot == stem.npos || dot == 0) return {};
   const std::string random = stem.substr(dot + 1);
-  const bool ours =
-      random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
+  const bool ours = random.size() == kRandomDigits && random.find_first_not_of("0123456789abcdef") == random.npos;
   return ours ? stem.substr(0, dot) : std::string();
 }
 
@@ -253,9 +247,8 @@ bool exists(const std::string& path) {
   struct stat info {};
   if (::stat(path.c_str(), &info) == 0) return true;
   if (errno == ENOENT || errno == ENOTDIR) return false;
-  throw Error({.code = code_of_errno(errno),
-               .what = std::string("cannot read: ") + std::strerror(errno),
-               .where = path});
+  throw Error(
+      {.code = code_of_errno(errno), .what = std::string("cannot read: ") + std::strerror(errno), .where = path});
 }
 
 void make_own_folder(const std::string& path) {
@@ -264,12 +257,12 @@ void make_own_folder(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) fail("make the folder", path);
   if (S_ISDIR(info.st_mode)) return;
-  throw Error({.code = ErrorCode::bad_file,
-               .what = S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else"
-                                             : "a file has the name of the folder",
-               .where = path,
-               .expected = "a folder of its own",
-               .hint = "remove it, or put a real folder in its place"});
+  throw Error(
+      {.code = ErrorCode::bad_file,
+       .what = S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else" : "a file has the name of the folder",
+       .where = path,
+       .expected = "a folder of its own",
+       .hint = "remove it, or put a real folder in its place"});
 }
 
 std::string read_file(const std::string& path, size_t max_bytes) {

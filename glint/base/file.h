@@ -88,8 +88,6 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-inline std::span<const std::byte> as_bytes(std::string_view s) {
-  return std::as_bytes(std::span(s.data(), s.size()));
-}
+inline std::span<const std::byte> as_bytes(std::string_view s) { return std::as_bytes(std::span(s.data(), s.size())); }
 
 }  // namespace glint

@@ -75,8 +75,7 @@ constexpr size_t checked_bytes(size_t rows, size_t cols, size_t element) {
   size_t count = 0, bytes = 0;
   if (__builtin_mul_overflow(rows, cols, &count) || __builtin_mul_overflow(count, element, &bytes) ||
       bytes > (size_t{1} << 46))
-    throw Error(
-        {.what = "matrix of " + std::to_string(rows) + " x " + std::to_string(cols) + " is too large"});
+    throw Error({.what = "matrix of " + std::to_string(rows) + " x " + std::to_string(cols) + " is too large"});
   return bytes;
 }
 
@@ -96,8 +95,7 @@ class Matrix {
   Matrix(size_t rows, size_t cols) : rows_(rows), cols_(cols) {
     const size_t bytes = checked_bytes(rows, cols, sizeof(T));
     if (bytes == 0) return;
-    data_ =
-        static_cast<T*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
+    data_ = static_cast<T*>(std::aligned_alloc(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
     if (!data_) throw_no_memory(bytes);
     std::fill_n(data_, rows * cols, T{});
   }

@@ -16,8 +16,7 @@ std::string limit_text(double value) {
 }  // namespace
 
 std::string range_text(double low, double high, const std::string& kind) {
-  const bool from = low > std::numeric_limits<double>::lowest(),
-             to = high < std::numeric_limits<double>::max();
+  const bool from = low > std::numeric_limits<double>::lowest(), to = high < std::numeric_limits<double>::max();
   if (low == kAboveZero) return kind + " above 0" + (to ? ", at most " + limit_text(high) : "");
   if (from && to) return kind + " from " + limit_text(low) + " to " + limit_text(high);
   if (from) return kind + " from " + limit_text(low) + " on";
@@ -25,8 +24,7 @@ std::string range_text(double low, double high, const std::string& kind) {
   return kind == "a number" ? "a finite number" : kind;
 }
 
-[[noreturn]] static void refuse(const char* parameter, const std::string& value,
-                                const std::string& expected) {
+[[noreturn]] static void refuse(const char* parameter, const std::string& value, const std::string& expected) {
   throw Error({.code = ErrorCode::usage,
                .what = "`" + std::string(parameter) + "` = " + value + " is out of range",
                .where = parameter,

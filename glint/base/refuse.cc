@@ -4,8 +4,7 @@
 
 namespace glint {
 
-void refuse(const std::string& file, uint64_t byte, std::string what, std::string expected,
-            std::string hint) {
+void refuse(const std::string& file, uint64_t byte, std::string what, std::string expected, std::string hint) {
   throw Error({.code = ErrorCode::bad_file,
                .what = std::move(what),
                .where = file + ", byte " + std::to_string(byte),

@@ -22,9 +22,8 @@ PhiloxBlock philox(PhiloxBlock c, uint64_t seed) {
 }
 
 PhiloxBlock Rng::block(uint64_t i) const {
-  return philox(
-      {static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), sub_, static_cast<uint32_t>(stream_)},
-      seed_);
+  return philox({static_cast<uint32_t>(i), static_cast<uint32_t>(i >> 32), sub_, static_cast<uint32_t>(stream_)},
+                seed_);
 }
 
 uint32_t Rng::bits(uint64_t index) const { return block(index / 4)[index % 4]; }

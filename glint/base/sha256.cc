@@ -34,10 +34,9 @@ struct Words {
 };
 
 // One round. The caller renames the eight words instead of moving them: d and h are the two that change.
-inline void round(uint32_t a, uint32_t b, uint32_t c, uint32_t& d, uint32_t e, uint32_t f, uint32_t g,
-                  uint32_t& h, uint32_t k_plus_w) {
-  const uint32_t t1 =
-      h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + (g ^ (e & (f ^ g))) + k_plus_w;
+inline void round(uint32_t a, uint32_t b, uint32_t c, uint32_t& d, uint32_t e, uint32_t f, uint32_t g, uint32_t& h,
+                  uint32_t k_plus_w) {
+  const uint32_t t1 = h + (std::rotr(e, 6) ^ std::rotr(e, 11) ^ std::rotr(e, 25)) + (g ^ (e & (f ^ g))) + k_plus_w;
   const uint32_t t2 = (std::rotr(a, 2) ^ std::rotr(a, 13) ^ std::rotr(a, 22)) + ((a & b) | (c & (a | b)));
   d += t1;
   h = t1 + t2;
@@ -58,9 +57,7 @@ void blocks_portable(std::span<uint32_t, 8> state, const std::byte* blocks, size
     uint32_t a = state[0], b = state[1], c = state[2], d = state[3];
     uint32_t e = state[4], f = state[5], g = state[6], h = state[7];
     for (int i = 0; i < 64; i += 8) {
-      const auto word = [&](int j) {
-        return kSha256Round[i + j] + (i < 16 ? ring.w[i + j] : extend(ring, i + j));
-      };
+      const auto word = [&](int j) { return kSha256Round[i + j] + (i < 16 ? ring.w[i + j] : extend(ring, i + j)); };
       round(a, b, c, d, e, f, g, h, word(0));
       round(h, a, b, c, d, e, f, g, word(1));
       round(g, h, a, b, c, d, e, f, word(2));
@@ -111,8 +108,7 @@ Sha256::Digest Sha256::finish() {
   for (size_t i = 0; i < 8; i++) tail[size - 1 - i] = static_cast<std::byte>(bits >> (8 * i));
   compress(tail.data(), size / kBlock);
   Digest digest;
-  for (size_t i = 0; i < digest.size(); i++)
-    digest[i] = static_cast<uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
+  for (size_t i = 0; i < digest.size(); i++) digest[i] = static_cast<uint8_t>(state_[i / 4] >> (24 - 8 * (i % 4)));
   state_ = kStart;
   total_ = 0;
   return digest;

@@ -19,8 +19,8 @@ bool has_sha_instructions() {
 
 // The instructions want the eight words as (a, b, e, f) and (c, d, g, h), highest lane first, and do two
 // rounds each; the message schedule advances four words at a time.
-__attribute__((target("sha,sse4.1,ssse3"))) void sha256_blocks_ni(std::span<uint32_t, 8> state,
-                                                                  const std::byte* blocks, size_t count) {
+__attribute__((target("sha,sse4.1,ssse3"))) void sha256_blocks_ni(std::span<uint32_t, 8> state, const std::byte* blocks,
+                                                                  size_t count) {
   const __m128i big_endian = _mm_set_epi8(12, 13, 14, 15, 8, 9, 10, 11, 4, 5, 6, 7, 0, 1, 2, 3);
   __m128i* words = reinterpret_cast<__m128i*>(state.data());
   const __m128i badc = _mm_shuffle_epi32(_mm_loadu_si128(words), 0xB1);
@@ -38,8 +38,7 @@ __attribute__((target("sha,sse4.1,ssse3"))) void sha256_blocks_ni(std::span<uint
       __m128i& now = w[i & 3];
       if (i >= 4) {
         const __m128i ago3 = w[(i + 1) & 3], ago2 = w[(i + 2) & 3], ago1 = w[(i + 3) & 3];
-        const __m128i partial =
-            _mm_add_epi32(_mm_sha256msg1_epu32(now, ago3), _mm_alignr_epi8(ago1, ago2, 4));
+        const __m128i partial = _mm_add_epi32(_mm_sha256msg1_epu32(now, ago3), _mm_alignr_epi8(ago1, ago2, 4));
         now = _mm_sha256msg2_epu32(partial, ago1);
       }
       const __m128i k = _mm_loadu_si128(reinterpret_cast<const __m128i*>(kSha256Round) + i);

@@ -129,10 +129,10 @@ std::string fixed_text(double value, int decimals) {
   constexpr int kShort = 3;
   const bool large = std::fabs(value) >= kManyDigits;
   char buffer[64];  // the longest has 15 digits before the point, 40 after it, and a sign
-  const auto end = std::to_chars(buffer, buffer + sizeof buffer, value,
-                                 large ? std::chars_format::scientific : std::chars_format::fixed,
-                                 large ? kShort : decimals)
-                       .ptr;
+  const auto end =
+      std::to_chars(buffer, buffer + sizeof buffer, value,
+                    large ? std::chars_format::scientific : std::chars_format::fixed, large ? kShort : decimals)
+          .ptr;
   return std::string(buffer, end);
 }
 

@@ -129,15 +129,14 @@ ThreadPool::ThreadPool(size_t threads)
                  .hint = std::to_string(available_threads()) + ", what this process may run on"});
   try {
     state_->workers.reserve(threads_);
-    for (size_t w = 1; w < threads_; w++)
-      state_->workers.emplace_back([s = state_.get(), w] { s->worker_main(w); });
+    for (size_t w = 1; w < threads_; w++) state_->workers.emplace_back([s = state_.get(), w] { s->worker_main(w); });
   } catch (const std::bad_alloc&) {
     state_->stop_all();  // a thread that is destroyed before it is joined would end the process
     throw;
   } catch (const std::system_error& e) {
     state_->stop_all();
-    throw Error({.what = "cannot start " + std::to_string(threads_) + " threads: " + e.what(),
-                 .hint = "fewer threads"});
+    throw Error(
+        {.what = "cannot start " + std::to_string(threads_) + " threads: " + e.what(), .hint = "fewer threads"});
   }
 }
 

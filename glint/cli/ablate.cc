@@ -16,9 +16,7 @@ namespace {
 std::string share_percent(double part) { return std::isfinite(part) ? fixed_text(100 * part, 1) : "-"; }
 std::string three_decimals(double v) { return fixed_text(v, 3); }
 std::string two(double v) { return fixed_text(v, 2); }
-std::string change_text(const std::string& before, const std::string& after) {
-  return before + " → " + after;
-}
+std::string change_text(const std::string& before, const std::string& after) { return before + " → " + after; }
 
 std::string count_text(size_t n, const std::string& one, const std::string& many) {
   return std::to_string(n) + " " + (n == 1 ? one : many);
@@ -32,8 +30,7 @@ std::string score(const Ablation& r, const Score& s) {
 
 std::string values_text(const std::vector<RemovedVector>& removed) {
   std::string text;
-  for (size_t i = 0; i < removed.size() && i < 3; i++)
-    text += (i ? " " : "") + typed_number(removed[i].value);
+  for (size_t i = 0; i < removed.size() && i < 3; i++) text += (i ? " " : "") + typed_number(removed[i].value);
   return removed.size() > 3 ? text + " …" : text;
 }
 
@@ -47,8 +44,8 @@ std::string each_table(const Ablation& r) {
       const ClassEffect& c = e.classes[*e.own_class];
       own = change_text(score(r, c.before), score(r, c.after));
     }
-    table.add({e.direction, values_text(e.removed), score(r, e.after), own, two(e.change.correlation),
-               two(e.change.slope)});
+    table.add(
+        {e.direction, values_text(e.removed), score(r, e.after), own, two(e.change.correlation), two(e.change.slope)});
   }
   return table.terminal(result_columns());
 }
@@ -81,10 +78,9 @@ void report_text(Context& context, const Ablation& r) {
       << "reading:  form " << name(r.form) << ", layer " << r.layer + 1 << " of " << r.layers << "\n"
       << (r.scale == 0 ? "removed:  " : "changed:  ") << removed_text(r) << "\n"
       << "loss:     " << change_text(fixed_text(r.before.loss, 4), fixed_text(r.all.after.loss, 4)) << "\n"
-      << "accuracy: " << change_text(share_percent(r.before.accuracy), share_percent(r.all.after.accuracy))
-      << " %\n"
-      << "predicted: the change of the outputs with r " << three_decimals(r.all.change.correlation)
-      << ", slope " << three_decimals(r.all.change.slope) << "\n";
+      << "accuracy: " << change_text(share_percent(r.before.accuracy), share_percent(r.all.after.accuracy)) << " %\n"
+      << "predicted: the change of the outputs with r " << three_decimals(r.all.change.correlation) << ", slope "
+      << three_decimals(r.all.change.slope) << "\n";
   if (!r.each.empty())
     out << "\nEach direction by itself: the model without its eigenvectors alone.\n" << each_table(r);
   if (!r.all.classes.empty())
@@ -117,27 +113,24 @@ void add_ablate(Program& program) {
       {.name = "ablate",
        .group = Group::read,
        .summary = "a model without some of its eigenvectors: does it do what they say?",
-       .details =
-           "Removes the directions of chosen eigenvectors from what a layer reads, or scales them, and shows "
-           "accuracy, loss and outputs before and after: of all inputs and of each class (language models: "
-           "next-token loss, of all tokens and of each token asked for). The input is not brought back to "
-           "its old length. In a layer with biases the constant 1 stays.\n\n"
-           "A reading predicts what the change should be: reading(x) - reading(x'). r is the correlation of "
-           "the true change with that prediction over the data, slope how much of the predicted change "
-           "really comes. Both are 1 for a bilinear model. A form that decides as the model does but has a "
-           "low r or slope describes the model without being how it works. Language models: the output is "
-           "what the layer adds along the token.\n\n"
-           "--save writes the changed model as a run of its own, with the directions taken out of its "
-           "weights.",
-       .examples = {
-           {"glint ablate runs/first",
-            "the strongest eigenvector of each class, one class at a time and all"},
-           {"glint ablate runs/first --unit 3 --remove 1..5", "the five strongest of class 3"},
-           {"glint ablate runs/first --unit 3 --remove 2 --scale 0.5", "its second strongest, halved"},
-           {"glint ablate runs/first --unit 3 --save runs/without-3", "keep the changed model"},
-           {"glint ablate runs/stories --token happy --layer 2", "a language model"},
-           {"glint ablate stories15M.bin --token happy --layer 2 --text stories.txt",
-            "a model of another program, on a text of your own"}}});
+       .details = "Removes the directions of chosen eigenvectors from what a layer reads, or scales them, and shows "
+                  "accuracy, loss and outputs before and after: of all inputs and of each class (language models: "
+                  "next-token loss, of all tokens and of each token asked for). The input is not brought back to "
+                  "its old length. In a layer with biases the constant 1 stays.\n\n"
+                  "A reading predicts what the change should be: reading(x) - reading(x'). r is the correlation of "
+                  "the true change with that prediction over the data, slope how much of the predicted change "
+                  "really comes. Both are 1 for a bilinear model. A form that decides as the model does but has a "
+                  "low r or slope describes the model without being how it works. Language models: the output is "
+                  "what the layer adds along the token.\n\n"
+                  "--save writes the changed model as a run of its own, with the directions taken out of its "
+                  "weights.",
+       .examples = {{"glint ablate runs/first", "the strongest eigenvector of each class, one class at a time and all"},
+                    {"glint ablate runs/first --unit 3 --remove 1..5", "the five strongest of class 3"},
+                    {"glint ablate runs/first --unit 3 --remove 2 --scale 0.5", "its second strongest, halved"},
+                    {"glint ablate runs/first --unit 3 --save runs/without-3", "keep the changed model"},
+                    {"glint ablate runs/stories --token happy --layer 2", "a language model"},
+                    {"glint ablate stories15M.bin --token happy --layer 2 --text stories.txt",
+                     "a model of another program, on a text of your own"}}});
   const auto o = std::make_shared<AblationRequest>();
   verb.add(fields_of(*o));
   verb.share_engine();

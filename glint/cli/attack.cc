@@ -27,11 +27,10 @@ std::string fidelity_words(const Fidelity& f) {
 
 // A row per strength: over all classes, what is left of the accuracy and how many images go into the class.
 std::string summary_table(const Attack& a) {
-  Table table(headers({}, {"strength", "of an image", "away: accuracy %", "shuffled", "random",
-                           "towards: success %", "shuffled", "random"}));
+  Table table(headers({}, {"strength", "of an image", "away: accuracy %", "shuffled", "random", "towards: success %",
+                           "shuffled", "random"}));
   for (size_t s = 0; s < a.strengths.size(); s++) {
-    std::vector<std::string> cells = {number_text(a.strengths[s]),
-                                      fixed_text(a.strengths[s] / a.image_length, 2)};
+    std::vector<std::string> cells = {number_text(a.strengths[s]), fixed_text(a.strengths[s] / a.image_length, 2)};
     for (const AttackGoal goal : kGoals)
       for (const MaskKind kind : kMaskKinds) {
         const AttackSummary m = summary(a, goal, kind, s);
@@ -46,8 +45,8 @@ std::string summary_table(const Attack& a) {
 }
 
 std::string class_table(const Attack& a) {
-  Table table(headers(
-      {"class"}, {"away %", "shuffled", "random", "images", "towards %", "shuffled", "random", "images"}));
+  Table table(
+      headers({"class"}, {"away %", "shuffled", "random", "images", "towards %", "shuffled", "random", "images"}));
   for (size_t u = 0; u < a.units.size(); u++) {
     std::vector<std::string> cells = {a.unit_names[u]};
     for (const AttackResult& result : a.results[u]) {
@@ -79,17 +78,17 @@ std::string drawn(const Attack& a, const Drawing& drawing) {
     }
   }
   return "\nThe masks, away from and towards each class.\n\n" + draw(masks, drawing) +
-         "\nImages before and after the mask away from their class, strength " +
-         number_text(a.shown_strength()) + ".\n\n" + draw(examples, drawing);
+         "\nImages before and after the mask away from their class, strength " + number_text(a.shown_strength()) +
+         ".\n\n" + draw(examples, drawing);
 }
 
 void report_text(Context& context, const AttackFlags& o, const Attack& a) {
   std::ostringstream out;
   out << "run:      " << a.run << ", " << a.data << ", form " << name(a.form)
       << (o.source.refine ? " (refined), " : ", ") << a.terms << (a.terms == 1 ? " term" : " terms") << "\n"
-      << "fidelity: " << fidelity_words(a.fidelity) << "; even share of the layer "
-      << percent(a.fidelity.even_share) << " %; on the mirror images, -x, it decides as the model on "
-      << percent(a.fidelity.mirrored->agreement) << " %\n"
+      << "fidelity: " << fidelity_words(a.fidelity) << "; even share of the layer " << percent(a.fidelity.even_share)
+      << " %; on the mirror images, -x, it decides as the model on " << percent(a.fidelity.mirrored->agreement)
+      << " %\n"
       << "controls: the best linear map " << fidelity_words(a.controls.linear)
       << "; the same form of an untrained model " << fidelity_words(a.controls.untrained.at(a.form)) << "\n"
       << "strength: the Euclidean length of what is added; an image has " << fixed_text(a.image_length, 2)
@@ -101,8 +100,7 @@ void report_text(Context& context, const AttackFlags& o, const Attack& a) {
       << ": success, of the images that the plain model puts in (away) or out (towards).\n"
       << class_table(a) << drawn(a, detect_drawing(detect_terminal(1), o.draw));
   if (!a.figures.empty())
-    out << "\nfigures:  " << a.figures
-        << "/attack-curve.svg, attack-masks.svg, attack-examples.svg (.png, .csv)\n";
+    out << "\nfigures:  " << a.figures << "/attack-curve.svg, attack-masks.svg, attack-examples.svg (.png, .csv)\n";
   context.out << prose(out.str(), result_columns());
 }
 
@@ -119,19 +117,17 @@ void add_attack(Program& program) {
       {.name = "attack",
        .group = Group::read,
        .summary = "masks from the weights that change what a model decides",
-       .details =
-           "A mask is one picture that is added to every image alike, cut to the range of pixels. It comes "
-           "from the weights and the mean image alone: the gradient of a class's quadratic form, kept to its "
-           "strongest eigenvectors. Away from a class it grows what speaks against it, towards a class what "
-           "speaks for it. Deeper models: the gradient walks down through the layers, kept to as many "
-           "eigenvectors in each.\n\n"
-           "Accuracy and success against the strength of the mask stand beside two controls of equal length: "
-           "the same pixels shuffled, and random numbers. Where those do as much, the mask says nothing.",
-       .examples = {
-           {"glint attack runs/first", "all classes: tables, masks, curve"},
-           {"glint attack runs/first --unit 3 --show 1 --strengths 0,1,2,4,8 --draw blocks",
-            "one class, one eigenvector, drawn in the terminal"},
-           {"glint attack runs/first --form weights --json --no-figures", "numbers for a program"}}});
+       .details = "A mask is one picture that is added to every image alike, cut to the range of pixels. It comes "
+                  "from the weights and the mean image alone: the gradient of a class's quadratic form, kept to its "
+                  "strongest eigenvectors. Away from a class it grows what speaks against it, towards a class what "
+                  "speaks for it. Deeper models: the gradient walks down through the layers, kept to as many "
+                  "eigenvectors in each.\n\n"
+                  "Accuracy and success against the strength of the mask stand beside two controls of equal length: "
+                  "the same pixels shuffled, and random numbers. Where those do as much, the mask says nothing.",
+       .examples = {{"glint attack runs/first", "all classes: tables, masks, curve"},
+                    {"glint attack runs/first --unit 3 --show 1 --strengths 0,1,2,4,8 --draw blocks",
+                     "one class, one eigenvector, drawn in the terminal"},
+                    {"glint attack runs/first --form weights --json --no-figures", "numbers for a program"}}});
   const auto o = std::make_shared<AttackFlags>();
   verb.add(fields_of(*o));
   verb.add(draw_field(o->draw));

@@ -17,8 +17,7 @@ std::string bar(double value, double largest, size_t width) {
 std::string signed_bar(double value, double largest, size_t width) {
   const double cells = largest > 0 ? std::fabs(value) / largest * static_cast<double>(width) : 0;
   std::string out;
-  for (size_t i = 0; i < std::min(width, static_cast<size_t>(std::lround(cells))); i++)
-    out += value < 0 ? "░" : "█";
+  for (size_t i = 0; i < std::min(width, static_cast<size_t>(std::lround(cells))); i++) out += value < 0 ? "░" : "█";
   return out;
 }
 

@@ -32,19 +32,17 @@ std::vector<TimingShape> parse_shapes(const std::string& text) {
   for (const std::string& word : split(text, ',')) {
     std::vector<size_t> n;
     for (const std::string& part : split(word, 'x')) {
-      const bool digits =
-          !part.empty() && part.size() <= 5 && part.find_first_not_of("0123456789") == part.npos;
+      const bool digits = !part.empty() && part.size() <= 5 && part.find_first_not_of("0123456789") == part.npos;
       n.push_back(digits ? std::stoul(part) : 0);
     }
     bool good = n.size() == 2 || n.size() == 3;
     for (const size_t v : n) good = good && v >= 1 && v <= 16384;
     if (!good)
-      throw Error(
-          {.code = ErrorCode::usage,
-           .what = "cannot read the shape '" + word + "'",
-           .where = "--shapes",
-           .expected = "BATCHxWIDTH or BATCHxINxOUT, each from 1 to 16384, with commas between shapes",
-           .hint = "--shapes 256x512,2048x512"});
+      throw Error({.code = ErrorCode::usage,
+                   .what = "cannot read the shape '" + word + "'",
+                   .where = "--shapes",
+                   .expected = "BATCHxWIDTH or BATCHxINxOUT, each from 1 to 16384, with commas between shapes",
+                   .hint = "--shapes 256x512,2048x512"});
     shapes.push_back({n[0], n[1], n.back()});
   }
   return shapes;
@@ -67,14 +65,10 @@ std::string quartiles(const TimeSpread& t, int decimals) {
   return fixed_text(t.low_ms, decimals) + " .. " + fixed_text(t.high_ms, decimals);
 }
 
-bool wants_json(const Context& context, const BenchFlags& o) {
-  return o.format == "json" || context.shared.json;
-}
+bool wants_json(const Context& context, const BenchFlags& o) { return o.format == "json" || context.shared.json; }
 
 std::string in_format(const Table& table, const BenchFlags& o) {
-  return o.format == "md"    ? table.markdown()
-         : o.format == "csv" ? table.csv()
-                             : table.terminal(result_columns());
+  return o.format == "md" ? table.markdown() : o.format == "csv" ? table.csv() : table.terminal(result_columns());
 }
 
 void run_gates(Context& context, const BenchFlags& o) {
@@ -95,13 +89,12 @@ void run_gates(Context& context, const BenchFlags& o) {
                {.header = "/ products", .align = Align::right, .key = "over_products"},
                {.header = "/ identity", .align = Align::right, .key = "over_identity"}});
   for (const GateBenchRow& r : b.rows)
-    table.add({std::to_string(r.t.shape.batch), std::to_string(r.t.shape.d_in),
-               std::to_string(r.t.shape.d_out), r.gate(),
-               r.t.products ? "-"
-               : r.t.fused  ? "fused"
-                            : "unfused",
-               fixed_text(r.t.median_ms, 3), quartiles(r.t, 3), fixed_text(r.over_products(), 3),
-               ratio(r.over_identity())});
+    table.add(
+        {std::to_string(r.t.shape.batch), std::to_string(r.t.shape.d_in), std::to_string(r.t.shape.d_out), r.gate(),
+         r.t.products ? "-"
+         : r.t.fused  ? "fused"
+                      : "unfused",
+         fixed_text(r.t.median_ms, 3), quartiles(r.t, 3), fixed_text(r.over_products(), 3), ratio(r.over_identity())});
   if (o.format == "csv") {
     context.out << table.csv();
     return;
@@ -112,8 +105,8 @@ void run_gates(Context& context, const BenchFlags& o) {
   context.out << "Forward + backward of a one-layer GLU, " << b.machine.precision << ", " << b.machine.threads
               << " thread" << (b.machine.threads == 1 ? "" : "s") << ", " << b.machine.cpu << ".\n"
               << "`products` is the bare matrix products of the same step, timed in the same run.\n\n"
-              << in_format(table, o) << "\nGeometric means over " << b.shapes << " shape"
-              << (b.shapes == 1 ? "" : "s") << ":\n\n"
+              << in_format(table, o) << "\nGeometric means over " << b.shapes << " shape" << (b.shapes == 1 ? "" : "s")
+              << ":\n\n"
               << in_format(means, o);
 }
 
@@ -153,11 +146,10 @@ void run_lm(Context& context, const BenchFlags& o) {
                {.header = "/ products", .align = Align::right, .key = "over_products"},
                {.header = "tokens/s", .align = Align::right, .key = "tokens_per_second"}});
   for (const LanguageBenchRow& r : b.rows)
-    table.add(
-        {std::to_string(r.rows),
-         (r.shortest < r.longest ? std::to_string(r.shortest) + " .. " : "") + std::to_string(r.longest),
-         r.gate, fixed_text(r.t.median_ms, 1), quartiles(r.t, 1),
-         fixed_text(r.t.median_ms / r.t.products_ms, 2), fixed_text(r.t.tokens_per_second(), 0)});
+    table.add({std::to_string(r.rows),
+               (r.shortest < r.longest ? std::to_string(r.shortest) + " .. " : "") + std::to_string(r.longest), r.gate,
+               fixed_text(r.t.median_ms, 1), quartiles(r.t, 1), fixed_text(r.t.median_ms / r.t.products_ms, 2),
+               fixed_text(r.t.tokens_per_second(), 0)});
   context.out << in_format(table, o);
 }
 
@@ -174,8 +166,8 @@ void run_generate(Context& context, const BenchFlags& o) {
                {.header = "quartiles", .align = Align::right},
                {.header = "tokens/s", .align = Align::right, .key = "tokens_per_second"}});
   for (const GenerateTiming& t : b.rows)
-    table.add({std::to_string(t.stories), std::to_string(t.tokens), b.gate, fixed_text(t.median_ms, 2),
-               quartiles(t, 2), fixed_text(t.tokens_per_second(), 0)});
+    table.add({std::to_string(t.stories), std::to_string(t.tokens), b.gate, fixed_text(t.median_ms, 2), quartiles(t, 2),
+               fixed_text(t.tokens_per_second(), 0)});
   context.out << in_format(table, o);
 }
 
@@ -186,13 +178,12 @@ void add_bench(Program& program) {
       {.name = "bench",
        .group = Group::paper,
        .summary = "times on this machine: gates of a GLU, training steps",
-       .details =
-           "gates: forward + backward of a one-layer GLU for batch and width 256 to 2048 and all gates, as "
-           "in the paper's appendix C. All variants of a shape take turns, so that a drift of the machine "
-           "hits them alike. The gate is fused into the pass over the pre-activations; --unfused times it as "
-           "separate passes as well. step: whole training steps of the paper's image models. lm: those of "
-           "its language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens per second "
-           "when that model writes 1 and 32 stories of 255 tokens.",
+       .details = "gates: forward + backward of a one-layer GLU for batch and width 256 to 2048 and all gates, as "
+                  "in the paper's appendix C. All variants of a shape take turns, so that a drift of the machine "
+                  "hits them alike. The gate is fused into the pass over the pre-activations; --unfused times it as "
+                  "separate passes as well. step: whole training steps of the paper's image models. lm: those of "
+                  "its language model, on rows of 256 tokens and on rows of 64 to 256. generate: tokens per second "
+                  "when that model writes 1 and 32 stories of 255 tokens.",
        .examples = {{"glint bench gates --shapes 256x512,2048x512", "two shapes, all gates"},
                     {"glint bench gates --gates sqs,identity --threads 1 --format md", "a Markdown table"},
                     {"glint bench gates --unfused --format json > timing.json", "all numbers, for a script"},
@@ -201,9 +192,9 @@ void add_bench(Program& program) {
   verb.add(Field("what", o->what, "What to time: gates (the default), step, lm or generate")
                .one_of({"gates", "step", "lm", "generate"})
                .argument("WHAT"));
-  verb.add(Field("shapes", o->shapes,
-                 "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given")
-               .shown("LIST"));
+  verb.add(
+      Field("shapes", o->shapes, "BATCHxWIDTH or BATCHxINxOUT, with commas between; the paper's sixteen when not given")
+          .shown("LIST"));
   verb.add(Field("gates", o->gates, "Gates to time, with commas between; all when not given")
                .shown("LIST")
                .suggest(gate_names()));

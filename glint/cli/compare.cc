@@ -23,14 +23,12 @@ std::string with_sd(const Spread& s) { return three(s.mean) + " ± " + three(s.s
 
 // Of language models there are no decisions: R2 over the tokens, beside the controls.
 std::string language_table(const Comparison& c) {
-  Table table(
-      headers({"models"}, {"layer", "R2", "R2 rescaled", "even share %", "linear map R2", "untrained R2"}));
+  Table table(headers({"models"}, {"layer", "R2", "R2 rescaled", "even share %", "linear map R2", "untrained R2"}));
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side) {
       const bool twin = m.controls && !m.controls->untrained.empty();
-      table.add({m.directory + ", " + name(m.form),
-                 std::to_string(m.layer + 1) + " of " + std::to_string(m.layers), three(m.fidelity.r2),
-                 three(m.fidelity.r2_scaled), fixed_text(100 * m.fidelity.even_share, 1),
+      table.add({m.directory + ", " + name(m.form), std::to_string(m.layer + 1) + " of " + std::to_string(m.layers),
+                 three(m.fidelity.r2), three(m.fidelity.r2_scaled), fixed_text(100 * m.fidelity.even_share, 1),
                  m.controls ? three(m.controls->linear.r2) : "-",
                  twin ? three(m.controls->untrained.begin()->second.r2) : "-"});
     }
@@ -40,8 +38,7 @@ std::string language_table(const Comparison& c) {
 // How far the forms are their models, means over the runs of a side, each beside its controls.
 std::string fidelity_table(const Comparison& c) {
   if (c.language) return language_table(c);
-  Table table(
-      headers({"models"}, {"agreement %", "R2", "R2 rescaled", "R2 centred", "even share %", "on -x %"}));
+  Table table(headers({"models"}, {"agreement %", "R2", "R2 rescaled", "R2 centred", "even share %", "on -x %"}));
   const auto add = [&](const std::string& name, const std::vector<ComparedModel>& side, bool control,
                        const auto& fidelity) {
     const auto mean = [&](const auto& number, double factor, int decimals) {
@@ -60,8 +57,7 @@ std::string fidelity_table(const Comparison& c) {
     add(which + std::string(", ") + name(side->front().form), *side, false,
         [](const ComparedModel& m) -> const Fidelity& { return m.fidelity; });
     if (!side->front().controls) continue;
-    add("  linear map", *side, true,
-        [](const ComparedModel& m) -> const Fidelity& { return m.controls->linear; });
+    add("  linear map", *side, true, [](const ComparedModel& m) -> const Fidelity& { return m.controls->linear; });
     add("  untrained", *side, true,
         [](const ComparedModel& m) -> const Fidelity& { return m.controls->untrained.begin()->second; });
   }
@@ -94,8 +90,7 @@ std::string class_table(const Comparison& c, size_t top) {
   const std::string k = std::to_string(top);
   std::vector<Column> columns = {{.header = c.language ? "token" : "class"}};
   for (const char* sign : {"+", "-"})
-    for (const std::string& what :
-         {std::string("1st"), std::string("1st best"), "top " + k, std::string("control")})
+    for (const std::string& what : {std::string("1st"), std::string("1st best"), "top " + k, std::string("control")})
       columns.push_back({.header = sign + std::string(" ") + what, .align = Align::right});
   Table table(columns);
   for (size_t u = 0; u < c.units.size(); u++) {
@@ -132,8 +127,8 @@ std::string pair_table(const Comparison& c, size_t top) {
 }
 
 std::string claim_table(const Comparison& c) {
-  Table table(headers({"measured here"}, {"at the top", "lowest mean", "lowest value"},
-                      {"above .95", "never below .5"}));
+  Table table(
+      headers({"measured here"}, {"at the top", "lowest mean", "lowest value"}, {"above .95", "never below .5"}));
   for (const SimilarityClaim& k : c.claims())
     table.add({std::string(title(k.measure)), three(k.top) + " (" + std::to_string(k.top_rank) + ")",
                three(k.lowest_mean) + " (" + std::to_string(k.lowest_rank) + ")", three(k.lowest),
@@ -151,12 +146,9 @@ std::string functional_table(const Comparison& c) {
     std::vector<double> values;
     for (const FunctionalSimilarity& f : pairs) values.push_back(unit ? f.unit[*unit] : f.all);
     const MeanAndSd m = mean_and_sd(values);
-    return values.empty()      ? std::string("-")
-           : values.size() > 1 ? three(m.mean) + " ± " + three(m.sd)
-                               : three(m.mean);
+    return values.empty() ? std::string("-") : values.size() > 1 ? three(m.mean) + " ± " + three(m.sd) : three(m.mean);
   };
-  table.add(
-      {c.language ? "all tokens" : "all classes", cell(c.functional, {}), cell(c.functional_control, {})});
+  table.add({c.language ? "all tokens" : "all classes", cell(c.functional, {}), cell(c.functional_control, {})});
   for (size_t u = 0; u < c.units.size(); u++)
     table.add({c.unit_names[u], cell(c.functional, u), cell(c.functional_control, u)});
   return table.terminal(result_columns());
@@ -200,8 +192,7 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
       << rank_table(c) << "\n"
       << "By " << (c.language ? "token" : "class")
       << " and sign (+ speaks for it, - against): first eigenvector, its best match, "
-      << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "")
-      << ".\n"
+      << "the top-" << top << " subspace and the control of that" << (n > 1 ? "; means over the pairs" : "") << ".\n"
       << class_table(c, top) << "\n";
   if (!c.functional.empty())
     out << "The same models as functions, form " << c.form << ": correlation of their outputs for "
@@ -211,13 +202,11 @@ void report_text(Context& context, const CompareFlags& o, const Comparison& c) {
         << " ~ N(0, I), in closed form; no eigenvector is matched with another.\n"
         << functional_table(c) << "\n";
   if (o.pairs)
-    out << "Every pair, all " << (c.language ? "tokens" : "classes") << " and signs.\n"
-        << pair_table(c, top) << "\n";
+    out << "Every pair, all " << (c.language ? "tokens" : "classes") << " and signs.\n" << pair_table(c, top) << "\n";
   if (!c.language)
     out << "The paper (figure 2B): .95 for the most important eigenvectors, never below .5.\n"
         << claim_table(c) << "In brackets the rank, or the dimension of the subspace.\n";
-  if (!c.figures.empty())
-    out << "\nfigures:  " << c.figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
+  if (!c.figures.empty()) out << "\nfigures:  " << c.figures << "/compare.svg, compare-matrix.svg (.png, .csv)\n";
   context.out << prose(out.str(), result_columns());
 }
 
@@ -234,21 +223,20 @@ void add_compare(Program& program) {
       {.name = "compare",
        .group = Group::read,
        .summary = "how alike the eigenvectors of models are",
-       .details =
-           "Cosine similarity of the eigenvectors of each class: of the same rank, of the best one-to-one "
-           "matching, and between the subspaces of the first k (mean cosine of the principal angles; "
-           "eigenvectors of nearly equal eigenvalues mix, their subspace does not). By class and sign, with "
-           "the spread over pairs.\n\n"
-           "Runs are taken in pairs, A B, C D, ...; two folders that glint train --seeds made are paired "
-           "seed by seed. Beside it stands a control: bilinear runs of different seeds, those given or those "
-           "of --control; without any, random directions. Of deeper models the eigenvectors of the last "
-           "layer are compared, as pictures through the layers below.\n\n"
-           "Language models, glint's own and those of other programs: the eigenvectors of one layer along "
-           "--token. They are compared by their products with the embeddings of all tokens that both "
-           "vocabularies have (matched by piece), which models of any width allow, or with --space input as "
-           "vectors that the layer reads.\n\n"
-           "Models of one layer, and with --space input the last layers of any, are compared as functions "
-           "too: the correlation of their outputs over normal inputs, which needs no matching.",
+       .details = "Cosine similarity of the eigenvectors of each class: of the same rank, of the best one-to-one "
+                  "matching, and between the subspaces of the first k (mean cosine of the principal angles; "
+                  "eigenvectors of nearly equal eigenvalues mix, their subspace does not). By class and sign, with "
+                  "the spread over pairs.\n\n"
+                  "Runs are taken in pairs, A B, C D, ...; two folders that glint train --seeds made are paired "
+                  "seed by seed. Beside it stands a control: bilinear runs of different seeds, those given or those "
+                  "of --control; without any, random directions. Of deeper models the eigenvectors of the last "
+                  "layer are compared, as pictures through the layers below.\n\n"
+                  "Language models, glint's own and those of other programs: the eigenvectors of one layer along "
+                  "--token. They are compared by their products with the embeddings of all tokens that both "
+                  "vocabularies have (matched by piece), which models of any width allow, or with --space input as "
+                  "vectors that the layer reads.\n\n"
+                  "Models of one layer, and with --space input the last layers of any, are compared as functions "
+                  "too: the correlation of their outputs over normal inputs, which needs no matching.",
        .examples = {{"glint compare runs/sqs runs/bilinear --control runs/bilinear,runs/bilinear-2",
                      "two models, and two others as control"},
                     {"glint compare runs/sqs-seeds runs/bilinear-seeds --form calibrated --pairs",

@@ -135,8 +135,7 @@ std::string zsh_script(const Program& program) {
     for (const OptionText& o : verb->options()) {
       const std::string name = zsh_text(o.value.placeholder), help = zsh_text(o.option->description());
       if (o.flags.empty())
-        out += "        " +
-               quoted((o.repeats ? "*" : std::to_string(++place)) + ":" + name + ":" + zsh_action(o)) +
+        out += "        " + quoted((o.repeats ? "*" : std::to_string(++place)) + ":" + name + ":" + zsh_action(o)) +
                " \\\n";
       for (const std::string& flag : o.flags)
         out += "        " +
@@ -177,14 +176,13 @@ std::string fish_script(const Program& program) {
 }  // namespace
 
 void add_completion(Program& program) {
-  Verb& verb =
-      program.add({.name = "completion",
-                   .group = Group::tools,
-                   .summary = "a script that completes verbs, options and values in your shell",
-                   .details = "Prints the script; where a shell looks for it is said in its first lines.",
-                   .examples = {{"source <(glint completion bash)", "completion in this bash"},
-                                {"glint completion fish > ~/.config/fish/completions/glint.fish",
-                                 "completion in every fish from now on"}}});
+  Verb& verb = program.add({.name = "completion",
+                            .group = Group::tools,
+                            .summary = "a script that completes verbs, options and values in your shell",
+                            .details = "Prints the script; where a shell looks for it is said in its first lines.",
+                            .examples = {{"source <(glint completion bash)", "completion in this bash"},
+                                         {"glint completion fish > ~/.config/fish/completions/glint.fish",
+                                          "completion in every fish from now on"}}});
   const auto shell = std::make_shared<std::string>();
   verb.add(Field("shell", *shell, "Which shell: bash, zsh or fish")
                .one_of({"bash", "zsh", "fish"})

@@ -26,9 +26,7 @@ std::string bytes_text(size_t bytes) {
   return fixed_text(value, value < 99.95 ? 1 : 0) + " " + kUnits[unit];
 }
 
-std::string size_text(size_t height, size_t width) {
-  return std::to_string(height) + " x " + std::to_string(width);
-}
+std::string size_text(size_t height, size_t width) { return std::to_string(height) + " x " + std::to_string(width); }
 
 void print_list(Context& context, const DataResult& r) {
   const StoryFiles& stories = *r.stories;
@@ -71,8 +69,8 @@ void print_list(Context& context, const DataResult& r) {
   } else {
     line("", "in " + stories.origin);
   }
-  table.add({kTales, "built in", std::to_string(tales.train.stories()), std::to_string(tales.valid.stories()),
-             "", "", "", tales.checksum.substr(0, 12)});
+  table.add({kTales, "built in", std::to_string(tales.train.stories()), std::to_string(tales.valid.stories()), "", "",
+             "", tales.checksum.substr(0, 12)});
   line(kTales, r.corpus->summary);
   context.out << table.terminal(result_columns()) << "\n" << where;
 }
@@ -102,9 +100,9 @@ void print_corpus(Context& context, const CorpusData& corpus) {
 void print_images(Context& context, const std::string& draw_word, const DataResult& r) {
   const Dataset& data = r.images->set;
   const std::vector<size_t>&train = r.images->train, &test = r.images->test;
-  context.out << data.name << ": " << data.train.count() << " train and " << data.test.count()
-              << " test images of " << size_text(data.train.height, data.train.width) << " pixels, "
-              << bytes_text(unpacked_bytes(data)) << "\n";
+  context.out << data.name << ": " << data.train.count() << " train and " << data.test.count() << " test images of "
+              << size_text(data.train.height, data.train.width) << " pixels, " << bytes_text(unpacked_bytes(data))
+              << "\n";
   if (data.name != data.origin) context.out << "where:    " << data.origin << "\n";
   context.out << "state:    " << r.images->state << "\nchecksum: " << data.checksum << "\n\n";
 
@@ -126,8 +124,7 @@ void print_images(Context& context, const std::string& draw_word, const DataResu
       for (const size_t i : images)
         pictures.push_back(gray_picture(data.train.pixels.view().row(i), data.train.height, data.train.width,
                                         {data.class_names[data.train.labels[i]]}));
-  if (!pictures.empty())
-    context.out << "\nThe first train image of each class:\n\n" << draw(pictures, drawing);
+  if (!pictures.empty()) context.out << "\nThe first train image of each class:\n\n" << draw(pictures, drawing);
   if (!r.sheet.empty()) context.out << "\nsheet: " << r.sheet << "\n";
 }
 
@@ -153,11 +150,10 @@ void add_data(Program& program) {
       {.name = "data",
        .group = Group::prepare,
        .summary = "the data sets: where they are, how large, and what is in one",
-       .details =
-           "Without NAME: every data set that glint knows, whether its files were found and are the "
-           "published ones, and the command that gets a missing one. With NAME: how many images each class "
-           "has, and the first of each, drawn in the terminal; of a corpus stories, tokens and whether its "
-           "checksums are right. glint itself never uses the network.",
+       .details = "Without NAME: every data set that glint knows, whether its files were found and are the "
+                  "published ones, and the command that gets a missing one. With NAME: how many images each class "
+                  "has, and the first of each, drawn in the terminal; of a corpus stories, tokens and whether its "
+                  "checksums are right. glint itself never uses the network.",
        .examples = {{"glint data", "all data sets"},
                     {"glint data glyphs --sheet glyphs.png", "the built-in digits, and a picture of them"},
                     {"glint data corpus", "what glint tokenize put into that folder"},

@@ -25,9 +25,7 @@ struct EvalFlags : EvaluationRequest {
   std::string precision, draw = "auto";
 };
 
-std::string percent(double part, int decimals) {
-  return std::isfinite(part) ? fixed_text(100 * part, decimals) : "-";
-}
+std::string percent(double part, int decimals) { return std::isfinite(part) ? fixed_text(100 * part, decimals) : "-"; }
 
 size_t widest_line(const std::string& text) {
   size_t widest = 0;
@@ -53,8 +51,7 @@ std::string bold_word(std::string line, size_t after) {
 
 std::string confusion_text(const ImageEvaluation& r, bool bold) {
   std::vector<Column> columns = {{.header = "true"}};
-  for (size_t c = 0; c < r.classes.size(); c++)
-    columns.push_back({.header = std::to_string(c), .align = Align::right});
+  for (size_t c = 0; c < r.classes.size(); c++) columns.push_back({.header = std::to_string(c), .align = Align::right});
   columns.push_back({.header = "rec %", .align = Align::right});
   columns.push_back({.header = "prec %", .align = Align::right});
   Table table(columns);
@@ -96,12 +93,10 @@ std::string class_tables(const ImageEvaluation& r) {
   }
   std::string out = table.terminal(result_columns());
   if (pairs.empty()) return out;
-  std::stable_sort(pairs.begin(), pairs.end(),
-                   [](const Pair& a, const Pair& b) { return a.count > b.count; });
+  std::stable_sort(pairs.begin(), pairs.end(), [](const Pair& a, const Pair& b) { return a.count > b.count; });
   Table most(headers({"true", "predicted"}, {"images"}));
   for (size_t i = 0; i < std::min<size_t>(10, pairs.size()); i++)
-    most.add(
-        {r.class_text(pairs[i].label), r.class_text(pairs[i].predicted), std::to_string(pairs[i].count)});
+    most.add({r.class_text(pairs[i].label), r.class_text(pairs[i].predicted), std::to_string(pairs[i].count)});
   return out + "\nThe most frequent confusions:\n" + most.terminal(result_columns());
 }
 
@@ -110,11 +105,10 @@ std::string worst_text(const ImageEvaluation& r, const Drawing& drawing) {
   if (drawing.form != Drawing::Form::none && r.height > 0) {
     std::vector<Picture> pictures;
     for (const WorstImage& w : r.worst)
-      pictures.push_back(
-          gray_picture(w.pixels, r.height, r.width,
-                       {"#" + std::to_string(w.index) + " loss " + fixed_text(w.loss, 1),
-                        "true " + r.classes[w.label].name, "said " + r.classes[w.predicted].name,
-                        "with " + percent(w.p_predicted, 0) + " %"}));
+      pictures.push_back(gray_picture(
+          w.pixels, r.height, r.width,
+          {"#" + std::to_string(w.index) + " loss " + fixed_text(w.loss, 1), "true " + r.classes[w.label].name,
+           "said " + r.classes[w.predicted].name, "with " + percent(w.p_predicted, 0) + " %"}));
     return out + "\n" + draw(pictures, drawing);
   }
   Table table({{.header = "image", .align = Align::right},
@@ -124,8 +118,8 @@ std::string worst_text(const ImageEvaluation& r, const Drawing& drawing) {
                {.header = "p(true)", .align = Align::right},
                {.header = "loss", .align = Align::right}});
   for (const WorstImage& w : r.worst)
-    table.add({std::to_string(w.index), r.class_text(w.label), r.class_text(w.predicted),
-               fixed_text(w.p_predicted, 4), fixed_text(w.p_true, 4), fixed_text(w.loss, 3)});
+    table.add({std::to_string(w.index), r.class_text(w.label), r.class_text(w.predicted), fixed_text(w.p_predicted, 4),
+               fixed_text(w.p_true, 4), fixed_text(w.loss, 3)});
   return out + table.terminal(result_columns());
 }
 
@@ -137,12 +131,11 @@ void report_images(Context& context, const EvalFlags& o, const ImageEvaluation& 
   out << "data:     " << printable(r.data) << ", " << r.images << " " << r.split << " images";
   if (r.data != r.trained_on) out << "; trained on " << printable(r.trained_on);
   out << "\nloss:     " << fixed_text(r.loss, 4) << "\n";
-  out << "accuracy: " << percent(r.accuracy, 2) << " ± " << percent(r.standard_error, 2) << " % ("
-      << r.correct << " of " << r.images << ")\n\n";
+  out << "accuracy: " << percent(r.accuracy, 2) << " ± " << percent(r.standard_error, 2) << " % (" << r.correct
+      << " of " << r.images << ")\n\n";
   const std::string matrix = confusion_text(r, false);
   if (widest_line(matrix) <= (terminal.interactive ? terminal.width() : 120))
-    out << "Rows: the true class, columns: the predicted one.\n"
-        << (terminal.color ? confusion_text(r, true) : matrix);
+    out << "Rows: the true class, columns: the predicted one.\n" << (terminal.color ? confusion_text(r, true) : matrix);
   else
     out << class_tables(r);
   if (!r.worst.empty()) out << worst_text(r, drawing);
@@ -166,8 +159,7 @@ void report_text(Context& context, const TextEvaluation& r) {
   context.out << prose(text, result_columns());
   Table table(headers({}, {"token of the story", "tokens", "loss", "perplexity"}));
   for (const LossStretch& s : r.positions)
-    table.add({range_text(s), std::to_string(s.tokens), fixed_text(s.mean(), 4),
-               fixed_text(std::exp(s.mean()), 2)});
+    table.add({range_text(s), std::to_string(s.tokens), fixed_text(s.mean(), 4), fixed_text(std::exp(s.mean()), 2)});
   context.out << "\n" << table.terminal(result_columns());
 }
 
@@ -198,14 +190,13 @@ void add_eval(Program& program) {
       {.name = "eval",
        .group = Group::train,
        .summary = "how good a trained model is, and where it is wrong",
-       .details =
-           "Loss, accuracy with its standard error, the confusion matrix with recall and precision of each "
-           "class, and the images with the highest loss. On the data and in the precision of the run the "
-           "figures are those of its last evaluation. For a language model: loss per token, perplexity and "
-           "accuracy over the validation stories or over any text, and the loss by position in a story. "
-           "Stories of a corpus are cut at the model's context, as in training. Stories of --text go through "
-           "whole: beyond the context in pieces that overlap by half of it, so that every token is counted "
-           "once and has at least half a context before it.",
+       .details = "Loss, accuracy with its standard error, the confusion matrix with recall and precision of each "
+                  "class, and the images with the highest loss. On the data and in the precision of the run the "
+                  "figures are those of its last evaluation. For a language model: loss per token, perplexity and "
+                  "accuracy over the validation stories or over any text, and the loss by position in a story. "
+                  "Stories of a corpus are cut at the model's context, as in training. Stories of --text go through "
+                  "whole: beyond the context in pieces that overlap by half of it, so that every token is counted "
+                  "once and has at least half a context before it.",
        .examples = {{"glint eval runs/first", "on the test images of the data it was trained on"},
                     {"glint eval runs/sqs --data fashion-mnist --json", "on other data, for a program"},
                     {"glint eval runs/stories --text letter.txt", "a language model on any text"},
@@ -213,9 +204,9 @@ void add_eval(Program& program) {
                      "a picture of the worst 50, and all logits for use elsewhere"}}});
   const auto o = std::make_shared<EvalFlags>();
   verb.add(fields_of(*o));
-  verb.add({draw_field(o->draw), Field("precision", o->precision,
-                                       "Precision of the matrix products; when not given, that of the run")
-                                     .one_of({"f32", "bf16"})});
+  verb.add({draw_field(o->draw),
+            Field("precision", o->precision, "Precision of the matrix products; when not given, that of the run")
+                .one_of({"f32", "bf16"})});
   verb.share_kernels();
   verb.run([o](Context& context) { evaluate(context, *o); });
 }

@@ -65,20 +65,17 @@ std::string terms_text(const ExplainResult& r, const Drawing& drawing) {
       Table table(headers({"side"}, {"rank", "eigenvalue", "v.x", "contribution"}, {""}));
       for (const auto* side : {&c.forward, &c.against})
         for (const ExplainedTerm& t : *side)
-          table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank),
-                     typed_number(t.eigenvalue), fixed_text(t.projection, 3), fixed_text(t.contribution, 3),
-                     bar(t.contribution, largest, 20)});
+          table.add({side == &c.forward ? "for" : "against", std::to_string(t.rank), typed_number(t.eigenvalue),
+                     fixed_text(t.projection, 3), fixed_text(t.contribution, 3), bar(t.contribution, largest, 20)});
       if (!c.linear_pixels.empty())
         table.add({"linear part", "", "", "", fixed_text(c.linear, 3), bar(c.linear, largest, 20)});
       out += table.terminal(result_columns());
       continue;
     }
     std::vector<Picture> pictures;
-    const auto add = [&](const std::vector<double>& pixels, double contribution,
-                         std::vector<std::string> below) {
+    const auto add = [&](const std::vector<double>& pixels, double contribution, std::vector<std::string> below) {
       Matrix<float> values(r.size.height, r.size.width);
-      std::transform(pixels.begin(), pixels.end(), values.data(),
-                     [](double v) { return static_cast<float>(v); });
+      std::transform(pixels.begin(), pixels.end(), values.data(), [](double v) { return static_cast<float>(v); });
       const std::string b =
           drawing.form == Drawing::Form::ascii
               ? std::string(static_cast<size_t>(std::lround(14 * std::fabs(contribution) / largest)), '=')
@@ -148,25 +145,23 @@ void add_explain(Program& program) {
       {.name = "explain",
        .group = Group::read,
        .summary = "why a model decides as it does on one input",
-       .details =
-           "Image models: the decision and its probabilities, and for the decided class, the runner-up and "
-           "the true class the eigenvectors that contribute most, for and against. Every form's account of "
-           "the logit stands beside the logit itself; the local form is exact for the image. A picture of "
-           "your own is brought to the size and place that the training images have, and it says how.\n\n"
-           "Language models, also those of other programs: why this next token after --prompt. Its logit, or "
-           "with --against the difference of two logits, is split into what the embedding, the attention "
-           "and the GLU of every layer add to it directly; then the GLU of a layer (--layer; default: the "
-           "one that adds most) into eigenvectors, each with the tokens nearest to it on the side on which "
-           "the text is. The sum of the parts is checked against the logit. A token is a word, a piece as "
-           "glint prints it, or #ID.",
-       .examples = {
-           {"glint explain runs/first", "the first test image"},
-           {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
-           {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},
-           {"glint explain runs/sqs --index 8 --unit trouser,coat --json", "two classes, for a program"},
-           {"glint explain runs/tales --prompt \"once upon a\"", "why the model goes on as it does"},
-           {"glint explain stories15M.bin --prompt \"Tim was sad. He\" --token cried --against smiled",
-            "why one word rather than another"}}});
+       .details = "Image models: the decision and its probabilities, and for the decided class, the runner-up and "
+                  "the true class the eigenvectors that contribute most, for and against. Every form's account of "
+                  "the logit stands beside the logit itself; the local form is exact for the image. A picture of "
+                  "your own is brought to the size and place that the training images have, and it says how.\n\n"
+                  "Language models, also those of other programs: why this next token after --prompt. Its logit, or "
+                  "with --against the difference of two logits, is split into what the embedding, the attention "
+                  "and the GLU of every layer add to it directly; then the GLU of a layer (--layer; default: the "
+                  "one that adds most) into eigenvectors, each with the tokens nearest to it on the side on which "
+                  "the text is. The sum of the parts is checked against the logit. A token is a word, a piece as "
+                  "glint prints it, or #ID.",
+       .examples = {{"glint explain runs/first", "the first test image"},
+                    {"glint explain runs/first --index 7", "test image 7; figure in runs/first/figures"},
+                    {"glint explain runs/first --image mine.png --form local", "a drawing, by the exact local form"},
+                    {"glint explain runs/sqs --index 8 --unit trouser,coat --json", "two classes, for a program"},
+                    {"glint explain runs/tales --prompt \"once upon a\"", "why the model goes on as it does"},
+                    {"glint explain stories15M.bin --prompt \"Tim was sad. He\" --token cried --against smiled",
+                     "why one word rather than another"}}});
   const auto o = std::make_shared<ExplainFlags>();
   verb.add(fields_of(o->request));
   verb.add(draw_field(o->draw));

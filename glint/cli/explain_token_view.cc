@@ -39,9 +39,8 @@ std::string parts_text(const ExplainTokenResult& r, size_t columns) {
   const auto number = [](double v) { return fixed_text(v, 4); };
   table.add({"embedding", number(p.embedding), signed_bar(p.embedding, largest, kPartBar)});
   for (size_t i = 0; i < p.glu.size(); i++)
-    table.add({"layer " + std::to_string(i + 1), number(p.attention[i]),
-               signed_bar(p.attention[i], largest, kPartBar), number(p.glu[i]),
-               signed_bar(p.glu[i], largest, kPartBar)});
+    table.add({"layer " + std::to_string(i + 1), number(p.attention[i]), signed_bar(p.attention[i], largest, kPartBar),
+               number(p.glu[i]), signed_bar(p.glu[i], largest, kPartBar)});
   if (p.constant != 0) table.add({"biases", number(p.constant), signed_bar(p.constant, largest, kPartBar)});
   return table.terminal(columns);
 }
@@ -53,8 +52,7 @@ std::string layer_text(const ExplainTokenResult& r, const ExplainedLayer& e, siz
   };
   std::string out = "\nGLU of layer " + std::to_string(s.layer + 1) + ", " + name(r.form) +
                     " form: " + typed_number(s.share) + " = eigenvectors " + typed_number(s.quadratic) +
-                    part("linear part", s.linear) + part("bias", s.constant) + ", rest " +
-                    typed_number(s.rest) + "\n";
+                    part("linear part", s.linear) + part("bias", s.constant) + ", rest " + typed_number(s.rest) + "\n";
   double largest = 0, others = s.quadratic;
   for (const auto* side : {&e.forward, &e.against})
     for (const ExplainedVector& v : *side)
@@ -74,8 +72,7 @@ std::string layer_text(const ExplainTokenResult& r, const ExplainedLayer& e, siz
       add(v.contribution, typed_number(v.eigenvalue), typed_number(v.projection), token_list(v.words()));
   add(others, "", "", "(all other eigenvectors)");
   if (s.linear != 0)
-    add(s.linear, "", "",
-        "(linear part) " + token_list(s.linear < 0 ? e.linear_near.against : e.linear_near.along));
+    add(s.linear, "", "", "(linear part) " + token_list(s.linear < 0 ? e.linear_near.against : e.linear_near.along));
   if (s.constant != 0) add(s.constant, "", "", "(bias)");
   add(s.rest, "", "", "(rest: what the form leaves out)");
   return out + table.terminal(columns) + trust_text(r, e) + "\n";

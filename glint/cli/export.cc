@@ -27,22 +27,20 @@ void add_export(Program& program) {
       {.name = "export",
        .group = Group::read,
        .summary = "weights and spectra for other programs",
-       .details =
-           "--npy writes each tensor as a NumPy file, with the gains and shifts of the calibrated gates, the "
-           "spectra where glint spectrum has stored them, and manifest.json with names, shapes, checksums "
-           "and, of spectra, the unit, form and layer of every row. --hf writes a folder as model hubs "
-           "expect it: config.json, model.safetensors, a model card with metrics, fidelity and training "
-           "options, and modeling_glint.py, a PyTorch class that gives the same logits (transformers opens a "
-           "language model with trust_remote_code). glint eval reads that folder too.\n\n"
-           "Of a model of another program --npy writes every tensor as f32, and --hf makes a GGUF or "
-           "llama2.c file a folder of Hugging Face of the same family, which transformers and glint open: "
-           "f32, f16 and bf16 stay as they are stored, quantised numbers become f32.\n\n"
-           "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
-           "earlier export and nothing else.",
-       .examples = {
-           {"glint export runs/first --npy arrays", "arrays/embed.weight.npy, ..."},
-           {"glint export runs/first --hf hub/first --force", "for PyTorch, replacing the last export"},
-           {"glint export stories15M.bin --hf hub/stories15M", "a llama2.c file for transformers"}}});
+       .details = "--npy writes each tensor as a NumPy file, with the gains and shifts of the calibrated gates, the "
+                  "spectra where glint spectrum has stored them, and manifest.json with names, shapes, checksums "
+                  "and, of spectra, the unit, form and layer of every row. --hf writes a folder as model hubs "
+                  "expect it: config.json, model.safetensors, a model card with metrics, fidelity and training "
+                  "options, and modeling_glint.py, a PyTorch class that gives the same logits (transformers opens a "
+                  "language model with trust_remote_code). glint eval reads that folder too.\n\n"
+                  "Of a model of another program --npy writes every tensor as f32, and --hf makes a GGUF or "
+                  "llama2.c file a folder of Hugging Face of the same family, which transformers and glint open: "
+                  "f32, f16 and bf16 stay as they are stored, quantised numbers become f32.\n\n"
+                  "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
+                  "earlier export and nothing else.",
+       .examples = {{"glint export runs/first --npy arrays", "arrays/embed.weight.npy, ..."},
+                    {"glint export runs/first --hf hub/first --force", "for PyTorch, replacing the last export"},
+                    {"glint export stories15M.bin --hf hub/stories15M", "a llama2.c file for transformers"}}});
   const auto o = std::make_shared<ExportRequest>();
   verb.add(fields_of(*o));
   verb.share_engine();

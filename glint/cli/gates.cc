@@ -134,17 +134,15 @@ void list(Context& context, const std::vector<const GateInfo*>& gates) {
   context.out << "\nOptions of " << with_params << ":\n" << options.terminal(result_columns());
 }
 
-void evaluate(Context& context, const GateInfo& gate, const GateParams& params,
-              const std::vector<double>& at) {
+void evaluate(Context& context, const GateInfo& gate, const GateParams& params, const std::vector<double>& at) {
   if (context.shared.json) {
     ordered_json j;
     j["gate"] = gate.text.name;
     j["params"] = gate.text.has_params ? params_json(params) : ordered_json::object();
     j["points"] = ordered_json::array();
     for (const double x : at)
-      j["points"].push_back({{"x", x},
-                             {"value", gate.value(x, params)},
-                             {"derivative", number_or_null(gate.slope(x, params))}});
+      j["points"].push_back(
+          {{"x", x}, {"value", gate.value(x, params)}, {"derivative", number_or_null(gate.slope(x, params))}});
     context.print_json(j);
     return;
   }
@@ -179,10 +177,8 @@ void run(Context& context, const GatesFlags& o) {
     return plot(context, o.plot, chosen_params(o, kFigureParams));
   }
   if (o.gate.empty()) {
-    if (!o.at.empty())
-      usage("--at needs a gate", "--at", "--gate with one of the names that glint gates lists");
-    if (first_given)
-      usage(flag_of(*first_given) + " has nothing to change", flag_of(*first_given), "--gate or --plot");
+    if (!o.at.empty()) usage("--at needs a gate", "--at", "--gate with one of the names that glint gates lists");
+    if (first_given) usage(flag_of(*first_given) + " has nothing to change", flag_of(*first_given), "--gate or --plot");
     return list(context, all_gates());
   }
   const GateInfo& gate = find_gate(o.gate);
@@ -190,13 +186,12 @@ void run(Context& context, const GatesFlags& o) {
     std::string able;
     for (const GateInfo* g : all_gates())
       if (g->text.has_params) able += (able.empty() ? "" : ", ") + std::string(g->text.name);
-    usage("gate " + std::string(gate.text.name) + " has no option " + flag_of(*first_given),
-          flag_of(*first_given), "a gate with options: " + able);
+    usage("gate " + std::string(gate.text.name) + " has no option " + flag_of(*first_given), flag_of(*first_given),
+          "a gate with options: " + able);
   }
   const GateParams params = chosen_params(o, GateParams{});
   if (!o.at.empty()) return evaluate(context, gate, params, o.at);
-  if (first_given)
-    usage(flag_of(*first_given) + " has nothing to change", flag_of(*first_given), "--at or --plot");
+  if (first_given) usage(flag_of(*first_given) + " has nothing to change", flag_of(*first_given), "--at or --plot");
   list(context, {&gate});
 }
 
@@ -207,14 +202,12 @@ void add_gates(Program& program) {
       {.name = "gates",
        .group = Group::paper,
        .summary = "formulas and values of the gates, and figure 1 of the paper",
-       .details =
-           "Without options: the formulas of all gates, and the options of those that have any. With --gate "
-           "and --at: value and derivative in double precision, with all digits. In --json an infinite "
-           "derivative is null.",
-       .examples = {
-           {"glint gates", "the table of gates"},
-           {"glint gates --gate sqs --at -1,0,0.5 --json", "value and derivative at three points"},
-           {"glint gates --plot figure1.svg --c 0.25", "figure 1 with another shift, and figure1.csv"}}});
+       .details = "Without options: the formulas of all gates, and the options of those that have any. With --gate "
+                  "and --at: value and derivative in double precision, with all digits. In --json an infinite "
+                  "derivative is null.",
+       .examples = {{"glint gates", "the table of gates"},
+                    {"glint gates --gate sqs --at -1,0,0.5 --json", "value and derivative at three points"},
+                    {"glint gates --plot figure1.svg --c 0.25", "figure 1 with another shift, and figure1.csv"}}});
   const auto o = std::make_shared<GatesFlags>();
   verb.add(Field("gate", o->gate, "Show this gate alone; aliases: bilinear, swiglu, swish")
                .shown("NAME")
@@ -226,9 +219,9 @@ void add_gates(Program& program) {
     if (const double figure = kFigureParams.*g.member; figure != o->params.*g.member)
       o->given[i]->show_default(number_text(o->params.*g.member) + "; in the figure " + number_text(figure));
   }
-  verb.add(Field("plot", o->plot,
-                 "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it")
-               .file());
+  verb.add(
+      Field("plot", o->plot, "Draw figure 1 of the paper into this .svg file, with its numbers in a .csv beside it")
+          .file());
   verb.share({"json"});
   verb.run([o](Context& context) { run(context, *o); });
 }

@@ -25,15 +25,14 @@ std::string summary(const GenerateResult& r) {
   std::string text = std::to_string(r.tokens) + " tokens in " + fixed_text(r.writing_seconds(), 2) + " s, " +
                      fixed_text(r.tokens_per_second(), 0) + " tokens/s";
   if (r.prompt_seconds > 0 && r.prompt_tokens > 0)
-    text += ", after a prompt of " + std::to_string(r.prompt_tokens) + " in " +
-            fixed_text(r.prompt_seconds, 2) + " s";
+    text += ", after a prompt of " + std::to_string(r.prompt_tokens) + " in " + fixed_text(r.prompt_seconds, 2) + " s";
   if (r.cut == 0) return text;
   text += r.count == 1 ? "; the story was"
                        : "; " + std::to_string(r.cut) + " of " + std::to_string(r.count) + " stories " +
                              (r.cut == 1 ? "was" : "were");
-  return text + (r.limit_is_context ? " cut at the model's context of " +
-                                          std::to_string(r.prompt_tokens + 1 + r.limit) + " tokens"
-                                    : " cut at --tokens " + std::to_string(r.limit));
+  return text + (r.limit_is_context
+                     ? " cut at the model's context of " + std::to_string(r.prompt_tokens + 1 + r.limit) + " tokens"
+                     : " cut at --tokens " + std::to_string(r.limit));
 }
 
 // Text goes to stdout as it comes: of one story word by word, of several each when it is complete, with a
@@ -64,16 +63,14 @@ void add_generate(Program& program) {
       {.name = "generate",
        .group = Group::train,
        .summary = "let a trained language model write stories",
-       .details =
-           "RUN is a directory that glint train made from text, or a model of another program (glint model), "
-           "which stops at its EOS or BOS token. One story appears word by word; of several "
-           "each is printed when it is complete, with a line <|endoftext|> between two, which is what glint "
-           "tokenize reads. A story depends on the seed and on its number alone: the first of ten is the "
-           "one that a count of 1 gives.",
+       .details = "RUN is a directory that glint train made from text, or a model of another program (glint model), "
+                  "which stops at its EOS or BOS token. One story appears word by word; of several "
+                  "each is printed when it is complete, with a line <|endoftext|> between two, which is what glint "
+                  "tokenize reads. A story depends on the seed and on its number alone: the first of ten is the "
+                  "one that a count of 1 gives.",
        .examples = {
            {"glint generate runs/tales", "a story from the beginning"},
-           {"glint generate runs/tales --prompt \"once upon a time\" --temperature 0.7",
-            "how the model goes on"},
+           {"glint generate runs/tales --prompt \"once upon a time\" --temperature 0.7", "how the model goes on"},
            {"glint generate runs/tales --count 1000 --top-p 0.95 > new.txt", "many, for a file"},
            {"glint generate runs/tales --temperature 0 --json", "the likeliest words, for a program"},
            {"glint generate stories15m/stories15M.bin --prompt \"Once upon a time\" --temperature 0",

@@ -106,8 +106,7 @@ std::string verb_help(const Verb& verb, size_t columns) {
     (o.flags.empty() ? arguments : o.shared ? shared : own).emplace_back(option_name(o), option_text(o));
   }
   shared.emplace_back("-h, --help", "Show this help");
-  std::string out =
-      paragraph("glint " + text.name + ": " + text.summary, columns) + "\n" + usage + " [OPTIONS]\n";
+  std::string out = paragraph("glint " + text.name + ": " + text.summary, columns) + "\n" + usage + " [OPTIONS]\n";
   if (!text.details.empty()) out += "\n" + paragraph(text.details, columns);
   if (!arguments.empty()) out += "\nArguments:\n" + two_columns(arguments, columns);
   if (!own.empty()) out += "\nOptions:\n" + two_columns(own, columns);

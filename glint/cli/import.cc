@@ -59,13 +59,12 @@ void add_import(Program& program) {
       {.name = "import",
        .group = Group::prepare,
        .summary = "make a run of a classifier that another program trained",
-       .details =
-           "WEIGHTS is a safetensors file with an embedding, GLU layers and a head. Names are understood "
-           "with any prefix (model.embed.weight), layers as one tensor with the gated half first "
-           "(blocks.0.weight) or as two (blocks.0.left.weight, gate_proj, w1; right, up_proj, w3), matrices "
-           "as [out, in] or transposed. Sizes follow from the shapes. What the weights do not tell, the "
-           "gate, a residual and norms, is said by options. The run has no record of a training, and shows "
-           "none.",
+       .details = "WEIGHTS is a safetensors file with an embedding, GLU layers and a head. Names are understood "
+                  "with any prefix (model.embed.weight), layers as one tensor with the gated half first "
+                  "(blocks.0.weight) or as two (blocks.0.left.weight, gate_proj, w1; right, up_proj, w3), matrices "
+                  "as [out, in] or transposed. Sizes follow from the shapes. What the weights do not tell, the "
+                  "gate, a residual and norms, is said by options. The run has no record of a training, and shows "
+                  "none.",
        .examples = {{"glint import weights.safetensors --gate identity --image 28x28 --out runs/theirs",
                      "a bilinear model of images"},
                     {"glint import net.safetensors --gate silu --data mnist --image 28x28 --out runs/net",
@@ -73,8 +72,8 @@ void add_import(Program& program) {
   const auto o = std::make_shared<ImportFlags>();
   verb.add(Field("weights", o->weights, "A safetensors file").file().argument("WEIGHTS").required());
   verb.add(Field("gate", o->gate, "The gate of its layers").one_of(gate_names()));
-  verb.add(Field("image", o->image, "Height and width of the images that it reads; default: plain vectors")
-               .shown("HxW"));
+  verb.add(
+      Field("image", o->image, "Height and width of the images that it reads; default: plain vectors").shown("HxW"));
   verb.add(Field("residual", o->residual, "Layers add to what they read"));
   verb.add(Field("rms_norm", o->rms_norm, "Layers read through an RMS norm without weights"));
   verb.add(Field("data", o->data, "The data set that it was trained on, for measuring")

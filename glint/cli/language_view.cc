@@ -33,9 +33,7 @@ std::string warnings_text(const std::vector<std::string>& warnings) {
 
 std::string concentration_text(const ReadDirection& d) {
   if (!d.rank) return std::to_string(d.form.spectrum.count()) + " strongest eigenvectors";
-  const auto part = [&](size_t k) {
-    return fixed_text(100 * d.energy[std::min(k, d.energy.size()) - 1], 0) + " %";
-  };
+  const auto part = [&](size_t k) { return fixed_text(100 * d.energy[std::min(k, d.energy.size()) - 1], 0) + " %"; };
   return "energy of the strongest 1, 5, 20 eigenvectors " + part(1) + ", " + part(5) + ", " + part(20) +
          "; entropy rank " + fixed_text(d.rank->entropy, 1) + ", participation rank " +
          fixed_text(d.rank->participation, 1) + " of " + std::to_string(d.form.spectrum.count());
@@ -53,8 +51,7 @@ std::string latent_text(const ReadDirection& d) {
 // Which pairs of input latents make the output.
 std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
   if (d.pairs.empty()) return "";
-  Table table(
-      headers({}, {"weight"}, {"input latents", "tokens along the first", "tokens along the second"}));
+  Table table(headers({}, {"weight"}, {"input latents", "tokens along the first", "tokens along the second"}));
   constexpr size_t kWords = 4;
   const auto words = [&](uint32_t latent) {
     std::vector<NearToken> near = r.text->input_latents.at(latent).along;
@@ -62,8 +59,8 @@ std::string pairs_text(const ReadResult& r, const ReadDirection& d) {
     return token_list(near);
   };
   for (const LatentPair& p : d.pairs)
-    table.add({fixed_text(p.weight, 3), std::to_string(p.first) + " x " + std::to_string(p.second),
-               words(p.first), p.first == p.second ? "" : words(p.second)});
+    table.add({fixed_text(p.weight, 3), std::to_string(p.first) + " x " + std::to_string(p.second), words(p.first),
+               p.first == p.second ? "" : words(p.second)});
   return "\n" + table.terminal(result_columns());
 }
 
@@ -72,31 +69,27 @@ std::string direction_text(const ReadResult& r, const ReadDirection& d) {
   if (d.trust) out += "\nR2 " + fixed_text(d.trust->r2, 3) + between(d.trust->r2_interval);
   if (d.trust && d.has_linear())
     out += "; of the eigenvectors alone " + fixed_text(d.trust->eigenvectors_r2, 3) +
-           between(d.trust->eigenvectors_r2_interval) + "; the linear part has " +
-           share_text(d.trust->linear_share) + " % of the reading's variance";
+           between(d.trust->eigenvectors_r2_interval) + "; the linear part has " + share_text(d.trust->linear_share) +
+           " % of the reading's variance";
   Table table(headers({}, {"eigenvalue"}, {"tokens along it", "tokens against it"}));
   for (const auto* side : {&d.positive, &d.negative})
     for (const ShownVector& v : *side)
       table.add({fixed_text(v.value, 3), token_list(v.near.along), token_list(v.near.against)});
-  if (d.has_linear())
-    table.add({"linear part", token_list(d.linear_near.along), token_list(d.linear_near.against)});
+  if (d.has_linear()) table.add({"linear part", token_list(d.linear_near.along), token_list(d.linear_near.against)});
   return out + "\n" + table.terminal(result_columns()) + latent_text(d) + pairs_text(r, d);
 }
 
 std::string fidelity_table(const ReadResult& r) {
-  Table table(
-      headers({"form"}, {"correlation", "R2", "95 %", "R2 rescaled", "R2 of the eigenvectors alone"}));
+  Table table(headers({"form"}, {"correlation", "R2", "95 %", "R2 rescaled", "R2 of the eigenvectors alone"}));
   const auto interval = [](const Fidelity& f) {
     return f.r2_interval ? fixed_text(f.r2_interval->low, 3) + " to " + fixed_text(f.r2_interval->high, 3)
                          : std::string("-");
   };
   for (const ReadForm& f : r.forms)
-    table.add({name(f.form), fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4),
-               interval(f.fidelity), fixed_text(f.fidelity.r2_scaled, 4),
-               fixed_text(f.fidelity.eigenvectors_r2, 4)});
+    table.add({name(f.form), fixed_text(f.fidelity.correlation, 4), fixed_text(f.fidelity.r2, 4), interval(f.fidelity),
+               fixed_text(f.fidelity.r2_scaled, 4), fixed_text(f.fidelity.eigenvectors_r2, 4)});
   const auto control = [&](const std::string& name, const Fidelity& f) {
-    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), interval(f),
-               fixed_text(f.r2_scaled, 4), "-"});
+    table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), interval(f), fixed_text(f.r2_scaled, 4), "-"});
   };
   control("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained)
@@ -107,20 +100,18 @@ std::string fidelity_table(const ReadResult& r) {
 }  // namespace
 
 std::string language_text(const ReadResult& r) {
-  std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) +
-                    " of " + std::to_string(r.layers) + (r.expert.empty() ? "" : ", expert " + r.expert);
-  out += r.inputs == 0
-             ? "\nform:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
-             : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
-                   fidelity_table(r) + fidelity_notes(r) +
-                   "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
-                   warnings_text(r.text->warnings);
+  std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) + " of " +
+                    std::to_string(r.layers) + (r.expert.empty() ? "" : ", expert " + r.expert);
+  out += r.inputs == 0 ? "\nform:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
+                       : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
+                             fidelity_table(r) + fidelity_notes(r) +
+                             "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
+                             warnings_text(r.text->warnings);
   for (const ReadDirection& d : r.directions) out += direction_text(r, d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
       "is negative) both along and against.\n";
-  if (std::any_of(r.directions.begin(), r.directions.end(),
-                  [](const ReadDirection& d) { return d.has_linear(); }))
+  if (std::any_of(r.directions.begin(), r.directions.end(), [](const ReadDirection& d) { return d.has_linear(); }))
     out +=
         "The linear part is not squared: tokens along it speak for the output, tokens against it against the "
         "output.\n";
@@ -181,29 +172,26 @@ std::string scan_text(const ScanResult& r) {
     cells.insert(cells.end(), {fixed_text(d.trust.r2, 3), fixed_text(d.trust.eigenvectors_r2, 3)});
     if (d.latent) {
       cells.push_back(share_text(d.latent->active));
-      for (const double v : {d.latent->one, d.latent->two})
-        cells.push_back(std::isfinite(v) ? fixed_text(v, 2) : "-");
+      for (const double v : {d.latent->one, d.latent->two}) cells.push_back(std::isfinite(v) ? fixed_text(v, 2) : "-");
     }
     table.add(cells);
   }
   std::string about;
   if (latents)
-    about =
-        "latents: " + r.autoencoder +
-        (r.unmeasured.empty() ? "; r: how far the one and two strongest eigenvectors go with the activation"
-                              : "; activations not measured: " + r.unmeasured) +
-        "\n";
-  return "The " + words + " of layer " + std::to_string(r.layer + 1) +
-         " whose spectrum is most concentrated (" + name(r.form) + " form), of " +
-         std::to_string(r.tokens.size()) + (latents ? "" : " (bytes and marks left out)") + ":\n\n" +
-         table.terminal(result_columns()) + strongest_text(r) +
-         "\nThe form over all that the layer adds, at " + std::to_string(r.fidelity.inputs) + " tokens of " +
-         r.samples + ": R2 " + fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) +
-         "; of the eigenvectors alone " + fixed_text(r.fidelity.eigenvectors_r2, 3) +
-         "; the linear part has " + share_text(r.fidelity.linear_share) +
-         " % of the reading's variance; even share of the layer " + share_text(r.fidelity.even_share) +
-         " %; the best linear map of the layer's input: R2 " + fixed_text(r.controls.linear.r2, 3) +
-         untrained_text(r) + "\n" + warnings_text(r.warnings) + about + "all " + words + ": " + r.csv + "\n";
+    about = "latents: " + r.autoencoder +
+            (r.unmeasured.empty() ? "; r: how far the one and two strongest eigenvectors go with the activation"
+                                  : "; activations not measured: " + r.unmeasured) +
+            "\n";
+  return "The " + words + " of layer " + std::to_string(r.layer + 1) + " whose spectrum is most concentrated (" +
+         name(r.form) + " form), of " + std::to_string(r.tokens.size()) +
+         (latents ? "" : " (bytes and marks left out)") + ":\n\n" + table.terminal(result_columns()) +
+         strongest_text(r) + "\nThe form over all that the layer adds, at " + std::to_string(r.fidelity.inputs) +
+         " tokens of " + r.samples + ": R2 " + fixed_text(r.fidelity.r2, 3) + between(r.fidelity.r2_interval) +
+         "; of the eigenvectors alone " + fixed_text(r.fidelity.eigenvectors_r2, 3) + "; the linear part has " +
+         share_text(r.fidelity.linear_share) + " % of the reading's variance; even share of the layer " +
+         share_text(r.fidelity.even_share) + " %; the best linear map of the layer's input: R2 " +
+         fixed_text(r.controls.linear.r2, 3) + untrained_text(r) + "\n" + warnings_text(r.warnings) + about + "all " +
+         words + ": " + r.csv + "\n";
 }
 
 }  // namespace glint::cli

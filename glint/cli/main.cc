@@ -17,9 +17,7 @@ namespace {
 // messages would be written into it. stdout is opened such that writing still fails.
 void keep_standard_streams() {
   for (const int fd : {0, 1, 2})
-    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF &&
-        ::open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd)
-      return;
+    if (::fcntl(fd, F_GETFD) < 0 && errno == EBADF && ::open("/dev/null", fd == 2 ? O_WRONLY : O_RDONLY) != fd) return;
 }
 
 std::terminate_handler usual_end = std::get_terminate();

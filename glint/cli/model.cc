@@ -34,15 +34,13 @@ void print(Context& context, const ModelInfo& r) {
                    std::to_string(r.d_model) + ", " + std::to_string(r.d_hidden) + " hidden units");
   line("gate", r.gate);
   line("experts", r.experts);
-  if (r.vocab)
-    line("vocabulary", std::to_string(r.vocab) + " tokens" + (r.tied ? ", head tied to the embedding" : ""));
+  if (r.vocab) line("vocabulary", std::to_string(r.vocab) + " tokens" + (r.tied ? ", head tied to the embedding" : ""));
   line("attention", r.attention);
   line("norms", r.norms);
   line("rotary", r.rotary);
   if (r.context)
-    line("context",
-         std::to_string(r.context) + " tokens" +
-             (r.window < r.context ? "; glint runs " + std::to_string(r.window) + " at once" : ""));
+    line("context", std::to_string(r.context) + " tokens" +
+                        (r.window < r.context ? "; glint runs " + std::to_string(r.window) + " at once" : ""));
   line("precision", r.precision);
   line("file", size_words(r.file_bytes));
   if (r.cache_bytes)
@@ -50,8 +48,7 @@ void print(Context& context, const ModelInfo& r) {
                        " tokens; weights stay in the file");
   line("tokenizer", r.tokenizer.empty() && r.vocab ? "none: --tokenizer FILE" : r.tokenizer);
   Table table(headers({"part"}, {"parameters", "bytes"}));
-  for (const FamilyModel::Part& p : r.parts)
-    table.add({p.name, std::to_string(p.parameters), size_words(p.bytes)});
+  for (const FamilyModel::Part& p : r.parts) table.add({p.name, std::to_string(p.parameters), size_words(p.bytes)});
   table.add({"all", std::to_string(r.parameters), ""});
   out << "\n" << table.terminal(result_columns()) << "\n";
   std::string can, cannot;
@@ -62,8 +59,7 @@ void print(Context& context, const ModelInfo& r) {
   line("glint can", can);
   line("not yet", cannot);
   if (!r.experts.empty())
-    line("note",
-         "a mixture of experts is not run; glint spectrum --expert N reads the weights of one expert");
+    line("note", "a mixture of experts is not run; glint spectrum --expert N reads the weights of one expert");
 }
 
 }  // namespace
@@ -73,23 +69,19 @@ void add_model(Program& program) {
       {.name = "model",
        .group = Group::prepare,
        .summary = "what a model is, and what glint can do with it",
-       .details =
-           "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
-           "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
-           "OLMo, OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single "
-           "experts are read. Such a path is taken wherever a run of a language model is: by glint eval, "
-           "generate, spectrum, explain, neurons, ablate, readability, compare, page and export. Only the "
-           "header is read; weights stay in the file, as they are stored.",
+       .details = "MODEL is a run, or a model that another program wrote: a folder of Hugging Face (safetensors), a "
+                  "GGUF file, a file of llama2.c. Families: Llama, Mistral, Qwen2, Qwen3, Gemma 1 to 3, Phi-3, "
+                  "OLMo, OLMo 2, StableLM; of the mixtures of experts Mixtral, Qwen2-MoE and Qwen3-MoE single "
+                  "experts are read. Such a path is taken wherever a run of a language model is: by glint eval, "
+                  "generate, spectrum, explain, neurons, ablate, readability, compare, page and export. Only the "
+                  "header is read; weights stay in the file, as they are stored.",
        .examples = {{"glint model stories15m/stories15M.bin", "a model of llama2.c"},
                     {"glint model Llama-3.2-1B", "a folder of Hugging Face"},
                     {"glint model runs/first --json", "a run, for a program"}}});
   const auto o = std::make_shared<ModelInfoRequest>();
-  verb.add(Field("model", o->path, "A run directory, or a model of another program")
-               .file()
-               .argument("MODEL")
-               .required());
   verb.add(
-      Field("tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own").file());
+      Field("model", o->path, "A run directory, or a model of another program").file().argument("MODEL").required());
+  verb.add(Field("tokenizer", o->tokenizer, "Tokenizer of a model of another program; default: its own").file());
   verb.share({"json", "quiet"});
   verb.run([o](Context& context) {
     const ModelInfo r = model_info(engine_of(context), *o);

@@ -15,8 +15,8 @@ namespace {
 std::string neurons_text(const NeuronsResult& r) {
   // Short enough for a table of one part.
   std::vector<Column> columns;
-  for (const char* header : {"layer", "strength.", "cond. strength.", "prop. strength.", "orthogonal",
-                             "cond. weak.", "weak.", "median cos(up, down)"})
+  for (const char* header : {"layer", "strength.", "cond. strength.", "prop. strength.", "orthogonal", "cond. weak.",
+                             "weak.", "median cos(up, down)"})
     columns.push_back({.header = header, .align = Align::right});
   Table table(columns);
   const auto add = [&](const std::string& layer, const NeuronCounts& counts, const std::string& median) {
@@ -25,8 +25,7 @@ std::string neurons_text(const NeuronsResult& r) {
     cells.push_back(median);
     table.add(cells);
   };
-  for (const LayerNeurons& l : r.of_layers)
-    add(std::to_string(l.layer + 1), l.counts, fixed_text(l.median, 3));
+  for (const LayerNeurons& l : r.of_layers) add(std::to_string(l.layer + 1), l.counts, fixed_text(l.median, 3));
   if (r.of_layers.size() > 1) add("all", r.counts, "");
   std::string out = "run: " + r.run + " (" + r.model_text + ")\n\n" + table.terminal(result_columns());
   out +=
@@ -45,17 +44,16 @@ void add_neurons(Program& program) {
       {.name = "neurons",
        .group = Group::read,
        .summary = "what the neurons of a language model do to the stream they read",
-       .details =
-           "A neuron is a hidden unit with its weights: gate and up, along which it reads the residual "
-           "stream, and down, along which it writes. Its class follows from two cosines, with the norm "
-           "folded into gate and up and with the signs of up and down such that cos(gate, up) >= 0:\n\n"
-           "strengthening: cos(up, down) > 0.5, it adds what it reads; weakening: cos(up, down) < -0.5, it "
-           "takes away what it reads; both with |cos(gate, down)| > 0.5. conditional strengthening and "
-           "conditional weakening: the same with a gate that looks elsewhere, |cos(gate, down)| <= 0.5. "
-           "proportional strengthening: it writes along its gate, as much as up reads of something else. "
-           "orthogonal: it writes what neither gate nor up reads.\n\n"
-           "The classes are those of Gerstner and Schütze (2025), and need no data. One layer with --layer "
-           "is drawn as points.",
+       .details = "A neuron is a hidden unit with its weights: gate and up, along which it reads the residual "
+                  "stream, and down, along which it writes. Its class follows from two cosines, with the norm "
+                  "folded into gate and up and with the signs of up and down such that cos(gate, up) >= 0:\n\n"
+                  "strengthening: cos(up, down) > 0.5, it adds what it reads; weakening: cos(up, down) < -0.5, it "
+                  "takes away what it reads; both with |cos(gate, down)| > 0.5. conditional strengthening and "
+                  "conditional weakening: the same with a gate that looks elsewhere, |cos(gate, down)| <= 0.5. "
+                  "proportional strengthening: it writes along its gate, as much as up reads of something else. "
+                  "orthogonal: it writes what neither gate nor up reads.\n\n"
+                  "The classes are those of Gerstner and Schütze (2025), and need no data. One layer with --layer "
+                  "is drawn as points.",
        .examples = {{"glint neurons stories15M.bin", "all layers of a model of another program"},
                     {"glint neurons runs/stories --layer 2", "one layer of a run, every neuron a point"},
                     {"glint neurons Llama-3.2-1B --json --no-figures", "all cosines, for a program"}}});

@@ -22,12 +22,10 @@ void report_text(Context& context, const PageResult& r) {
     for (const PageFormResult& f : run.forms) {
       out << "reading:  " << printable(run.name) << ", " << f.name << ": ";
       if (!r.language)
-        out << "decides as the model on " << fixed_text(100 * f.fidelity.agreement, 1)
-            << " % of the test images, ";
+        out << "decides as the model on " << fixed_text(100 * f.fidelity.agreement, 1) << " % of the test images, ";
       out << "R2 ";
       if (!r.language)
-        out << fixed_text(f.fidelity.r2, 3) << ", even share of the layer "
-            << fixed_text(f.fidelity.even_share, 3);
+        out << fixed_text(f.fidelity.r2, 3) << ", even share of the layer " << fixed_text(f.fidelity.even_share, 3);
       for (size_t i = 0; i < f.layers.size(); i++)
         out << (i ? ", " : "") << fixed_text(f.layers[i].trust.r2, 3) << " in layer " << f.layers[i].layer;
       out << "\n";
@@ -63,15 +61,14 @@ void add_page(Program& program) {
       {.name = "page",
        .group = Group::read,
        .summary = "one HTML file in which a person sees why",
-       .details =
-           "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for which "
-           "class, and how far to trust that; the spectra; the training. With a second run, both side by "
-           "side. Of a language run: choose a layer and a token and see the spectrum and the tokens of its "
-           "eigenvectors; type a sentence and see which of them fire at each word. The file holds everything "
-           "and needs no network.\n\n"
-           "A language model of another program is too large for that, and so are two: their page holds "
-           "chosen layers and tokens, the words of each eigenvector, and the passages of a text in which it "
-           "is strongest. It says what was left out.",
+       .details = "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for which "
+                  "class, and how far to trust that; the spectra; the training. With a second run, both side by "
+                  "side. Of a language run: choose a layer and a token and see the spectrum and the tokens of its "
+                  "eigenvectors; type a sentence and see which of them fire at each word. The file holds everything "
+                  "and needs no network.\n\n"
+                  "A language model of another program is too large for that, and so are two: their page holds "
+                  "chosen layers and tokens, the words of each eigenvector, and the passages of a text in which it "
+                  "is strongest. It says what was left out.",
        .examples = {{"glint page runs/first", "writes runs/first/explorer.html"},
                     {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"},
                     {"glint page runs/tales --out tales.html", "a language run"},

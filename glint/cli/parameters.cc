@@ -87,10 +87,8 @@ std::string as_typed(const std::string& text, const CommandWords& words) {
 }
 
 ErrorParts as_typed(ErrorParts parts, const CommandWords& words) {
-  for (std::string* text : {&parts.what, &parts.where, &parts.expected, &parts.hint})
-    *text = as_typed(*text, words);
-  if (parts.code == ErrorCode::usage && words.parameters.contains(parts.where) &&
-      !words.given.contains(parts.where))
+  for (std::string* text : {&parts.what, &parts.where, &parts.expected, &parts.hint}) *text = as_typed(*text, words);
+  if (parts.code == ErrorCode::usage && words.parameters.contains(parts.where) && !words.given.contains(parts.where))
     parts.where = flag(parts.where);
   return parts;
 }

@@ -22,8 +22,8 @@ std::string coloured(const std::string& word, double strength, bool strongest) {
   while (level < 4 && std::fabs(strength) >= kLevels[level + 1]) level++;
   if (level < 0 && !strongest) return word;
   const int shade = std::max(level, 0), color = strength < 0 ? kBlue[shade] : kRed[shade];
-  return std::string("\x1b[") + (strongest ? "1;4;" : "") + "38;5;16;48;5;" + std::to_string(color) + "m" +
-         word + "\x1b[0m";
+  return std::string("\x1b[") + (strongest ? "1;4;" : "") + "38;5;16;48;5;" + std::to_string(color) + "m" + word +
+         "\x1b[0m";
 }
 
 std::string marked_word(const std::string& word, double strength, bool strongest) {
@@ -58,8 +58,8 @@ std::string passage_lines(const ShownPassage& p, WordMarks marks, size_t columns
     if (begin == text.npos) continue;
     const std::string core = text.substr(begin, end + 1 - begin);
     const bool strongest = i == p.strongest;
-    const std::string shown = marks == WordMarks::colours ? coloured(core, t.strength, strongest)
-                                                          : marked_word(core, t.strength, strongest);
+    const std::string shown =
+        marks == WordMarks::colours ? coloured(core, t.strength, strongest) : marked_word(core, t.strength, strongest);
     word += shown;
     word_width += display_width(marks == WordMarks::colours ? core : shown);
     if (end + 1 < text.size()) finish_word();

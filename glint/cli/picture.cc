@@ -76,11 +76,9 @@ Matrix<float> resample(ConstMatrixView<float> in, size_t rows, size_t cols) {
   };
   Matrix<float> wide(in.rows(), cols), out(rows, cols);
   for (size_t i = 0; i < in.rows(); i++)
-    for (size_t j = 0; j < cols; j++)
-      wide(i, j) = shrink(in.cols(), cols, j, [&](size_t k) { return in(i, k); });
+    for (size_t j = 0; j < cols; j++) wide(i, j) = shrink(in.cols(), cols, j, [&](size_t k) { return in(i, k); });
   for (size_t i = 0; i < rows; i++)
-    for (size_t j = 0; j < cols; j++)
-      out(i, j) = shrink(in.rows(), rows, i, [&](size_t k) { return wide(k, j); });
+    for (size_t j = 0; j < cols; j++) out(i, j) = shrink(in.rows(), rows, i, [&](size_t k) { return wide(k, j); });
   return out;
 }
 
@@ -112,8 +110,7 @@ const char* nearest_block(const Parts& parts) {
     for (unsigned k = 0; k < 4; k++) error += std::pow(parts[k] - value(k), 2.0f);
     if (error < least - 1e-6f) least = error, best = text;
   };
-  for (size_t i = 0; i < kShades.size(); i++)
-    consider(kShades[i], [&](unsigned) { return static_cast<float>(i) / 4; });
+  for (size_t i = 0; i < kShades.size(); i++) consider(kShades[i], [&](unsigned) { return static_cast<float>(i) / 4; });
   for (unsigned bits = 1; bits < 16; bits++)
     consider(kQuadrants[bits], [&](unsigned k) { return bits >> k & 1 ? 1.0f : 0.0f; });
   return best;
@@ -135,11 +132,9 @@ const char* plain_cell(const Parts& parts, Tone tone, Form form) {
 
 // The lines of one picture, each `cols` columns wide.
 std::vector<std::string> picture_lines(const Picture& picture, size_t cols, Form form) {
-  const double shape =
-      static_cast<double>(picture.values.rows()) / static_cast<double>(picture.values.cols());
+  const double shape = static_cast<double>(picture.values.rows()) / static_cast<double>(picture.values.cols());
   // A cell is about twice as high as it is wide.
-  const size_t rows =
-      static_cast<size_t>(std::clamp(std::round(static_cast<double>(cols) * shape / 2), 1.0, 200.0));
+  const size_t rows = static_cast<size_t>(std::clamp(std::round(static_cast<double>(cols) * shape / 2), 1.0, 200.0));
   Matrix<float> fine = resample(picture.values, 2 * rows, 2 * cols);
   const float low = picture.tone == Tone::gray ? 0 : -1;
   for (float& v : fine.span()) v = std::isfinite(v) ? std::clamp(v, low, 1.0f) : 0;
@@ -194,18 +189,15 @@ bool variable_is(const char* key, std::initializer_list<std::string_view> words)
 
 }  // namespace
 
-Picture gray_picture(std::span<const uint8_t> pixels, size_t height, size_t width,
-                     std::vector<std::string> caption) {
+Picture gray_picture(std::span<const uint8_t> pixels, size_t height, size_t width, std::vector<std::string> caption) {
   Picture p{.values = Matrix<float>(height, width), .caption = std::move(caption)};
-  std::transform(pixels.begin(), pixels.end(), p.values.data(),
-                 [](uint8_t v) { return static_cast<float>(v) / 255; });
+  std::transform(pixels.begin(), pixels.end(), p.values.data(), [](uint8_t v) { return static_cast<float>(v) / 255; });
   return p;
 }
 
 Picture signed_picture(ConstMatrixView<float> values, std::vector<std::string> caption, float scale) {
-  Picture p{.values = Matrix<float>(values.rows(), values.cols()),
-            .caption = std::move(caption),
-            .tone = Tone::signed_value};
+  Picture p{
+      .values = Matrix<float>(values.rows(), values.cols()), .caption = std::move(caption), .tone = Tone::signed_value};
   float largest = scale;
   if (scale <= 0)
     for (size_t i = 0; i < values.rows(); i++)
@@ -223,8 +215,7 @@ Field draw_field(std::string& draw) {
 }
 
 void refuse_drawing(const std::string& draw, const std::string& model) {
-  if (draw != "auto")
-    throw Error({.code = ErrorCode::usage, .what = "--draw is for image models", .where = model});
+  if (draw != "auto") throw Error({.code = ErrorCode::usage, .what = "--draw is for image models", .where = model});
 }
 
 Drawing detect_drawing(const Terminal& terminal, const std::string& word) {
@@ -262,8 +253,7 @@ std::string draw(const std::vector<Picture>& pictures, const Drawing& drawing) {
     std::vector<std::vector<std::string>> lines(count);
     size_t above = 0, below = 0;  // lines of the tallest picture, of the longest caption
     for (size_t k = 0; k < count; k++) {
-      if (pictures[first + k].values.size() > 0)
-        lines[k] = picture_lines(pictures[first + k], cols, drawing.form);
+      if (pictures[first + k].values.size() > 0) lines[k] = picture_lines(pictures[first + k], cols, drawing.form);
       above = std::max(above, lines[k].size());
       below = std::max(below, pictures[first + k].caption.size());
     }
@@ -276,8 +266,8 @@ std::string draw(const std::vector<Picture>& pictures, const Drawing& drawing) {
         if (i < above)
           line += i < lines[k].size() ? lines[k][i] + std::string(slot - cols, ' ') : std::string(slot, ' ');
         else
-          line += pad(i - above < caption.size() ? shortened(caption[i - above], slot, drawing.form) : "",
-                      slot, Align::left);
+          line += pad(i - above < caption.size() ? shortened(caption[i - above], slot, drawing.form) : "", slot,
+                      Align::left);
       }
       while (!line.empty() && line.back() == ' ') line.pop_back();
       out += line + '\n';

@@ -23,8 +23,8 @@ void flush_to_stdout(std::ostringstream& buffer) {
   errno = 0;
   std::cout << buffer.str() << std::flush;
   if (!std::cout)
-    throw Error({.what = std::string("cannot write the results: ") + std::strerror(errno ? errno : EIO),
-                 .where = "stdout"});
+    throw Error(
+        {.what = std::string("cannot write the results: ") + std::strerror(errno ? errno : EIO), .where = "stdout"});
   buffer.str("");
 }
 
@@ -134,8 +134,7 @@ void Program::dispatch(const std::vector<std::string>& arguments, std::ostringst
   (*verb)(context);
   if (!ranks.speaks() && ranks.started()) out.str("");
   if (context.shared.json || context.shared.quiet || !detect_terminal(1).interactive) return;
-  for (size_t i = 0; i < context.next.size(); i++)
-    out << (i ? "       " : "\nnext:  ") << context.next[i] << "\n";
+  for (size_t i = 0; i < context.next.size(); i++) out << (i ? "       " : "\nnext:  ") << context.next[i] << "\n";
 }
 
 int Program::run(const std::vector<std::string>& arguments) {

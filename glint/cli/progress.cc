@@ -32,11 +32,7 @@ std::string rate_text(double per_second) {
 }
 
 Progress::Progress(std::ostream& err, Terminal terminal, bool quiet, ProgressSetup setup)
-    : err_(err),
-      terminal_(std::move(terminal)),
-      quiet_(quiet),
-      setup_(std::move(setup)),
-      done_(setup_.start) {
+    : err_(err), terminal_(std::move(terminal)), quiet_(quiet), setup_(std::move(setup)), done_(setup_.start) {
   if (!setup_.now) setup_.now = steady_seconds;
   begin_ = setup_.now();
 }

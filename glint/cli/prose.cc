@@ -29,8 +29,7 @@ std::string prose(const std::string& text, size_t columns) {
     } else {
       out += line.substr(0, indent);
       const std::vector<std::string> parts = wrap(line.substr(indent), columns - indent);
-      for (size_t i = 0; i < parts.size(); i++)
-        out += (i > 0 ? "\n" + std::string(indent, ' ') : "") + parts[i];
+      for (size_t i = 0; i < parts.size(); i++) out += (i > 0 ? "\n" + std::string(indent, ' ') : "") + parts[i];
     }
     if (end < text.size()) out += '\n';
   }

@@ -20,18 +20,16 @@ struct MeasuredRun {
   int decimals;
   std::optional<double> (*value)(const RunReadability&);
 };
-const MeasuredRun kMeasured[] = {
-    {"pictures", 1, [](const RunReadability& r) { return r.distinct_pictures; }},
-    {"AUC", 3, [](const RunReadability& r) { return r.auc; }},
-    {"abl. r", 3, [](const RunReadability& r) { return std::optional(r.ablation_r); }},
-    {"slope", 3, [](const RunReadability& r) { return std::optional(r.ablation_slope); }},
-    {"halves", 3, [](const RunReadability& r) { return r.stability_halves; }},
-    {"seeds", 3, [](const RunReadability& r) { return r.stability_seeds; }}};
+const MeasuredRun kMeasured[] = {{"pictures", 1, [](const RunReadability& r) { return r.distinct_pictures; }},
+                                 {"AUC", 3, [](const RunReadability& r) { return r.auc; }},
+                                 {"abl. r", 3, [](const RunReadability& r) { return std::optional(r.ablation_r); }},
+                                 {"slope", 3, [](const RunReadability& r) { return std::optional(r.ablation_slope); }},
+                                 {"halves", 3, [](const RunReadability& r) { return r.stability_halves; }},
+                                 {"seeds", 3, [](const RunReadability& r) { return r.stability_seeds; }}};
 
 // Whether all runs are read by the same form: then a line says it, not a column.
 bool common_form(const ReadabilityResult& result) {
-  return std::ranges::all_of(result.runs,
-                             [&](const RunReadability& r) { return r.form == result.runs[0].form; });
+  return std::ranges::all_of(result.runs, [&](const RunReadability& r) { return r.form == result.runs[0].form; });
 }
 
 std::string run_table(const ReadabilityResult& result) {
@@ -65,8 +63,7 @@ std::string group_table(const ReadabilityResult& result) {
       for (const size_t i : g.runs)
         if (const std::optional<double> v = m.value(result.runs[i])) values.push_back(*v);
       const MeanAndSd s = mean_and_sd(values);
-      cells.push_back(values.empty() ? "-"
-                                     : fixed_text(s.mean, m.decimals) + " ± " + fixed_text(s.sd, m.decimals));
+      cells.push_back(values.empty() ? "-" : fixed_text(s.mean, m.decimals) + " ± " + fixed_text(s.sd, m.decimals));
     }
     table.add(cells);
   }
@@ -107,25 +104,24 @@ void add_readability(Program& program) {
       {.name = "readability",
        .group = Group::read,
        .summary = "how readable the weights of runs are, in a few numbers",
-       .details =
-           "Measures that order models as looking at their eigenvectors does. All look at the leading "
-           "eigenvectors of each class: the two strongest that speak for it and the strongest against it. "
-           "More is better for all.\n\n"
-           "pictures: the number of distinct pictures among them, from 1 (all the same) to 3 times the "
-           "classes (no two alike).\n\n"
-           "AUC: how well the strongest eigenvector for and the strongest against a class, without the rest "
-           "of the model, tell its images from all others: the chance that an image of the class scores "
-           "higher. 1 is always, 0.5 is a guess. Mean over the classes.\n\n"
-           "abl. r and slope: each class's leading eigenvectors are removed from the input of the layer. r "
-           "is the correlation of the true change of its logit with the change that the reading predicts, "
-           "slope the share of the predicted change that comes. 1 and 1 is best: the eigenvectors are how "
-           "the model works. Means over the classes.\n\n"
-           "halves: the form is fitted on one half of the calibration data and on the other; how alike "
-           "(|cos|) the pictures are. '-' where nothing is fitted. seeds: the same between runs that differ "
-           "in their seed alone, when several are given. 1 is the same; below, what one sees is partly "
-           "chance.\n\n"
-           "Language models have no classes and no pictures: their directions are the most frequent tokens "
-           "or those of --token, ablation and stability are measured, the rest is '-'.",
+       .details = "Measures that order models as looking at their eigenvectors does. All look at the leading "
+                  "eigenvectors of each class: the two strongest that speak for it and the strongest against it. "
+                  "More is better for all.\n\n"
+                  "pictures: the number of distinct pictures among them, from 1 (all the same) to 3 times the "
+                  "classes (no two alike).\n\n"
+                  "AUC: how well the strongest eigenvector for and the strongest against a class, without the rest "
+                  "of the model, tell its images from all others: the chance that an image of the class scores "
+                  "higher. 1 is always, 0.5 is a guess. Mean over the classes.\n\n"
+                  "abl. r and slope: each class's leading eigenvectors are removed from the input of the layer. r "
+                  "is the correlation of the true change of its logit with the change that the reading predicts, "
+                  "slope the share of the predicted change that comes. 1 and 1 is best: the eigenvectors are how "
+                  "the model works. Means over the classes.\n\n"
+                  "halves: the form is fitted on one half of the calibration data and on the other; how alike "
+                  "(|cos|) the pictures are. '-' where nothing is fitted. seeds: the same between runs that differ "
+                  "in their seed alone, when several are given. 1 is the same; below, what one sees is partly "
+                  "chance.\n\n"
+                  "Language models have no classes and no pictures: their directions are the most frequent tokens "
+                  "or those of --token, ablation and stability are measured, the rest is '-'.",
        .examples = {{"glint readability runs/first", "one run"},
                     {"glint readability runs/sqs runs/identity",
                      "two folders with one run per seed: all runs, means, and how alike the seeds are"},

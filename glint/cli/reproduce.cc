@@ -44,8 +44,7 @@ std::string formulas_text(const ReproduceResult& result) {
   Table table({{.header = "the paper says", .max_width = 50},
                {.header = "place", .max_width = 18},
                {.header = "so", .max_width = 18}});
-  for (const FormulaFinding& f : result.formulas)
-    table.add({f.statement, f.place, std::string(name(f.verdict))});
+  for (const FormulaFinding& f : result.formulas) table.add({f.statement, f.place, std::string(name(f.verdict))});
   return table.rows() ? table.terminal(result_columns()) + "\n" : "";
 }
 
@@ -85,11 +84,10 @@ void run(Context& context, const ReproduceFlags& o) {
     return;
   }
   const StopOnSignal guard;
-  const ReproduceResult result =
-      reproduce(engine, request,
-                {.progress = [&](const ProgressReport& p) { display->progress(p); },
-                 .line = [&](const std::string& text) { display->line(text); },
-                 .note = [&](const std::string& text) { display->note(text); }});
+  const ReproduceResult result = reproduce(engine, request,
+                                           {.progress = [&](const ProgressReport& p) { display->progress(p); },
+                                            .line = [&](const std::string& text) { display->line(text); },
+                                            .note = [&](const std::string& text) { display->note(text); }});
   display->finish();
   if (!result.folder.empty()) return print(context, result);
   context.out << share_trained(request.sharing, result.left, request.out + "/runs");
@@ -102,24 +100,21 @@ void add_reproduce(Program& program) {
       {.name = "reproduce",
        .group = Group::paper,
        .summary = "the paper's experiments, and what becomes of its claims",
-       .details =
-           "Trains what is missing, several runs side by side, and writes a report (HTML and Markdown) with "
-           "the paper's numbers beside ours, every table as CSV and JSON, every figure as SVG and CSV. "
-           "Finished runs in OUT/runs are used again; Ctrl-C saves, and the same command goes on. What was "
-           "measured is kept in OUT/measured.json, from which --judge-only makes the report again.\n\n"
-           "Every claim gets a verdict, or the reason why these runs cannot give one. A claim is judged only "
-           "where its experiment was as large as the paper's: on MNIST and Fashion-MNIST "
-           "(scripts/fetch-data), on stories (--stories), with all epochs and at least three seeds. --quick "
-           "decides none, and neither do the built-in data: they show in minutes that everything works, and "
-           "of each claim what the small data say.",
+       .details = "Trains what is missing, several runs side by side, and writes a report (HTML and Markdown) with "
+                  "the paper's numbers beside ours, every table as CSV and JSON, every figure as SVG and CSV. "
+                  "Finished runs in OUT/runs are used again; Ctrl-C saves, and the same command goes on. What was "
+                  "measured is kept in OUT/measured.json, from which --judge-only makes the report again.\n\n"
+                  "Every claim gets a verdict, or the reason why these runs cannot give one. A claim is judged only "
+                  "where its experiment was as large as the paper's: on MNIST and Fashion-MNIST "
+                  "(scripts/fetch-data), on stories (--stories), with all epochs and at least three seeds. --quick "
+                  "decides none, and neither do the built-in data: they show in minutes that everything works, and "
+                  "of each claim what the small data say.",
        .examples = {
-           {"glint reproduce --quick --out quick",
-            "a small version of everything, five minutes; no verdicts"},
+           {"glint reproduce --quick --out quick", "a small version of everything, five minutes; no verdicts"},
            {"glint reproduce table1 --seeds 3 --out paper", "one table, three seeds"},
            {"glint reproduce all --stories corpus --out paper", "everything: some hours on two cores"},
            {"glint reproduce all --shard 2/4 --out paper", "the second of four machines trains its share"},
-           {"glint reproduce all --join --out paper",
-            "on every machine that sees the folder: they share the runs"},
+           {"glint reproduce all --join --out paper", "on every machine that sees the folder: they share the runs"},
            {"glint reproduce all --list --out paper", "a training command per line, for other tools"}}});
   const auto o = std::make_shared<ReproduceFlags>();
   std::vector<std::string> words = {"all"};
@@ -129,16 +124,14 @@ void add_reproduce(Program& program) {
                  "timing, stories, fidelity, depth, choice, norm, language, formulas")
                .one_of(words)
                .argument("WHAT"));
-  verb.add(
-      Field("quick", o->request.quick, "Few epochs and two seeds: minutes, not hours. The report says so"));
+  verb.add(Field("quick", o->request.quick, "Few epochs and two seeds: minutes, not hours. The report says so"));
   verb.add(Field("seeds", o->request.seeds,
                  "Runs of each gate; 0: five, with --quick two. Where the paper says nothing, at most 3")
                .range(0, 100));
   verb.add(Field("data", o->data, "Image sets, with commas between; mnist,fashion-mnist when not given")
                .shown("LIST")
                .suggest(dataset_names()));
-  verb.add(Field("stories", o->request.stories,
-                 "Corpus that glint tokenize made; the built-in tales when not given")
+  verb.add(Field("stories", o->request.stories, "Corpus that glint tokenize made; the built-in tales when not given")
                .directory("DIR"));
   add_sharing(verb, o->sharing);
   verb.add(Field("list", o->list, "Train nothing: print what is left, one glint train command per line"));

@@ -24,8 +24,7 @@ struct RunsFlags : RunsRequest {
 // RunsFlags that all runs share are said once.
 std::string common_text(const RunsResult& r) {
   std::string out;
-  const auto known =
-      std::find_if(r.runs.begin(), r.runs.end(), [](const RunSummary& s) { return !s.options.empty(); });
+  const auto known = std::find_if(r.runs.begin(), r.runs.end(), [](const RunSummary& s) { return !s.options.empty(); });
   if (known == r.runs.end()) return out;
   for (const char* key : {"data", "gate", "layers", "d-model", "norm", "batch", "epochs"})
     if (const std::string* value = known->option(key);
@@ -47,8 +46,7 @@ void print(Context& context, const RunsFlags& o, const RunsResult& r) {
   context.out << runs_table(r).terminal(result_columns());
   const std::string common = common_text(r);
   if (!common.empty())
-    context.out << prose((r.runs.size() == 1 ? "options: " : "the same in all: ") + common + "\n",
-                         result_columns());
+    context.out << prose((r.runs.size() == 1 ? "options: " : "the same in all: ") + common + "\n", result_columns());
   if (r.runs.size() < r.found) context.out << r.runs.size() << " of " << r.found << " runs\n";
   if (!r.figure.empty()) context.out << "figure: " << r.figure << "\n";
 }
@@ -90,14 +88,13 @@ void add_runs(Program& program) {
       {.name = "runs",
        .group = Group::train,
        .summary = "a table of runs: how they differ, how far they are, what came out",
-       .details =
-           "Lists the runs in folders, at any depth: the options in which they differ, the results, and the "
-           "state: finished, running, stopped (the training command goes on from that step), diverged, "
-           "damaged (the exit code is then 3), or imported (weights without a record of a training). "
-           "--figure draws their losses over the steps; runs that differ in the seed alone are one curve "
-           "with a band.\n\n"
-           "--where keeps the runs for which all conditions hold, --sort orders them. Both know the options "
-           "of glint train by their names, and run, state, loss, accuracy, train-loss, time and step.",
+       .details = "Lists the runs in folders, at any depth: the options in which they differ, the results, and the "
+                  "state: finished, running, stopped (the training command goes on from that step), diverged, "
+                  "damaged (the exit code is then 3), or imported (weights without a record of a training). "
+                  "--figure draws their losses over the steps; runs that differ in the seed alone are one curve "
+                  "with a band.\n\n"
+                  "--where keeps the runs for which all conditions hold, --sort orders them. Both know the options "
+                  "of glint train by their names, and run, state, loss, accuracy, train-loss, time and step.",
        .examples = {{"glint runs runs", "all runs in the folder runs"},
                     {"glint runs sweep/runs --where gate=sqs --where 'lambda>=0.1' --sort loss",
                      "the SQS runs with a shrink, the lowest loss first"},

@@ -27,11 +27,10 @@ struct SpectrumFlags {
 
 // What a worker says that found nothing more to take.
 std::string left_to_others(size_t left, const std::string& what) {
-  return prose(
-      "Nothing is left to take; other workers still have " + std::to_string(left) + " " + what +
-          ". When they have ended the same command without --join makes the result; with --wait it waits for "
-          "them.\n",
-      result_columns());
+  return prose("Nothing is left to take; other workers still have " + std::to_string(left) + " " + what +
+                   ". When they have ended the same command without --join makes the result; with --wait it waits for "
+                   "them.\n",
+               result_columns());
 }
 
 void all_layers(Context& context, const Engine& engine, Run& run, const ReadRequest& request) {
@@ -43,8 +42,7 @@ void all_layers(Context& context, const Engine& engine, Run& run, const ReadRequ
           ? "R2 of each form over " + r.asked +
                 ", of its eigenvectors alone where there is a linear part beside them, and of the "
                 "control, a linear map of the layer's input."
-          : "Eigenvalues of " + r.asked + ", " + name(r.form) + " form. Nothing was measured: " + r.alone +
-                ".";
+          : "Eigenvalues of " + r.asked + ", " + name(r.form) + " form. Nothing was measured: " + r.alone + ".";
   context.out << layers_table(r).terminal(result_columns()) << "\n"
               << prose(words + "\nfiles: " + r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",
                        result_columns());
@@ -56,8 +54,7 @@ void refuse(const std::string& what, const std::string& where, const std::string
 
 void check_options(const SpectrumFlags& o) {
   if (o.sharing.join && !o.scan) refuse("--join shares the tokens of a scan", "--join", "--scan");
-  if (o.scan && o.all_layers)
-    refuse("--scan reads every token of one layer", "--all-layers", "one of the two");
+  if (o.scan && o.all_layers) refuse("--scan reads every token of one layer", "--all-layers", "one of the two");
   if (o.sharing.wait && !o.sharing.join) refuse("--wait needs --join", "--wait", "");
 }
 
@@ -113,29 +110,28 @@ void add_spectrum(Program& program) {
       {.name = "spectrum",
        .group = Group::read,
        .summary = "the eigenvectors of a trained model's weights, and their worth",
-       .details =
-           "Each output of a gated layer is read as a quadratic form of the layer's input and taken apart "
-           "into eigenvectors: those with positive eigenvalues speak for the output, those with negative "
-           "ones against it. The form `weights` is the weights alone, with the gate taken as the identity, or "
-           "as half of it for relu, gelu and silu: exactly the layer's even part. `scaled` gives each hidden "
-           "unit a gain that shrinks with the size of the layer's input: purely quadratic, so the "
-           "eigenvectors are all there is. `calibrated` gives each unit a line measured on training data, "
-           "whose shifts add a linear part. `auto` is scaled for gates that are odd (sqs, identity), "
-           "calibrated for others. How well each form follows the model is always shown.\n\n"
-           "Image models: the outputs are classes, eigenvectors are pictures. Below the last layer the "
-           "strongest eigenvector of the layer above, or the one that --via names, is the output.\n\n"
-           "Language models: any layer by itself, with what it adds to the residual stream along a token's "
-           "unembedding (--token), along a sum of tokens (--direction WORDS) or along a vector of your own "
-           "(--direction FILE.npy) as the output, or the gated product of one hidden unit (--hidden N), or a "
-           "latent of a sparse autoencoder (--sae DIR --latent N). --from-layer N reads along an eigenvector "
-           "of a later layer. A token is a word, a piece as glint prints it, or #ID. Eigenvectors are shown "
-           "as the tokens nearest to them, and how much they explain without the linear part. --all-layers "
-           "reads every layer. --scan lists every token (with --sae every latent); under mpirun and with "
-           "--join processes share them, and what was stopped goes on.\n\n"
-           "Models of other programs (glint model) are read as language models, with the norm before a GLU "
-           "folded into its weights. --text FILE is what they are measured on: the stories of a text, "
-           "separated by <|endoftext|>, calibrate and measure by turns. Without it these are the built-in "
-           "tales.",
+       .details = "Each output of a gated layer is read as a quadratic form of the layer's input and taken apart "
+                  "into eigenvectors: those with positive eigenvalues speak for the output, those with negative "
+                  "ones against it. The form `weights` is the weights alone, with the gate taken as the identity, or "
+                  "as half of it for relu, gelu and silu: exactly the layer's even part. `scaled` gives each hidden "
+                  "unit a gain that shrinks with the size of the layer's input: purely quadratic, so the "
+                  "eigenvectors are all there is. `calibrated` gives each unit a line measured on training data, "
+                  "whose shifts add a linear part. `auto` is scaled for gates that are odd (sqs, identity), "
+                  "calibrated for others. How well each form follows the model is always shown.\n\n"
+                  "Image models: the outputs are classes, eigenvectors are pictures. Below the last layer the "
+                  "strongest eigenvector of the layer above, or the one that --via names, is the output.\n\n"
+                  "Language models: any layer by itself, with what it adds to the residual stream along a token's "
+                  "unembedding (--token), along a sum of tokens (--direction WORDS) or along a vector of your own "
+                  "(--direction FILE.npy) as the output, or the gated product of one hidden unit (--hidden N), or a "
+                  "latent of a sparse autoencoder (--sae DIR --latent N). --from-layer N reads along an eigenvector "
+                  "of a later layer. A token is a word, a piece as glint prints it, or #ID. Eigenvectors are shown "
+                  "as the tokens nearest to them, and how much they explain without the linear part. --all-layers "
+                  "reads every layer. --scan lists every token (with --sae every latent); under mpirun and with "
+                  "--join processes share them, and what was stopped goes on.\n\n"
+                  "Models of other programs (glint model) are read as language models, with the norm before a GLU "
+                  "folded into its weights. --text FILE is what they are measured on: the stories of a text, "
+                  "separated by <|endoftext|>, calibrate and measure by turns. Without it these are the built-in "
+                  "tales.",
        .examples = {
            {"glint spectrum runs/first", "all classes; figures in runs/first/figures"},
            {"glint spectrum runs/sqs --unit 3-5 --form weights", "class 3 against class 5, weights alone"},
@@ -148,8 +144,7 @@ void add_spectrum(Program& program) {
            {"glint spectrum stories15M.bin --layer 6 --token happy", "a model of another program"},
            {"glint spectrum stories15M.bin --layer 6 --token happy --text stories.txt --passages 3",
             "the passages of a text in which each eigenvector is strongest"},
-           {"glint spectrum stories15M.bin --all-layers --token happy",
-            "how far each of its layers can be read"},
+           {"glint spectrum stories15M.bin --all-layers --token happy", "how far each of its layers can be read"},
            {"glint spectrum stories15M.bin --layer 3 --token happy --from-layer 6 --eigenvector -1",
             "what makes the strongest eigenvector against happy in layer 6"},
            {"glint spectrum gemma-2-2b --layer 13 --sae saes/out --latent 17 --inputs saes/in",
@@ -158,16 +153,15 @@ void add_spectrum(Program& program) {
             "one expert of a mixture, from the weights alone"}}});
   const auto o = std::make_shared<SpectrumFlags>();
   verb.add(fields_of(o->request));
-  verb.add(
-      {Field("scan", o->scan,
-             "Language models: every token, or with --sae every latent, the most concentrated spectra first"),
-       Field("all_layers", o->all_layers,
-             "Read every layer, and show in one table and figure how far each can be trusted"),
-       Field("join", o->sharing.join,
-             "With --scan: share the work with all others that do so in the same folder, on this machine "
-             "or another"),
-       Field("wait", o->sharing.wait, "With --join: wait for the others, then make the result"),
-       draw_field(o->draw)});
+  verb.add({Field("scan", o->scan,
+                  "Language models: every token, or with --sae every latent, the most concentrated spectra first"),
+            Field("all_layers", o->all_layers,
+                  "Read every layer, and show in one table and figure how far each can be trusted"),
+            Field("join", o->sharing.join,
+                  "With --scan: share the work with all others that do so in the same folder, on this machine "
+                  "or another"),
+            Field("wait", o->sharing.wait, "With --join: wait for the others, then make the result"),
+            draw_field(o->draw)});
   verb.share_engine();
   verb.run([o](Context& context) { spectrum(context, *o); });
 }

@@ -37,8 +37,7 @@ std::string ends_text(const std::vector<double>& values, bool positive) {
 }
 
 std::string fidelity_text(const ReadResult& r) {
-  Table table(
-      headers({"form"}, {"correlation", "R2", "R2 rescaled", "R2 centred", "agreement %", "accuracy %"}));
+  Table table(headers({"form"}, {"correlation", "R2", "R2 rescaled", "R2 centred", "agreement %", "accuracy %"}));
   const auto add = [&](const std::string& name, const Fidelity& f) {
     table.add({name, fixed_text(f.correlation, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
                r.whole_model() ? fixed_text(f.r2_centred, 4) : "-",
@@ -51,12 +50,10 @@ std::string fidelity_text(const ReadResult& r) {
   add("linear map", r.controls.linear);
   for (const auto& [form, f] : r.controls.untrained) add("untrained, " + name(form), f);
   std::string out = table.terminal(result_columns());
-  if (r.whole_model())
-    out += "R2 centred: of the logits of each image less their mean, which is all that decides\n";
+  if (r.whole_model()) out += "R2 centred: of the logits of each image less their mean, which is all that decides\n";
   const LocalError& local = r.image->local;
-  out += "local: exact for its one input; largest |value - " +
-         std::string(r.whole_model() ? "logit" : "output") + "| " +
-         typed_number(local.largest).substr(local.largest > 0) + " on " + std::to_string(local.inputs) +
+  out += "local: exact for its one input; largest |value - " + std::string(r.whole_model() ? "logit" : "output") +
+         "| " + typed_number(local.largest).substr(local.largest > 0) + " on " + std::to_string(local.inputs) +
          " images (values up to " + fixed_text(local.scale, 1) + ")\n";
   return out + fidelity_notes(r);
 }
@@ -66,9 +63,8 @@ std::string mirrored_text(const ReadResult& r) {
   std::vector<std::string> words;
   for (const ReadForm& form : r.forms)
     if (const auto& m = form.fidelity.mirrored)
-      words.push_back(
-          name(form.form) + " " +
-          (r.whole_model() ? percent_text(m->agreement, 2) + " %" : "R2 " + fixed_text(m->r2, 4)));
+      words.push_back(name(form.form) + " " +
+                      (r.whole_model() ? percent_text(m->agreement, 2) + " %" : "R2 " + fixed_text(m->r2, 4)));
   if (words.empty()) return "";
   return (r.whole_model() ? "agreement on the mirror images, -x: " : "on the mirror images, -x: ") +
          joined(words, ", ") + "\n";
@@ -112,10 +108,9 @@ std::string units_text(const ReadResult& r) {
 std::string size_text(const ReadResult& r) {
   if (!r.drawn) return "";
   return "drawn at |x| " + fixed_text(r.drawn->size, 2) +
-         ", the median size of the layer's input; at its 10 % and 90 % quantile (" +
-         fixed_text(r.drawn->low, 2) + " and " + fixed_text(r.drawn->high, 2) +
-         ") the strongest eigenvectors have |cos| " + fixed_text(r.drawn->low_alike, 3) + " and " +
-         fixed_text(r.drawn->high_alike, 3) + " with these\n";
+         ", the median size of the layer's input; at its 10 % and 90 % quantile (" + fixed_text(r.drawn->low, 2) +
+         " and " + fixed_text(r.drawn->high, 2) + ") the strongest eigenvectors have |cos| " +
+         fixed_text(r.drawn->low_alike, 3) + " and " + fixed_text(r.drawn->high_alike, 3) + " with these\n";
 }
 
 std::string groups_text(const ReadResult& r) {
@@ -159,12 +154,10 @@ std::string truncation_text(const ReadResult& r) {
                percent_text(form.fidelity.accuracy_form, 2) + "\n";
   }
   return table.terminal(result_columns()) +
-         (linear ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n"
-                 : "") +
-         (r.image->residual
-              ? "k = 0 has what goes past the layer, the residual path, which belongs to no eigenvector; "
-                "every k has it\n"
-              : "") +
+         (linear ? "k = 0, calibrated: the linear part alone, without any eigenvector; every k has it\n" : "") +
+         (r.image->residual ? "k = 0 has what goes past the layer, the residual path, which belongs to no eigenvector; "
+                              "every k has it\n"
+                            : "") +
          sizes;
 }
 
@@ -188,8 +181,8 @@ std::string shared_text(const ReadResult& r) {
       }
       return joined(words, ", ");
     };
-    table.add({std::to_string(k + 1), percent_text(total > 0 ? s.values[k] * s.values[k] / total : 0, 1),
-               side(true), side(false)});
+    table.add({std::to_string(k + 1), percent_text(total > 0 ? s.values[k] * s.values[k] / total : 0, 1), side(true),
+               side(false)});
   }
   return table.terminal(result_columns());
 }
@@ -200,16 +193,13 @@ std::string pictures_text(const ReadResult& r, const Drawing& drawing) {
   const size_t most = many ? 1 : std::max<size_t>(1, (drawing.columns + 2) / 32);
   std::string out;
   std::vector<Picture> pictures;
-  const auto add_one = [&](const std::string& name, const std::vector<double>& pixels,
-                           const std::string& below) {
+  const auto add_one = [&](const std::string& name, const std::vector<double>& pixels, const std::string& below) {
     Matrix<float> values(r.size.height, r.size.width);
-    std::transform(pixels.begin(), pixels.end(), values.data(),
-                   [](double v) { return static_cast<float>(v); });
+    std::transform(pixels.begin(), pixels.end(), values.data(), [](double v) { return static_cast<float>(v); });
     pictures.push_back(signed_picture(values, {name, below}));
   };
   const auto add = [&](const std::string& name, const std::vector<ShownVector>& side) {
-    for (size_t k = 0; k < std::min(most, side.size()); k++)
-      add_one(name, side[k].pixels, typed_number(side[k].value));
+    for (size_t k = 0; k < std::min(most, side.size()); k++) add_one(name, side[k].pixels, typed_number(side[k].value));
   };
   for (const ReadDirection& d : r.directions) {
     add(printable(d.name), d.positive);
@@ -245,17 +235,15 @@ std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\n";
   out += r.inputs == 0
              ? "form:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
-             : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) +
-                   " test images; calibrated by " + r.calibration + " lines on " +
-                   std::to_string(r.calibration_inputs) + " training images\n";
-  out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) +
-         " of " + std::to_string(r.layers) + "\n\n";
+             : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) + " test images; calibrated by " +
+                   r.calibration + " lines on " + std::to_string(r.calibration_inputs) + " training images\n";
+  out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) + " of " +
+         std::to_string(r.layers) + "\n\n";
   if (r.inputs)
     out += (r.whole_model() ? "How far each form is the model, over all classes:\n"
                             : "How far each form is the layer, over these directions:\n") +
            fidelity_text(r) + "\n";
-  if (r.whole_model())
-    out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
+  if (r.whole_model()) out += "With only the k strongest eigenvectors of each class:\n" + truncation_text(r) + "\n";
   out += "Spectra, " + name(r.form) + " form:\n" + units_text(r) + size_text(r) + groups_text(r) + "\n";
   if (drawing.form != Drawing::Form::none) out += pictures_text(r, drawing);
   if (!r.image->shared.values.empty())

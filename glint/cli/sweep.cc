@@ -24,9 +24,7 @@ struct SweepFlags {
   SharingFlags sharing;
 };
 
-std::string counted(size_t n, const std::string& word) {
-  return std::to_string(n) + " " + word + (n == 1 ? "" : "s");
-}
+std::string counted(size_t n, const std::string& word) { return std::to_string(n) + " " + word + (n == 1 ? "" : "s"); }
 
 // One command per line, for a person to look at or for other machines to run.
 void print_plan(Context& context, const SweepPlan& plan, const std::string& out) {
@@ -42,9 +40,8 @@ SweepHooks hooks_of(const Context& context) {
   SweepHooks hooks;
   if (context.terminal.interactive) return hooks;  // the bar says it
   hooks.trained = [&context](const std::string& run, const Evaluation& e, size_t done, size_t of) {
-    context.say(std::to_string(done) + "/" + std::to_string(of) + "  " + run + "  loss " +
-                fixed_text(e.test_loss, 4) + "  accuracy " + fixed_text(100 * e.test_accuracy, 2) + " %  " +
-                duration_text(e.seconds));
+    context.say(std::to_string(done) + "/" + std::to_string(of) + "  " + run + "  loss " + fixed_text(e.test_loss, 4) +
+                "  accuracy " + fixed_text(100 * e.test_accuracy, 2) + " %  " + duration_text(e.seconds));
   };
   hooks.read = [&context](const std::string& run, size_t done, size_t of) {
     context.say("read " + std::to_string(done) + "/" + std::to_string(of) + "  " + run);
@@ -60,12 +57,11 @@ void print(Context& context, const SweepResult& r) {
   std::ostringstream words;
   words << "Mean" << (r.plan.seeds.size() > 1 ? " ± standard deviation" : "") << " over "
         << counted(r.plan.seeds.size(), "seed")
-        << (r.plan.text
-                ? "; R2 and correlation: with what the layers add to the residual stream, mean over the "
-                  "layers; linear R2 and untrained: the controls"
-                : "; weights, scaled, calibrated %: test images on which that form decides as the "
-                  "model, linear and untrained %: the controls; seeds |cos|: how alike leading eigenvectors "
-                  "are between seeds, halves |cos|: between halves of the data")
+        << (r.plan.text ? "; R2 and correlation: with what the layers add to the residual stream, mean over the "
+                          "layers; linear R2 and untrained: the controls"
+                        : "; weights, scaled, calibrated %: test images on which that form decides as the "
+                          "model, linear and untrained %: the controls; seeds |cos|: how alike leading eigenvectors "
+                          "are between seeds, halves |cos|: between halves of the data")
         << "; front: no other setting has a lower loss and more fidelity of the weights form.\n\n"
         << r.answer << "\n\n"
         << "files: ";
@@ -105,16 +101,15 @@ void add_sweep(Program& program) {
                   "the same command goes on; longer lists use the finished runs again. The last line says "
                   "which setting to choose: of those whose loss is at most --tolerance above the lowest, the "
                   "one whose weights say most.",
-       .examples = {
-           {"glint sweep quick --gate sqs,identity --lambda 0.1,0.5 --norm none,rms --seeds 0..1 --out sweep",
-            "a first look on the built-in digits, some minutes"},
-           {"glint sweep fashion-4.1 --gate sqs,identity,silu --lambda 0,0.1,0.5 --norm none,rms --out sweep",
-            "Fashion-MNIST, three seeds"},
-           {"glint sweep quick --lambda 0,0.5 --lr 1e-3,4e-3 --one-at-a-time --out sweep",
-            "four settings instead of all combinations"},
-           {"glint sweep quick --lambda 0,0.5 --out sweep --list", "the plan, a training command per line"},
-           {"glint sweep quick --lambda 0,0.5 --out sweep --join",
-            "on every machine that sees the folder: they share the runs"}}});
+       .examples = {{"glint sweep quick --gate sqs,identity --lambda 0.1,0.5 --norm none,rms --seeds 0..1 --out sweep",
+                     "a first look on the built-in digits, some minutes"},
+                    {"glint sweep fashion-4.1 --gate sqs,identity,silu --lambda 0,0.1,0.5 --norm none,rms --out sweep",
+                     "Fashion-MNIST, three seeds"},
+                    {"glint sweep quick --lambda 0,0.5 --lr 1e-3,4e-3 --one-at-a-time --out sweep",
+                     "four settings instead of all combinations"},
+                    {"glint sweep quick --lambda 0,0.5 --out sweep --list", "the plan, a training command per line"},
+                    {"glint sweep quick --lambda 0,0.5 --out sweep --join",
+                     "on every machine that sees the folder: they share the runs"}}});
   const auto o = std::make_shared<SweepFlags>();
   verb.add(Field("recipe", o->request.plan.recipe, "A recipe: name or .toml file")
                .file()

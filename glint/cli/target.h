@@ -7,7 +7,6 @@ namespace glint::cli {
 
 // `path` must end in `ending` (".png"), must not be a directory. Its directory is made. `flag` and `what`
 // ("the figure") are for the Error.
-void check_target(const std::string& path, const std::string& ending, const std::string& flag,
-                  const std::string& what);
+void check_target(const std::string& path, const std::string& ending, const std::string& flag, const std::string& what);
 
 }  // namespace glint::cli

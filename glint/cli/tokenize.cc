@@ -22,31 +22,25 @@ struct TokenizeFlags {
   Option* valid_share = nullptr;
 };
 
-std::string share_text(double part) {
-  return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %";
-}
+std::string share_text(double part) { return fixed_text(100 * part, part > 0 && part < 0.001 ? 4 : 2) + " %"; }
 
 void report_text(Context& context, const TokenizeResult& result) {
   const CorpusBuildResult& r = result.build;
   const Tokenizer& t = r.tokenizer;
   context.out << "corpus:    " << result.out << "\n";
-  context.out << "tokenizer: " << t.size() << " pieces, " << name(t.kind())
-              << (t.byte_fallback() ? " with bytes" : "");
+  context.out << "tokenizer: " << t.size() << " pieces, " << name(t.kind()) << (t.byte_fallback() ? " with bytes" : "");
   if (r.trained)
     context.out << ", trained on " << r.sampled << " stories in " << fixed_text(r.train_seconds, 1) << " s";
   context.out << "\n           SHA-256 " << t.sha256() << "\n\n";
   Table table(headers({""}, {"train", "valid"}));
-  const auto row = [&](const char* what, const auto& cell) {
-    table.add({what, cell(r.train), cell(r.valid)});
-  };
+  const auto row = [&](const char* what, const auto& cell) { table.add({what, cell(r.train), cell(r.valid)}); };
   const auto whole = [](uint64_t n) { return std::to_string(n); };
   row("stories", [&](const CorpusPart& p) { return whole(p.stories); });
   row("tokens", [&](const CorpusPart& p) { return whole(p.tokens); });
   row("tokens per story, median", [&](const CorpusPart& p) { return whole(p.median); });
   row("tokens per story, 95 %", [&](const CorpusPart& p) { return whole(p.p95); });
   row("stories cut at 256", [&](const CorpusPart& p) { return share_text(share_of(p.cut, p.stories)); });
-  row("bytes per token",
-      [&](const CorpusPart& p) { return fixed_text(share_of(p.counts.bytes, p.tokens), 2); });
+  row("bytes per token", [&](const CorpusPart& p) { return fixed_text(share_of(p.counts.bytes, p.tokens), 2); });
   row("unknown tokens", [&](const CorpusPart& p) { return share_text(share_of(p.unknown, p.tokens)); });
   if (t.byte_fallback())
     row("byte tokens", [&](const CorpusPart& p) { return share_text(share_of(p.byte_pieces, p.tokens)); });
@@ -54,9 +48,8 @@ void report_text(Context& context, const TokenizeResult& result) {
     row("empty stories skipped", [&](const CorpusPart& p) { return whole(p.counts.empty); });
   if (r.train.counts.replaced + r.valid.counts.replaced > 0)
     row("invalid UTF-8, now spaces", [&](const CorpusPart& p) { return whole(p.counts.replaced); });
-  context.out << table.terminal(result_columns()) << "\nencoded at "
-              << fixed_text(result.stories_per_second(), 0) << " stories/s, "
-              << fixed_text(result.bytes_per_second() / 1e6, 1) << " MB/s\n";
+  context.out << table.terminal(result_columns()) << "\nencoded at " << fixed_text(result.stories_per_second(), 0)
+              << " stories/s, " << fixed_text(result.bytes_per_second() / 1e6, 1) << " MB/s\n";
 }
 
 [[noreturn]] void refuse_without_effect(const std::string& flag, const std::string& why) {
@@ -86,33 +79,31 @@ void add_tokenize(Program& program) {
       {.name = "tokenize",
        .group = Group::prepare,
        .summary = "make a corpus for language models from text",
-       .details =
-           "Stories are separated by lines <|endoftext|>; files may be plain, .gz or .xz and of any size. "
-           "A SentencePiece tokenizer (lower case, NFKC) is trained on a sample of the stories, or given "
-           "with --tokenizer. DIR then holds tokenizer.model, train.bin, valid.bin and corpus.json. Without "
-           "--valid some of the stories, evenly spread, become the validation set. White space of any kind "
-           "counts as one space, and so do bytes that are not UTF-8.",
+       .details = "Stories are separated by lines <|endoftext|>; files may be plain, .gz or .xz and of any size. "
+                  "A SentencePiece tokenizer (lower case, NFKC) is trained on a sample of the stories, or given "
+                  "with --tokenizer. DIR then holds tokenizer.model, train.bin, valid.bin and corpus.json. Without "
+                  "--valid some of the stories, evenly spread, become the validation set. White space of any kind "
+                  "counts as one space, and so do bytes that are not UTF-8.",
        .examples = {
            {"glint tokenize stories.txt --vocab 4096 --out stories", "a corpus from one file"},
            {"glint tokenize train.txt.xz --valid valid.txt.xz --out stories", "with its own validation set"},
            {"glint tokenize new.txt --tokenizer stories/tokenizer.model --out new",
             "other text for a model that is there"},
-           {"glint tokenize --tales 2000 --vocab 512 --out my-tales",
-            "from the built-in tales, no files needed"}}});
+           {"glint tokenize --tales 2000 --vocab 512 --out my-tales", "from the built-in tales, no files needed"}}});
   const auto o = std::make_shared<TokenizeFlags>();
   CorpusBuild& b = o->build;
   verb.add(Field("text", b.texts, "Text files; - reads from stdin").file().argument("TEXT"));
   verb.add(Field("valid", b.valid_texts, "A text file for validation; may be given again").file("FILE"));
-  o->valid_share = verb.add(
-      Field("valid_share", b.valid_share, "Share of the stories for validation when there is no --valid")
-          .range(1e-6, 0.5));
+  o->valid_share =
+      verb.add(Field("valid_share", b.valid_share, "Share of the stories for validation when there is no --valid")
+                   .range(1e-6, 0.5));
   verb.add(Field("tales", b.tales, "Instead of files: so many built-in tales").range(0, 10'000'000));
   const auto training = [&](Option* option) { o->training.emplace_back(option->name(), option); };
   training(verb.add(Field("vocab", o->vocab, "Pieces of the tokenizer").range(16, kMaxPieces)));
   training(verb.add(Field("kind", o->kind, "How the tokenizer is trained").one_of({"bpe", "unigram"})));
   verb.add(Field("tokenizer", b.tokenizer, "Use this tokenizer.model instead of training one").file());
-  training(verb.add(Field("sample", b.sample, "Stories that the tokenizer is trained on, at most 128 MB")
-                        .range(1, 1'000'000)));
+  training(verb.add(
+      Field("sample", b.sample, "Stories that the tokenizer is trained on, at most 128 MB").range(1, 1'000'000)));
   verb.switches("byte-fallback", b.training.byte_fallback,
                 "256 of the pieces stand for bytes, so that no character is lost",
                 [o](const std::string& word) { o->build.training.byte_fallback = word == "true"; });

@@ -29,8 +29,8 @@ std::string metric_text(const Evaluation& e, bool text) {
 // The spread over the ranks: "4 ranks 91-97 % busy".
 std::string busy_text(const std::vector<double>& busy) {
   const auto [low, high] = std::ranges::minmax(busy);
-  return std::to_string(busy.size()) + " ranks " + fixed_text(100 * low, 0) + "-" +
-         fixed_text(100 * high, 0) + " % busy";
+  return std::to_string(busy.size()) + " ranks " + fixed_text(100 * low, 0) + "-" + fixed_text(100 * high, 0) +
+         " % busy";
 }
 
 // What one or several runs tell the display.
@@ -69,15 +69,14 @@ class Telling {
     show("loss " + fixed_text(loss, 4) + note_);
   }
   void evaluation(const TrainJob& job, const Evaluation& e) {
-    note_ = text_ ? ", validation " + fixed_text(e.test_loss, 4)
-                  : ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
+    note_ =
+        text_ ? ", validation " + fixed_text(e.test_loss, 4) : ", test " + fixed_text(100 * e.test_accuracy, 2) + " %";
     if (!e.busy.empty()) note_ += ", " + busy_text(e.busy);
     if (!e.epoch_end) return;
     std::string text = jobs_ > 1 ? "seed " + std::to_string(job.options.seed) + "  " : "";
     text += "epoch " + std::to_string(e.epoch) + "/" + std::to_string(job.options.epochs) + "  train loss " +
-            fixed_text(e.train_loss, 4) + (text_ ? "  validation loss " : "  test loss ") +
-            fixed_text(e.test_loss, 4) + metric_text(e, text_) + "  " + display_.rate() + " " + unit_ +
-            "/s  " + duration_text(e.seconds);
+            fixed_text(e.train_loss, 4) + (text_ ? "  validation loss " : "  test loss ") + fixed_text(e.test_loss, 4) +
+            metric_text(e, text_) + "  " + display_.rate() + " " + unit_ + "/s  " + duration_text(e.seconds);
     if (!e.busy.empty()) text += "  " + busy_text(e.busy);
     display_.line(text);
   }
@@ -100,9 +99,8 @@ class Telling {
 
 void print(Context& context, const TrainingResult& result) {
   const std::string& first = result.runs.front().out;
-  context.next = result.text
-                     ? std::vector{"glint generate " + first, "glint spectrum " + first + " --token WORD"}
-                     : std::vector{"glint eval " + first, "glint spectrum " + first};
+  context.next = result.text ? std::vector{"glint generate " + first, "glint spectrum " + first + " --token WORD"}
+                             : std::vector{"glint eval " + first, "glint spectrum " + first};
   if (context.shared.json) return context.print_json(to_json(result));
   std::vector<Column> columns = {{.header = "run"}, {.header = "seed", .align = Align::right}};
   for (const char* header : result.text ? std::vector{"train loss", "validation loss", "perplexity", "time"}
@@ -117,15 +115,13 @@ void print(Context& context, const TrainingResult& result) {
                                  fixed_text(e.test_loss, 4), fixed_text(std::exp(e.test_loss), 2)});
     else
       cells.insert(cells.end(), {fixed_text(e.test_loss, 4), fixed_text(100 * e.test_accuracy, 2) + " %"});
-    cells.push_back(run.state == TrainResult::State::already_finished ? "done before"
-                                                                      : duration_text(e.seconds));
+    cells.push_back(run.state == TrainResult::State::already_finished ? "done before" : duration_text(e.seconds));
     table.add(cells);
   }
   context.out << table.terminal(result_columns());
   if (result.runs.size() == 1) return;
-  context.out << "\nmean of " << result.runs.size() << " seeds: " << (result.text ? "validation" : "test")
-              << " loss " << fixed_text(result.test_loss.mean, 4) << " ± "
-              << fixed_text(result.test_loss.sd, 4);
+  context.out << "\nmean of " << result.runs.size() << " seeds: " << (result.text ? "validation" : "test") << " loss "
+              << fixed_text(result.test_loss.mean, 4) << " ± " << fixed_text(result.test_loss.sd, 4);
   if (!result.text)
     context.out << ", test accuracy " << fixed_text(100 * result.test_accuracy.mean, 2) << " ± "
                 << fixed_text(100 * result.test_accuracy.sd, 2) << " %";
@@ -169,20 +165,18 @@ void add_train(Program& program) {
       {.name = "train",
        .group = Group::train,
        .summary = "train a GLU on images or stories, from a recipe or from flags",
-       .details =
-           "RECIPE is a file, or a name: that of a file NAME.toml in the folder recipes/, or of a recipe "
-           "that is built into glint (" +
-           built_in_list() +
-           "). Flags override it. The run directory holds the options, the metrics, the checkpoints and the "
-           "weights; the same command resumes an interrupted run, and a directory with another run is never "
-           "overwritten without --force. Under mpirun or srun the processes train one model together, with "
-           "the same bytes as one alone: docs/cluster.md.",
-       .examples = {
-           {"glint train quick --out runs/first", "a small model on the built-in digits, half a minute"},
-           {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
-           {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"},
-           {"glint train tinystories-small --data corpus --out runs/stories", "a language model"},
-           {"mpirun -n 4 glint train tinystories --data corpus --out runs/big", "on four processes"}}});
+       .details = "RECIPE is a file, or a name: that of a file NAME.toml in the folder recipes/, or of a recipe "
+                  "that is built into glint (" +
+                  built_in_list() +
+                  "). Flags override it. The run directory holds the options, the metrics, the checkpoints and the "
+                  "weights; the same command resumes an interrupted run, and a directory with another run is never "
+                  "overwritten without --force. Under mpirun or srun the processes train one model together, with "
+                  "the same bytes as one alone: docs/cluster.md.",
+       .examples = {{"glint train quick --out runs/first", "a small model on the built-in digits, half a minute"},
+                    {"glint train mnist-4.1 --gate sqs --out runs/sqs", "the paper's section 4.1 on MNIST"},
+                    {"glint train fashion-4.2 --gate relu --seeds 0..4 --out runs/relu", "five seeds side by side"},
+                    {"glint train tinystories-small --data corpus --out runs/stories", "a language model"},
+                    {"mpirun -n 4 glint train tinystories --data corpus --out runs/big", "on four processes"}}});
   const auto o = std::make_shared<TrainFlags>();
   verb.add(Field("recipe", o->request.recipe, "A recipe: name or .toml file")
                .file()
@@ -190,17 +184,14 @@ void add_train(Program& program) {
                .argument("RECIPE"));
   static TrainOptions defaults;  // the table points into it; only for the defaults in help
   for (const Field& spec : fields_of(defaults)) {
-    const auto take = [o, name = spec.name](const std::string& text) {
-      o->request.changes.emplace_back(name, text);
-    };
+    const auto take = [o, name = spec.name](const std::string& text) { o->request.changes.emplace_back(name, text); };
     if (bool* const* on = std::get_if<bool*>(&spec.value))
       verb.switches(spec.name, **on, spec.help, take);
     else
       verb.option("--" + spec.name, take, spec.help, field_text(spec),
                   Value{.placeholder = placeholder_of(spec), .words = spec.choices});
   }
-  verb.add(Field("seeds", o->seeds,
-                 "Several seeds side by side, as 0..4 or 0,3,7: one run directory each in --out")
+  verb.add(Field("seeds", o->seeds, "Several seeds side by side, as 0..4 or 0,3,7: one run directory each in --out")
                .shown("LIST"));
   verb.add(Field("data_dir", o->request.data_dir, "Look for the data here first").directory());
   verb.add(Field("checkpoint_every", o->request.checkpoint_every,

@@ -13,8 +13,7 @@
 namespace glint::cli {
 namespace {
 
-[[noreturn]] void usage(std::string what, std::string where, std::string expected = {},
-                        std::string hint = {}) {
+[[noreturn]] void usage(std::string what, std::string where, std::string expected = {}, std::string hint = {}) {
   throw Error({.code = ErrorCode::usage,
                .what = std::move(what),
                .where = std::move(where),
@@ -43,15 +42,13 @@ std::string as_options(const std::string& help) {
 struct Renamed {
   std::string_view verb, old, now;
 };
-constexpr Renamed kRenamed[] = {
-    {"spectrum", "--top", "--strongest K"},   {"explain", "--top", "--show K"},
-    {"explain", "--class", "--unit CLASSES"}, {"ablate", "--top", "--remove 1..K"},
-    {"compare", "--top", "--show K"},         {"attack", "--terms", "--show K"},
-    {"page", "--vectors", "--show K"}};
+constexpr Renamed kRenamed[] = {{"spectrum", "--top", "--strongest K"},   {"explain", "--top", "--show K"},
+                                {"explain", "--class", "--unit CLASSES"}, {"ablate", "--top", "--remove 1..K"},
+                                {"compare", "--top", "--show K"},         {"attack", "--terms", "--show K"},
+                                {"page", "--vectors", "--show K"}};
 
 bool repeats(const Field& f) {
-  return std::holds_alternative<std::vector<std::string>*>(f.value) ||
-         std::holds_alternative<Prefixed>(f.value);
+  return std::holds_alternative<std::vector<std::string>*>(f.value) || std::holds_alternative<Prefixed>(f.value);
 }
 
 // JSON has neither infinity nor NaN. The library would write null, and nobody would notice.
@@ -65,8 +62,7 @@ void check_numbers(const nlohmann::ordered_json& value, const std::string& place
   if (value.is_array())
     for (size_t i = 0; i < value.size(); i++) check_numbers(value[i], place + "[" + std::to_string(i) + "]");
   if (value.is_object())
-    for (const auto& [key, field] : value.items())
-      check_numbers(field, place.empty() ? key : place + "." + key);
+    for (const auto& [key, field] : value.items()) check_numbers(field, place.empty() ? key : place + "." + key);
 }
 
 }  // namespace
@@ -79,8 +75,7 @@ std::string placeholder_of(const Field& f) {
   if (!f.placeholder.empty()) return f.placeholder;
   if (std::holds_alternative<double*>(f.value)) return "X";
   if (std::holds_alternative<std::vector<double>*>(f.value)) return "X,X,...";
-  return std::holds_alternative<uint64_t*>(f.value) ||
-                 std::holds_alternative<std::optional<uint64_t>*>(f.value)
+  return std::holds_alternative<uint64_t*>(f.value) || std::holds_alternative<std::optional<uint64_t>*>(f.value)
              ? "N"
              : "TEXT";
 }
@@ -155,8 +150,7 @@ Option* Verb::add(const Field& field) {
         name, [take](const std::vector<std::string>& words) { std::ranges::for_each(words, take); }, help);
     // One value per flag; what follows is an argument of its own.
     if (!field.is_argument)
-      option->type_size(1)->expected(1)->allow_extra_args(false)->multi_option_policy(
-          CLI::MultiOptionPolicy::TakeAll);
+      option->type_size(1)->expected(1)->allow_extra_args(false)->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
     else
       o.value.placeholder += "...";
   }
@@ -203,8 +197,7 @@ void Verb::share(std::initializer_list<std::string_view> names) {
       Field("precision", o.precision, "Precision of the matrix products").one_of({"f32", "bf16"}),
       Field("linalg", o.linalg, "Linear algebra of the spectra; auto: OpenBLAS where it is found")
           .one_of({"auto", "openblas", "eigen"}),
-      Field("threads", o.threads,
-            "Threads to use; the results do not depend on it (default: all processors granted)")
+      Field("threads", o.threads, "Threads to use; the results do not depend on it (default: all processors granted)")
           .range(1, 1024),
       Field("isa", o.isa, "Instruction-set level of the kernels (default: GLINT_ISA, else auto)")
           .one_of({"auto", "baseline", "v3", "v4"}),
@@ -284,8 +277,8 @@ void Verb::parse(std::vector<std::string> arguments) {
     app_->parse(joined);
   } catch (const CLI::ExtrasError&) {
     const std::vector<std::string> rest = app_->remaining();
-    usage("unexpected argument '" + (rest.empty() ? std::string() : rest.front()) + "'",
-          "glint " + text_.name, "", help);
+    usage("unexpected argument '" + (rest.empty() ? std::string() : rest.front()) + "'", "glint " + text_.name, "",
+          help);
   } catch (const CLI::RequiredError& e) {
     for (const OptionText& o : options_) {
       if (!o.option->is_required() || o.option->given()) continue;

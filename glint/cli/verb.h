@@ -124,8 +124,8 @@ class Verb {
   // All fields of a request. `out` and `seed` are shown among the options that all verbs share.
   void add(const std::vector<Field>& fields);
   // For tables of options kept elsewhere: `take` is given the text; help shows `default_text`.
-  Option* option(const std::string& flag, std::function<void(const std::string&)> take,
-                 const std::string& description, const std::string& default_text, Value value);
+  Option* option(const std::string& flag, std::function<void(const std::string&)> take, const std::string& description,
+                 const std::string& default_text, Value value);
   // --name and --no-name; `take` is given "true" or "false".
   void switches(const std::string& name, bool default_on, const std::string& description,
                 std::function<void(const std::string&)> take);

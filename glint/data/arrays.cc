@@ -11,8 +11,7 @@
 namespace glint {
 namespace {
 
-[[noreturn]] void refuse_array(std::string what, std::string where, std::string expected,
-                               std::string hint = {}) {
+[[noreturn]] void refuse_array(std::string what, std::string where, std::string expected, std::string hint = {}) {
   throw Error({.code = ErrorCode::usage,
                .what = std::move(what),
                .where = std::move(where),
@@ -20,24 +19,21 @@ namespace {
                .hint = std::move(hint)});
 }
 
-std::string size_text(size_t height, size_t width) {
-  return std::to_string(height) + " x " + std::to_string(width);
-}
+std::string size_text(size_t height, size_t width) { return std::to_string(height) + " x " + std::to_string(width); }
 
 void check_shape(const ImageSet& set, const std::string& part) {
   if (set.inputs() > kMaxInputs)
     refuse_array("a sample has " + std::to_string(set.inputs()) + " numbers", part,
                  "at most " + std::to_string(kMaxInputs));
   const bool bytes = !set.floats();
-  if (!bytes && set.pixels.size() != 0)
-    refuse_array("the set has bytes and floats", part, "either pixels or values");
+  if (!bytes && set.pixels.size() != 0) refuse_array("the set has bytes and floats", part, "either pixels or values");
   if (!bytes && set.height == 0 && set.width == 0) return;
   // By division: the product may not fit.
   if (set.height == 0 || set.inputs() % set.height != 0 || set.inputs() / set.height != set.width)
-    refuse_array(std::to_string(set.inputs()) + " numbers per sample do not fit pictures of " +
-                     size_text(set.height, set.width),
-                 part, "height x width numbers per sample",
-                 bytes ? "give height and width" : "give height and width, or neither for plain vectors");
+    refuse_array(
+        std::to_string(set.inputs()) + " numbers per sample do not fit pictures of " + size_text(set.height, set.width),
+        part, "height x width numbers per sample",
+        bytes ? "give height and width" : "give height and width, or neither for plain vectors");
 }
 
 void check_labels(const ImageSet& set, size_t samples, const std::string& part) {
@@ -99,8 +95,7 @@ Dataset dataset_of(const Samples<T>& train, const Samples<T>& test, const ArrayO
 
 }  // namespace
 
-Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test,
-                     const ArrayOptions& options) {
+Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test, const ArrayOptions& options) {
   return dataset_of(train, test, options);
 }
 
@@ -110,8 +105,7 @@ Dataset make_dataset(const Samples<float>& train, const Samples<float>& test, co
 
 void check(const ImageSet& set, const std::string& part) {
   const size_t samples = set.pixels.rows() + set.values.rows();
-  if (samples == 0 || set.inputs() == 0)
-    refuse_array("there are no samples", part, "at least one, of one number");
+  if (samples == 0 || set.inputs() == 0) refuse_array("there are no samples", part, "at least one, of one number");
   check_shape(set, part);
   if (set.classes < 2 || set.classes > kMaxClasses)
     refuse_array("there are " + std::to_string(set.classes) + " classes", "classes",
@@ -127,15 +121,14 @@ void check(const Dataset& data) {
   if (test.inputs() != train.inputs() || test.height != train.height || test.width != train.width)
     refuse_array("test samples have another size than training samples: " + std::to_string(test.inputs()) +
                      " numbers, " + size_text(test.height, test.width),
-                 "test",
-                 std::to_string(train.inputs()) + " numbers, " + size_text(train.height, train.width));
+                 "test", std::to_string(train.inputs()) + " numbers, " + size_text(train.height, train.width));
   if (test.classes != train.classes)
     refuse_array("the test set has " + std::to_string(test.classes) + " classes", "test",
                  std::to_string(train.classes) + " as the training set");
   if (data.class_names.size() != train.classes)
-    refuse_array(std::to_string(data.class_names.size()) + " class names for " +
-                     std::to_string(train.classes) + " classes",
-                 "class_names", "one name per class");
+    refuse_array(
+        std::to_string(data.class_names.size()) + " class names for " + std::to_string(train.classes) + " classes",
+        "class_names", "one name per class");
 }
 
 std::string content_checksum(const Dataset& data) {
@@ -145,8 +138,8 @@ std::string content_checksum(const Dataset& data) {
   for (const std::string& name : data.class_names) head += std::to_string(name.size()) + " " + name + "\n";
   hash.update(as_bytes(head));
   for (const ImageSet* set : {&data.train, &data.test}) {
-    const std::string size = (set->floats() ? "floats " : "bytes ") + size_text(set->count(), set->inputs()) +
-                             " of " + std::to_string(set->classes) + "\n";
+    const std::string size = (set->floats() ? "floats " : "bytes ") + size_text(set->count(), set->inputs()) + " of " +
+                             std::to_string(set->classes) + "\n";
     hash.update(as_bytes(size));
     hash.update(std::as_bytes(set->pixels.span()));
     hash.update(std::as_bytes(set->values.span()));

@@ -29,10 +29,8 @@ struct ArrayOptions {
 
 // Copies the arrays. A model reads bytes as value / 255, and floats as they are. The checksum is that of the
 // contents. Error (usage) as in check().
-Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test,
-                     const ArrayOptions& options);
-Dataset make_dataset(const Samples<float>& train, const Samples<float>& test,
-                     const ArrayOptions& options = {});
+Dataset make_dataset(const Samples<uint8_t>& train, const Samples<uint8_t>& test, const ArrayOptions& options);
+Dataset make_dataset(const Samples<float>& train, const Samples<float>& test, const ArrayOptions& options = {});
 
 // Error (usage) when a model could not be trained on the set or not be loaded again: no samples, another
 // number of labels than of samples, pixels that do not fit height x width, labels outside the classes, floats

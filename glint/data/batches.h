@@ -36,9 +36,7 @@ std::span<const uint32_t> batch_of(std::span<const uint32_t> order, size_t batch
 //   input  = [begin, t0, ..., tn-1]      target = [t0, t1, ..., tn]
 
 // Tokens of the row of a story of `length` ids: at most context.
-inline size_t text_row_tokens(size_t length, size_t context) {
-  return length + 1 < context ? length + 1 : context;
-}
+inline size_t text_row_tokens(size_t length, size_t context) { return length + 1 < context ? length + 1 : context; }
 
 // The rows of one batch, in a buffer that is used again: batches allocate nothing once it is large enough.
 class TextRows {

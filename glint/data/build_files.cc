@@ -97,8 +97,7 @@ NewFolder::NewFolder(const std::string& path) {
   fs::create_directories(path, error);
   if (!error && fs::is_directory(path)) return;
   discard();
-  throw Error(
-      {.what = "cannot make the folder: " + (error ? error.message() : "it is a file"), .where = path});
+  throw Error({.what = "cannot make the folder: " + (error ? error.message() : "it is a file"), .where = path});
 }
 
 void NewFolder::discard() {

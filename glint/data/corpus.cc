@@ -38,34 +38,28 @@ std::string hex_at(const std::byte* p) { return hex({reinterpret_cast<const uint
 uint8_t nibble(char c) { return static_cast<uint8_t>(c <= '9' ? c - '0' : c - 'a' + 10); }
 
 [[noreturn]] void misused(std::string what, std::string where, std::string expected) {
-  throw Error({.code = ErrorCode::usage,
-               .what = std::move(what),
-               .where = std::move(where),
-               .expected = std::move(expected)});
+  throw Error(
+      {.code = ErrorCode::usage, .what = std::move(what), .where = std::move(where), .expected = std::move(expected)});
 }
 
 void check_story(std::span<const TokenId> ids, uint64_t index, size_t vocab) {
   const std::string where = "story " + std::to_string(index);
   if (ids.empty()) misused("a story is empty", where, "at least one token");
   const TokenId top = *std::ranges::max_element(ids);
-  if (top >= vocab)
-    misused("the id " + std::to_string(top), where, "below the vocabulary of " + std::to_string(vocab));
+  if (top >= vocab) misused("the id " + std::to_string(top), where, "below the vocabulary of " + std::to_string(vocab));
 }
 
 Block64 header_of(size_t vocab, const std::string& tokenizer_hash) {
   if (vocab == 0 || vocab > kMaxVocab)
-    misused("a vocabulary of " + std::to_string(vocab), "vocab",
-            "1 to " + std::to_string(kMaxVocab) + " pieces");
-  if (tokenizer_hash.size() != 2 * kHash ||
-      tokenizer_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
+    misused("a vocabulary of " + std::to_string(vocab), "vocab", "1 to " + std::to_string(kMaxVocab) + " pieces");
+  if (tokenizer_hash.size() != 2 * kHash || tokenizer_hash.find_first_not_of("0123456789abcdef") != std::string::npos)
     misused("this is no SHA-256: " + tokenizer_hash, "tokenizer_hash", "64 hexadecimal digits");
   Block64 h{};
   std::memcpy(h.data(), kMagic.data(), kMagic.size());
   store(h.data() + 8, static_cast<uint32_t>(id_bytes_of(vocab) / 2));
   store(h.data() + 12, static_cast<uint32_t>(vocab));
   for (size_t i = 0; i < kHash; i++)
-    h[16 + i] =
-        static_cast<std::byte>(nibble(tokenizer_hash[2 * i]) << 4 | nibble(tokenizer_hash[2 * i + 1]));
+    h[16 + i] = static_cast<std::byte>(nibble(tokenizer_hash[2 * i]) << 4 | nibble(tokenizer_hash[2 * i + 1]));
   return h;
 }
 
@@ -107,8 +101,7 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   id_bytes_ = 2 * version;
   vocab_ = load<uint32_t>(p + 12);
   if (vocab_ == 0 || vocab_ > kMaxVocab)
-    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_),
-           "1 to " + std::to_string(kMaxVocab) + " pieces");
+    refuse(where, 12, "a vocabulary of " + std::to_string(vocab_), "1 to " + std::to_string(kMaxVocab) + " pieces");
   if (id_bytes_of(vocab_) != id_bytes_)
     refuse(where, 12, "a vocabulary of " + std::to_string(vocab_) + " in version " + std::to_string(version),
            "version " + std::to_string(id_bytes_of(vocab_) / 2), again);
@@ -118,22 +111,21 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   const size_t footer = file.size() - kFooter;
   const std::byte* f = p + footer;
   if (std::memcmp(f + kFooterEnd, kEnd.data(), kEnd.size()) != 0)
-    refuse(where, footer + kFooterEnd, "the corpus is cut off or something follows it",
-           "\"glintend\" at its end", again);
+    refuse(where, footer + kFooterEnd, "the corpus is cut off or something follows it", "\"glintend\" at its end",
+           again);
   const uint64_t stories = load<uint64_t>(f);
   tokens_ = load<uint64_t>(f + 8);
   if (load<uint64_t>(f + 16) != 0) refuse(where, footer + 16, "unknown bytes in the footer", "8 zero bytes");
   const uint64_t body = footer - kHeader;
   if (tokens_ > body / id_bytes_ || stories > body / 8)
     refuse(where, footer,
-           "the corpus claims " + std::to_string(stories) + " stories and " + std::to_string(tokens_) +
-               " tokens",
+           "the corpus claims " + std::to_string(stories) + " stories and " + std::to_string(tokens_) + " tokens",
            "counts that fit a file of " + std::to_string(file.size()) + " bytes", again);
   const uint64_t stored = id_bytes_ * tokens_, id_bytes = stored + padding(stored);
   if (id_bytes + 8 * (stories + 1) != body)
     refuse(where, footer, std::to_string(body) + " bytes of ids and starts",
-           std::to_string(id_bytes + 8 * (stories + 1)) + " for " + std::to_string(stories) +
-               " stories and " + std::to_string(tokens_) + " tokens",
+           std::to_string(id_bytes + 8 * (stories + 1)) + " for " + std::to_string(stories) + " stories and " +
+               std::to_string(tokens_) + " tokens",
            again);
   stories_ = static_cast<size_t>(stories);
   // Both are aligned: the file starts at a page or at the alignment of an allocation, and all parts are
@@ -144,12 +136,10 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
     refuse(where, kHeader + stored, "unknown bytes behind the ids", "zeros up to a multiple of 8 bytes");
 
   const auto start_byte = [&](size_t i) { return kHeader + id_bytes + 8 * i; };
-  if (starts_[0] != 0)
-    refuse(where, start_byte(0), "the first story starts at " + std::to_string(starts_[0]), "0");
+  if (starts_[0] != 0) refuse(where, start_byte(0), "the first story starts at " + std::to_string(starts_[0]), "0");
   for (size_t i = 0; i < stories_; i++)
     if (starts_[i + 1] <= starts_[i] || starts_[i + 1] > tokens_)
-      refuse(where, start_byte(i + 1),
-             "story " + std::to_string(i) + " ends at " + std::to_string(starts_[i + 1]),
+      refuse(where, start_byte(i + 1), "story " + std::to_string(i) + " ends at " + std::to_string(starts_[i + 1]),
              "an end behind its start, at most " + std::to_string(tokens_));
   if (starts_[stories_] != tokens_)
     refuse(where, start_byte(stories_), "the stories end at " + std::to_string(starts_[stories_]),
@@ -167,8 +157,7 @@ void Corpus::attach(std::span<const std::byte> file, const std::string& where, C
   if (check == CorpusCheck::full) {
     const std::string actual = sha256_hex(file.first(footer + kFooterHash));
     if (actual != checksum_)
-      refuse(where, footer + kFooterHash, "the corpus is damaged: its SHA-256 is " + actual, checksum_,
-             again);
+      refuse(where, footer + kFooterHash, "the corpus is damaged: its SHA-256 is " + actual, checksum_, again);
   }
 }
 
@@ -188,8 +177,7 @@ Corpus Corpus::parse(std::vector<std::byte> file, const std::string& where, Corp
   return corpus;
 }
 
-CorpusWriter::CorpusWriter(FileSystem& files, std::string path, size_t vocab,
-                           const std::string& tokenizer_hash)
+CorpusWriter::CorpusWriter(FileSystem& files, std::string path, size_t vocab, const std::string& tokenizer_hash)
     : files_(files),
       path_(std::move(path)),
       temporary_(temporary_name(path_)),

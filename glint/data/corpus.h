@@ -25,18 +25,15 @@
 namespace glint {
 
 // In the place of a SHA-256.
-inline constexpr std::string_view kNoTokenizer =
-    "0000000000000000000000000000000000000000000000000000000000000000";
+inline constexpr std::string_view kNoTokenizer = "0000000000000000000000000000000000000000000000000000000000000000";
 
 // The ids of one story as the file has them.
 class StoredStory {
  public:
-  StoredStory(const std::byte* ids, size_t id_bytes, size_t size)
-      : ids_(ids), id_bytes_(id_bytes), size_(size) {}
+  StoredStory(const std::byte* ids, size_t id_bytes, size_t size) : ids_(ids), id_bytes_(id_bytes), size_(size) {}
   size_t size() const { return size_; }
   TokenId operator[](size_t i) const {
-    return id_bytes_ == 2 ? reinterpret_cast<const uint16_t*>(ids_)[i]
-                          : reinterpret_cast<const uint32_t*>(ids_)[i];
+    return id_bytes_ == 2 ? reinterpret_cast<const uint16_t*>(ids_)[i] : reinterpret_cast<const uint32_t*>(ids_)[i];
   }
   // The first to.size() ids.
   void copy(std::span<TokenId> to) const {

@@ -30,9 +30,7 @@ constexpr size_t kSampleBytes = size_t{128} << 20, kSampleStoryBytes = size_t{64
 // Longer stories count as that long in the median.
 constexpr size_t kLongest = size_t{1} << 16;
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 std::string list(const std::vector<std::string>& paths) {
   std::string text;
@@ -104,9 +102,7 @@ class Builder {
   CorpusBuildResult run();
 
  private:
-  Stories open_train() const {
-    return build_.tales ? Stories(build_.seed, build_.tales) : Stories(build_.texts);
-  }
+  Stories open_train() const { return build_.tales ? Stories(build_.seed, build_.tales) : Stories(build_.texts); }
   bool splits() const { return build_.valid_texts.empty(); }
   std::string path(const char* file) const { return (fs::path(build_.out) / file).string(); }
   void report(const BuildProgress& progress) const;
@@ -127,8 +123,7 @@ class Builder {
 
 void Builder::report(const BuildProgress& progress) const {
   if (build_.report && !build_.report(progress))
-    throw Error(
-        {.code = ErrorCode::interrupted, .what = "interrupted; no corpus was written", .where = build_.out});
+    throw Error({.code = ErrorCode::interrupted, .what = "interrupted; no corpus was written", .where = build_.out});
 }
 
 void Builder::report(Stage stage, const Stories& stories, uint64_t done_before, uint64_t total) const {
@@ -162,12 +157,11 @@ void Builder::check_parts() const {
   if (result_.train.stories == 0) refuse_empty("there are no stories in the text", sources_);
   if (result_.valid.stories > 0) return;
   if (!splits()) refuse_empty("there are no stories in the text for validation", valid_sources_);
-  throw Error(
-      {.code = ErrorCode::bad_file,
-       .what = "no story is left for validation: there are only " + std::to_string(result_.train.stories),
-       .where = build_.tales ? "tales" : list(sources_),
-       .expected = "at least one train and one validation story",
-       .hint = "a larger `valid_share`, or `valid=FILE`"});
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "no story is left for validation: there are only " + std::to_string(result_.train.stories),
+               .where = build_.tales ? "tales" : list(sources_),
+               .expected = "at least one train and one validation story",
+               .hint = "a larger `valid_share`, or `valid=FILE`"});
 }
 
 // The stories with the lowest keys; a key is a function of (seed, index), so every story has the same chance.
@@ -211,8 +205,7 @@ class Lengths {
  public:
   void add(size_t n) { count_[std::min(n, kLongest)]++, total_++; }
   size_t quantile(double q) const {
-    const uint64_t rank =
-        std::max<uint64_t>(1, static_cast<uint64_t>(std::ceil(q * static_cast<double>(total_))));
+    const uint64_t rank = std::max<uint64_t>(1, static_cast<uint64_t>(std::ceil(q * static_cast<double>(total_))));
     uint64_t seen = 0;
     for (size_t n = 0; n < count_.size(); n++)
       if ((seen += count_[n]) >= rank) return n;
@@ -260,8 +253,7 @@ void Builder::encode(Stories& stories, CorpusWriter& train, CorpusPart& train_pa
       part.counts.stories++;
       part.counts.bytes += block[i].size();
       part.cut += ids[i].size() + 1 > kSummaryContext;
-      for (const TokenId id : ids[i])
-        part.unknown += id == tokenizer.unknown(), part.byte_pieces += bytes[id];
+      for (const TokenId id : ids[i]) part.unknown += id == tokenizer.unknown(), part.byte_pieces += bytes[id];
     }
     report(Stage::encode, stories, done_before, total);
   }

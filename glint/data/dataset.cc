@@ -51,8 +51,7 @@ constexpr KnownSet kKnown[] = {
       "bad3541b69d912435c50bb6ba87bec294ff4f6a2e1246121d8633921760443d9",
       "5b4141f0afbad91edebe8549f8fcffe087ea10ca49f1dbef5c9a5cd8815ce37b",
       "0402a96d92fd2663957122ceb108a494c5af83dab82d92729df917d7dec38c34"},
-     {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag",
-      "Ankle boot"}},
+     {"T-shirt/top", "Trouser", "Pullover", "Dress", "Coat", "Sandal", "Shirt", "Sneaker", "Bag", "Ankle boot"}},
 };
 constexpr const char* kGlyphs = "glyphs";
 constexpr size_t kAnyClasses = 256;  // a label is a byte
@@ -133,35 +132,34 @@ std::string checksum_of(const FileSums& sums) {
 void verify(const KnownSet& known, const FilePaths& files, const FileSums& sums) {
   for (size_t i = 0; i < kFiles.size(); i++)
     if (sums[i] != known.sha256[i])
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = std::string("not the ") + known.name +
-                           " file: SHA-256 of the unpacked content is " + sums[i],
-                   .where = files[i],
-                   .expected = known.sha256[i],
-                   .hint = fetch_command(known) + ", or give the folder itself as the data set"});
+      throw Error(
+          {.code = ErrorCode::bad_file,
+           .what = std::string("not the ") + known.name + " file: SHA-256 of the unpacked content is " + sums[i],
+           .where = files[i],
+           .expected = known.sha256[i],
+           .hint = fetch_command(known) + ", or give the folder itself as the data set"});
 }
 
 void check_pair(const ImageSet& set, const std::string& images, const std::string& labels) {
   if (set.pixels.rows() != set.labels.size())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = std::to_string(set.labels.size()) + " labels for " +
-                         std::to_string(set.pixels.rows()) + " images",
-                 .where = labels + ", byte 4",
-                 .expected = "as many labels as there are images in " + images});
+    throw Error(
+        {.code = ErrorCode::bad_file,
+         .what = std::to_string(set.labels.size()) + " labels for " + std::to_string(set.pixels.rows()) + " images",
+         .where = labels + ", byte 4",
+         .expected = "as many labels as there are images in " + images});
 }
 
 // Test must fit a model that was shaped for train: the same size of image, no class that train lacks.
 void check_test_fits(const Dataset& data, const FilePaths& files) {
   const ImageSet &train = data.train, &test = data.test;
   if (test.height != train.height || test.width != train.width)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "test images are " + std::to_string(test.height) + " x " + std::to_string(test.width),
-         .where = files[kTestImages] + ", byte 8",
-         .expected = std::to_string(train.height) + " x " + std::to_string(train.width) + " as in " +
-                     files[kTrainImages]});
-  const auto bad = std::find_if(test.labels.begin(), test.labels.end(),
-                                [&](uint32_t label) { return label >= train.classes; });
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "test images are " + std::to_string(test.height) + " x " + std::to_string(test.width),
+                 .where = files[kTestImages] + ", byte 8",
+                 .expected = std::to_string(train.height) + " x " + std::to_string(train.width) + " as in " +
+                             files[kTrainImages]});
+  const auto bad =
+      std::find_if(test.labels.begin(), test.labels.end(), [&](uint32_t label) { return label >= train.classes; });
   if (bad != test.labels.end())
     refuse(files[kTestLabels], 8 + static_cast<size_t>(bad - test.labels.begin()),
            "test label is " + std::to_string(*bad),
@@ -169,8 +167,7 @@ void check_test_fits(const Dataset& data, const FilePaths& files) {
 }
 
 // `known` is null for a folder, whose classes are those of its train labels.
-Dataset read_folder(const std::string& folder, const FilePaths& files, const KnownSet* known,
-                    ThreadPool* pool) {
+Dataset read_folder(const std::string& folder, const FilePaths& files, const KnownSet* known, ThreadPool* pool) {
   const size_t classes = known ? known->classes : kAnyClasses;
   Dataset data;
   FileSums sums;
@@ -228,10 +225,8 @@ Dataset make_glyphs(const DataOptions& options) {
   data.test = draw_glyphs(options.glyph_seed, kGlyphTestStart, options.glyph_test, options.pool);
   for (size_t i = 0; i < data.train.classes; i++) data.class_names.push_back(std::to_string(i));
   FileSums sums;
-  for (const auto& [set, first] :
-       {std::pair(&data.train, kTrainImages), std::pair(&data.test, kTestImages)}) {
-    sums[first] =
-        sum_with_header(idx_image_header(set->count(), set->height, set->width), set->pixels.span());
+  for (const auto& [set, first] : {std::pair(&data.train, kTrainImages), std::pair(&data.test, kTestImages)}) {
+    sums[first] = sum_with_header(idx_image_header(set->count(), set->height, set->width), set->pixels.span());
     const std::vector<uint8_t> labels(set->labels.begin(), set->labels.end());  // as such a file has them
     sums[first + 1] = sum_with_header(idx_label_header(set->count()), labels);
   }
@@ -287,9 +282,7 @@ void write_sample(const Kernels& kernels, std::span<const uint8_t> pixels, float
   kernels.noisy_pixels({}, 0, pixels.size(), pixels.data(), out);
 }
 
-void write_sample(const Kernels&, std::span<const float> values, float* out) {
-  std::ranges::copy(values, out);
-}
+void write_sample(const Kernels&, std::span<const float> values, float* out) { std::ranges::copy(values, out); }
 
 void write_sample(const Kernels& kernels, const ImageSet& set, size_t i, float* out) {
   if (set.floats())
@@ -327,8 +320,7 @@ std::vector<uint8_t> picture_bytes(const ImageSet& set, size_t i) {
 
 size_t unpacked_bytes(const Dataset& data) {
   const auto bytes = [](const ImageSet& set) {
-    return set.pixels.size() + set.labels.size() + idx_image_header(0, 0, 0).size() +
-           idx_label_header(0).size();
+    return set.pixels.size() + set.labels.size() + idx_image_header(0, 0, 0).size() + idx_label_header(0).size();
   };
   return bytes(data.train) + bytes(data.test);
 }

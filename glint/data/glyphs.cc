@@ -101,8 +101,7 @@ constexpr Shape kNine[] = {
 };
 // clang-format on
 
-constexpr std::span<const Shape> kDigits[] = {kZero, kOne, kTwo,   kThree, kFour,
-                                              kFive, kSix, kSeven, kEight, kNine};
+constexpr std::span<const Shape> kDigits[] = {kZero, kOne, kTwo, kThree, kFour, kFive, kSix, kSeven, kEight, kNine};
 
 // How much a writer varies. Tuned so that a person reads every digit and a linear classifier stays well below
 // a gated one: on the default set softmax regression gets at best 91.6 %, one GLU layer of width 256
@@ -165,14 +164,12 @@ class Canvas {
 // Catmull-Rom: a smooth curve through b and c, with a before and d after.
 Point curve(Point a, Point b, Point c, Point d, double t) {
   const auto mix = [t](double p, double q, double r, double s) {
-    return 0.5 *
-           (2 * q + (r - p) * t + (2 * p - 5 * q + 4 * r - s) * t * t + (3 * q - p - 3 * r + s) * t * t * t);
+    return 0.5 * (2 * q + (r - p) * t + (2 * p - 5 * q + 4 * r - s) * t * t + (3 * q - p - 3 * r + s) * t * t * t);
   };
   return {mix(a.x, b.x, c.x, d.x), mix(a.y, b.y, c.y, d.y)};
 }
 
-void draw_stroke(Canvas& canvas, std::string_view stroke, const std::array<Point, kMaxPoints>& points,
-                 double radius) {
+void draw_stroke(Canvas& canvas, std::string_view stroke, const std::array<Point, kMaxPoints>& points, double radius) {
   constexpr int kPieces = 6;  // of the curve between two points; each is 1 pixel or so
   const auto point = [&](size_t i) {
     const char c = stroke[std::min(i, stroke.size() - 1)];
@@ -181,8 +178,8 @@ void draw_stroke(Canvas& canvas, std::string_view stroke, const std::array<Point
   Point from = point(0);
   for (size_t i = 0; i + 1 < stroke.size(); i++) {
     for (int k = 1; k <= kPieces; k++) {
-      const Point to = curve(point(i == 0 ? 0 : i - 1), point(i), point(i + 1), point(i + 2),
-                             static_cast<double>(k) / kPieces);
+      const Point to =
+          curve(point(i == 0 ? 0 : i - 1), point(i), point(i + 1), point(i + 2), static_cast<double>(k) / kPieces);
       canvas.line(from, to, radius);
       from = to;
     }
@@ -244,9 +241,8 @@ ImageSet draw_glyphs(uint64_t seed, uint32_t first, size_t count, ThreadPool* po
   constexpr size_t kTile = 256;
   const auto tile = [&](size_t t, size_t) {
     for (size_t i = t * kTile; i < std::min(count, (t + 1) * kTile); i++)
-      set.labels[i] =
-          draw_glyph(seed, first + static_cast<uint32_t>(i),
-                     std::span<uint8_t, kGlyphPixels>(set.pixels.view().row_ptr(i), kGlyphPixels));
+      set.labels[i] = draw_glyph(seed, first + static_cast<uint32_t>(i),
+                                 std::span<uint8_t, kGlyphPixels>(set.pixels.view().row_ptr(i), kGlyphPixels));
   };
   const size_t tiles = (count + kTile - 1) / kTile;
   if (pool) {

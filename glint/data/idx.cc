@@ -55,8 +55,7 @@ class Content {
   }
   void expect_end(const std::string& rule) {
     if (!packed()) {
-      if (at_ < file_.size())
-        refuse(name_, at_, std::to_string(file_.size() - at_) + " bytes follow the data", rule);
+      if (at_ < file_.size()) refuse(name_, at_, std::to_string(file_.size() - at_) + " bytes follow the data", rule);
       return;
     }
     std::byte extra{};
@@ -91,8 +90,7 @@ class Content {
         ended_ = true;
       } else if (result == Z_MEM_ERROR) {
         throw Error({.what = "cannot unpack gzip: out of memory", .where = name_});
-      } else if (result == Z_BUF_ERROR ||
-                 (result == Z_OK && consumed_ == file_.size() && have < out.size())) {
+      } else if (result == Z_BUF_ERROR || (result == Z_OK && consumed_ == file_.size() && have < out.size())) {
         refuse(name_, consumed_, "gzip data ends too early", "a whole gzip file", "get the file again");
       } else if (result != Z_OK) {
         refuse(name_, consumed_,
@@ -139,8 +137,7 @@ Header read_header(Content& content, uint32_t rank) {
     refuse(label, 2, "element type is " + byte_text(h.bytes[2]), "8 (unsigned bytes)");
   if (h.bytes[3] != static_cast<std::byte>(rank))
     refuse(label, 3, "rank is " + byte_text(h.bytes[3]),
-           rank == kImageRank ? "3 (count, height, width) in a file of images"
-                              : "1 (count) in a file of labels");
+           rank == kImageRank ? "3 (count, height, width) in a file of images" : "1 (count) in a file of labels");
   content.read({h.bytes.data() + 4, 4 * rank}, std::to_string(rank) + " dimensions of 4 bytes each");
 
   h.elements = 1;
@@ -178,8 +175,7 @@ std::string digest(const Header& h, std::span<const std::byte> elements) {
 
 // Reads what the header announces into memory of just that size, made by `make(header)`.
 template <class Make>
-std::string read_elements(std::span<const std::byte> file, const std::string& name, uint32_t rank,
-                          Make make) {
+std::string read_elements(std::span<const std::byte> file, const std::string& name, uint32_t rank, Make make) {
   Content content(file, name);
   const Header h = read_header(content, rank);
   check_claim(content, h);
@@ -215,8 +211,8 @@ IdxLabels parse_idx_labels(std::span<const std::byte> file, const std::string& n
     labels.values.resize(h.dims[0]);
     return labels.values;
   });
-  const auto bad = std::find_if(labels.values.begin(), labels.values.end(),
-                                [&](uint8_t label) { return label >= classes; });
+  const auto bad =
+      std::find_if(labels.values.begin(), labels.values.end(), [&](uint8_t label) { return label >= classes; });
   if (bad != labels.values.end())
     refuse(name + (is_gzip(file) ? " (unpacked)" : ""), 8 + static_cast<size_t>(bad - labels.values.begin()),
            "label is " + std::to_string(*bad), "labels from 0 to " + std::to_string(classes - 1));
@@ -233,9 +229,7 @@ IdxLabels read_idx_labels(const std::string& path, size_t classes) {
   return parse_idx_labels(as_bytes(file), path, classes);
 }
 
-std::string idx_image_header(size_t count, size_t height, size_t width) {
-  return header({count, height, width});
-}
+std::string idx_image_header(size_t count, size_t height, size_t width) { return header({count, height, width}); }
 
 std::string idx_label_header(size_t count) { return header({count}); }
 

@@ -32,8 +32,7 @@ struct IdxLabels {
 // Throws Error (bad_file) with the file, the byte and the rule that was broken.
 IdxImages parse_idx_images(std::span<const std::byte> file, const std::string& name = "memory");
 // Every label must be below `classes`.
-IdxLabels parse_idx_labels(std::span<const std::byte> file, const std::string& name = "memory",
-                           size_t classes = 256);
+IdxLabels parse_idx_labels(std::span<const std::byte> file, const std::string& name = "memory", size_t classes = 256);
 
 IdxImages read_idx_images(const std::string& path);
 IdxLabels read_idx_labels(const std::string& path, size_t classes = 256);

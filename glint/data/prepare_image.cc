@@ -13,7 +13,7 @@ constexpr uint8_t kInk = 32;  // of 255: what is darker is background
 
 struct InkBox {
   size_t top = 0, left = 0, height = 0, width = 0;  // 0 x 0 without ink
-  double mass_y = 0, mass_x = 0;  // centre of mass, in pixels from the corner of the picture
+  double mass_y = 0, mass_x = 0;                    // centre of mass, in pixels from the corner of the picture
   double centre_y() const { return static_cast<double>(top) + static_cast<double>(height) / 2; }
   double centre_x() const { return static_cast<double>(left) + static_cast<double>(width) / 2; }
 };
@@ -46,8 +46,7 @@ bool bright_background(const Matrix<uint8_t>& m) {
 void stretch(Matrix<uint8_t>& m) {
   std::vector<uint8_t> border;
   for (size_t j = 0; j < m.cols(); j++) border.push_back(m(0, j)), border.push_back(m(m.rows() - 1, j));
-  std::nth_element(border.begin(), border.begin() + static_cast<std::ptrdiff_t>(border.size() / 2),
-                   border.end());
+  std::nth_element(border.begin(), border.begin() + static_cast<std::ptrdiff_t>(border.size() / 2), border.end());
   const int low = border[border.size() / 2], high = *std::max_element(m.span().begin(), m.span().end());
   if (high <= low) return;
   for (uint8_t& v : m.span()) v = static_cast<uint8_t>(std::clamp((v - low) * 255 / (high - low), 0, 255));
@@ -129,8 +128,7 @@ PreparedImage prepare_image(const Matrix<uint8_t>& gray, const ImageStyle& style
     std::copy_n(picture.view().row_ptr(ink.top + i) + ink.left, ink.width, cut.view().row_ptr(i));
   const double scale = style.longer_side / static_cast<double>(std::max(ink.height, ink.width));
   const auto side = [&](size_t source, size_t frame) {
-    return std::clamp<size_t>(static_cast<size_t>(std::lround(scale * static_cast<double>(source))), 1,
-                              frame);
+    return std::clamp<size_t>(static_cast<size_t>(std::lround(scale * static_cast<double>(source))), 1, frame);
   };
   const size_t h = side(ink.height, style.height), w = side(ink.width, style.width);
   const Matrix<uint8_t> small = resized(cut, h, w);
@@ -142,12 +140,10 @@ PreparedImage prepare_image(const Matrix<uint8_t>& gray, const ImageStyle& style
   const bool mass = style.by_mass && placed.height > 0;
   const size_t top = offset(mass ? placed.mass_y : static_cast<double>(h) / 2, h, style.height);
   const size_t left = offset(mass ? placed.mass_x : static_cast<double>(w) / 2, w, style.width);
-  for (size_t i = 0; i < h; i++)
-    std::copy_n(small.view().row_ptr(i), w, out.pixels.view().row_ptr(top + i) + left);
+  for (size_t i = 0; i < h; i++) std::copy_n(small.view().row_ptr(i), w, out.pixels.view().row_ptr(top + i) + left);
   out.done = std::string(inverted ? "inverted (the background is bright), " : "") + "cut to " +
-             std::to_string(ink.height) + " x " + std::to_string(ink.width) + ", resized to " +
-             std::to_string(h) + " x " + std::to_string(w) + ", centred by " + (mass ? "mass" : "its box") +
-             " as the training images are";
+             std::to_string(ink.height) + " x " + std::to_string(ink.width) + ", resized to " + std::to_string(h) +
+             " x " + std::to_string(w) + ", centred by " + (mass ? "mass" : "its box") + " as the training images are";
   return out;
 }
 

@@ -58,11 +58,11 @@ bool StoryReader::next(std::string& story) {
       // A mark may begin in the last bytes that there are.
       searched_ = std::max(at_, buffer_.size() - std::min(buffer_.size(), kEndOfText.size() - 1));
       if (buffer_.size() - at_ > kMaxStoryBytes)
-        throw Error({.code = ErrorCode::bad_file,
-                     .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
-                     .where = (stream_ ? stream_->name() : "the text") + ", story " +
-                              std::to_string(counts_.stories + 1),
-                     .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
+        throw Error(
+            {.code = ErrorCode::bad_file,
+             .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
+             .where = (stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
+             .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
       more = fill();
       if (more) mark = buffer_.find(kEndOfText, searched_);
     }
@@ -93,8 +93,7 @@ constexpr uint64_t kXzMemory = uint64_t{68} << 20;
 Packing packing_of(std::span<const unsigned char> start) {
   constexpr unsigned char kXz[] = {0xfd, '7', 'z', 'X', 'Z', 0};
   if (start.size() >= 2 && start[0] == 0x1f && start[1] == 0x8b) return Packing::gzip;
-  if (start.size() >= sizeof kXz && std::equal(std::begin(kXz), std::end(kXz), start.begin()))
-    return Packing::xz;
+  if (start.size() >= sizeof kXz && std::equal(std::begin(kXz), std::end(kXz), start.begin())) return Packing::xz;
   return Packing::none;
 }
 
@@ -155,8 +154,7 @@ struct TextStream::State {
   size_t read_xz(std::span<char> out);
 };
 
-TextStream::TextStream(const std::string& path, std::function<void()> waiting)
-    : state_(std::make_unique<State>()) {
+TextStream::TextStream(const std::string& path, std::function<void()> waiting) : state_(std::make_unique<State>()) {
   State& s = *state_;
   s.name = path == "-" ? "stdin" : path;
   s.waiting = std::move(waiting);

@@ -23,18 +23,15 @@ inline const Words kAnimals = {"fox", "bear", "rabbit",   "duck",     "mouse",  
                                "owl", "pig",  "hedgehog", "squirrel", "turtle", "bird", "goat", "otter"};
 inline const Words kSmallAnimals = {"bird",   "kitten", "puppy",    "snail",   "bee",  "butterfly",
                                     "rabbit", "mouse",  "duckling", "ladybug", "lamb", "fish"};
-inline const Words kPlaces = {"park",    "garden",     "forest", "beach",  "farm",  "village",
-                              "library", "market",     "meadow", "school", "river", "hill",
-                              "lake",    "playground", "barn",   "castle"};
+inline const Words kPlaces = {"park",   "garden", "forest", "beach", "farm", "village",    "library", "market",
+                              "meadow", "school", "river",  "hill",  "lake", "playground", "barn",    "castle"};
 inline const Words kThings = {"ball",     "kite",  "doll",  "car",     "boat",   "hat",    "drum",
                               "book",     "truck", "bear",  "train",   "scarf",  "basket", "lamp",
                               "umbrella", "bell",  "robot", "blanket", "puzzle", "flute"};
 inline const Words kFoods = {"cake",   "apple",    "soup", "bread",   "cookie", "pie",
                              "orange", "sandwich", "pear", "pancake", "muffin", "egg"};
-inline const Words kColors = {"red",    "blue",  "green",  "yellow", "orange",
-                              "purple", "white", "golden", "pink",   "brown"};
-inline const Words kLooks = {"big", "small",  "shiny", "soft", "old",
-                             "new", "pretty", "round", "tiny", "funny"};
+inline const Words kColors = {"red", "blue", "green", "yellow", "orange", "purple", "white", "golden", "pink", "brown"};
+inline const Words kLooks = {"big", "small", "shiny", "soft", "old", "new", "pretty", "round", "tiny", "funny"};
 inline const Words kTraits = {"kind",    "brave",  "curious", "shy",    "clever",
                               "playful", "gentle", "quiet",   "honest", "careful"};
 inline const Words kGrown = {"mom", "dad", "grandma", "grandpa", "aunt", "uncle"};
@@ -42,8 +39,7 @@ inline const Words kSkills = {"swim",        "sing",  "dance", "read",    "draw"
                               "ride a bike", "skate", "climb", "whistle", "juggle", "paint"};
 inline const Words kFears = {"the dark",      "the storm",   "loud noises",   "deep water",
                              "the old house", "high places", "the big slide", "the long night"};
-inline const Words kHiding = {"bed",  "table", "big tree",   "bench",
-                              "bush", "chair", "old bridge", "pile of leaves"};
+inline const Words kHiding = {"bed", "table", "big tree", "bench", "bush", "chair", "old bridge", "pile of leaves"};
 inline const Words kTreasures = {"key", "map", "box", "coin", "stone", "letter", "shell", "feather"};
 
 inline const Beat kOpenings = {
@@ -71,8 +67,8 @@ inline const Beat kEndings = {
 
 inline const std::vector<Plot> kPlots = {
     // Lost and found.
-    {{"{He} had {a look} {color} {thing} that {he} loved very much.",
-      "{He} took {his} {color} {thing} everywhere.", "{His} favorite toy was {a look} {color} {thing}."},
+    {{"{He} had {a look} {color} {thing} that {he} loved very much.", "{He} took {his} {color} {thing} everywhere.",
+      "{His} favorite toy was {a look} {color} {thing}."},
      {"One morning, the {thing} was gone.", "One day, {he} could not find the {thing}.",
       "Then {he} lost it in the {place2}, and {he} was very sad."},
      {"{hero} looked under the {hiding}, but it was not there.",
@@ -91,8 +87,7 @@ inline const std::vector<Plot> kPlots = {
       "{friend} came and asked, \"Can I play with your {thing}?\""},
      {"\"No, it is mine!\" said {hero}.", "But {hero} did not want to share."},
      {"{friend} was [sad|hurt|very quiet] and walked away.", "{friend} felt sad and went home."},
-     {"?Soon {hero} was bored, because it is no fun to play alone.",
-      "?{hero} felt bad and sat under the {hiding}."},
+     {"?Soon {hero} was bored, because it is no fun to play alone.", "?{hero} felt bad and sat under the {hiding}."},
      {"{His} {grown} said, \"{A thing} is more fun with a friend.\"",
       "{hero} asked {his} {grown} what to do, and {he} heard, \"Say sorry and share.\""},
      {"So {hero} ran to {friend} and said, \"I am sorry. Let us play together.\"",
@@ -107,8 +102,7 @@ inline const std::vector<Plot> kPlots = {
      {"\"I am cold,\" said {friend}.", "\"Oh no, what can we do?\" asked {friend}."},
      {"?They ran as fast as they could.", "?{hero} held the hand of {friend} and did not let go."},
      {"They hid under {a look} {hiding} and waited.", "{hero} saw {a look} {hiding}, and they hid there."},
-     {"They told each other [stories|jokes|secrets] and shared {a food}.",
-      "{friend} had {a food}, and they ate it."},
+     {"They told each other [stories|jokes|secrets] and shared {a food}.", "{friend} had {a food}, and they ate it."},
      {"At last, the sun came back, and there was a rainbow over the {place2}.",
       "Soon it was over, and everything was [wet|clean] and shiny."}},
     // Learning.
@@ -116,10 +110,8 @@ inline const std::vector<Plot> kPlots = {
      {"{He} tried, but it was [hard|not easy|too difficult].",
       "The first time, {he} fell and hurt {his} [knee|nose|arm]."},
      {"?\"I will never learn it,\" said {hero}.", "?{hero} was angry and wanted to stop."},
-     {"{friend} the {animal} said, \"Do not give up. Try again.\"",
-      "{His} {grown} said, \"Try a little every day.\""},
-     {"So {hero} tried every [day|morning|evening] at the {place2}.",
-      "{He} tried again and again and again."},
+     {"{friend} the {animal} said, \"Do not give up. Try again.\"", "{His} {grown} said, \"Try a little every day.\""},
+     {"So {hero} tried every [day|morning|evening] at the {place2}.", "{He} tried again and again and again."},
      {"?Some days were good, and some days were bad.", "?Step by step, it became [easier|better]."},
      {"One day, {he} could {skill}!", "At last, {hero} could {skill} all alone!"},
      {"\"Look at me!\" {he} shouted.", "Everybody clapped, and {friend} [cheered|smiled]."}},
@@ -132,8 +124,7 @@ inline const std::vector<Plot> kPlots = {
      {"{hero} gave it some water and {a food}.", "{He} was very careful and lifted the {small} out.",
       "{He} put it in {his} {look} {thing} and took it home."},
      {"?{His} {grown} said, \"You are so {trait2}.\"", "?{hero} sang a soft song for the {small}."},
-     {"After [a day|a week|some time], the {small} was well again.",
-      "Soon the {small} was strong and happy."},
+     {"After [a day|a week|some time], the {small} was well again.", "Soon the {small} was strong and happy."},
      {"The {small} said, \"Thank you, {hero}. Now I am your friend.\"",
       "The next day, the {small} came back with {a look} {treasure} as a gift."}},
     // Fear.
@@ -157,8 +148,7 @@ inline const std::vector<Plot> kPlots = {
      {"But oh no, the bowl fell on the floor!", "Then {he} forgot it in the oven, and it turned black."},
      {"?{hero} wanted to cry.", "?\"What a mess!\" said {his} {grown}, and they had to laugh."},
      {"\"We can try again,\" said {his} {grown}.", "{He} cleaned up and began again."},
-     {"The new one was [sweet|warm|perfect] and smelled good.",
-      "This time, {he} was careful, and it was perfect."},
+     {"The new one was [sweet|warm|perfect] and smelled good.", "This time, {he} was careful, and it was perfect."},
      {"{friend} ate it all and said, \"Yum! Thank you, {hero}!\"",
       "When {friend} saw the {food}, {friend} [danced|jumped up and down]."}},
     // A rule.
@@ -167,14 +157,12 @@ inline const std::vector<Plot> kPlots = {
      {"But {hero} was too curious.", "But {hero} did not listen."},
      {"When nobody looked, {he} [did it|went and did it] anyway.",
       "{He} waited until it was quiet and then {he} did it."},
-     {"Then [something broke|there was a loud crash|{he} fell into the mud].",
-      "Soon {he} was in big trouble."},
+     {"Then [something broke|there was a loud crash|{he} fell into the mud].", "Soon {he} was in big trouble."},
      {"?\"Help!\" {he} shouted, but no one came.", "?{He} was scared and did not know what to do."},
      {"{friend} the {animal} heard {him} and ran to get {his} {grown}.",
       "After a while, {his} {grown} came and helped {him}."},
      {"\"I am sorry,\" said {hero}. \"I will listen next time.\"", "{hero} told the truth and said sorry."},
-     {"{His} {grown} was not angry and gave {him} a hug.",
-      "\"I am glad that you told me,\" said {his} {grown}."}},
+     {"{His} {grown} was not angry and gave {him} a hug.", "\"I am glad that you told me,\" said {his} {grown}."}},
     // A discovery.
     {{"In the {place2}, {hero} found {a look} {treasure}.",
       "Under the {hiding}, there was {a look} {color} {treasure}."},
@@ -199,11 +187,9 @@ inline const std::vector<Plot> kPlots = {
      {"Then {friend} fell over {a look} {thing} and could not go on.",
       "On the way, {friend} saw a hurt {small} and stopped."},
      {"?{hero} could win now.", "?{hero} was far ahead and saw the end."},
-     {"But {hero} turned around and helped {friend}.",
-      "But {hero} stopped too, because friends are more important."},
+     {"But {hero} turned around and helped {friend}.", "But {hero} stopped too, because friends are more important."},
      {"They crossed the line together, hand in hand.", "They came last, but they came together."},
-     {"Everybody cheered, and both got {a color} {thing}.",
-      "\"You are the real winners,\" said {his} {grown}."}},
+     {"Everybody cheered, and both got {a color} {thing}.", "\"You are the real winners,\" said {his} {grown}."}},
 };
 
 }  // namespace glint::tales

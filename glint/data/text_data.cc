@@ -16,8 +16,8 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string checksum_of(const TextData& data) {
-  return sha256_hex(as_bytes(data.train.tokenizer_hash() + "\n" + data.train.checksum() + "\n" +
-                             data.valid.checksum() + "\n"));
+  return sha256_hex(
+      as_bytes(data.train.tokenizer_hash() + "\n" + data.train.checksum() + "\n" + data.valid.checksum() + "\n"));
 }
 
 Corpus tell(const TextDataOptions& options, TextEncoder& encoder, const Tokenizer& tokenizer, uint64_t first,
@@ -50,8 +50,7 @@ TextData make_tales(const TextDataOptions& options) {
   return data;
 }
 
-Corpus corpus_of(TokenStories stories, size_t vocab, const std::string& tokenizer_hash,
-                 const std::string& part) {
+Corpus corpus_of(TokenStories stories, size_t vocab, const std::string& tokenizer_hash, const std::string& part) {
   try {
     if (stories.empty())
       throw Error({.code = ErrorCode::usage, .what = "there are no stories", .expected = "at least one"});
@@ -120,9 +119,7 @@ bool has_corpus_files(const std::string& folder) {
   return false;
 }
 
-bool is_text_data(const std::string& name_or_dir) {
-  return name_or_dir == kTales || has_corpus_files(name_or_dir);
-}
+bool is_text_data(const std::string& name_or_dir) { return name_or_dir == kTales || has_corpus_files(name_or_dir); }
 
 TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& options) {
   if (name_or_dir == kTales) return make_tales(options);
@@ -157,8 +154,7 @@ TextData load_text_data(const std::string& name_or_dir, const TextDataOptions& o
   data.tokenizer = Tokenizer::read(in(name_or_dir, kTokenizerFile));
   data.train = Corpus::open(in(name_or_dir, kTrainFile), options.check);
   data.valid = Corpus::open(in(name_or_dir, kValidFile), options.check);
-  for (const auto& [corpus, file] :
-       {std::pair(&data.train, kTrainFile), std::pair(&data.valid, kValidFile)}) {
+  for (const auto& [corpus, file] : {std::pair(&data.train, kTrainFile), std::pair(&data.valid, kValidFile)}) {
     check_fits(*corpus, data.tokenizer, in(name_or_dir, file), in(name_or_dir, kTokenizerFile));
     if (corpus->stories() == 0)
       throw Error({.code = ErrorCode::bad_file,
@@ -176,21 +172,18 @@ TextData make_text_data(std::span<const std::string> train, std::span<const std:
                         const Tokenizer& tokenizer, const std::string& name) {
   require(tokenizer);
   TextEncoder encoder(tokenizer);
-  const std::vector<std::vector<TokenId>> train_ids = encoded(train, encoder),
-                                          valid_ids = encoded(valid, encoder);
+  const std::vector<std::vector<TokenId>> train_ids = encoded(train, encoder), valid_ids = encoded(valid, encoder);
   return make_text_data(train_ids, valid_ids, tokenizer, name);
 }
 
-TextData make_text_data(TokenStories train, TokenStories valid, const Tokenizer& tokenizer,
-                        const std::string& name) {
+TextData make_text_data(TokenStories train, TokenStories valid, const Tokenizer& tokenizer, const std::string& name) {
   require(tokenizer);
   TextData data = text_data_of(train, valid, {tokenizer.size(), tokenizer.end()}, tokenizer.sha256(), name);
   data.tokenizer = tokenizer;
   return data;
 }
 
-TextData make_text_data(TokenStories train, TokenStories valid, const Vocabulary& vocabulary,
-                        const std::string& name) {
+TextData make_text_data(TokenStories train, TokenStories valid, const Vocabulary& vocabulary, const std::string& name) {
   return text_data_of(train, valid, vocabulary, std::string(kNoTokenizer), name);
 }
 

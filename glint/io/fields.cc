@@ -142,9 +142,7 @@ std::string domain(const Field& field) {
   };
   return std::visit(
       Overloaded{[](bool*) -> std::string { return "true or false"; },
-                 [&](double*) {
-                   return field.low < field.high ? number("a number") : std::string("a finite number");
-                 },
+                 [&](double*) { return field.low < field.high ? number("a number") : std::string("a finite number"); },
                  [&](uint64_t*) { return number("a whole number"); },
                  [&](std::optional<uint64_t>*) { return number("a whole number"); },
                  [](std::vector<double>*) -> std::string {
@@ -157,8 +155,7 @@ std::string domain(const Field& field) {
 
 void set_field(const Field& field, std::string_view text, const std::string& where) {
   std::visit(Overloaded{[&](bool* v) {
-                          if (text != "true" && text != "false")
-                            refuse_field(field, text, where, "true or false");
+                          if (text != "true" && text != "false") refuse_field(field, text, where, "true or false");
                           *v = text == "true";
                         },
                         [&](std::string* v) {
@@ -187,20 +184,19 @@ void set_field(const Field& field, std::string_view text, const std::string& whe
 
 void set_field_json(const Field& field, const Json& value) {
   if (value.is_null()) return;
-  std::visit(
-      Overloaded{[&](const Prefixed& v) {
-                   for (const std::string& text : json_values<std::string>(field, value))
-                     if (!text.empty()) v.all->push_back(v.prefix + text);  // "" is none
-                 },
-                 [&](const Chosen& v) { v.set(place_of(field, json_value<std::string>(field, value), "")); },
-                 [&](std::optional<uint64_t>* v) { *v = json_value<uint64_t>(field, value); },
-                 [&]<class T>(T* v) {
-                   if constexpr (IsList<T>::value)
-                     *v = json_values<typename T::value_type>(field, value);
-                   else
-                     *v = json_value<T>(field, value);
-                 }},
-      field.value);
+  std::visit(Overloaded{[&](const Prefixed& v) {
+                          for (const std::string& text : json_values<std::string>(field, value))
+                            if (!text.empty()) v.all->push_back(v.prefix + text);  // "" is none
+                        },
+                        [&](const Chosen& v) { v.set(place_of(field, json_value<std::string>(field, value), "")); },
+                        [&](std::optional<uint64_t>* v) { *v = json_value<uint64_t>(field, value); },
+                        [&]<class T>(T* v) {
+                          if constexpr (IsList<T>::value)
+                            *v = json_values<typename T::value_type>(field, value);
+                          else
+                            *v = json_value<T>(field, value);
+                        }},
+             field.value);
 }
 
 void set_fields(std::span<const Field> fields, const Json& values) {
@@ -219,12 +215,11 @@ void set_fields(std::span<const Field> fields, const Json& values) {
 }
 
 Json field_json(const Field& field) {
-  return std::visit(
-      Overloaded{[](const Prefixed&) { return Json(nullptr); },
-                 [&](const Chosen& v) { return Json(field.choices[v.get()]); },
-                 [](const std::optional<uint64_t>* v) { return *v ? Json(**v) : Json(nullptr); },
-                 [](const auto* v) { return Json(*v); }},
-      field.value);
+  return std::visit(Overloaded{[](const Prefixed&) { return Json(nullptr); },
+                               [&](const Chosen& v) { return Json(field.choices[v.get()]); },
+                               [](const std::optional<uint64_t>* v) { return *v ? Json(**v) : Json(nullptr); },
+                               [](const auto* v) { return Json(*v); }},
+                    field.value);
 }
 
 Json fields_json(std::span<const Field> fields) {
@@ -284,9 +279,8 @@ void check_fields(std::span<const Field> fields) {
 void refuse_other_models(std::span<const Field> fields, std::span<const Field> usual, ModelTraits model,
                          const std::string& where) {
   const auto fits = [&](For who) {
-    return who == For::all || (who == For::images && !model.language) ||
-           (who == For::language && model.language) || (who == For::own && !model.foreign) ||
-           (who == For::foreign && model.foreign);
+    return who == For::all || (who == For::images && !model.language) || (who == For::language && model.language) ||
+           (who == For::own && !model.foreign) || (who == For::foreign && model.foreign);
   };
   for (size_t i = 0; i < fields.size(); i++) {
     const Field& f = fields[i];

@@ -60,8 +60,7 @@ class Field {
       (!std::is_enum_v<T>)Field(std::string name_, T& value_, std::string help_)
       : Field(std::move(name_), FieldValue(&value_), std::move(help_)) {}
   template <class E>
-  requires std::is_enum_v<E> Field(std::string name_, E& value_, std::string help_,
-                                   std::vector<std::string> words)
+  requires std::is_enum_v<E> Field(std::string name_, E& value_, std::string help_, std::vector<std::string> words)
       : Field(std::move(name_),
               FieldValue(Chosen{[&value_] { return static_cast<size_t>(value_); },
                                 [&value_](size_t i) { value_ = static_cast<E>(i); }}),

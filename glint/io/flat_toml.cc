@@ -15,9 +15,7 @@ namespace {
 constexpr const char* kScalar = "a \"string\", a number, true or false";
 
 bool digit(char c) { return c >= '0' && c <= '9'; }
-bool bare(char c) {
-  return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-';
-}
+bool bare(char c) { return digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c == '-'; }
 
 // One line. Every function leaves at_ behind what it took.
 class Line {
@@ -44,10 +42,7 @@ class Line {
 
  private:
   [[noreturn]] void fail(const std::string& what, const std::string& expected) const {
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "not a recipe: " + what,
-                 .where = place_,
-                 .expected = expected});
+    throw Error({.code = ErrorCode::bad_file, .what = "not a recipe: " + what, .where = place_, .expected = expected});
   }
   char peek() const { return text_[at_]; }
   bool ended() const { return at_ == text_.size() || peek() == '#'; }
@@ -64,8 +59,8 @@ class Line {
     uint32_t code = 0;
     const std::string_view word = text_.substr(at_, digits);
     const std::from_chars_result r = std::from_chars(word.data(), word.data() + word.size(), code, 16);
-    if (word.size() < digits || r.ec != std::errc() || r.ptr != word.data() + word.size() ||
-        code > 0x10ffff || (code >= 0xd800 && code <= 0xdfff))
+    if (word.size() < digits || r.ec != std::errc() || r.ptr != word.data() + word.size() || code > 0x10ffff ||
+        (code >= 0xd800 && code <= 0xdfff))
       fail("this is no character", "\\u and four, or \\U and eight hexadecimal digits");
     at_ += digits;
     return code;
@@ -115,10 +110,7 @@ class Line {
     std::string out;
     for (size_t i = 0; i < word.size(); i++) {
       const char c = word[i];
-      const int v = digit(c)               ? c - '0'
-                    : c >= 'a' && c <= 'f' ? c - 'a' + 10
-                    : c >= 'A' && c <= 'F' ? c - 'A' + 10
-                                           : 99;
+      const int v = digit(c) ? c - '0' : c >= 'a' && c <= 'f' ? c - 'a' + 10 : c >= 'A' && c <= 'F' ? c - 'A' + 10 : 99;
       const bool between = i > 0 && i + 1 < word.size() && word[i - 1] != '_';
       if (v < base)
         out += c;
@@ -211,9 +203,7 @@ bool readable(std::string_view line) {
 
 }  // namespace
 
-std::string place_of_line(const std::string& where, size_t line) {
-  return where + ", line " + std::to_string(line);
-}
+std::string place_of_line(const std::string& where, size_t line) { return where + ", line " + std::to_string(line); }
 
 std::vector<TomlLine> parse_flat_toml(std::string_view text, const std::string& where) {
   if (text.starts_with("\xEF\xBB\xBF")) text.remove_prefix(3);

@@ -133,8 +133,7 @@ class GgufParser {
     const size_t at = at_;
     const uint64_t length = number<uint64_t>(what);
     if (length > most)
-      fail(at, std::string(what) + " has " + std::to_string(length) + " bytes",
-           "at most " + std::to_string(most));
+      fail(at, std::string(what) + " has " + std::to_string(length) + " bytes", "at most " + std::to_string(most));
     const auto bytes = take(length, what);
     return {reinterpret_cast<const char*>(bytes.data()), bytes.size()};
   }
@@ -154,8 +153,7 @@ class GgufParser {
     if (magic.size() < 4 || std::memcmp(magic.data(), "GGUF", 4) != 0)
       fail(0, "this is no GGUF file", "the bytes GGUF at its start");
     const uint32_t version = number<uint32_t>("the version");
-    if (version == 0x02000000 || version == 0x03000000)
-      fail(4, "the file is big-endian", "a little-endian file");
+    if (version == 0x02000000 || version == 0x03000000) fail(4, "the file is big-endian", "a little-endian file");
     if (version != 2 && version != 3)
       fail(4, "the file has version " + std::to_string(version), "GGUF version 3 (or 2)",
            "convert the model with a newer llama.cpp");
@@ -210,8 +208,7 @@ class GgufParser {
         return real(number<double>("a value"), key);
       case GgufValue::boolean: {
         const uint8_t value = number<uint8_t>("a value");
-        if (value > 1)
-          fail(at_ - 1, "the truth value of " + show(key) + " is " + std::to_string(value), "0 or 1");
+        if (value > 1) fail(at_ - 1, "the truth value of " + show(key) + " is " + std::to_string(value), "0 or 1");
         return value == 1;
       }
       case GgufValue::text:
@@ -274,8 +271,7 @@ class GgufParser {
     for (size_t i = 0; i < array.size_; i++) {
       const std::byte* value = array.data_ + i * kGgufValueBytes[array.type_];
       if (array.type_ == GgufValue::boolean && static_cast<uint8_t>(*value) > 1)
-        fail(begin + i,
-             "a truth value of " + show(key) + " is " + std::to_string(static_cast<uint8_t>(*value)),
+        fail(begin + i, "a truth value of " + show(key) + " is " + std::to_string(static_cast<uint8_t>(*value)),
              "0 or 1");
       if (array.type_ == GgufValue::u64 && static_cast<uint8_t>(value[7]) > 127)
         fail(begin + 8 * i, "a number of " + show(key) + " is too large", "at most 2^63 - 1");
@@ -335,8 +331,7 @@ class GgufParser {
              "dimensions from 1, with a product below 2^64");
     uint64_t bytes = 0;
     if (__builtin_mul_overflow(values / type.values, uint64_t{type.bytes}, &bytes))
-      fail(at, "tensor " + show(name) + " of shape " + show_shape(shape) + " is too large",
-           "a size below 2^64 bytes");
+      fail(at, "tensor " + show(name) + " of shape " + show_shape(shape) + " is too large", "a size below 2^64 bytes");
     return bytes;
   }
 
@@ -351,8 +346,7 @@ class GgufParser {
         fail(p.at, "tensor " + show(p.name) + " begins at byte " + std::to_string(p.offset) + " of the data",
              "byte " + std::to_string(expected) + ", where the one before ends");
       if (p.offset > file_.size() - data || p.bytes > file_.size() - data - p.offset)
-        fail(p.at,
-             "tensor " + show(p.name) + " of " + std::to_string(p.bytes) + " bytes goes beyond the file",
+        fail(p.at, "tensor " + show(p.name) + " of " + std::to_string(p.bytes) + " bytes goes beyond the file",
              std::to_string(file_.size() - data) + " bytes of data are there");
       if (p.readable) contents_.tensors[readable++].bytes = file_.subspan(data + p.offset, p.bytes);
       // No overflow: what was added lies in the file.

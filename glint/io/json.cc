@@ -134,11 +134,10 @@ Json read_json(const std::string& path) { return parse_json(read_file(path, kMax
 JsonFields::JsonFields(const Json& object, std::string where, std::string path)
     : object_(&object), where_(std::move(where)), path_(std::move(path)) {
   if (!object.is_object())
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = (path_.empty() ? "the JSON value" : "field " + show(path_)) + " is " + type_name(object),
-         .where = where_,
-         .expected = "an object"});
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = (path_.empty() ? "the JSON value" : "field " + show(path_)) + " is " + type_name(object),
+                 .where = where_,
+                 .expected = "an object"});
 }
 
 void JsonFields::fail(const std::string& key, const std::string& what, const std::string& expected) const {
@@ -195,8 +194,7 @@ template std::string JsonFields::required<std::string>(const std::string&) const
 
 void JsonFields::only(const std::vector<std::string>& known) const {
   for (const auto& [key, unused] : object_->items())
-    if (std::find(known.begin(), known.end(), key) == known.end())
-      fail(key, "is not known", suggest(key, known));
+    if (std::find(known.begin(), known.end(), key) == known.end()) fail(key, "is not known", suggest(key, known));
 }
 
 }  // namespace glint

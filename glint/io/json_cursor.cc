@@ -82,8 +82,7 @@ void JsonCursor::unexpected(const std::string& expected) const {
 }
 
 void JsonCursor::skip_space() {
-  while (at_ < text_.size() &&
-         (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
+  while (at_ < text_.size() && (text_[at_] == ' ' || text_[at_] == '\n' || text_[at_] == '\r' || text_[at_] == '\t'))
     at_++;
 }
 
@@ -226,12 +225,10 @@ void JsonCursor::escape(std::string& out) {
     at_++;
     uint32_t code = hex4();
     if (code >= 0xD800 && code < 0xDC00) {
-      if (text_.substr(at_, 2) != "\\u")
-        fail("half of a surrogate pair in a string", start, "\\uDC00 to \\uDFFF next");
+      if (text_.substr(at_, 2) != "\\u") fail("half of a surrogate pair in a string", start, "\\uDC00 to \\uDFFF next");
       at_ += 2;
       const uint32_t low = hex4();
-      if (low < 0xDC00 || low > 0xDFFF)
-        fail("half of a surrogate pair in a string", start, "\\uDC00 to \\uDFFF next");
+      if (low < 0xDC00 || low > 0xDFFF) fail("half of a surrogate pair in a string", start, "\\uDC00 to \\uDFFF next");
       code = 0x10000 + ((code - 0xD800) << 10) + (low - 0xDC00);
     } else if (code >= 0xDC00 && code < 0xE000) {
       fail("half of a surrogate pair in a string", start, "\\uD800 to \\uDBFF before it");

@@ -54,8 +54,7 @@ std::string read_shape(std::span<const std::byte> file, size_t byte, Llama2cShap
   constexpr const char* kNames[] = {"dim", "hidden", "layers", "heads", "kv_heads", "vocab", "context"};
   for (size_t i = 0; i < 7; i++)
     if (n[i] < 1 || n[i] > kMost[i])
-      return std::string(kNames[i]) + " is " + std::to_string(n[i]) + ", not from 1 to " +
-             std::to_string(kMost[i]);
+      return std::string(kNames[i]) + " is " + std::to_string(n[i]) + ", not from 1 to " + std::to_string(kMost[i]);
   const auto u = [&](size_t i) { return static_cast<uint64_t>(n[i]); };
   s.dim = u(0), s.hidden = u(1), s.layers = u(2), s.heads = u(3), s.kv_heads = u(4), s.vocab = u(5);
   s.context = u(6);
@@ -113,8 +112,7 @@ class Llama2cParser {
 
  private:
   void version0() {
-    if (file_.size() < kVersion0Header)
-      refuse(where_, file_.size(), "the file is too short", "28 bytes of header");
+    if (file_.size() < kVersion0Header) refuse(where_, file_.size(), "the file is too short", "28 bytes of header");
     const std::string wrong = read_shape(file_, 0, shape_);
     if (!wrong.empty()) refuse(where_, 0, "this is no llama2.c file: " + wrong, "seven numbers of a model");
     check_size(version0_bytes(shape_));
@@ -132,8 +130,7 @@ class Llama2cParser {
 
   void version12(int32_t version) {
     if (file_.size() < kLlama2cHeader)
-      refuse(where_, file_.size(), "the file is too short",
-             std::to_string(kLlama2cHeader) + " bytes of header");
+      refuse(where_, file_.size(), "the file is too short", std::to_string(kLlama2cHeader) + " bytes of header");
     const std::string wrong = read_shape(file_, 8, shape_);
     if (!wrong.empty() || shape_.own_head)
       refuse(where_, 8, "a number of the header is wrong: " + (wrong.empty() ? "vocab is negative" : wrong),
@@ -149,8 +146,7 @@ class Llama2cParser {
           shape_.hidden % static_cast<uint64_t>(group) != 0)
         refuse(where_, 37, "the group size is " + std::to_string(group), "a divisor of dim and of hidden");
       group_ = static_cast<uint64_t>(group);
-      bytes = kLlama2cHeader + 4 * norm_values(shape_) + matrix_values(shape_) +
-              4 * (matrix_values(shape_) / group_);
+      bytes = kLlama2cHeader + 4 * norm_values(shape_) + matrix_values(shape_) + 4 * (matrix_values(shape_) / group_);
     }
     const size_t rest = version == 1 ? 37 : 41;
     for (size_t i = rest; i < kLlama2cHeader; i++)
@@ -171,9 +167,7 @@ class Llama2cParser {
              std::to_string(bytes) + " bytes for the sizes in its header");
   }
 
-  static std::string in_layer(uint64_t layer, const char* name) {
-    return "blk." + std::to_string(layer) + "." + name;
-  }
+  static std::string in_layer(uint64_t layer, const char* name) { return "blk." + std::to_string(layer) + "." + name; }
   void add_norms(const char* name) {
     for (uint64_t i = 0; i < shape_.layers; i++) add_norm(in_layer(i, name));
   }

@@ -17,8 +17,7 @@ struct DescrRow {
   Dtype dtype;
   std::string_view descr;
 };
-constexpr DescrRow kDescr[] = {
-    {Dtype::f32, "<f4"}, {Dtype::f64, "<f8"}, {Dtype::u8, "|u1"}, {Dtype::i32, "<i4"}};
+constexpr DescrRow kDescr[] = {{Dtype::f32, "<f4"}, {Dtype::f64, "<f8"}, {Dtype::u8, "|u1"}, {Dtype::i32, "<i4"}};
 
 // The dictionary {'descr': '<f4', 'fortran_order': False, 'shape': (2, 3), }: just this much of Python.
 class DictParser {
@@ -33,10 +32,7 @@ class DictParser {
       const size_t key_at = place();
       const std::string_view key = string();
       take(':', "':' after a key");
-      bool* seen = key == "descr"           ? &descr
-                   : key == "fortran_order" ? &order
-                   : key == "shape"         ? &shape
-                                            : nullptr;
+      bool* seen = key == "descr" ? &descr : key == "fortran_order" ? &order : key == "shape" ? &shape : nullptr;
       if (!seen) fail("unknown key " + show(key), key_at, "descr, fortran_order and shape");
       if (*seen) fail("duplicate key " + show(key), key_at, "each key once");
       *seen = true;
@@ -141,8 +137,7 @@ NpyView parse_npy(std::span<const std::byte> file, const std::string& where) {
   view.bytes = file.subspan(header_at + length);
   size_t bytes = 0;
   if (!dense_bytes(view.shape, view.dtype, bytes))
-    refuse(where, header_at, "array of shape " + show_shape(view.shape) + " is too large",
-           "less than 2^64 bytes");
+    refuse(where, header_at, "array of shape " + show_shape(view.shape) + " is too large", "less than 2^64 bytes");
   if (bytes != view.bytes.size())
     refuse(where, header_at + length, std::to_string(view.bytes.size()) + " bytes of data",
            std::to_string(bytes) + " bytes for shape " + show_shape(view.shape));
@@ -176,9 +171,8 @@ std::string npy_header(Dtype dtype, std::span<const size_t> shape, int version) 
   for (const DescrRow& row : kDescr)
     if (row.dtype == dtype) descr = row.descr;
   if (descr.empty() || shape.size() > kMaxRank)
-    throw Error(
-        {.what = std::string("cannot write ") + dtype_name(dtype) + " " + show_shape(shape) + " as .npy",
-         .expected = "F32, F64, U8 or I32 of at most " + std::to_string(kMaxRank) + " dimensions"});
+    throw Error({.what = std::string("cannot write ") + dtype_name(dtype) + " " + show_shape(shape) + " as .npy",
+                 .expected = "F32, F64, U8 or I32 of at most " + std::to_string(kMaxRank) + " dimensions"});
   std::string dict = "{'descr': '" + std::string(descr) + "', 'fortran_order': False, 'shape': (";
   for (size_t i = 0; i < shape.size(); i++) {
     if (i > 0) dict += ", ";

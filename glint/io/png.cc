@@ -61,8 +61,7 @@ void on_write(png_structp png, png_bytep bytes, size_t n) {
 void on_flush(png_structp) {}
 
 // The three functions with setjmp. False means that libpng complained; Session::message says why.
-bool encode(Session& s, PngColor color, size_t width, size_t height, const uint8_t* pixels,
-            PngEffort effort) {
+bool encode(Session& s, PngColor color, size_t width, size_t height, const uint8_t* pixels, PngEffort effort) {
   if (setjmp(png_jmpbuf(s.png))) return false;
   png_set_write_fn(s.png, &s, on_write, on_flush);
   const int type = color == PngColor::gray  ? PNG_COLOR_TYPE_GRAY
@@ -137,8 +136,7 @@ bool decode_rows(Session& s, const Picture& picture, uint8_t background, uint8_t
 
 }  // namespace
 
-std::string encode_png(PngColor color, size_t width, size_t height, std::span<const uint8_t> pixels,
-                       PngEffort effort) {
+std::string encode_png(PngColor color, size_t width, size_t height, std::span<const uint8_t> pixels, PngEffort effort) {
   assert(pixels.size() == width * height * static_cast<size_t>(color));
   assert(width > 0 && height > 0);
   Session s;
@@ -158,8 +156,7 @@ void write_png(FileSystem& files, const std::string& path, PngColor color, size_
 Matrix<uint8_t> decode_png(std::span<const std::byte> file, const std::string& where, uint8_t background,
                            PngLimits limits) {
   constexpr size_t kSignature = 8;
-  if (file.size() < kSignature ||
-      png_sig_cmp(reinterpret_cast<png_const_bytep>(file.data()), 0, kSignature) != 0)
+  if (file.size() < kSignature || png_sig_cmp(reinterpret_cast<png_const_bytep>(file.data()), 0, kSignature) != 0)
     refuse(where, 0, "not a PNG file", "the PNG signature");
   Session s;
   s.in = file;
@@ -177,8 +174,8 @@ Matrix<uint8_t> decode_png(std::span<const std::byte> file, const std::string& w
   // Deflate makes at most 1032 bytes of one: a file that promises more is not worth the memory.
   if (picture.raw_bytes / 1032 > file.size())
     refuse(where, 16,
-           "picture of " + std::to_string(picture.width) + " x " + std::to_string(picture.height) +
-               " in a file of " + std::to_string(file.size()) + " bytes",
+           "picture of " + std::to_string(picture.width) + " x " + std::to_string(picture.height) + " in a file of " +
+               std::to_string(file.size()) + " bytes",
            "a whole file");
   s.row.resize(picture.row_bytes);
   Matrix<uint8_t> gray(picture.height, picture.width);

@@ -33,8 +33,8 @@ struct PngLimits {
 
 // Palette, gray of 1 to 16 bits, colour, alpha, interlaced. Samples are taken as they are, without gamma;
 // gray = 0.299 R + 0.587 G + 0.114 B; what is transparent shows `background`. Error (bad_file) otherwise.
-Matrix<uint8_t> decode_png(std::span<const std::byte> file, const std::string& where,
-                           uint8_t background = 255, PngLimits limits = {});
+Matrix<uint8_t> decode_png(std::span<const std::byte> file, const std::string& where, uint8_t background = 255,
+                           PngLimits limits = {});
 Matrix<uint8_t> read_png(const std::string& path, uint8_t background = 255, PngLimits limits = {});
 
 }  // namespace glint

@@ -39,8 +39,7 @@ class HeaderParser {
         parse_metadata();
         return;
       }
-      if (entries.size() == kMaxTensors)
-        cursor_.fail("too many tensors", at, "at most " + std::to_string(kMaxTensors));
+      if (entries.size() == kMaxTensors) cursor_.fail("too many tensors", at, "at most " + std::to_string(kMaxTensors));
       entries.push_back(parse_entry(std::move(key), at));
     });
     cursor_.finish();
@@ -65,8 +64,7 @@ class HeaderParser {
     Entry entry;
     bool dtype = false, shape = false, offsets = false;
     const auto once = [&](bool& seen, const std::string& key, size_t key_at) {
-      if (seen)
-        cursor_.fail("duplicate key " + show(key) + " in tensor " + show(name), key_at, "each key once");
+      if (seen) cursor_.fail("duplicate key " + show(key) + " in tensor " + show(name), key_at, "each key once");
       seen = true;
     };
     cursor_.object([&](const std::string& key, size_t key_at) {
@@ -86,8 +84,7 @@ class HeaderParser {
     });
     for (const auto& [seen, field] : {std::pair(dtype, "dtype"), {shape, "shape"}, {offsets, "data_offsets"}})
       if (!seen)
-        cursor_.fail("tensor " + show(name) + " has no field '" + field + "'", at,
-                     "dtype, shape and data_offsets");
+        cursor_.fail("tensor " + show(name) + " has no field '" + field + "'", at, "dtype, shape and data_offsets");
     entry.info.name = std::move(name);
     entry.info.key_byte = at;
     return entry;
@@ -108,8 +105,7 @@ class HeaderParser {
     const size_t at = cursor_.byte();
     cursor_.array([&] {
       if (rank == kMaxRank)
-        cursor_.fail("too many dimensions in tensor " + show(name), at,
-                     "at most " + std::to_string(kMaxRank));
+        cursor_.fail("too many dimensions in tensor " + show(name), at, "at most " + std::to_string(kMaxRank));
       dims[rank++] = cursor_.unsigned_integer();
     });
     shape.assign(dims, dims + rank);
@@ -147,8 +143,7 @@ void check_cover(std::vector<Entry>& entries, size_t data_size, const std::strin
       bad("tensor " + show(name) + " ends at byte " + std::to_string(e.end) + " of the data",
           "at most " + std::to_string(data_size) + ", the bytes after the header");
     if (e.begin != covered)
-      bad("tensor " + show(name) +
-              (e.begin < covered ? " overlaps the one before" : " leaves a hole before it"),
+      bad("tensor " + show(name) + (e.begin < covered ? " overlaps the one before" : " leaves a hole before it"),
           "data_offsets that begin at " + std::to_string(covered));
     size_t bytes = 0;
     if (!dense_bytes(e.info.shape, e.info.dtype, bytes))
@@ -204,8 +199,7 @@ SafetensorsView parse_safetensors(std::span<const std::byte> file, const std::st
     view.tensors_.push_back(std::move(e.info));
   }
   if (covered != data.size())
-    refuse(where, kLengthBytes + length + covered,
-           std::to_string(data.size() - covered) + " bytes belong to no tensor",
+    refuse(where, kLengthBytes + length + covered, std::to_string(data.size() - covered) + " bytes belong to no tensor",
            "tensors that cover the data to its end");
 
   view.by_name_.resize(view.tensors_.size());
@@ -249,18 +243,15 @@ const TensorInfo& SafetensorsView::at(std::string_view name) const {
                .hint = near.empty() ? "" : "did you mean " + show(near) + "?"});
 }
 
-void SafetensorsView::refuse(const TensorInfo& tensor, const std::string& what,
-                             const std::string& expected) const {
+void SafetensorsView::refuse(const TensorInfo& tensor, const std::string& what, const std::string& expected) const {
   glint::refuse(where_, tensor.key_byte, "tensor " + show(tensor.name) + " has " + what, expected);
 }
 
-const TensorInfo& SafetensorsView::at(std::string_view name, std::span<const size_t> shape,
-                                      Dtype dtype) const {
+const TensorInfo& SafetensorsView::at(std::string_view name, std::span<const size_t> shape, Dtype dtype) const {
   const TensorInfo& tensor = at(name);
   if (!std::equal(shape.begin(), shape.end(), tensor.shape.begin(), tensor.shape.end()))
     refuse(tensor, "shape " + show_shape(tensor.shape), show_shape(shape));
-  if (dtype != tensor.dtype)
-    refuse(tensor, std::string("dtype ") + dtype_name(tensor.dtype), dtype_name(dtype));
+  if (dtype != tensor.dtype) refuse(tensor, std::string("dtype ") + dtype_name(tensor.dtype), dtype_name(dtype));
   return tensor;
 }
 
@@ -288,8 +279,7 @@ FloatMatrix SafetensorsView::floats(const TensorInfo& tensor) const {
       convert<uint16_t>(tensor.bytes, out, from_half);
       break;
     case Dtype::bf16:
-      convert<uint16_t>(tensor.bytes, out,
-                        [](uint16_t v) { return std::bit_cast<float>(uint32_t{v} << 16); });
+      convert<uint16_t>(tensor.bytes, out, [](uint16_t v) { return std::bit_cast<float>(uint32_t{v} << 16); });
       break;
     default:
       refuse(tensor, std::string("dtype ") + dtype_name(tensor.dtype), "F32, F64, F16 or BF16");

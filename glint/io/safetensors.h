@@ -57,8 +57,7 @@ class SafetensorsView {
  private:
   friend SafetensorsView parse_safetensors(std::span<const std::byte>, const std::string&);
   FloatMatrix floats(const TensorInfo& tensor) const;
-  [[noreturn]] void refuse(const TensorInfo& tensor, const std::string& what,
-                           const std::string& expected) const;
+  [[noreturn]] void refuse(const TensorInfo& tensor, const std::string& what, const std::string& expected) const;
 
   std::string where_;
   std::vector<TensorInfo> tensors_;
@@ -92,10 +91,8 @@ struct TensorToWrite {
 template <class T>
 TensorToWrite tensor_to_write(std::string name, ConstMatrixView<T> m) {
   assert(m.stride() == m.cols());
-  return {std::move(name),
-          dtype_of<T>(),
-          {m.rows(), m.cols()},
-          std::as_bytes(std::span(m.data(), m.rows() * m.cols()))};
+  return {
+      std::move(name), dtype_of<T>(), {m.rows(), m.cols()}, std::as_bytes(std::span(m.data(), m.rows() * m.cols()))};
 }
 
 // The same arguments give the same bytes. Header keys come in the order given, metadata first; the data of

@@ -34,16 +34,15 @@ const StoredType* stored_type(Dtype dtype) {
 }
 
 // `index`: null for a file that stands alone.
-void add_shard(WeightContents& contents, const std::string& path, const std::string& name,
-               const ShardIndex* index, MappedFile map) {
+void add_shard(WeightContents& contents, const std::string& path, const std::string& name, const ShardIndex* index,
+               MappedFile map) {
   const SafetensorsView view = parse_safetensors(map.bytes(), path);
   for (const TensorInfo& t : view.tensors()) {
     if (index) {
       const auto entry = index->find(t.name);
       if (entry == index->end() || entry->second != name)
         refuse(path, t.key_byte,
-               "tensor " + show(t.name) +
-                   (entry == index->end() ? " is not in the index" : " belongs to another file"),
+               "tensor " + show(t.name) + (entry == index->end() ? " is not in the index" : " belongs to another file"),
                "what " + std::string(kIndexFile) + " says");
     }
     if (contents.tensors.size() + contents.unreadable.size() == kMaxStoredTensors)
@@ -72,11 +71,10 @@ void check_all_there(WeightContents& contents, const ShardIndex& index, const st
 }
 
 void check_shard_name(const JsonCursor& cursor, const std::string& name, size_t at) {
-  const bool path =
-      name.find('/') != name.npos || name.find('\\') != name.npos || name.find('\0') != name.npos;
+  const bool path = name.find('/') != name.npos || name.find('\\') != name.npos || name.find('\0') != name.npos;
   if (path || !name.ends_with(".safetensors"))
-    cursor.fail("the file name " + show(name) + (path ? " is a path" : " is no name of a safetensors file"),
-                at, "the name of a .safetensors file in the same folder");
+    cursor.fail("the file name " + show(name) + (path ? " is a path" : " is no name of a safetensors file"), at,
+                "the name of a .safetensors file in the same folder");
 }
 
 std::string folder_of(const std::string& path) {
@@ -133,16 +131,14 @@ ShardIndex parse_shard_index(std::string_view text, const std::string& where) {
 
 namespace {
 
-WeightFile with_config(std::shared_ptr<WeightContents> contents, const std::string& folder,
-                       const Json* config) {
+WeightFile with_config(std::shared_ptr<WeightContents> contents, const std::string& folder, const Json* config) {
   sort_tensors(*contents);
   const std::string path = folder + "/" + kConfigFile;
   if (config)
     contents->metadata = *config;
   else if (exists(path))
     contents->metadata = parse_json(read_file(path, kMaxConfigBytes), path);
-  if (!contents->metadata.is_object())
-    refuse(path, 0, "the file is no JSON object", "an object of keys and values");
+  if (!contents->metadata.is_object()) refuse(path, 0, "the file is no JSON object", "an object of keys and values");
   return WeightFile(std::move(contents));
 }
 

@@ -18,9 +18,8 @@ void check(std::span<const TensorToWrite> tensors) {
                            std::to_string(t.bytes.size()) + " bytes",
                    .expected = std::to_string(bytes) + " bytes of " + dtype_name(t.dtype)});
     if (t.shape.size() > kMaxRank)
-      throw Error(
-          {.what = "tensor " + show(t.name) + " has " + std::to_string(t.shape.size()) + " dimensions",
-           .expected = "at most " + std::to_string(kMaxRank)});
+      throw Error({.what = "tensor " + show(t.name) + " has " + std::to_string(t.shape.size()) + " dimensions",
+                   .expected = "at most " + std::to_string(kMaxRank)});
     if (t.name == "__metadata__")
       throw Error({.what = "a tensor cannot have the name '__metadata__'", .expected = "another name"});
     if (!names.insert(t.name).second)
@@ -35,9 +34,8 @@ void write_safetensors(WritableFile& file, std::span<const TensorToWrite> tensor
   check(tensors);
   std::vector<size_t> order(tensors.size()), begin(tensors.size());
   std::iota(order.begin(), order.end(), size_t{0});
-  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
-    return dtype_size(tensors[a].dtype) > dtype_size(tensors[b].dtype);
-  });
+  std::stable_sort(order.begin(), order.end(),
+                   [&](size_t a, size_t b) { return dtype_size(tensors[a].dtype) > dtype_size(tensors[b].dtype); });
   size_t offset = 0;
   for (const size_t i : order) begin[i] = offset, offset += tensors[i].bytes.size();
 
@@ -58,8 +56,8 @@ void write_safetensors(WritableFile& file, std::span<const TensorToWrite> tensor
       if (d > 0) header += ',';
       header += std::to_string(t.shape[d]);
     }
-    header += "],\"data_offsets\":[" + std::to_string(begin[i]) + "," +
-              std::to_string(begin[i] + t.bytes.size()) + "]}";
+    header +=
+        "],\"data_offsets\":[" + std::to_string(begin[i]) + "," + std::to_string(begin[i] + t.bytes.size()) + "]}";
   }
   header += "}";
   header.resize((header.size() + 7) / 8 * 8, ' ');  // the data begins at a multiple of 8

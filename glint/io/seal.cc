@@ -23,8 +23,7 @@ std::string digest_of(std::string_view before, std::string_view after) {
 bool check(std::string_view text, const std::string& digest) {
   if (digest.size() != kDigits) return false;
   const size_t quote = text.find("\"" + digest + "\"");
-  return quote != text.npos &&
-         digest_of(text.substr(0, quote + 1), text.substr(quote + 1 + kDigits)) == digest;
+  return quote != text.npos && digest_of(text.substr(0, quote + 1), text.substr(quote + 1 + kDigits)) == digest;
 }
 
 }  // namespace
@@ -42,8 +41,7 @@ bool is_sealed(std::string_view text, const Json& object) {
   return found != object.end() && found->is_string() && check(text, found->get<std::string>());
 }
 
-void write_sealed_safetensors(FileSystem& files, const std::string& path,
-                              std::span<const TensorToWrite> tensors,
+void write_sealed_safetensors(FileSystem& files, const std::string& path, std::span<const TensorToWrite> tensors,
                               std::map<std::string, std::string> metadata) {
   metadata[kVersionKey] = kVersion;
   metadata[kSealKey] = zeros();

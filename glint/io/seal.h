@@ -37,8 +37,7 @@ std::string sealed_text(Json object, int indent = -1);
 bool is_sealed(std::string_view text, const Json& object);
 
 // As write_safetensors, with "sha256" and "version" 2 in the metadata.
-void write_sealed_safetensors(FileSystem& files, const std::string& path,
-                              std::span<const TensorToWrite> tensors,
+void write_sealed_safetensors(FileSystem& files, const std::string& path, std::span<const TensorToWrite> tensors,
                               std::map<std::string, std::string> metadata);
 bool is_sealed(const SafetensorsFile& file);
 

@@ -68,8 +68,7 @@ double bits_per_value(StoredType type) { return 8.0 * row_of(type).bytes / row_o
 
 bool stored_bytes(StoredType type, uint64_t values, uint64_t& bytes) {
   const StoredRow& row = row_of(type);
-  return values % row.values == 0 &&
-         !__builtin_mul_overflow(values / row.values, uint64_t{row.bytes}, &bytes);
+  return values % row.values == 0 && !__builtin_mul_overflow(values / row.values, uint64_t{row.bytes}, &bytes);
 }
 
 bool sound_values(const StoredTensor& t, size_t first, size_t count) {
@@ -87,8 +86,8 @@ bool sound_values(const StoredTensor& t, size_t first, size_t count) {
   constexpr uint16_t kLargestHalf = 0x7bff;
   bool good = true;
   for (size_t k = 0; k < row.scales; k++)
-    good &= all_below<uint16_t>(bytes.subspan(std::min<size_t>(row.scale + 2 * k, bytes.size())), row.bytes,
-                                0x8000, kLargestHalf);
+    good &= all_below<uint16_t>(bytes.subspan(std::min<size_t>(row.scale + 2 * k, bytes.size())), row.bytes, 0x8000,
+                                kLargestHalf);
   return good;
 }
 

@@ -57,9 +57,8 @@ bool Renderer::open(std::string& problem) {
   if (!library) {
     const char* reason = ::dlerror();
     const std::string text = reason ? reason : "";
-    problem = text.find("No such file") != text.npos
-                  ? kLibrary + std::string(" is not installed (Debian: librsvg2-2)")
-                  : "librsvg cannot be opened: " + text;
+    problem = text.find("No such file") != text.npos ? kLibrary + std::string(" is not installed (Debian: librsvg2-2)")
+                                                     : "librsvg cannot be opened: " + text;
     return false;
   }
   bool all = true;
@@ -158,8 +157,7 @@ SvgPng svg_to_png(std::string_view svg, double scale) {
     for (size_t x = 0; x < static_cast<size_t>(w); x++, from += 4, to += 3)
       to[0] = from[2], to[1] = from[1], to[2] = from[0];
   }
-  return {encode_png(PngColor::rgb, static_cast<size_t>(w), static_cast<size_t>(h), rgb, PngEffort::quick),
-          {}};
+  return {encode_png(PngColor::rgb, static_cast<size_t>(w), static_cast<size_t>(h), rgb, PngEffort::quick), {}};
 }
 
 }  // namespace glint

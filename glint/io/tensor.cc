@@ -91,8 +91,7 @@ float from_half(uint16_t bits) {
     const float magnitude = static_cast<float>(fraction) * 0x1p-24f;
     return sign ? -magnitude : magnitude;
   }
-  const uint32_t wide =
-      exponent == 31 ? 255 : exponent + 112;  // 112 = 127 - 15, the difference of the biases
+  const uint32_t wide = exponent == 31 ? 255 : exponent + 112;  // 112 = 127 - 15, the difference of the biases
   return std::bit_cast<float>(sign | wide << 23 | fraction << 13);
 }
 

@@ -11,8 +11,7 @@
 
 namespace glint {
 
-static_assert(std::endian::native == std::endian::little,
-              "the file formats are used in place, little-endian");
+static_assert(std::endian::native == std::endian::little, "the file formats are used in place, little-endian");
 
 enum class Dtype { f64, f32, f16, bf16, i64, i32, i16, i8, u64, u32, u16, u8, boolean, f8_e4m3, f8_e5m2 };
 

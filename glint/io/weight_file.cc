@@ -47,8 +47,8 @@ std::optional<WeightFormat> format_of(std::span<const std::byte> file) {
 
 template <class T>
 const T* find_by_name(std::span<const T> sorted, std::string_view name) {
-  const auto place = std::lower_bound(sorted.begin(), sorted.end(), name,
-                                      [](const T& t, std::string_view n) { return t.name < n; });
+  const auto place =
+      std::lower_bound(sorted.begin(), sorted.end(), name, [](const T& t, std::string_view n) { return t.name < n; });
   return place != sorted.end() && place->name == name ? &*place : nullptr;
 }
 
@@ -131,8 +131,7 @@ void sort_tensors(WeightContents& contents) {
     if (contents.tensors[i - 1].name == contents.tensors[i].name) twice(contents.tensors[i].name);
   for (size_t i = 0; i < contents.unreadable.size(); i++) {
     const std::string& name = contents.unreadable[i].name;
-    if ((i > 0 && contents.unreadable[i - 1].name == name) ||
-        find_by_name<StoredTensor>(contents.tensors, name))
+    if ((i > 0 && contents.unreadable[i - 1].name == name) || find_by_name<StoredTensor>(contents.tensors, name))
       twice(name);
   }
 }
@@ -153,8 +152,7 @@ WeightFile open_llama2c(const std::string& path) { return open_one(path, MappedF
 WeightFile open_weights(const std::string& path, const Json* config) {
   if (std::filesystem::is_directory(path)) return open_safetensors_folder(path, config);
   MappedFile map(path);
-  switch (const std::optional<WeightFormat> format = format_of(map.bytes());
-          format.value_or(WeightFormat())) {
+  switch (const std::optional<WeightFormat> format = format_of(map.bytes()); format.value_or(WeightFormat())) {
     case WeightFormat::gguf:
       return open_one(path, std::move(map), parse_gguf);
     case WeightFormat::llama2c:
@@ -164,11 +162,9 @@ WeightFile open_weights(const std::string& path, const Json* config) {
   }
   std::string what = "this is no file of weights that glint knows", hint;
   for (const KnownStart& start : kForeignStarts)
-    if (text_of(map.bytes()).starts_with(start.bytes))
-      what = std::string("this is ") + start.what, hint = start.hint;
+    if (text_of(map.bytes()).starts_with(start.bytes)) what = std::string("this is ") + start.what, hint = start.hint;
   if (const std::string wrong = llama2c_size(map.bytes()); !wrong.empty()) what = wrong;
-  throw Error(
-      {.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
+  throw Error({.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
 }
 
 }  // namespace glint

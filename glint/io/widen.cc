@@ -164,8 +164,8 @@ void widen(const StoredTensor& tensor, size_t first, std::span<float> out) {
       return;
     case StoredType::grouped_i8:
       for (size_t i = first; i < first + out.size(); i++)
-        out[i - first] = static_cast<float>(load<int8_t>(bytes + i)) *
-                         load<float>(tensor.scales.data() + i / tensor.group * 4);
+        out[i - first] =
+            static_cast<float>(load<int8_t>(bytes + i)) * load<float>(tensor.scales.data() + i / tensor.group * 4);
       return;
     default:
       break;

@@ -44,8 +44,8 @@ struct Bf16Multiply {
 
 struct Bf16Products {
   // B[k,n] from src(k, j) at src[k * k_stride + j * j_stride].
-  void (*pack)(const float* src, size_t k, size_t n, size_t k_stride, size_t j_stride, void* out,
-               size_t first_panel, size_t panel_count);
+  void (*pack)(const float* src, size_t k, size_t n, size_t k_stride, size_t j_stride, void* out, size_t first_panel,
+               size_t panel_count);
   void (*multiply)(const Bf16Multiply&);
   void (*multiply_tn)(const Bf16Multiply&);
 };

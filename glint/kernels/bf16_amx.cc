@@ -29,8 +29,7 @@ struct Amx : PortableRounding {
 
   static constexpr bool kAnyRows = false, kPairs = false;
 
-  static void block(size_t, size_t steps, Bf16Rows rows, const uint16_t* b, float* c, size_t c_row,
-                    bool add) {
+  static void block(size_t, size_t steps, Bf16Rows rows, const uint16_t* b, float* c, size_t c_row, bool add) {
     const uint16_t* a = rows.at;
     const size_t a_row = rows.row;
     __asm__ volatile("" ::: "memory");  // what follows reads memory, and g++ is told so of stores only

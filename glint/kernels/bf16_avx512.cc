@@ -8,9 +8,8 @@ namespace glint {
 namespace {
 
 // Where pairs find their halves in 16 even and 16 odd numbers.
-alignas(64) constexpr uint16_t kInterleave[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                  21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                  11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+alignas(64) constexpr uint16_t kInterleave[32] = {0, 16, 1, 17, 2,  18, 3,  19, 4,  20, 5,  21, 6,  22, 7,  23,
+                                                  8, 24, 9, 25, 10, 26, 11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
 
 struct Avx512 {
   struct Session {};
@@ -24,8 +23,7 @@ struct Avx512 {
     _mm512_storeu_si512(out, (__m512i)_mm512_cvtne2ps_pbh(_mm512_loadu_ps(from + 16), _mm512_loadu_ps(from)));
   }
 
-  static void block(size_t rows, size_t steps, Bf16Rows a, const uint16_t* b, float* c, size_t c_row,
-                    bool add) {
+  static void block(size_t rows, size_t steps, Bf16Rows a, const uint16_t* b, float* c, size_t c_row, bool add) {
     size_t i = 0;
     for (; i + 8 <= rows; i += 8) tile<8>(steps, a, i, b, c, c_row, add);
     for (; i + 4 <= rows; i += 4) tile<4>(steps, a, i, b, c, c_row, add);
@@ -35,8 +33,8 @@ struct Avx512 {
  private:
   // Rows i, ..., i + kRows - 1 of the block: of 32 registers 2 kRows accumulators, 2 of B, 1 of A.
   template <size_t kRows>
-  [[gnu::noinline]] static void tile(size_t steps, Bf16Rows a, size_t i, const uint16_t* b, float* c,
-                                     size_t c_row, bool add) {
+  [[gnu::noinline]] static void tile(size_t steps, Bf16Rows a, size_t i, const uint16_t* b, float* c, size_t c_row,
+                                     bool add) {
     const uint16_t* rows = a.at + i * a.row;
     c += i * c_row;
     __m512 acc[kRows][2];

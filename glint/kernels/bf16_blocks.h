@@ -48,8 +48,7 @@ struct Bf16Rows {
 // One panel of B: rows beyond k and columns beyond n are zero. A step is [2 tiles][16 pairs][16 columns]
 // pairs; whole steps of row-major or column-major sources are straight loops, the edges ask for every
 // element.
-void pack_bf16_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride,
-                     Bf16Pair* out) {
+void pack_bf16_panel(const float* src, size_t k, size_t cols, size_t k_stride, size_t j_stride, Bf16Pair* out) {
   for (size_t k0 = 0; k0 < k; k0 += kBf16Block, out += kBf16StepBytes / sizeof(Bf16Pair)) {
     const bool whole = k - k0 >= kBf16Block && cols == kBf16Block;
     const float* at = src + k0 * k_stride;
@@ -59,8 +58,7 @@ void pack_bf16_panel(const float* src, size_t k, size_t cols, size_t k_stride, s
       if (whole && j_stride == 1) {
         for (size_t pair = 0; pair < 16; pair++)
           for (size_t j = 0; j < 16; j++)
-            tile[pair * 16 + j] =
-                bf16_pair(from[2 * pair * k_stride + j], from[(2 * pair + 1) * k_stride + j]);
+            tile[pair * 16 + j] = bf16_pair(from[2 * pair * k_stride + j], from[(2 * pair + 1) * k_stride + j]);
       } else if (whole && k_stride == 1) {
         for (size_t j = 0; j < 16; j++)
           for (size_t pair = 0; pair < 16; pair++)
@@ -80,8 +78,8 @@ void pack_bf16_panel(const float* src, size_t k, size_t cols, size_t k_stride, s
 // What multiply_tn reads, src[k][n] with rows `src_row` apart, two rows at a time: the pairs of 16 columns go
 // to out(pair, j), j the first of the columns; zero beyond k and n.
 template <class Unit, class Out>
-GLINT_INLINE void pairs_of_rows(const float* src, size_t k, size_t n, size_t src_row, size_t padded_k,
-                                size_t padded_n, const Out& out) {
+GLINT_INLINE void pairs_of_rows(const float* src, size_t k, size_t n, size_t src_row, size_t padded_k, size_t padded_n,
+                                const Out& out) {
   constexpr size_t kWidth = 16;
   for (size_t kk = 0; kk < padded_k; kk += 2) {
     for (size_t j = 0; j < padded_n; j += kWidth) {
@@ -100,15 +98,14 @@ GLINT_INLINE void pairs_of_rows(const float* src, size_t k, size_t n, size_t src
 
 // A^T for multiply_tn as rows: out[i][k] = a[k][i].
 template <class Unit>
-void transpose_bf16(const float* a, size_t k, size_t m, size_t a_row, size_t padded_k, size_t padded_m,
-                    uint16_t* out, size_t out_row) {
+void transpose_bf16(const float* a, size_t k, size_t m, size_t a_row, size_t padded_k, size_t padded_m, uint16_t* out,
+                    size_t out_row) {
   for (size_t kk = 0; kk < padded_k; kk += 2)
     for (size_t i0 = 0; i0 < padded_m; i0 += 16) {
       Bf16Pair pairs[16];
       pairs_of_rows<Unit>(a + kk * a_row + i0, kk < k ? k - kk : 0, i0 < m ? m - i0 : 0, a_row, 2, 16,
                           [&](size_t, size_t) { return pairs; });
-      for (size_t i = 0; i < 16; i++)
-        __builtin_memcpy(out + (i0 + i) * out_row + kk, &pairs[i], sizeof(uint32_t));
+      for (size_t i = 0; i < 16; i++) __builtin_memcpy(out + (i0 + i) * out_row + kk, &pairs[i], sizeof(uint32_t));
     }
 }
 
@@ -124,12 +121,12 @@ GLINT_INLINE void round_row(const float* from, size_t n, size_t padded, uint16_t
   }
 }
 
-void pack_bf16(const float* src, size_t k, size_t n, size_t k_stride, size_t j_stride, void* out,
-               size_t first_panel, size_t panel_count) {
+void pack_bf16(const float* src, size_t k, size_t n, size_t k_stride, size_t j_stride, void* out, size_t first_panel,
+               size_t panel_count) {
   const size_t panel_bytes = bf16_steps(k) * kBf16StepBytes;
   for (size_t p = first_panel; p < first_panel + panel_count; p++)
-    pack_bf16_panel(src + p * kBf16Block * j_stride, k, smaller(kBf16Block, n - p * kBf16Block), k_stride,
-                    j_stride, reinterpret_cast<Bf16Pair*>(static_cast<char*>(out) + p * panel_bytes));
+    pack_bf16_panel(src + p * kBf16Block * j_stride, k, smaller(kBf16Block, n - p * kBf16Block), k_stride, j_stride,
+                    reinterpret_cast<Bf16Pair*>(static_cast<char*>(out) + p * panel_bytes));
 }
 
 // c[m,n] (+)= a b for rounded A (rows to a multiple of 32 readable unless kAnyRows) and packed panels
@@ -171,10 +168,8 @@ void multiply_bf16(const Bf16Multiply& g) {
   const size_t panel_bytes = bf16_steps(g.k) * kBf16StepBytes;
   for (size_t k0 = 0; k0 < g.k; k0 += kBf16Depth) {
     const size_t depth = smaller(kBf16Depth, g.k - k0), steps = bf16_steps(depth);
-    const size_t row =
-        steps * kBf16Block + 32;  // one cache line more than a power of two: rows fall into other sets
-    const size_t block_rows =
-        smaller(256, g.scratch_bytes / (row * sizeof(uint16_t)) / kBf16Block * kBf16Block);
+    const size_t row = steps * kBf16Block + 32;  // one cache line more than a power of two: rows fall into other sets
+    const size_t block_rows = smaller(256, g.scratch_bytes / (row * sizeof(uint16_t)) / kBf16Block * kBf16Block);
     auto* rounded = static_cast<uint16_t*>(g.scratch);
     for (size_t i = 0; i < g.m; i += block_rows) {
       const size_t rows = smaller(block_rows, g.m - i);
@@ -195,8 +190,7 @@ void multiply_tn_bf16(const Bf16Multiply& g) {
   const auto* b = static_cast<const float*>(g.b);
   const size_t padded_m = (g.m + 31) / 32 * 32;
   for (size_t k0 = 0; k0 < g.k; k0 += kBf16DepthTn) {
-    const size_t depth = smaller(kBf16DepthTn, g.k - k0), steps = bf16_steps(depth),
-                 padded_k = steps * kBf16Block;
+    const size_t depth = smaller(kBf16DepthTn, g.k - k0), steps = bf16_steps(depth), padded_k = steps * kBf16Block;
     // A^T. Distances are an odd number of cache lines, so that neighbours fall into other sets.
     auto* at = static_cast<uint16_t*>(g.scratch);
     const float* a = g.a + k0 * g.a_row;

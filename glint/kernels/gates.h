@@ -77,13 +77,12 @@ struct ValueAndSlope {
 // Signed Quadratic Shrink. sgn(0) = +1; it jumps from +c to -c at 0 and the slope there is that of the right
 // side.
 struct Sqs {
-  static constexpr GateText text = {
-      .name = "sqs",
-      .title = "SQS",
-      .value = "sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p)",
-      .derivative = "(1 + c lambda^p |h|^(p-1)) / (1 + (lambda |h|)^p)^(1 + 1/p)",
-      .parity = Parity::odd,
-      .has_params = true};
+  static constexpr GateText text = {.name = "sqs",
+                                    .title = "SQS",
+                                    .value = "sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p)",
+                                    .derivative = "(1 + c lambda^p |h|^(p-1)) / (1 + (lambda |h|)^p)^(1 + 1/p)",
+                                    .parity = Parity::odd,
+                                    .has_params = true};
   GLINT_GATE_CODE(sign(h) * (abs(h) - c) / shrink(lam * abs(h), p))
 
   static double value(double h, const GateParams& g) {
@@ -117,8 +116,7 @@ struct Sqs {
           lambda(static_cast<float>(g.lambda)),
           slope0(static_cast<float>(1 + g.lambda * g.c)),
           // Beyond `far` the value is 1/lambda to rounding, and the quotient might be inf/inf.
-          far(g.lambda > 1e-18 ? static_cast<float>(0x1p64 / g.lambda)
-                               : std::numeric_limits<float>::infinity()),
+          far(g.lambda > 1e-18 ? static_cast<float>(0x1p64 / g.lambda) : std::numeric_limits<float>::infinity()),
           limit(static_cast<float>(1 / g.lambda)) {}
     GLINT_INLINE ValueAndSlope operator()(float h) const {
       const float a = __builtin_fabsf(h);
@@ -206,13 +204,10 @@ struct Gelu {
                                     .derivative = "Phi(h) + h phi(h)",
                                     .parity = Parity::half_linear};
   GLINT_GATE_CODE(0.5 * h * erfc(-0.7071067811865476 * h))
-  static double value(double h, const GateParams& g) {
-    return std::isinf(h) ? gate_code::relu(h) : formula(h, g);
-  }
+  static double value(double h, const GateParams& g) { return std::isinf(h) ? gate_code::relu(h) : formula(h, g); }
   static double slope(double h, const GateParams&) {
     if (std::isinf(h)) return h > 0 ? 1 : 0;
-    return 0.5 * std::erfc(-h * std::numbers::sqrt2 / 2) +
-           h * std::exp(-0.5 * h * h) / std::sqrt(2 * std::numbers::pi);
+    return 0.5 * std::erfc(-h * std::numbers::sqrt2 / 2) + h * std::exp(-0.5 * h * h) / std::sqrt(2 * std::numbers::pi);
   }
   // In double: the lower tail is a product of tiny numbers that must keep its relative precision.
   // Q(a) = P(-a) = exp(-a^2/2) N(a)/D(a); the quotient is a minimax fit on [0, 14.7], relative error 6e-9.
@@ -220,12 +215,10 @@ struct Gelu {
     const double h = hf < -20.0f ? -20.0 : static_cast<double>(hf);
     const double b = __builtin_fabs(h), a = b > 20.0 ? 20.0 : b;
     const double n =
-        5.000000030e-01 +
-        a * (4.386936215e-01 + a * (1.835308018e-01 + a * (4.073298493e-02 + a * 4.131141489e-03)));
+        5.000000030e-01 + a * (4.386936215e-01 + a * (1.835308018e-01 + a * (4.073298493e-02 + a * 4.131141489e-03)));
     const double d =
-        1.0 +
-        a * (1.675272234e+00 +
-             a * (1.203730559e+00 + a * (4.702512374e-01 + a * (1.021087632e-01 + a * 1.035511965e-02))));
+        1.0 + a * (1.675272234e+00 +
+                   a * (1.203730559e+00 + a * (4.702512374e-01 + a * (1.021087632e-01 + a * 1.035511965e-02))));
     const double e = vmath::exp(-0.5 * a * a);
     const double q = e * n / d;
     const double cdf = h < 0 ? q : 1 - q;
@@ -242,9 +235,7 @@ struct Silu {
                                     .aliases = "swiglu swish",
                                     .parity = Parity::half_linear};
   GLINT_GATE_CODE(sigmoid(h) * h)
-  static double value(double h, const GateParams& g) {
-    return std::isinf(h) ? gate_code::relu(h) : formula(h, g);
-  }
+  static double value(double h, const GateParams& g) { return std::isinf(h) ? gate_code::relu(h) : formula(h, g); }
   static double slope(double h, const GateParams&) {
     if (std::isinf(h)) return h > 0 ? 1 : 0;
     const double s = 1 / (1 + std::exp(-h));
@@ -275,9 +266,7 @@ struct GeluTanh {
       .aliases = "gelu_pytorch_tanh gelu_new",
       .parity = Parity::half_linear};
   GLINT_GATE_CODE(sigmoid(1.5957691216057308 * (h + 0.044715 * h * h * h)) * h)
-  static double value(double h, const GateParams& g) {
-    return std::isinf(h) ? gate_code::relu(h) : formula(h, g);
-  }
+  static double value(double h, const GateParams& g) { return std::isinf(h) ? gate_code::relu(h) : formula(h, g); }
   static double slope(double h, const GateParams&) {
     if (std::fabs(h) > 100) return h > 0 ? 1 : 0;  // to rounding, long before
     const double w = 1.5957691216057308 * (h + 0.044715 * h * h * h);

@@ -90,13 +90,12 @@ void Products::pack(ConstMatrixView<float> w, Form form, std::span<std::byte> ou
       continue;
     }
     for (size_t j = 0; j < cols; j += nr)
-      kernels_->pack_panel(w.row_ptr(first + j) + k0, depth, std::min(nr, cols - j), w.stride(),
-                           to + j * depth);
+      kernels_->pack_panel(w.row_ptr(first + j) + k0, depth, std::min(nr, cols - j), w.stride(), to + j * depth);
   }
 }
 
-void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, MatrixView<float> c,
-                        bool accumulate, std::span<std::byte> scratch) const {
+void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, MatrixView<float> c, bool accumulate,
+                        std::span<std::byte> scratch) const {
   const size_t m = a.rows(), k = a.cols(), n = c.cols();
   assert(c.rows() == m && b.size() >= packed_bytes(k, n));
   if (nothing_to_add(k, c, accumulate)) return;
@@ -115,8 +114,7 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
     const size_t rows = std::min(block, m - i), padded = (rows + mr - 1) / mr * mr;
     if (pack)
       for (size_t k0 = 0; k0 < k; k0 += step)
-        kernels_->pack_rows(a.row_ptr(i) + k0, std::min(step, k - k0), rows, a.stride(),
-                            floats(scratch) + k0 * padded);
+        kernels_->pack_rows(a.row_ptr(i) + k0, std::min(step, k - k0), rows, a.stride(), floats(scratch) + k0 * padded);
     for (size_t j = 0; j < n; j += kColumnBlock) {
       for (size_t k0 = 0; k0 < k; k0 += step) {
         const size_t depth = std::min(step, k - k0);
@@ -138,8 +136,8 @@ void Products::multiply(ConstMatrixView<float> a, std::span<const std::byte> b, 
   }
 }
 
-void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, MatrixView<float> c,
-                           bool accumulate, std::span<std::byte> scratch) const {
+void Products::multiply_tn(ConstMatrixView<float> a, ConstMatrixView<float> b, MatrixView<float> c, bool accumulate,
+                           std::span<std::byte> scratch) const {
   const size_t m = c.rows(), n = c.cols(), k = a.rows();
   assert(a.cols() == m && b.cols() == n && b.rows() == k);
   assert(m <= tile_rows() && scratch.size() >= kScratchBytes);

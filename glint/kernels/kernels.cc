@@ -32,10 +32,9 @@ Kernels make(Isa isa, std::initializer_list<Fill> fills) {
   return table;
 }
 
-#define GLINT_MAKE_LEVEL(level)                                                                          \
-  make(Isa::level,                                                                                       \
-       {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, isa_##level::fill_update, \
-        isa_##level::fill_text, isa_##level::fill_stored, isa_##level::fill_doubles})
+#define GLINT_MAKE_LEVEL(level)                                                                                      \
+  make(Isa::level, {isa_##level::fill_gemm, isa_##level::fill_glu, isa_##level::fill_rows, isa_##level::fill_update, \
+                    isa_##level::fill_text, isa_##level::fill_stored, isa_##level::fill_doubles})
 
 }  // namespace
 

@@ -38,22 +38,7 @@ struct NoiseKey {
 
 // How weights lie in the files of other programs, for products that read them in place: as io/stored_tensor.h
 // has them, in the same order. Values of blocks have common scales.
-enum class WeightLayout : int {
-  f32,
-  f16,
-  bf16,
-  q8_0,
-  q4_0,
-  q4_1,
-  q5_0,
-  q5_1,
-  q2_k,
-  q3_k,
-  q4_k,
-  q5_k,
-  q6_k,
-  count
-};
+enum class WeightLayout : int { f32, f16, bf16, q8_0, q4_0, q4_1, q5_0, q5_1, q2_k, q3_k, q4_k, q5_k, q6_k, count };
 inline constexpr size_t kWeightLayouts = static_cast<size_t>(WeightLayout::count);
 struct StoredShape {
   size_t values, bytes;  // of a block
@@ -106,10 +91,8 @@ struct Kernels {
 
   // Products with a few vectors in double; the order of a sum depends on k or n alone.
   // out[i][r] = sum over j of w[r][j] x[i][j].
-  void (*double_dots_f32)(const DoubleRows<float>&, const double* x, size_t x_row, double* out,
-                          size_t out_row);
-  void (*double_dots_f64)(const DoubleRows<double>&, const double* x, size_t x_row, double* out,
-                          size_t out_row);
+  void (*double_dots_f32)(const DoubleRows<float>&, const double* x, size_t x_row, double* out, size_t out_row);
+  void (*double_dots_f64)(const DoubleRows<double>&, const double* x, size_t x_row, double* out, size_t out_row);
   // y[i][j] += sum over r of c[i][r] w[r][j].
   void (*double_add_f32)(const DoubleRows<float>&, const double* c, size_t c_row, double* y, size_t y_row);
   void (*double_add_f64)(const DoubleRows<double>&, const double* c, size_t c_row, double* y, size_t y_row);
@@ -119,19 +102,19 @@ struct Kernels {
                                   const float* r, size_t r_stride, float* y, size_t y_stride);
   // dl = dy r gate'(l), dr = dy gate(l); dl may be l, and dr may be r.
   void (*glu_backward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
-                                   const float* r, size_t r_stride, const float* dy, size_t dy_stride,
-                                   float* dl, size_t dl_stride, float* dr, size_t dr_stride);
+                                   const float* r, size_t r_stride, const float* dy, size_t dy_stride, float* dl,
+                                   size_t dl_stride, float* dr, size_t dr_stride);
   // The same, gate and product in separate passes over memory, as a framework without fusion does it:
   // value = gate(l); slope = gate'(l).
   void (*gate_apply[kGateCount])(const GateParams&, size_t n, const float* l, float* value, float* slope);
 
   // Per row: loss = -log softmax(logits)[label], dlogits = scale (softmax - onehot), hit = argmax is the
   // label. dlogits may be logits or null.
-  void (*softmax_xent)(size_t rows, size_t n, const float* logits, size_t stride, const uint32_t* labels,
-                       float scale, float* dlogits, size_t d_stride, float* loss, uint8_t* hit);
+  void (*softmax_xent)(size_t rows, size_t n, const float* logits, size_t stride, const uint32_t* labels, float scale,
+                       float* dlogits, size_t d_stride, float* loss, uint8_t* hit);
   // y = x / sqrt(mean(x^2) + eps); inverse[row] = 1 / that root.
-  void (*rmsnorm_forward)(size_t rows, size_t n, const float* x, size_t x_stride, float eps, float* y,
-                          size_t y_stride, float* inverse);
+  void (*rmsnorm_forward)(size_t rows, size_t n, const float* x, size_t x_stride, float eps, float* y, size_t y_stride,
+                          float* inverse);
   // dx = inverse (dy - y mean(dy y)).
   void (*rmsnorm_backward)(size_t rows, size_t n, const float* y, size_t y_stride, const float* inverse,
                            const float* dy, size_t dy_stride, float* dx, size_t dx_stride);
@@ -145,16 +128,16 @@ struct Kernels {
   // Attention of one head. Rotary positions, half-split: a = x[j], b = x[j + half] of every head become
   // a cos - b sin and b cos + a sin, where cos and sin are [rows, half]; with back the transpose of that: the
   // gradient.
-  void (*rotary)(size_t rows, size_t heads, size_t half, const float* cos, const float* sin, bool back,
-                 float* x, size_t stride);
+  void (*rotary)(size_t rows, size_t heads, size_t half, const float* cos, const float* sin, bool back, float* x,
+                 size_t stride);
   // Row i sees its first visible + i columns: there x becomes exp(x - largest x), in the rest of `width` it
   // becomes 0. lse = log of the sum of exp(x), inverse = 1 / sum of what x became.
   void (*causal_softmax)(size_t rows, size_t visible, size_t width, float* x, size_t stride, float* lse,
                          float* inverse);
   // x becomes p = exp(x - lse), dp becomes p (dp - dot); both become 0 where the row does not see. One
   // stride.
-  void (*causal_softmax_backward)(size_t rows, size_t visible, size_t width, const float* lse,
-                                  const float* dot, float* x, float* dp, size_t stride);
+  void (*causal_softmax_backward)(size_t rows, size_t visible, size_t width, const float* lse, const float* dot,
+                                  float* x, float* dp, size_t stride);
   void (*row_dots)(size_t rows, size_t n, const float* a, size_t a_stride, const float* b, size_t b_stride,
                    float* dots);  // sum over j of a_ij b_ij
   void (*scale_rows)(size_t rows, size_t n, const float* factor, const float* x, size_t x_stride, float* y,
@@ -165,8 +148,8 @@ struct Kernels {
   void (*exp_rows)(size_t rows, size_t n, float* x, size_t stride, float* top, float* sum);
   // From top and sum [blocks, rows] and the logit of the target: loss = log sum exp - target,
   // sum becomes exp(top - log sum exp): what a block's exps are to be multiplied by.
-  void (*xent_from_blocks)(size_t rows, size_t blocks, size_t stride, const float* top, float* sum,
-                           const float* target, float* loss);
+  void (*xent_from_blocks)(size_t rows, size_t blocks, size_t stride, const float* top, float* sum, const float* target,
+                           float* loss);
 
   // m, v, p in place; g is read. Decoupled decay, as PyTorch's AdamW.
   void (*adamw)(const AdamwStep&, size_t n, const float* g, float* m, float* v, float* p);

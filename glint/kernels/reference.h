@@ -97,8 +97,8 @@ CausalSoftmax causal_softmax(View x, size_t visible);
 struct CausalGradient {
   Matrix<double> p, ds;
 };
-CausalGradient causal_softmax_backward(View x, size_t visible, std::span<const double> lse,
-                                       std::span<const double> dot, View dp);
+CausalGradient causal_softmax_backward(View x, size_t visible, std::span<const double> lse, std::span<const double> dot,
+                                       View dp);
 
 std::vector<double> row_dots(View a, View b);                       // sum_j a_ij b_ij
 Matrix<double> scale_rows(std::span<const double> factor, View x);  // factor_i x_ij

@@ -31,8 +31,7 @@ Matrix<double> rotary(View x, size_t heads, View cos, View sin, bool back) {
 }
 
 CausalSoftmax causal_softmax(View x, size_t visible) {
-  CausalSoftmax out{Matrix<double>(x.rows(), x.cols()), std::vector<double>(x.rows()),
-                    std::vector<double>(x.rows())};
+  CausalSoftmax out{Matrix<double>(x.rows(), x.cols()), std::vector<double>(x.rows()), std::vector<double>(x.rows())};
   for (size_t i = 0; i < x.rows(); i++) {
     const std::span<const double> seen = x.row(i).first(std::min(visible + i, x.cols()));
     const double top = *std::max_element(seen.begin(), seen.end());
@@ -44,8 +43,8 @@ CausalSoftmax causal_softmax(View x, size_t visible) {
   return out;
 }
 
-CausalGradient causal_softmax_backward(View x, size_t visible, std::span<const double> lse,
-                                       std::span<const double> dot, View dp) {
+CausalGradient causal_softmax_backward(View x, size_t visible, std::span<const double> lse, std::span<const double> dot,
+                                       View dp) {
   CausalGradient out{Matrix<double>(x.rows(), x.cols()), Matrix<double>(x.rows(), x.cols())};
   for (size_t i = 0; i < x.rows(); i++)
     for (size_t j = 0; j < std::min(visible + i, x.cols()); j++) {
@@ -70,8 +69,7 @@ Matrix<double> scale_rows(std::span<const double> factor, View x) {
 }
 
 ExpRows exp_rows(View x) {
-  ExpRows out{Matrix<double>(x.rows(), x.cols()), std::vector<double>(x.rows()),
-              std::vector<double>(x.rows())};
+  ExpRows out{Matrix<double>(x.rows(), x.cols()), std::vector<double>(x.rows()), std::vector<double>(x.rows())};
   for (size_t i = 0; i < x.rows(); i++) {
     out.top[i] = *std::max_element(x.row(i).begin(), x.row(i).end());
     for (size_t j = 0; j < x.cols(); j++) out.sum[i] += out.e(i, j) = std::exp(x(i, j) - out.top[i]);

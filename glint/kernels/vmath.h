@@ -20,10 +20,8 @@ GLINT_INLINE int64_t double_to_bits(double d) { return __builtin_bit_cast(int64_
 inline constexpr float kRound = 12582912.0f;
 inline constexpr double kRoundD = 6755399441055744.0;  // 1.5 * 2^52
 
-GLINT_INLINE float power_of_two(int32_t n) { return bits_to_float((n + 127) << 23); }  // -126 <= n <= 127
-GLINT_INLINE double power_of_two_d(int64_t n) {
-  return bits_to_double((n + 1023) << 52);
-}  // -1022 <= n <= 1023
+GLINT_INLINE float power_of_two(int32_t n) { return bits_to_float((n + 127) << 23); }       // -126 <= n <= 127
+GLINT_INLINE double power_of_two_d(int64_t n) { return bits_to_double((n + 1023) << 52); }  // -1022 <= n <= 1023
 
 // exp(x) = mantissa * 2^exponent with mantissa in [0.7, 1.42], for |x| <= 150. Apart, so that a caller whose
 // result is a denormal can scale last. Relative error of the mantissa below 1 ulp (checked over the range by

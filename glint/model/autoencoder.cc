@@ -15,8 +15,7 @@
 namespace glint {
 namespace {
 
-[[noreturn]] void refuse_autoencoder(const std::string& where, const std::string& what,
-                                     const std::string& expected) {
+[[noreturn]] void refuse_autoencoder(const std::string& where, const std::string& what, const std::string& expected) {
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
 }
 
@@ -68,8 +67,7 @@ class LatentTensors {
     if (!t.shape.empty() || t.dtype != Dtype::i64)
       refuse_autoencoder(file_->where() + ", " + name, "it is no single whole number", "I64 of shape []");
     std::memcpy(&value, t.bytes.data(), sizeof value);
-    if (value < 1)
-      refuse_autoencoder(file_->where() + ", " + name, "it is " + std::to_string(value), "1 or more");
+    if (value < 1) refuse_autoencoder(file_->where() + ", " + name, "it is " + std::to_string(value), "1 or more");
     return static_cast<uint64_t>(value);
   }
   void only(std::initializer_list<std::string_view> known) const {
@@ -145,8 +143,7 @@ Autoencoder read_saelens(const std::string& folder) {
   if (kind == "transcoder" || kind == "skip") kind = "standard", sae.transcoder = true;
   read_named(file, sae);
   for (const auto& [key, size] : {std::pair("d_in", sae.inputs()), std::pair("d_sae", sae.latents())})
-    if (cfg.required<uint64_t>(key) != size)
-      cfg.fail(key, "is not what the weights have", std::to_string(size));
+    if (cfg.required<uint64_t>(key) != size) cfg.fail(key, "is not what the weights have", std::to_string(size));
   if (cfg.has("d_out") && sae.transcoder && cfg.required<uint64_t>("d_out") != sae.outputs())
     cfg.fail("d_out", "is not what the weights have", std::to_string(sae.outputs()));
   if (!sae.transcoder && sae.inputs() != sae.outputs())
@@ -169,8 +166,7 @@ Autoencoder read_saelens(const std::string& folder) {
     // The pre-activations are multiplied by the decoder's lengths, and the rows of the decoder divided by
     // them.
     if (cfg.optional<bool>("rescale_acts_by_decoder_norm", false))
-      cfg.fail("rescale_acts_by_decoder_norm", "is not supported",
-               "false: save the model with its norms folded");
+      cfg.fail("rescale_acts_by_decoder_norm", "is not supported", "false: save the model with its norms folded");
   } else if (kind == "gated") {
     file.only({"W_enc", "W_dec", "b_dec", "b_gate", "b_mag", "r_mag"});
     sae.rule = LatentRule::gated;
@@ -194,30 +190,27 @@ Autoencoder read_saelens(const std::string& folder) {
 
 Autoencoder read_circuit_tracer(const SafetensorsFile& weights, const std::string& path) {
   const LatentTensors file(weights);
-  file.only(
-      {"W_enc", "W_dec", "b_enc", "b_dec", "W_skip", "activation_function.threshold", "threshold", "k"});
+  file.only({"W_enc", "W_dec", "b_enc", "b_dec", "W_skip", "activation_function.threshold", "threshold", "k"});
   Autoencoder sae{.where = path};
   read_named(file, sae);
   sae.transcoder = sae.format == "circuit-tracer";
   const size_t n = sae.latents();
   sae.bias = file.vector("b_enc", n);
-  sae.floor = !sae.transcoder ||
-              (!file.has("activation_function.threshold") && !file.has("threshold") && !file.has("k"));
+  sae.floor =
+      !sae.transcoder || (!file.has("activation_function.threshold") && !file.has("threshold") && !file.has("k"));
   for (const char* name : {"activation_function.threshold", "threshold"})
     if (file.has(name)) sae.rule = LatentRule::jump, sae.threshold = file.vector(name, n);
   if (file.has("k")) {
     if (sae.rule == LatentRule::jump)
       refuse_autoencoder(file.where(), "it has both a threshold and a k", "one rule for the latents");
     sae.rule = LatentRule::top, sae.k = file.count("k");
-    if (sae.k > n)
-      refuse_autoencoder(file.where() + ", k", "it is more than there are latents", std::to_string(n));
+    if (sae.k > n) refuse_autoencoder(file.where() + ", k", "it is more than there are latents", std::to_string(n));
   }
   return sae;
 }
 
 // The reference code of bilinear models: linear layers of PyTorch.
-Autoencoder read_bilinear(const SafetensorsFile& weights, const std::string& path,
-                          const std::string& config) {
+Autoencoder read_bilinear(const SafetensorsFile& weights, const std::string& path, const std::string& config) {
   const LatentTensors file(weights);
   file.only({"w_enc.weight", "w_enc.bias", "w_dec.weight", "b_dec"});
   Autoencoder sae{.where = path, .format = "bilinear", .centred = true};
@@ -234,16 +227,14 @@ Autoencoder read_bilinear(const SafetensorsFile& weights, const std::string& pat
   }
   const Json json = read_json(config);
   const JsonFields cfg(json, config);
-  if (cfg.optional<bool>("bilinear_encoder", false))
-    cfg.fail("bilinear_encoder", "is not supported", "false");
+  if (cfg.optional<bool>("bilinear_encoder", false)) cfg.fail("bilinear_encoder", "is not supported", "false");
   if (cfg.has("d_model") && cfg.required<uint64_t>("d_model") != sae.inputs())
     cfg.fail("d_model", "is not what the weights have", std::to_string(sae.inputs()));
   sae.k = cfg.required<uint64_t>("k");
   if (sae.k < 1 || sae.k > sae.latents())
     cfg.fail("k", "is out of range", "from 1 to " + std::to_string(sae.latents()));
   if (cfg.has("normalize") && !json["normalize"].is_null()) sae.divisor = cfg.required<double>("normalize");
-  if (!(sae.divisor > 0) || !std::isfinite(sae.divisor))
-    cfg.fail("normalize", "is out of range", "a number above 0");
+  if (!(sae.divisor > 0) || !std::isfinite(sae.divisor)) cfg.fail("normalize", "is out of range", "a number above 0");
   // ["mlp-out", 3]: the place and the layer, from 0 on.
   if (cfg.has("point")) {
     const Json& point = cfg.array("point");
@@ -297,15 +288,15 @@ Matrix<float> latent_activations(ThreadPool& pool, const Autoencoder& sae, Const
     std::vector<double> all;
     for (size_t i = tile * kRows; i < std::min(x.rows(), (tile + 1) * kRows); i++) {
       for (size_t j = 0; j < in.size(); j++)
-        in[j] = static_cast<double>(x(i, j)) / sae.divisor -
-                (sae.centred ? static_cast<double>(sae.decoder_bias[j]) : 0.0);
+        in[j] =
+            static_cast<double>(x(i, j)) / sae.divisor - (sae.centred ? static_cast<double>(sae.decoder_bias[j]) : 0.0);
       double least = 0;
       if (sae.rule == LatentRule::top) {
         all.resize(sae.latents());
         for (size_t z = 0; z < all.size(); z++) all[z] = pre(z) + static_cast<double>(sae.bias[z]);
         std::vector<double> sorted = all;
-        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sae.k - 1),
-                         sorted.end(), std::greater<>());
+        std::nth_element(sorted.begin(), sorted.begin() + static_cast<std::ptrdiff_t>(sae.k - 1), sorted.end(),
+                         std::greater<>());
         least = sorted[sae.k - 1];
       }
       for (size_t c = 0; c < chosen.size(); c++) {

@@ -58,8 +58,7 @@ struct Autoencoder {
   bool floor = true;                              // what is below 0 is 0
   std::vector<float> scale = {}, gate_bias = {};  // gated
   double divisor = 1;                             // of x, before anything else
-  std::string unscaled =
-      {};  // "": else why activations are not known: the input is normed in a way of its own
+  std::string unscaled = {};  // "": else why activations are not known: the input is normed in a way of its own
 
   size_t latents() const { return encoder.rows(); }
   size_t inputs() const { return encoder.cols(); }

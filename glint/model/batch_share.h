@@ -17,8 +17,8 @@ namespace glint {
 using FoldPieces = std::function<void(Range pieces)>;
 // Calls `fold` for all pieces in order, `at_once` or fewer at a time, and leaves the whole sum in `values`.
 // Pieces are ranges of `values`.
-using OrderedSum = std::function<void(std::span<const Range> pieces, size_t at_once, std::span<float> values,
-                                      const FoldPieces& fold)>;
+using OrderedSum =
+    std::function<void(std::span<const Range> pieces, size_t at_once, std::span<float> values, const FoldPieces& fold)>;
 
 // The rows at hand are [first, first + rows) of a batch of `total`.
 struct BatchShare {

@@ -24,8 +24,8 @@ LayerParams add_layer(ParamTable& table, const std::string& name, size_t rows, s
   LayerParams layer;
   layer.weight = table.add({.name = name + ".weight", .rows = rows, .cols = cols, .fan_in = cols});
   if (bias)
-    layer.bias = table.add(
-        {.name = name + ".bias", .rows = 1, .cols = rows, .vector = true, .decay = false, .fan_in = cols});
+    layer.bias =
+        table.add({.name = name + ".bias", .rows = 1, .cols = rows, .vector = true, .decay = false, .fan_in = cols});
   return layer;
 }
 
@@ -49,8 +49,8 @@ ClassifierParams classifier_params(const ClassifierConfig& c) {
   ClassifierParams p;
   p.embed = add_layer(p.table, "embed", c.d_model, c.inputs, c.bias);
   for (size_t i = 0; i < c.layers; i++)
-    p.blocks.push_back(add_layer(p.table, "blocks." + std::to_string(i), 2 * c.hidden(),
-                                 i == 0 ? c.d_model : c.hidden(), c.bias));
+    p.blocks.push_back(
+        add_layer(p.table, "blocks." + std::to_string(i), 2 * c.hidden(), i == 0 ? c.d_model : c.hidden(), c.bias));
   p.head = add_layer(p.table, "head", c.classes, c.hidden(), c.bias);
   return p;
 }
@@ -66,8 +66,7 @@ ClassifierEngine::ClassifierEngine(const ClassifierConfig& config, const Compute
   const Products& products = compute.products;
   const auto spec = [&](const LayerParams& l) -> const ParamSpec& { return params_.table[l.weight]; };
   embed_ = PackedWeights(products, spec(params_.embed).rows, spec(params_.embed).cols, false);
-  for (const LayerParams& b : params_.blocks)
-    blocks_.emplace_back(products, spec(b).rows, spec(b).cols, training);
+  for (const LayerParams& b : params_.blocks) blocks_.emplace_back(products, spec(b).rows, spec(b).cols, training);
   head_ = PackedWeights(products, spec(params_.head).rows, spec(params_.head).cols, training);
 
   const size_t n = config.layers, b = max_batch;
@@ -150,8 +149,8 @@ void ClassifierEngine::forward_chunk(Range rows, const RowSource& source, std::s
   linear_forward(products, cut(states_.back()), head_, cut(logits_), scratch, bias(params_.head));
 }
 
-void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch,
-                                      size_t worker, std::span<std::byte> scratch) {
+void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch, size_t worker,
+                                      std::span<std::byte> scratch) {
   const Products& products = compute_.products;
   const Kernels& k = compute_.kernels();
   const size_t n = blocks_.size();
@@ -174,8 +173,7 @@ void ClassifierEngine::backward_chunk(Range rows, std::span<const uint32_t> labe
   }
 }
 
-void ClassifierEngine::weight_gradients(size_t rows, bool accumulate, Range tiles,
-                                        std::span<float> gradients) {
+void ClassifierEngine::weight_gradients(size_t rows, bool accumulate, Range tiles, std::span<float> gradients) {
   // All of them at once are cut as is fastest; single ones must be the rows that pieces_ says.
   const bool whole = tiles.count == tiles_.size() && !accumulate;
   compute_.pool.for_tiles(tiles.count, [&](size_t index, size_t worker) {
@@ -193,16 +191,13 @@ void ClassifierEngine::weight_gradients(size_t rows, bool accumulate, Range tile
       if (whole)
         weight_gradient_tile(compute_.products, dy_rows, x_rows, dw, t.tile, compute_.scratch[worker]);
       else
-        weight_gradient_band(compute_.products, dy_rows, x_rows, dw, t.tile, accumulate,
-                             compute_.scratch[worker]);
+        weight_gradient_band(compute_.products, dy_rows, x_rows, dw, t.tile, accumulate, compute_.scratch[worker]);
     }
   });
 }
 
-void ClassifierEngine::check_batch(size_t rows, const RowSource& source,
-                                   std::span<const uint32_t> labels) const {
-  if (weights_.empty())
-    bad_argument("set_weights", "the engine has no weights yet", "set_weights before a batch");
+void ClassifierEngine::check_batch(size_t rows, const RowSource& source, std::span<const uint32_t> labels) const {
+  if (weights_.empty()) bad_argument("set_weights", "the engine has no weights yet", "set_weights before a batch");
   if (!source) bad_argument("source", "there is no source of rows", "a function that writes a row");
   if (rows > max_batch_)
     bad_argument("rows", "a batch of " + std::to_string(rows) + " rows",
@@ -218,8 +213,7 @@ void ClassifierEngine::check_batch(size_t rows, const RowSource& source,
 void ClassifierEngine::check_numbers(Range rows) const {
   const auto cut = [&](const MatrixView<float>& m) { return m.row_range(rows.first, rows.count); };
   for (size_t i = 0; i < blocks_.size(); i++)
-    if (!all_finite(cut(z_[i]).col_range(0, config_.hidden())))
-      throw_overflow("layer " + std::to_string(i + 1));
+    if (!all_finite(cut(z_[i]).col_range(0, config_.hidden()))) throw_overflow("layer " + std::to_string(i + 1));
   if (!all_finite(cut(logits_))) throw_overflow("the logits");
 }
 
@@ -231,23 +225,20 @@ BatchResult ClassifierEngine::sum_results(size_t rows) const {
   return result;
 }
 
-BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source,
-                                       std::span<const uint32_t> labels) {
+BatchResult ClassifierEngine::evaluate(size_t rows, const RowSource& source, std::span<const uint32_t> labels) {
   check_batch(rows, source, labels);
   compute_.pool.for_tiles(chunk_count(rows), [&](size_t chunk, size_t worker) {
     const Range r = chunk_range(rows, chunk);
     forward_chunk(r, source, compute_.scratch[worker]);
     check_numbers(r);
-    softmax_loss_forward(compute_.kernels(), logits_.row_range(r.first, r.count),
-                         labels.subspan(r.first, r.count), losses_.subspan(r.first, r.count),
-                         hits_.subspan(r.first, r.count));
+    softmax_loss_forward(compute_.kernels(), logits_.row_range(r.first, r.count), labels.subspan(r.first, r.count),
+                         losses_.subspan(r.first, r.count), hits_.subspan(r.first, r.count));
   });
   return sum_results(rows);
 }
 
-BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
-                                               std::span<const uint32_t> labels, std::span<float> gradients,
-                                               MatrixView<float> logits) {
+BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
+                                               std::span<float> gradients, MatrixView<float> logits) {
   if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
   check_batch(rows, source, labels);
   if (rows == 0) bad_argument("rows", "a batch of 0 rows has no gradient", "at least 1");
@@ -255,8 +246,7 @@ BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& sou
   if (!logits.empty() && (logits.rows() != rows || logits.cols() != config_.classes))
     throw Error(
         {.code = ErrorCode::usage,
-         .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " +
-                 std::to_string(logits.cols()),
+         .what = "the place for the logits is " + std::to_string(logits.rows()) + " x " + std::to_string(logits.cols()),
          .where = "logits",
          .expected = std::to_string(rows) + " x " + std::to_string(config_.classes) + ", rows by classes"});
   forward_backward_rows(rows, rows, source, labels, logits);
@@ -264,9 +254,8 @@ BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& sou
   return sum_results(rows);
 }
 
-BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source,
-                                               std::span<const uint32_t> labels, std::span<float> gradients,
-                                               const BatchShare& share) {
+BatchResult ClassifierEngine::forward_backward(size_t rows, const RowSource& source, std::span<const uint32_t> labels,
+                                               std::span<float> gradients, const BatchShare& share) {
   if (!training_) bad_argument("forward_backward", "the engine was not made for training", "training = true");
   check_batch(rows, source, labels);
   if (share.first + rows > share.total || share.total == 0)
@@ -295,8 +284,7 @@ ConstMatrixView<float> ClassifierEngine::state(size_t i) const { return states_[
 
 size_t ClassifierEngine::checked_layer(size_t i) const {
   if (i >= blocks_.size())
-    bad_argument("layer", "there is no layer " + std::to_string(i),
-                 "below " + std::to_string(blocks_.size()));
+    bad_argument("layer", "there is no layer " + std::to_string(i), "below " + std::to_string(blocks_.size()));
   return i;
 }
 

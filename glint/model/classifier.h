@@ -100,8 +100,8 @@ class ClassifierEngine {
   void forward_chunk(Range rows, const RowSource& source, std::span<std::byte> scratch);
   void backward_chunk(Range rows, std::span<const uint32_t> labels, size_t batch, size_t worker,
                       std::span<std::byte> scratch);
-  void forward_backward_rows(size_t rows, size_t total, const RowSource& source,
-                             std::span<const uint32_t> labels, MatrixView<float> logits);
+  void forward_backward_rows(size_t rows, size_t total, const RowSource& source, std::span<const uint32_t> labels,
+                             MatrixView<float> logits);
   void weight_gradients(size_t rows, bool accumulate, Range tiles, std::span<float> gradients);
   BatchResult sum_results(size_t rows) const;
 

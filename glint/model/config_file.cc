@@ -36,17 +36,14 @@ ModelKind kind_of(const JsonFields& fields, const std::string& where) {
 
 }  // namespace
 
-const char* format_name(ModelKind kind) {
-  return kind == ModelKind::image ? "glint-classifier" : "glint-transformer";
-}
+const char* format_name(ModelKind kind) { return kind == ModelKind::image ? "glint-classifier" : "glint-transformer"; }
 
 ModelKind model_kind(const std::string& directory) { return ConfigFile(directory).kind(); }
 
 Json gate_to_json(const Gate& gate) {
   const GateText& text = gate_info(gate.kind).text;
   Json json = {{"gate", text.name}};
-  if (text.has_params)
-    json.update(Json{{"c", gate.params.c}, {"lambda", gate.params.lambda}, {"p", gate.params.p}});
+  if (text.has_params) json.update(Json{{"c", gate.params.c}, {"lambda", gate.params.lambda}, {"p", gate.params.p}});
   return json;
 }
 
@@ -62,9 +59,7 @@ ConfigFile::ConfigFile(const std::string& directory, Json json)
 
 void ConfigFile::check(ModelKind kind) const {
   if (kind_ == kind) return;
-  const auto called = [](ModelKind k) {
-    return k == ModelKind::image ? "an image model" : "a language model";
-  };
+  const auto called = [](ModelKind k) { return k == ModelKind::image ? "an image model" : "a language model"; };
   throw Error({.code = ErrorCode::bad_file,
                .what = std::string("this is ") + called(kind_) + ", not " + called(kind),
                .where = path_ + ", field format",
@@ -79,8 +74,7 @@ void ConfigFile::only(std::vector<std::string> known) const {
 
 size_t ConfigFile::number(const char* key, uint64_t low, uint64_t high) const {
   const uint64_t v = fields_.required<uint64_t>(key);
-  if (v < low || v > high)
-    fields_.fail(key, "is out of range", std::to_string(low) + " to " + std::to_string(high));
+  if (v < low || v > high) fields_.fail(key, "is out of range", std::to_string(low) + " to " + std::to_string(high));
   return static_cast<size_t>(v);
 }
 
@@ -89,8 +83,7 @@ Gate ConfigFile::gate() const {
   const std::string word = fields_.required<std::string>("gate");
   checked("gate", [&] { gate.kind = parse_gate(word); });
   if (!gate_info(gate.kind).text.has_params) return gate;
-  gate.params = {fields_.required<double>("c"), fields_.required<double>("lambda"),
-                 fields_.required<double>("p")};
+  gate.params = {fields_.required<double>("c"), fields_.required<double>("lambda"), fields_.required<double>("p")};
   checked("gate", [&] { glint::check(gate.params); });
   return gate;
 }
@@ -99,13 +92,12 @@ namespace {
 
 // Keys of config.json that change nothing in a forward pass.
 constexpr std::string_view kHarmless[] = {
-    "architectures", "auto_map", "bos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "dtype",
-    "torch_dtype", "transformers_version", "use_cache", "initializer_range", "attention_dropout",
-    "attn_pdrop", "_name_or_path", "_attn_implementation", "_attn_implementation_autoset",
-    "_flash_attn_2_enabled", "pretraining_tp", "output_attentions", "output_hidden_states",
-    "output_router_logits", "return_dict", "use_mps", "is_decoder", "id2label", "label2id", "problem_type",
-    "task_specific_params", "finetuning_task", "chunk_size_feed_forward", "model_max_length",
-    "is_llama_config", "gradient_checkpointing", "transformers.js_config", "max_sequence_length",
+    "architectures", "auto_map", "bos_token_id", "pad_token_id", "sep_token_id", "unk_token_id", "dtype", "torch_dtype",
+    "transformers_version", "use_cache", "initializer_range", "attention_dropout", "attn_pdrop", "_name_or_path",
+    "_attn_implementation", "_attn_implementation_autoset", "_flash_attn_2_enabled", "pretraining_tp",
+    "output_attentions", "output_hidden_states", "output_router_logits", "return_dict", "use_mps", "is_decoder",
+    "id2label", "label2id", "problem_type", "task_specific_params", "finetuning_task", "chunk_size_feed_forward",
+    "model_max_length", "is_llama_config", "gradient_checkpointing", "transformers.js_config", "max_sequence_length",
     "unsloth_fixed", "unsloth_version",
     // of GGUF, after the architecture
     "rope.scaling.finetuned"};

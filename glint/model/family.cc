@@ -116,19 +116,18 @@ std::vector<Family> make_families() {
                  .windows = WindowPattern::every,
                  .eps = 1e-5,
                  .keys = {"embd_pdrop", "resid_pdrop", "original_max_position_embeddings"}});
-  all.push_back(
-      {.name = "olmo",
-       .title = "OLMo",
-       .hf = {"olmo"},
-       .hf_class = "Olmo",
-       .gguf = "olmo",
-       .names = names_with([](FamilyNames& n) { n.final_norm = n.before_attention = n.before_glu = {}; }),
-       .norm = FamilyNorm::layer,
-       .plain_norms = true,
-       .gguf_adjacent = true,
-       .biases = true,
-       .eps = 1e-5,
-       .keys = {"clip_qkv"}});
+  all.push_back({.name = "olmo",
+                 .title = "OLMo",
+                 .hf = {"olmo"},
+                 .hf_class = "Olmo",
+                 .gguf = "olmo",
+                 .names = names_with([](FamilyNames& n) { n.final_norm = n.before_attention = n.before_glu = {}; }),
+                 .norm = FamilyNorm::layer,
+                 .plain_norms = true,
+                 .gguf_adjacent = true,
+                 .biases = true,
+                 .eps = 1e-5,
+                 .keys = {"clip_qkv"}});
   all.push_back({.name = "olmo2",
                  .title = "OLMo 2",
                  .hf = {"olmo2"},
@@ -141,16 +140,16 @@ std::vector<Family> make_families() {
                  .head_norm = HeadNorm::all,
                  .biases = true,
                  .eps = 1e-5});
-  all.push_back({.name = "stablelm",
-                 .title = "StableLM",
-                 .hf = {"stablelm"},
-                 .hf_class = "StableLm",
-                 .gguf = "stablelm",
-                 .norm = FamilyNorm::layer,
-                 .biases = true,
-                 .eps = 1e-5,
-                 .keys = {"use_qkv_bias", "qk_layernorm", "use_parallel_residual", "hidden_dropout",
-                          "layer_norm_eps"}});
+  all.push_back(
+      {.name = "stablelm",
+       .title = "StableLM",
+       .hf = {"stablelm"},
+       .hf_class = "StableLm",
+       .gguf = "stablelm",
+       .norm = FamilyNorm::layer,
+       .biases = true,
+       .eps = 1e-5,
+       .keys = {"use_qkv_bias", "qk_layernorm", "use_parallel_residual", "hidden_dropout", "layer_norm_eps"}});
   // Mixtures of experts. In GGUF files Mixtral is a llama with experts.
   all.push_back({.name = "mixtral",
                  .title = "Mixtral",
@@ -168,33 +167,32 @@ std::vector<Family> make_families() {
                  .windows = WindowPattern::every,
                  .eps = 1e-5,
                  .keys = {"router_aux_loss_coef", "router_jitter_noise"}});
-  all.push_back({.name = "qwen2_moe",
-                 .title = "Qwen2-MoE",
-                 .hf = {"qwen2_moe"},
-                 .hf_class = "Qwen2Moe",
-                 .gguf = "qwen2moe",
-                 .names = names_with([](FamilyNames& n) {
-                   expert_names(n);
-                   n.shared_gate = {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"};
-                   n.shared_up = {"mlp.shared_expert.up_proj", "ffn_up_shexp"};
-                   n.shared_down = {"mlp.shared_expert.down_proj", "ffn_down_shexp"};
-                   n.shared_router = {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"};
-                 }),
-                 .biases = true,
-                 .windows = WindowPattern::config,
-                 .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers",
-                          "qkv_bias"}});
   all.push_back(
-      {.name = "qwen3_moe",
-       .title = "Qwen3-MoE",
-       .hf = {"qwen3_moe"},
-       .hf_class = "Qwen3Moe",
-       .gguf = "qwen3moe",
-       .names = names_with([](FamilyNames& n) { head_norms(n), expert_names(n); }),
-       .head_norm = HeadNorm::each,
+      {.name = "qwen2_moe",
+       .title = "Qwen2-MoE",
+       .hf = {"qwen2_moe"},
+       .hf_class = "Qwen2Moe",
+       .gguf = "qwen2moe",
+       .names = names_with([](FamilyNames& n) {
+         expert_names(n);
+         n.shared_gate = {"mlp.shared_expert.gate_proj", "ffn_gate_shexp"};
+         n.shared_up = {"mlp.shared_expert.up_proj", "ffn_up_shexp"};
+         n.shared_down = {"mlp.shared_expert.down_proj", "ffn_down_shexp"};
+         n.shared_router = {"mlp.shared_expert_gate", "ffn_gate_inp_shexp"};
+       }),
        .biases = true,
        .windows = WindowPattern::config,
-       .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"}});
+       .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers", "qkv_bias"}});
+  all.push_back({.name = "qwen3_moe",
+                 .title = "Qwen3-MoE",
+                 .hf = {"qwen3_moe"},
+                 .hf_class = "Qwen3Moe",
+                 .gguf = "qwen3moe",
+                 .names = names_with([](FamilyNames& n) { head_norms(n), expert_names(n); }),
+                 .head_norm = HeadNorm::each,
+                 .biases = true,
+                 .windows = WindowPattern::config,
+                 .keys = {"router_aux_loss_coef", "norm_topk_prob", "decoder_sparse_step", "mlp_only_layers"}});
   // Its configuration is no config.json of Hugging Face: glint_model.h makes it.
   all.push_back({.name = "glint",
                  .title = "glint",

@@ -43,12 +43,11 @@ struct FamilyNames {
   TensorName after_attention = {};
   TensorName before_glu = {"post_attention_layernorm", "ffn_norm"};
   TensorName after_glu = {};
-  TensorName q = {"self_attn.q_proj", "attn_q"}, k = {"self_attn.k_proj", "attn_k"},
-             v = {"self_attn.v_proj", "attn_v"}, o = {"self_attn.o_proj", "attn_output"};
+  TensorName q = {"self_attn.q_proj", "attn_q"}, k = {"self_attn.k_proj", "attn_k"}, v = {"self_attn.v_proj", "attn_v"},
+             o = {"self_attn.o_proj", "attn_output"};
   TensorName q_norm = {}, k_norm = {};
   TensorName qkv = {};  // fused: the rows of q, then k, then v
-  TensorName gate = {"mlp.gate_proj", "ffn_gate"}, up = {"mlp.up_proj", "ffn_up"},
-             down = {"mlp.down_proj", "ffn_down"};
+  TensorName gate = {"mlp.gate_proj", "ffn_gate"}, up = {"mlp.up_proj", "ffn_up"}, down = {"mlp.down_proj", "ffn_down"};
   TensorName gate_up = {};  // fused: the rows of the gate first
   // Of a mixture of experts: one expert each in files of Hugging Face, with its number for "#"; all of a
   // layer in one tensor [experts, rows, cols] in GGUF files. `shared`: the expert that every token goes
@@ -83,9 +82,9 @@ struct Family {
   bool gguf_adjacent = false;      // GGUF stores q and k for pairs (2j, 2j + 1), else (j, j + half)
   bool biases = false;             // q, k, v (and o) may have them
   WindowPattern windows = WindowPattern::none;
-  double local_theta = 0;       // of layers that look back only so far; 0: as the others
-  size_t own_scale_layers = 0;  // GGUF: with so many layers scores are divided by sqrt(width / heads)
-  double eps = 1e-6;            // where the file does not say
+  double local_theta = 0;                   // of layers that look back only so far; 0: as the others
+  size_t own_scale_layers = 0;              // GGUF: with so many layers scores are divided by sqrt(width / heads)
+  double eps = 1e-6;                        // where the file does not say
   std::vector<std::string_view> keys = {};  // of config.json that only this family has
 
   // Every token goes through a few of many GLUs, which a router chooses. They are read one at a time and not

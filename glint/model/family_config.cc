@@ -120,8 +120,7 @@ FamilyConfig config_from_hf(const WeightFile& file) {
   c.d_model = keys.count("hidden_size", 1, kMaxWidth);
   c.d_hidden = keys.count("intermediate_size", 1, kMaxWidth);
   if (family->mixture()) {
-    c.experts =
-        keys.count(keys.find("num_local_experts") ? "num_local_experts" : "num_experts", 1, kMaxExperts);
+    c.experts = keys.count(keys.find("num_local_experts") ? "num_local_experts" : "num_experts", 1, kMaxExperts);
     c.experts_per_token = keys.count("num_experts_per_tok", 1, c.experts);
     c.d_expert = keys.count_or("moe_intermediate_size", 1, kMaxWidth, c.d_hidden);
     c.d_shared = keys.count_or("shared_expert_intermediate_size", 1, kMaxWidth, 0);
@@ -184,8 +183,7 @@ FamilyConfig config_from_gguf(const WeightFile& file) {
     c.d_expert = keys.count_or(own("expert_feed_forward_length"), 1, kMaxWidth, c.d_hidden);
     c.d_shared = keys.count_or(own("expert_shared_feed_forward_length"), 1, kMaxWidth, 0);
     // How the experts of a token are chosen and weighed.
-    for (const char* key : {"expert_weights_norm", "expert_weights_scale", "expert_gating_func"})
-      keys.find(own(key));
+    for (const char* key : {"expert_weights_norm", "expert_weights_scale", "expert_gating_func"}) keys.find(own(key));
   }
   c.heads = keys.count(own("attention.head_count"), 1, kMaxHeads);
   c.kv_heads = keys.count_or(own("attention.head_count_kv"), 1, kMaxHeads, c.heads);

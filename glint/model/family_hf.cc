@@ -45,11 +45,9 @@ class HfLayout {
     place(n.q, c_.adjacent ? c_.heads : 0);
     place(n.k, c_.adjacent ? c_.kv_heads : 0);
     for (const TensorName* name : {&n.v, &n.o, &n.qkv}) place(*name);
-    const bool fused =
-        !n.gate_up.gguf.empty() && !model_.file().find(from + std::string(n.gate.gguf) + ".weight");
+    const bool fused = !n.gate_up.gguf.empty() && !model_.file().find(from + std::string(n.gate.gguf) + ".weight");
     if (fused) place(n.gate_up);
-    for (const TensorName* name :
-         {&n.gate, &n.up, &n.down, &n.shared_gate, &n.shared_up, &n.shared_down, &n.router})
+    for (const TensorName* name : {&n.gate, &n.up, &n.down, &n.shared_gate, &n.shared_up, &n.shared_down, &n.router})
       place(*name);
     shared_router(from, to);
     for (const TensorName* name : {&n.expert_gate, &n.expert_up, &n.expert_down})
@@ -145,8 +143,7 @@ void widen(const HfTensor& t, std::span<float> out) {
   const size_t rows = t.shape[0], cols = out.size() / rows, size = rows / t.heads, half = size / 2;
   const std::vector<float> from(out.begin(), out.end());
   for (size_t r = 0; r < rows; r++) {
-    const size_t in_head = r % size,
-                 other = r - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
+    const size_t in_head = r % size, other = r - in_head + (in_head < half ? 2 * in_head : 2 * (in_head - half) + 1);
     std::copy_n(from.begin() + static_cast<std::ptrdiff_t>(other * cols), cols,
                 out.begin() + static_cast<std::ptrdiff_t>(r * cols));
   }
@@ -158,11 +155,10 @@ Json hf_family_config(const FamilyModel& model) {
   const FamilyLayer& first = model.layers().front();
   const auto has = [&](std::string_view key) { return std::ranges::find(f.keys, key) != f.keys.end(); };
   if (c.adjacent && c.rotary_dims != c.head_dim)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "heads that turn in part, by adjacent pairs, have no form in a folder of Hugging Face",
-         .where = model.file().where(),
-         .expected = "heads that turn as a whole"});
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "heads that turn in part, by adjacent pairs, have no form in a folder of Hugging Face",
+                 .where = model.file().where(),
+                 .expected = "heads that turn as a whole"});
   Json j = {{"architectures", {std::string(f.hf_class) + "ForCausalLM"}},
             {"model_type", f.hf.front()},
             {"num_hidden_layers", c.layers},

@@ -68,8 +68,7 @@ class Finder {
   }
 
   // Rows [first, first + rows) of a tensor [all, cols]; its bias where the family has any.
-  StoredMatrix matrix(const std::string& name, size_t rows, size_t cols, size_t first = 0,
-                      size_t all = 0) const {
+  StoredMatrix matrix(const std::string& name, size_t rows, size_t cols, size_t first = 0, size_t all = 0) const {
     const StoredTensor& t = take(name + ".weight");
     if (all == 0) all = rows;
     if (t.shape.size() != 2 || t.shape[0] != all || t.shape[1] != cols)
@@ -90,8 +89,7 @@ class Finder {
 
   std::vector<float> vector(const std::string& name, size_t size, float add = 0) const {
     const StoredTensor& t = take(name);
-    if (t.values() != size || (t.shape.size() != 1 && t.shape.back() != size))
-      refuse_shape(t, std::to_string(size));
+    if (t.values() != size || (t.shape.size() != 1 && t.shape.back() != size)) refuse_shape(t, std::to_string(size));
     if (!sound_values(t, 0, t.values())) refuse_values(file_.where() + ", " + t.name);
     std::vector<float> out(size);
     widen(t, 0, out);
@@ -164,8 +162,7 @@ void find_experts(const Finder& find, const FamilyConfig& c, size_t i, FamilyLay
                          find.expert(n.expert_down, i, e, d, h)});
   if (n.shared_gate.hf.empty()) return;
   const size_t all = c.d_shared > 0 ? c.d_shared : find.rows(find.in_block(n.shared_gate, i));
-  l.shared = {find.matrix(find.in_block(n.shared_gate, i), all, d),
-              find.matrix(find.in_block(n.shared_up, i), all, d),
+  l.shared = {find.matrix(find.in_block(n.shared_gate, i), all, d), find.matrix(find.in_block(n.shared_up, i), all, d),
               find.matrix(find.in_block(n.shared_down, i), d, all)};
   if (const std::string gate = find.in_block(n.shared_router, i); find.has(gate)) find.take(gate + ".weight");
 }
@@ -225,13 +222,11 @@ StoredMatrix vocabulary(const WeightFile& file, const Finder& find, const std::s
 
 FamilyModel::FamilyModel(WeightFile file) : FamilyModel(file, family_config(file)) {}
 
-FamilyModel::FamilyModel(WeightFile file, FamilyConfig config)
-    : file_(std::move(file)), config_(std::move(config)) {
+FamilyModel::FamilyModel(WeightFile file, FamilyConfig config) : file_(std::move(file)), config_(std::move(config)) {
   const Finder find(file_, config_);
   const FamilyNames& n = config_.family->names;
   for (const StoredTensor& t : file_.tensors())
-    if (!mixture() &&
-        (t.name.find("experts") != std::string::npos || t.name.find("_exps") != std::string::npos))
+    if (!mixture() && (t.name.find("experts") != std::string::npos || t.name.find("_exps") != std::string::npos))
       throw Error({.code = ErrorCode::bad_file,
                    .what = "the file has experts, the configuration has none",
                    .where = file_.where() + ", " + t.name,
@@ -285,8 +280,7 @@ std::vector<FamilyModel::Part> FamilyModel::parts() const {
     for (const StoredMatrix* m : {&l.gate, &l.up, &l.down}) part_of[m->tensor] = "GLU";
     for (const StoredGlu& e : l.experts)
       for (const StoredMatrix* m : {&e.gate, &e.up, &e.down}) part_of[m->tensor] = "experts";
-    for (const StoredMatrix* m : {&l.shared.gate, &l.shared.up, &l.shared.down})
-      part_of[m->tensor] = "shared experts";
+    for (const StoredMatrix* m : {&l.shared.gate, &l.shared.up, &l.shared.down}) part_of[m->tensor] = "shared experts";
     part_of[l.router.tensor] = "routers";
   }
   part_of[embedding_.tensor] = tied_ ? "embedding and head" : "embedding";
@@ -319,8 +313,7 @@ std::string FamilyModel::precision() const {
   for (const auto& [type, count] : values) order.emplace_back(count, type);
   std::ranges::sort(order, std::greater<>());
   std::string text;
-  for (size_t i = 0; i < order.size(); i++)
-    text += (i == 0 ? "" : i == 1 ? " with " : ", ") + order[i].second;
+  for (size_t i = 0; i < order.size(); i++) text += (i == 0 ? "" : i == 1 ? " with " : ", ") + order[i].second;
   return text;
 }
 
@@ -328,11 +321,11 @@ std::string FamilyModel::text() const {
   const FamilyConfig& c = config_;
   const bool own = c.family == &glint_family();
   const size_t hidden = mixture() ? c.d_expert : c.d_hidden;
-  return (own ? "" : std::string(c.family->title) + ", ") + std::string(gate_info(c.gate.kind).text.name) +
-         ", " + std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
-         (mixture() ? " of " + std::to_string(c.experts) + " experts" : "") + ", width " +
-         std::to_string(c.d_model) + (own && hidden == c.d_model ? "" : " and " + std::to_string(hidden)) +
-         ", " + std::to_string(vocab()) + " tokens, " + std::to_string(parameters()) + " parameters";
+  return (own ? "" : std::string(c.family->title) + ", ") + std::string(gate_info(c.gate.kind).text.name) + ", " +
+         std::to_string(c.layers) + (c.layers == 1 ? " layer" : " layers") +
+         (mixture() ? " of " + std::to_string(c.experts) + " experts" : "") + ", width " + std::to_string(c.d_model) +
+         (own && hidden == c.d_model ? "" : " and " + std::to_string(hidden)) + ", " + std::to_string(vocab()) +
+         " tokens, " + std::to_string(parameters()) + " parameters";
 }
 
 }  // namespace glint

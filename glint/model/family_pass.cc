@@ -47,17 +47,15 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
     : model_(model), config_(model.config()), compute_(compute), products_(compute), room_(room) {
   if (room == 0) bad_argument("room", "no room for a token", "at least 1");
   if (model.mixture())
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) + ", " +
-                 std::to_string(config_.experts) + " experts)",
-         .where = model.file().where(),
-         .expected = "a dense model",
-         .hint = "`spectrum(" + model.file().where() + ", expert=N)` reads the weights of one expert"});
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "a mixture of experts cannot be run yet (" + std::string(config_.family->title) + ", " +
+                         std::to_string(config_.experts) + " experts)",
+                 .where = model.file().where(),
+                 .expected = "a dense model",
+                 .hint = "`spectrum(" + model.file().where() + ", expert=N)` reads the weights of one expert"});
   if (config_.scaling.kind == RotaryScaling::Kind::longrope && room > longest_text(config_))
-    bad_argument(
-        "room", std::to_string(room) + " tokens at once",
-        "at most " + std::to_string(longest_text(config_)) + ", which the short factors of longrope are for");
+    bad_argument("room", std::to_string(room) + " tokens at once",
+                 "at most " + std::to_string(longest_text(config_)) + ", which the short factors of longrope are for");
   model.check_numbers(compute.pool);
   const FamilyConfig& c = config_;
   const Kernels& k = compute.kernels();
@@ -96,9 +94,7 @@ FamilyPass::FamilyPass(const FamilyModel& model, const Compute& compute, size_t 
 float* FamilyPass::keys(size_t layer, size_t text, size_t head) {
   return cache_[layer % cache_.size()].view().row_ptr(text * config_.kv_heads + head);
 }
-float* FamilyPass::values(size_t layer, size_t text, size_t head) {
-  return keys(layer, text, head) + key_floats_;
-}
+float* FamilyPass::values(size_t layer, size_t text, size_t head) { return keys(layer, text, head) + key_floats_; }
 
 void FamilyPass::set_texts(std::span<const TextRowsOf> texts) {
   texts_.assign(texts.begin(), texts.end());
@@ -310,9 +306,7 @@ void FamilyPass::attention(size_t layer, size_t rows) {
       strips_.push_back({t.rows.first + first, std::min(strip, t.rows.count - first)});
     work += t.rows.count * (t.position + t.rows.count);
   }
-  const auto one = [&](size_t tile, size_t worker) {
-    attend(layer, tile % c.heads, strips_[tile / c.heads], worker);
-  };
+  const auto one = [&](size_t tile, size_t worker) { attend(layer, tile % c.heads, strips_[tile / c.heads], worker); };
   if (work * c.heads * c.head_dim < kSmallWork)
     for (size_t t = 0; t < strips_.size() * c.heads; t++) one(t, 0);
   else
@@ -428,8 +422,7 @@ std::span<float> FamilyPass::feed(std::span<const TokenId> tokens) {
   return logits_.view().row(0);
 }
 
-void FamilyPass::feed_all(std::span<const TokenId> tokens,
-                          const std::function<void(size_t, MatrixView<float>)>& each) {
+void FamilyPass::feed_all(std::span<const TokenId> tokens, const std::function<void(size_t, MatrixView<float>)>& each) {
   check_tokens_fit(tokens);
   for (size_t first = 0; first < tokens.size(); first += chunk_) {
     const size_t rows = std::min(chunk_, tokens.size() - first);

@@ -77,8 +77,7 @@ class FamilyPass {
   void embed(std::span<const TokenId> tokens, MatrixView<float> stream) const;
   // One layer of the rows of some texts, whose earlier rows went through it before: the stream becomes what it
   // is behind the layer, and `inputs` what the GLU reads, after its norm but before the weights of that norm.
-  void layer_of(size_t layer, std::span<const TextRowsOf> texts, MatrixView<float> stream,
-                MatrixView<float> inputs);
+  void layer_of(size_t layer, std::span<const TextRowsOf> texts, MatrixView<float> stream, MatrixView<float> inputs);
   // Feeds tokens and follows the last of them.
   ResidualTrace follow(std::span<const TokenId> tokens);
 

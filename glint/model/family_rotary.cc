@@ -24,9 +24,8 @@ void read_yarn(const ConfigKeys& keys, const FamilyConfig& c, RotaryScaling& s) 
   s.fast = keys.real_or("beta_fast", 32), s.slow = keys.real_or("beta_slow", 1);
   s.whole = keys.flag("truncate", true);
   const double scale = keys.real_or("mscale", 0), all = keys.real_or("mscale_all_dim", 0);
-  s.size = keys.real_or("attention_factor", scale > 0 && all > 0
-                                                ? yarn_size(s.factor, scale) / yarn_size(s.factor, all)
-                                                : yarn_size(s.factor));
+  s.size = keys.real_or("attention_factor", scale > 0 && all > 0 ? yarn_size(s.factor, scale) / yarn_size(s.factor, all)
+                                                                 : yarn_size(s.factor));
   if (!(s.original > 0)) keys.refuse("original_max_position_embeddings", "more than 0");
   if (!(s.fast > 0)) keys.refuse("beta_fast", "more than 0");
   if (!(s.slow > 0)) keys.refuse("beta_slow", "more than 0");
@@ -36,8 +35,7 @@ void read_longrope(const ConfigKeys& keys, const FamilyConfig& c, double origina
   s.kind = RotaryScaling::Kind::longrope;
   s.original = keys.real_or("original_max_position_embeddings", original);
   if (!(s.original >= 1)) keys.refuse("original_max_position_embeddings", "at least 1");
-  const double factor =
-      keys.find("factor") ? keys.real("factor") : static_cast<double>(c.context) / s.original;
+  const double factor = keys.find("factor") ? keys.real("factor") : static_cast<double>(c.context) / s.original;
   s.size = keys.real_or("attention_factor", longrope_size(factor, s.original));
   s.divisors = keys.reals("short_factor", c.rotary_dims / 2);
   s.long_divisors = keys.reals("long_factor", c.rotary_dims / 2);
@@ -91,8 +89,7 @@ std::vector<double> divisors_of(const WeightFile& file, const StoredTensor& t, s
 // `slow`, and is divided by the factor, the pairs go over from one to the other.
 double yarn_frequency(const RotaryScaling& s, double theta, size_t dims, size_t pair, double f) {
   const auto pair_that_turns = [&](double times) {
-    return static_cast<double>(dims) * std::log(s.original / (times * 2 * std::numbers::pi)) /
-           (2 * std::log(theta));
+    return static_cast<double>(dims) * std::log(s.original / (times * 2 * std::numbers::pi)) / (2 * std::log(theta));
   };
   double low = pair_that_turns(s.fast), high = pair_that_turns(s.slow);
   if (s.whole) low = std::floor(low), high = std::ceil(high);
@@ -109,18 +106,15 @@ size_t turning(const ConfigKeys& keys, double partial, size_t head_dim) {
 }
 
 // A number may stand in two places; then it must be the same.
-void agree(const ConfigKeys& keys, const std::string& key, const ConfigKeys& inner,
-           const std::string& inner_key) {
+void agree(const ConfigKeys& keys, const std::string& key, const ConfigKeys& inner, const std::string& inner_key) {
   const Json *here = keys.find(key), *there = inner.find(inner_key);
   if (here && there && *here != *there)
-    keys.refuse(key,
-                there->dump() + ", as `" + inner_key + "` says inside `rope_parameters` or `rope_scaling`");
+    keys.refuse(key, there->dump() + ", as `" + inner_key + "` says inside `rope_parameters` or `rope_scaling`");
 }
 
 }  // namespace
 
-void read_rotary_hf(const ConfigKeys& keys, const std::string& title, const std::string& where,
-                    FamilyConfig& c) {
+void read_rotary_hf(const ConfigKeys& keys, const std::string& title, const std::string& where, FamilyConfig& c) {
   const double partial = keys.real_or("partial_rotary_factor", 1);
   c.theta = keys.real_or("rope_theta", 10000);
   c.local_theta = keys.real_or("rope_local_base_freq", c.family->local_theta);
@@ -188,8 +182,7 @@ void read_rotary_gguf(const ConfigKeys& keys, const WeightFile& file, const std:
   }
   const size_t pairs = c.rotary_dims / 2;
   const StoredTensor* divisors = file.find("rope_freqs.weight");
-  const StoredTensor *shorter = file.find("rope_factors_short.weight"),
-                     *longer = file.find("rope_factors_long.weight");
+  const StoredTensor *shorter = file.find("rope_factors_short.weight"), *longer = file.find("rope_factors_long.weight");
   if (divisors) s.divisors = divisors_of(file, *divisors, pairs);
   if (!shorter != !longer || (kind == "longrope" && !shorter) || (shorter && divisors))
     keys.refuse(own("rope.scaling.type"), "both sets of factors of longrope, or neither");
@@ -205,9 +198,8 @@ void read_rotary_gguf(const ConfigKeys& keys, const WeightFile& file, const std:
 }
 
 size_t longest_text(const FamilyConfig& c) {
-  return c.scaling.kind == RotaryScaling::Kind::longrope
-             ? std::min(c.context, static_cast<size_t>(c.scaling.original))
-             : c.context;
+  return c.scaling.kind == RotaryScaling::Kind::longrope ? std::min(c.context, static_cast<size_t>(c.scaling.original))
+                                                         : c.context;
 }
 
 std::vector<double> rotary_frequencies(const FamilyConfig& c, bool local) {

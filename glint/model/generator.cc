@@ -87,20 +87,16 @@ float* Generator::keys(size_t slot, size_t layer, size_t head) {
   return cache_.view().row_ptr(slot) + (layer * config_.heads + head) * head_floats_;
 }
 
-float* Generator::values(size_t slot, size_t layer, size_t head) {
-  return keys(slot, layer, head) + key_floats_;
-}
+float* Generator::values(size_t slot, size_t layer, size_t head) { return keys(slot, layer, head) + key_floats_; }
 
 size_t Generator::checked(size_t slot) const {
   if (slot >= positions_.size())
-    bad_argument("slot", "there is no slot " + std::to_string(slot),
-                 "below " + std::to_string(positions_.size()));
+    bad_argument("slot", "there is no slot " + std::to_string(slot), "below " + std::to_string(positions_.size()));
   return slot;
 }
 
 void Generator::check_step(std::span<const uint32_t> slots, std::span<const TokenId> tokens) {
-  if (weights_.empty())
-    bad_argument("set_weights", "the generator has no weights yet", "set_weights before a step");
+  if (weights_.empty()) bad_argument("set_weights", "the generator has no weights yet", "set_weights before a step");
   check_argument(slots.size() == tokens.size(), "step", "a token for every slot");
   check_tokens(tokens, config_.vocab);
   steps_++;
@@ -166,8 +162,7 @@ void Generator::attend(size_t row, size_t slot, size_t layer, size_t worker) {
   }
 }
 
-void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const TokenId> tokens,
-                       size_t worker) {
+void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const TokenId> tokens, size_t worker) {
   const Products& p = compute_.products;
   const Kernels& k = compute_.kernels();
   const std::span<std::byte> scratch = compute_.scratch[worker];
@@ -193,13 +188,11 @@ void Generator::layers(Range r, std::span<const uint32_t> slots, std::span<const
   norm_forward(k, x, u, inverse);
 }
 
-MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,
-                                  bool logits) {
+MatrixView<float> Generator::step(std::span<const uint32_t> slots, std::span<const TokenId> tokens, bool logits) {
   check_step(slots, tokens);
   const size_t n = slots.size(), each = group_rows(), groups = (n + each - 1) / each;
   const auto rows = [&](size_t group) { return Range{group * each, std::min(each, n - group * each)}; };
-  compute_.pool.for_tiles(groups,
-                          [&](size_t group, size_t worker) { layers(rows(group), slots, tokens, worker); });
+  compute_.pool.for_tiles(groups, [&](size_t group, size_t worker) { layers(rows(group), slots, tokens, worker); });
   for (const uint32_t slot : slots) positions_[slot]++;
   if (!logits) return {};
   compute_.pool.for_tiles(groups * head_.size(), [&](size_t tile, size_t worker) {

@@ -37,8 +37,7 @@ class Generator {
 
   // Feeds tokens[i] to slot slots[i]; the slots differ and are not full. Gives the logits [tokens, vocab]
   // that follow, valid and writable until the next call; without `logits` an empty view, and quicker.
-  MatrixView<float> step(std::span<const uint32_t> slots, std::span<const TokenId> tokens,
-                         bool logits = true);
+  MatrixView<float> step(std::span<const uint32_t> slots, std::span<const TokenId> tokens, bool logits = true);
 
  private:
   struct Block {

@@ -6,8 +6,7 @@
 
 namespace glint {
 
-LayerPass::LayerPass(const FamilyModel& model, const Compute& compute, std::span<const TokenRow> rows,
-                     size_t most)
+LayerPass::LayerPass(const FamilyModel& model, const Compute& compute, std::span<const TokenRow> rows, size_t most)
     : model_(model) {
   size_t longest = 1;
   for (const TokenRow& row : rows) {
@@ -22,8 +21,8 @@ LayerPass::LayerPass(const FamilyModel& model, const Compute& compute, std::span
   for (const size_t length : lengths_)
     for (size_t first = 0; first < length;) {
       Batch* batch = batches_.empty() ? nullptr : &batches_.back();
-      if (!batch || batch->rows == FamilyPass::kChunk ||
-          (first == 0 && batch->rows + length > FamilyPass::kChunk) || first > 0)
+      if (!batch || batch->rows == FamilyPass::kChunk || (first == 0 && batch->rows + length > FamilyPass::kChunk) ||
+          first > 0)
         batch = &batches_.emplace_back(Batch{.first = at, .rows = 0, .texts = {}});
       const size_t count = std::min(length - first, FamilyPass::kChunk - batch->rows);
       batch->texts.push_back({.text = batch->texts.size(), .rows = {batch->rows, count}, .position = first});
@@ -32,8 +31,7 @@ LayerPass::LayerPass(const FamilyModel& model, const Compute& compute, std::span
     }
   size_t widest = 1;
   for (const Batch& b : batches_) widest = std::max(widest, b.rows);
-  pass_.emplace(model, compute, longest,
-                FamilyPass::Shape{.rows = widest, .texts = texts, .one_layer = true});
+  pass_.emplace(model, compute, longest, FamilyPass::Shape{.rows = widest, .texts = texts, .one_layer = true});
   const size_t d = model.config().d_model;
   stream_ = Matrix<float>(ids_.size(), d), inputs_ = Matrix<float>(ids_.size(), d);
 }

@@ -39,8 +39,7 @@ void copy_weights(const SafetensorsView& file, const ParamTable& table, std::spa
       for (size_t j = 0; j < m.view.cols(); j++) {
         const float v = m.view(i, j);
         if (!(std::fabs(v) <= kLargestWeight))
-          refuse_values(file.where() + ", " + s.name + ", row " + std::to_string(i) + ", column " +
-                        std::to_string(j));
+          refuse_values(file.where() + ", " + s.name + ", row " + std::to_string(i) + ", column " + std::to_string(j));
         out[i * m.view.cols() + j] = v;
       }
   }
@@ -50,8 +49,7 @@ void write_weights(WritableFile& file, const ParamTable& table, std::span<const 
   table.check_buffer(weights, "weights");
   std::vector<TensorToWrite> tensors;
   for (const ParamSpec& s : table.specs())
-    tensors.push_back(
-        {s.name, Dtype::f32, file_shape(s), std::as_bytes(weights.subspan(s.offset, s.size()))});
+    tensors.push_back({s.name, Dtype::f32, file_shape(s), std::as_bytes(weights.subspan(s.offset, s.size()))});
   write_safetensors(file, tensors, {{"format", "pt"}});
 }
 
@@ -85,8 +83,7 @@ void save_config(FileSystem& files, const std::string& directory, const ImageMod
   write_atomic(files, directory + "/config.json", config_text(model));
 }
 
-void save_weights(FileSystem& files, const std::string& path, const ParamTable& table,
-                  std::span<const float> weights) {
+void save_weights(FileSystem& files, const std::string& path, const ParamTable& table, std::span<const float> weights) {
   write_atomic(files, path, [&](WritableFile& file) { write_weights(file, table, weights); });
 }
 
@@ -125,8 +122,8 @@ ImageModel load_image_model(const std::string& directory, const WeightsSource& w
 ImageModel load_image_model(const ConfigFile& config, const WeightsSource& weights) {
   config.check(ModelKind::image);
   const JsonFields& f = config.fields();
-  config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data",
-               "image", "class_names"});
+  config.only({"inputs", "classes", "layers", "d_model", "d_hidden", "bias", "residual", "norm", "data", "image",
+               "class_names"});
   ImageModel m;
   m.config.inputs = config.number("inputs", 1, kMaxInputs);
   m.config.classes = config.number("classes", 2, kMaxClasses);

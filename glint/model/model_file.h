@@ -27,8 +27,7 @@ struct ImageModel {
 Json config_to_json(const ImageModel& model);      // config.json
 std::string config_text(const ImageModel& model);  // its text
 void save_config(FileSystem& files, const std::string& directory, const ImageModel& model);
-void save_weights(FileSystem& files, const std::string& path, const ParamTable& table,
-                  std::span<const float> weights);
+void save_weights(FileSystem& files, const std::string& path, const ParamTable& table, std::span<const float> weights);
 // SHA-256 of the file that save_weights writes.
 std::string weights_file_hash(const ParamTable& table, std::span<const float> weights);
 

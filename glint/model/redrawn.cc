@@ -94,8 +94,7 @@ FamilyModel redrawn(const FamilyModel& model, ThreadPool& pool, uint64_t seed) {
     StoredTensor t = from;
     if (!places[i].role.empty()) {
       std::vector<uint16_t>& numbers = made->numbers[places[i].role];
-      t.type = StoredType::bf16,
-      t.bytes = std::as_bytes(std::span(numbers)).first(t.values() * sizeof(uint16_t));
+      t.type = StoredType::bf16, t.bytes = std::as_bytes(std::span(numbers)).first(t.values() * sizeof(uint16_t));
       t.scales = {}, t.group = 0;
       const RedrawnFile::Drawn drawn{&from, i + 1, &numbers};
       if (!places[i].layer)

@@ -110,8 +110,8 @@ GenerateCounts generate(Generator& generator, const Compute& compute, const Stor
                         const std::function<void(Story)>& on_story) {
   // Prompt and story together have at most `context` tokens.
   const size_t most = most_added(generator.config(), plan), base = generator.slots() - 1;
-  check_argument(generator.slots() >= 2 && generator.room() >= story_room(generator.config(), plan),
-                 "generate", "a generator with two slots or more, and room for a story");
+  check_argument(generator.slots() >= 2 && generator.room() >= story_room(generator.config(), plan), "generate",
+                 "a generator with two slots or more, and room for a story");
   Sampler sampler(plan.sampling);
   GenerateCounts counts;
 
@@ -136,8 +136,7 @@ GenerateCounts generate(Generator& generator, const Compute& compute, const Stor
       const uint32_t slot = free_slots.back();
       free_slots.pop_back();
       generator.copy(base, slot);
-      running.push_back(
-          {{.index = static_cast<uint32_t>(plan.first + started), .ids = {}}, slot, plan.prompt.back()});
+      running.push_back({{.index = static_cast<uint32_t>(plan.first + started), .ids = {}}, slot, plan.prompt.back()});
     }
     slots.clear(), tokens.clear();
     for (const Running& r : running) slots.push_back(r.slot), tokens.push_back(r.next);

@@ -31,9 +31,8 @@ TransformerWeights::TransformerWeights(const TransformerConfig& c, const Product
 
 size_t SequencePass::layer_bytes(const TransformerConfig& c) {
   const size_t t = c.context, d = c.d_model, h = c.hidden();
-  return 3 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d) +
-         Arena::bytes_for_padded(t, 2 * h) + Arena::bytes_for_padded(t, h) +
-         Arena::bytes_for<float>(c.heads * t) + 2 * Arena::bytes_for<float>(t);
+  return 3 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d) + Arena::bytes_for_padded(t, 2 * h) +
+         Arena::bytes_for_padded(t, h) + Arena::bytes_for<float>(c.heads * t) + 2 * Arena::bytes_for<float>(t);
 }
 
 SequencePass::SequencePass(const TransformerConfig& config, const TransformerParams& params,
@@ -41,10 +40,9 @@ SequencePass::SequencePass(const TransformerConfig& config, const TransformerPar
     : config_(config), params_(params), weights_(weights), products_(products), training_(training) {
   const size_t t = config.context, d = config.d_model, h = config.hidden(), widest = std::max(d, h);
   const size_t kept = training ? config.layers : 1, rows = VocabHead::kRows;
-  size_t bytes = Arena::bytes_for_padded(t, d) + kept * layer_bytes(config) +
-                 Arena::bytes_for_padded(rows, d) + Arena::bytes_for_padded(rows, widest) +
-                 Arena::bytes_for<float>(rows) + Arena::bytes_for<uint8_t>(rows) +
-                 VocabScratch::bytes(weights.head) +
+  size_t bytes = Arena::bytes_for_padded(t, d) + kept * layer_bytes(config) + Arena::bytes_for_padded(rows, d) +
+                 Arena::bytes_for_padded(rows, widest) + Arena::bytes_for<float>(rows) +
+                 Arena::bytes_for<uint8_t>(rows) + VocabScratch::bytes(weights.head) +
                  Arena::bytes_for<float>(weights.attention.scratch_floats());
   if (training) bytes += 2 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d);
   arena_ = Arena(bytes);
@@ -102,8 +100,7 @@ void SequencePass::attention_forward(size_t i, std::span<std::byte> scratch) {
     linear_forward(products_, cut(l.u1, r), weights_.blocks[i].qkv, cut(l.qkv, r), scratch);
     weights_.rotary.forward(products_.kernels(), config_.heads, r.first, cut(l.qkv, r));
   }
-  weights_.attention.forward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse,
-                             attention_scratch_);
+  weights_.attention.forward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse, attention_scratch_);
 }
 
 // x += O a
@@ -167,24 +164,21 @@ void SequencePass::mlp_backward(size_t i, Range r, std::span<float> gradients, s
   add_norm_gradient(l.u2, l.inverse2, r, du);
 }
 
-void SequencePass::projection_backward(size_t i, Range r, std::span<float> gradients,
-                                       std::span<std::byte> scratch) {
+void SequencePass::projection_backward(size_t i, Range r, std::span<float> gradients, std::span<std::byte> scratch) {
   const MatrixView<float> dx = cut(dx_, r);
-  weight_gradient(products_, dx, cut(layer(i).a, r), params_.table.view(gradients, params_.blocks[i].o), true,
-                  scratch);
+  weight_gradient(products_, dx, cut(layer(i).a, r), params_.table.view(gradients, params_.blocks[i].o), true, scratch);
   linear_backward(products_, dx, weights_.blocks[i].o, cut(da_, r), false, scratch);
 }
 
 void SequencePass::attention_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch) {
   const Layer& l = layer(i);
-  weights_.attention.backward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse,
-                              da_.row_range(0, tokens_), d_qkv_.row_range(0, tokens_), attention_scratch_);
+  weights_.attention.backward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse, da_.row_range(0, tokens_),
+                              d_qkv_.row_range(0, tokens_), attention_scratch_);
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
     const MatrixView<float> d = cut(d_qkv_, r), du = temporary(r, config_.d_model);
     weights_.rotary.backward(products_.kernels(), config_.heads, r.first, d);
-    weight_gradient(products_, d, cut(l.u1, r), params_.table.view(gradients, params_.blocks[i].qkv), true,
-                    scratch);
+    weight_gradient(products_, d, cut(l.u1, r), params_.table.view(gradients, params_.blocks[i].qkv), true, scratch);
     linear_backward(products_, d, weights_.blocks[i].qkv, du, false, scratch);
     add_norm_gradient(l.u1, l.inverse1, r, du);
   }
@@ -205,8 +199,8 @@ MatrixView<float> SequencePass::final_norm(Range r) {
 }
 
 // With an empty `gradients` the losses only.
-uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> losses,
-                            std::span<float> gradients, std::span<std::byte> scratch) {
+uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
+                            std::span<std::byte> scratch) {
   assert(row.target.size() == tokens_ && losses.size() == tokens_);
   uint64_t correct = 0;
   for (size_t c = 0; c < chunks(); c++) {
@@ -249,12 +243,10 @@ void SequencePass::trace(std::span<const TokenId> tokens, size_t at, MatrixView<
   assert(at < config_.layers && mlp_input.rows() == tokens.size() && mlp_input.cols() == config_.d_model);
   embed(tokens);
   blocks_forward(at + 1, scratch);
-  for (size_t i = 0; i < tokens_; i++)
-    std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
+  for (size_t i = 0; i < tokens_; i++) std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
 }
 
-void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out,
-                          std::span<std::byte> scratch) {
+void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out, std::span<std::byte> scratch) {
   assert(out.rows() == tokens.size() && out.cols() == config_.vocab);
   embed(tokens);
   blocks_forward(config_.layers, scratch);
@@ -272,8 +264,7 @@ ResidualTrace SequencePass::follow(std::span<const TokenId> tokens, std::span<st
   blocks_forward(config_.layers, scratch, &out);
   const MatrixView<float> u = final_norm({tokens_ - 1, 1});
   out.last_scale = final_inverse_[0];
-  vocab_logits(products_, weights_.head, u, MatrixView<float>(out.logits.data(), 1, out.logits.size()),
-               scratch);
+  vocab_logits(products_, weights_.head, u, MatrixView<float>(out.logits.data(), 1, out.logits.size()), scratch);
   if (!all_finite(out.logits)) throw_overflow("the logits");
   return out;
 }

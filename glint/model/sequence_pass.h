@@ -28,16 +28,15 @@ struct TransformerWeights {
 
 class SequencePass {
  public:
-  SequencePass(const TransformerConfig& config, const TransformerParams& params,
-               const TransformerWeights& weights, const Products& products, bool training);
+  SequencePass(const TransformerConfig& config, const TransformerParams& params, const TransformerWeights& weights,
+               const Products& products, bool training);
 
   // Losses of the row's tokens, and how many were predicted.
   uint64_t forward(const TokenRow& row, std::span<float> losses, std::span<std::byte> scratch);
   // The same, and adds scale times the gradient of the sum of the losses to `gradients`.
-  uint64_t forward_backward(const TokenRow& row, float scale, std::span<float> losses,
-                            std::span<float> gradients, std::span<std::byte> scratch);
-  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> mlp_input,
-             std::span<std::byte> scratch);
+  uint64_t forward_backward(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
+                            std::span<std::byte> scratch);
+  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> mlp_input, std::span<std::byte> scratch);
   void logits(std::span<const TokenId> tokens, MatrixView<float> out, std::span<std::byte> scratch);
   // The last of the tokens.
   ResidualTrace follow(std::span<const TokenId> tokens, std::span<std::byte> scratch);
@@ -67,8 +66,7 @@ class SequencePass {
   void projection_backward(size_t i, Range rows, std::span<float> gradients, std::span<std::byte> scratch);
   void attention_backward(size_t i, std::span<float> gradients, std::span<std::byte> scratch);
   // dx += the gradient through u = norm(x); du is overwritten.
-  void add_norm_gradient(MatrixView<float> u, std::span<const float> inverse, Range rows,
-                         MatrixView<float> du);
+  void add_norm_gradient(MatrixView<float> u, std::span<const float> inverse, Range rows, MatrixView<float> du);
   MatrixView<float> temporary(Range rows, size_t width) const;
   MatrixView<float> final_norm(Range rows);
   uint64_t head(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,

@@ -31,8 +31,7 @@ size_t whole_rows(size_t rows, size_t unit) { return (rows + unit - 1) / unit * 
 }  // namespace
 
 void widen_rows(const StoredMatrix& w, size_t first, MatrixView<float> out) {
-  for (size_t r = 0; r < out.rows(); r++)
-    widen(*w.tensor, (w.first + first + r) * w.cols, out.row(r).first(w.cols));
+  for (size_t r = 0; r < out.rows(); r++) widen(*w.tensor, (w.first + first + r) * w.cols, out.row(r).first(w.cols));
 }
 
 void widen_rows(const StoredMatrix& w, size_t first, MatrixView<float> out, const Kernels& kernels) {
@@ -43,8 +42,7 @@ void widen_rows(const StoredMatrix& w, size_t first, MatrixView<float> out, cons
 }
 
 ConstMatrixView<float> float_view(const StoredMatrix& w) {
-  if (w.tensor->type != StoredType::f32 ||
-      reinterpret_cast<uintptr_t>(w.tensor->bytes.data()) % alignof(float) != 0)
+  if (w.tensor->type != StoredType::f32 || reinterpret_cast<uintptr_t>(w.tensor->bytes.data()) % alignof(float) != 0)
     return {};
   return {reinterpret_cast<const float*>(row_at(w, 0)), w.rows, w.cols};
 }
@@ -91,8 +89,7 @@ void StoredProducts::dots(const StoredMatrix& w, Range rows, ConstMatrixView<flo
     widen_rows(w, rows.first, floats);
     g.w = floats.data(), g.row_bytes = w.cols * sizeof(float);
   }
-  const auto kernel =
-      products_.kernels().stored_dots[static_cast<size_t>(layout.value_or(WeightLayout::f32))];
+  const auto kernel = products_.kernels().stored_dots[static_cast<size_t>(layout.value_or(WeightLayout::f32))];
   for (size_t i = 0; i < x.rows(); i++) {
     g.x = x.row_ptr(i), g.y = y.row_ptr(i);
     if (g.accumulate) std::copy_n(w.bias.data() + rows.first, rows.count, g.y);
@@ -119,8 +116,8 @@ void StoredProducts::packed(const StoredMatrix& w, Range rows, ConstMatrixView<f
     products_.kernels().add_bias(y.rows(), y.cols(), w.bias.data() + rows.first, y.data(), y.stride());
 }
 
-void StoredProducts::multiply(const StoredMatrix& w, Range rows, ConstMatrixView<float> x,
-                              MatrixView<float> y, size_t worker) {
+void StoredProducts::multiply(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
+                              size_t worker) {
   x.rows() < kMany ? dots(w, rows, x, y, worker) : packed(w, rows, x, y, worker);
 }
 
@@ -138,8 +135,8 @@ void StoredProducts::run(std::span<const Task> tasks) {
 
 void StoredProducts::run_glu(const StoredMatrix& gate, const StoredMatrix& up, const Gate& kind,
                              ConstMatrixView<float> x, MatrixView<float> y) {
-  check_argument(x.rows() == y.rows() && x.cols() == gate.cols && y.cols() == gate.rows &&
-                     up.cols == gate.cols && up.rows == gate.rows,
+  check_argument(x.rows() == y.rows() && x.cols() == gate.cols && y.cols() == gate.rows && up.cols == gate.cols &&
+                     up.rows == gate.rows,
                  "StoredProducts::run_glu", "x [m, k], y [m, h] for weights [h, k]");
   const Task task{&gate, x, y};
   cut({&task, 1});

@@ -53,11 +53,9 @@ class StoredProducts {
   };
   void cut(std::span<const Task> tasks);
   // Some rows of the weights, which give as many columns of y.
-  void multiply(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
-                size_t worker);
+  void multiply(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y, size_t worker);
   void dots(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y, size_t worker);
-  void packed(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y,
-              size_t worker);
+  void packed(const StoredMatrix& w, Range rows, ConstMatrixView<float> x, MatrixView<float> y, size_t worker);
   struct Memory {
     Matrix<float> wide, halves;
     Matrix<std::byte> packed;

@@ -29,12 +29,11 @@ void check(const TransformerConfig& c) {
   check_range("heads", c.heads, 1, 1024);
   check_range("context", c.context, kMinContext, kMaxContext);
   if (c.d_model % (2 * c.heads) != 0)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "`d_model` = " + std::to_string(c.d_model) + " cannot be cut into " +
-                 std::to_string(c.heads) + " heads",
-         .where = "heads",
-         .expected = "`d_model` a multiple of twice `heads`, because positions turn pairs of numbers"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = "`d_model` = " + std::to_string(c.d_model) + " cannot be cut into " + std::to_string(c.heads) +
+                         " heads",
+                 .where = "heads",
+                 .expected = "`d_model` a multiple of twice `heads`, because positions turn pairs of numbers"});
   check(c.gate.params);
 }
 
@@ -69,8 +68,7 @@ TransformerEngine::TransformerEngine(const TransformerConfig& config, const Comp
       losses_(max_rows, config.context) {
   if (max_rows == 0) bad_argument("max_rows", "0 rows at once", "at least 1");
   for (size_t i = 0; i < compute.pool.size(); i++)
-    passes_.push_back(
-        std::make_unique<SequencePass>(config_, params_, *weights_, compute.products, training));
+    passes_.push_back(std::make_unique<SequencePass>(config_, params_, *weights_, compute.products, training));
   cut_.reserve(max_rows);
   const size_t floats = params_.table.floats();
   for (size_t i = 0; training && i < std::min(max_rows, max_lanes ? max_lanes : max_rows); i++)
@@ -83,8 +81,8 @@ TransformerEngine::TransformerEngine(const TransformerConfig& config, const Comp
   for (size_t i = 0; i < config.layers; i++) {
     TransformerWeights::Block& b = weights_->blocks[i];
     const TransformerParams::Block& p = params_.blocks[i];
-    for (const auto& [packed, param] : {std::pair(&b.qkv, p.qkv), std::pair(&b.o, p.o),
-                                        std::pair(&b.mlp_w, p.mlp_w), std::pair(&b.mlp_p, p.mlp_p)})
+    for (const auto& [packed, param] :
+         {std::pair(&b.qkv, p.qkv), std::pair(&b.o, p.o), std::pair(&b.mlp_w, p.mlp_w), std::pair(&b.mlp_p, p.mlp_p)})
       add(packed, param, packed->pieces());
   }
   add(nullptr, params_.head, weights_->head.pieces());
@@ -107,8 +105,7 @@ void TransformerEngine::set_weights(std::span<const float> weights) {
 }
 
 void TransformerEngine::check_row(const TokenRow& row, bool targets) const {
-  if (weights_->wte.empty())
-    bad_argument("set_weights", "the engine has no weights yet", "set_weights before a row");
+  if (weights_->wte.empty()) bad_argument("set_weights", "the engine has no weights yet", "set_weights before a row");
   const size_t n = row.input.size();
   if (n == 0 || n > config_.context)
     bad_argument("rows", "a row of " + std::to_string(n) + " tokens",
@@ -174,8 +171,7 @@ TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, s
   return sum_results(lanes);
 }
 
-void TransformerEngine::pass_lanes(std::span<const TokenRow> rows, std::span<const Range> lanes,
-                                   uint64_t tokens) {
+void TransformerEngine::pass_lanes(std::span<const TokenRow> rows, std::span<const Range> lanes, uint64_t tokens) {
   for (const TokenRow& row : rows) check_row(row, true);
   const float scale = static_cast<float>(1 / static_cast<double>(std::max<uint64_t>(tokens, 1)));
   compute_.pool.for_tiles(lanes.size(), [&](size_t i, size_t worker) {
@@ -185,8 +181,8 @@ void TransformerEngine::pass_lanes(std::span<const TokenRow> rows, std::span<con
     for (const TokenRow& row : rows.subspan(lanes[i].first, lanes[i].count)) {
       const std::span<float> losses = losses_.view().row(i).first(row.input.size());
       TextResult one{.tokens = row.input.size()};
-      one.correct = passes_[worker]->forward_backward(row, scale, losses, lane.gradients.span(),
-                                                      compute_.scratch[worker]);
+      one.correct =
+          passes_[worker]->forward_backward(row, scale, losses, lane.gradients.span(), compute_.scratch[worker]);
       one.loss = compute_.kernels().sum(losses.size(), losses.data());
       add(one, lane.result);
     }
@@ -212,8 +208,7 @@ void TransformerEngine::sum_gradients(size_t lanes, bool begin, std::span<float>
 
 void TransformerEngine::check_layer(size_t layer) const {
   if (layer >= config_.layers)
-    bad_argument("layer", "there is no layer " + std::to_string(layer),
-                 "below " + std::to_string(config_.layers));
+    bad_argument("layer", "there is no layer " + std::to_string(layer), "below " + std::to_string(config_.layers));
 }
 
 void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input) {
@@ -244,8 +239,7 @@ ResidualTrace TransformerEngine::follow(const TokenRow& row) {
 
 void TransformerEngine::logits(const TokenRow& row, MatrixView<float> out) {
   check_row(row, false);
-  check_argument(out.rows() == row.input.size() && out.cols() == config_.vocab, "logits",
-                 "out [tokens, vocab]");
+  check_argument(out.rows() == row.input.size() && out.cols() == config_.vocab, "logits", "out [tokens, vocab]");
   passes_[0]->logits(row.input, out, compute_.scratch[0]);
 }
 

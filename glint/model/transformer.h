@@ -117,8 +117,7 @@ class TransformerEngine {
   // Overwrites `gradients` with those of the mean loss over all tokens of all rows; gaps become 0.
   TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients);
   // The same of some lanes; the result is of these alone, and lane_result(i) of one of them.
-  TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients,
-                              const LaneShare& share);
+  TextResult forward_backward(std::span<const TokenRow> rows, std::span<float> gradients, const LaneShare& share);
   const TextResult& lane_result(size_t i) const { return lanes_[i].result; }
 
   // Of one row, whose targets are not read: the inputs of the GLU of a layer, after its norm [tokens, d]; the

@@ -98,8 +98,8 @@ void finish() { MPI_Finalize(); }
 #if defined(OMPI_MAJOR_VERSION)
 #define GLINT_TEXT_OF(x) #x
 #define GLINT_TEXT(x) GLINT_TEXT_OF(x)
-constexpr const char* kBuiltFor = "Open MPI " GLINT_TEXT(OMPI_MAJOR_VERSION) "." GLINT_TEXT(
-    OMPI_MINOR_VERSION) "." GLINT_TEXT(OMPI_RELEASE_VERSION);
+constexpr const char* kBuiltFor =
+    "Open MPI " GLINT_TEXT(OMPI_MAJOR_VERSION) "." GLINT_TEXT(OMPI_MINOR_VERSION) "." GLINT_TEXT(OMPI_RELEASE_VERSION);
 #elif defined(MPICH_VERSION)
 constexpr const char* kBuiltFor = "MPICH " MPICH_VERSION;
 #else

@@ -43,8 +43,7 @@ struct Attention::Right {
 
 // A strip is a few register tiles high: enough rows to use a panel of keys again while it is in L1, few
 // enough that little is computed above the diagonal.
-Attention::Attention(const Kernels& kernels, size_t heads, size_t head_dim, size_t context, float scale,
-                     bool training)
+Attention::Attention(const Kernels& kernels, size_t heads, size_t head_dim, size_t context, float scale, bool training)
     : kernels_(&kernels),
       heads_(heads),
       head_dim_(head_dim),
@@ -53,9 +52,7 @@ Attention::Attention(const Kernels& kernels, size_t heads, size_t head_dim, size
       scale_(scale),
       training_(training) {}
 
-size_t Attention::columns(size_t tokens) const {
-  return (tokens + kernels_->nr - 1) / kernels_->nr * kernels_->nr;
-}
+size_t Attention::columns(size_t tokens) const { return (tokens + kernels_->nr - 1) / kernels_->nr * kernels_->nr; }
 
 size_t Attention::scratch_floats() const {
   const size_t strip = strip_rows_ * padded_stride(columns(context_));
@@ -82,15 +79,13 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
                         std::span<float> scratch) const {
   const Kernels& kn = *kernels_;
   const size_t t = qkv.rows(), d = heads_ * head_dim_, width = columns(t);
-  check_argument(
-      t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && lse.rows() >= heads_ &&
-          lse.cols() >= t && scratch.size() >= scratch_floats(),
-      "Attention::forward",
-      "qkv [t, 3 d], y [t, d], lse [heads, context] with t up to the context, and scratch_floats()");
+  check_argument(t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && lse.rows() >= heads_ &&
+                     lse.cols() >= t && scratch.size() >= scratch_floats(),
+                 "Attention::forward",
+                 "qkv [t, 3 d], y [t, d], lse [heads, context] with t up to the context, and scratch_floats()");
   float* packed_k = scratch.data();
   float* inverse = packed_k + columns(context_) * head_dim_;
-  const MatrixView<float> strip(inverse + padded_stride(strip_rows_), strip_rows_, width,
-                                padded_stride(width));
+  const MatrixView<float> strip(inverse + padded_stride(strip_rows_), strip_rows_, width, padded_stride(width));
   float* panels = strip.data() + strip_rows_ * strip.stride();
   const Right keys{packed_k, kn.nr * head_dim_, kn.nr};
   for (size_t h = 0; h < heads_; h++) {
@@ -103,8 +98,7 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
       const size_t rows = std::min(strip_rows_, t - first), seen = first + rows;
       const MatrixView<float> out = y.row_range(first, rows).col_range(h * head_dim_, head_dim_);
       product(kn, rows_of(q.row_range(first, rows)), keys, rows, columns(seen), head_dim_, strip, false);
-      kn.causal_softmax(rows, first + 1, columns(seen), strip.data(), strip.stride(), lse.row_ptr(h) + first,
-                        inverse);
+      kn.causal_softmax(rows, first + 1, columns(seen), strip.data(), strip.stride(), lse.row_ptr(h) + first, inverse);
       product(kn, rows_of(strip), values, rows, head_dim_, seen, out, false);
       for (size_t i = 0; i < rows; i++) inverse[i] *= scale_;
       kn.scale_rows(rows, head_dim_, inverse, out.data(), out.stride(), out.data(), out.stride());
@@ -156,13 +150,10 @@ void Attention::backward(ConstMatrixView<float> qkv, ConstMatrixView<float> y, C
         dots[i] /= scale_;
         shift[i] = lse(h, first + i) - log_scale;
       }
-      kn.causal_softmax_backward(rows, first + 1, columns(seen), shift, dots, p.data(), ds.data(),
-                                 p.stride());
+      kn.causal_softmax_backward(rows, first + 1, columns(seen), shift, dots, p.data(), ds.data(), p.stride());
       product(kn, rows_of(ds), key_rows, rows, head_dim_, seen, dq.row_range(first, rows), false);
-      product(kn, columns_of(ds), right(q_rows, strip_panels), seen, head_dim_, rows, dk.row_range(0, seen),
-              add);
-      product(kn, columns_of(p), right(d_out, strip_panels), seen, head_dim_, rows, dv.row_range(0, seen),
-              add);
+      product(kn, columns_of(ds), right(q_rows, strip_panels), seen, head_dim_, rows, dk.row_range(0, seen), add);
+      product(kn, columns_of(p), right(d_out, strip_panels), seen, head_dim_, rows, dv.row_range(0, seen), add);
     }
   }
 }

@@ -18,15 +18,13 @@ class Attention {
  public:
   Attention() = default;
   // For sequences of up to `context` tokens. `scale` is s.
-  Attention(const Kernels& kernels, size_t heads, size_t head_dim, size_t context, float scale,
-            bool training);
+  Attention(const Kernels& kernels, size_t heads, size_t head_dim, size_t context, float scale, bool training);
 
   // Floats of scratch that a call needs, 64-byte aligned.
   size_t scratch_floats() const;
 
   // qkv [t, 3d], y [t, d], lse [heads, context].
-  void forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixView<float> lse,
-               std::span<float> scratch) const;
+  void forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixView<float> lse, std::span<float> scratch) const;
   void backward(ConstMatrixView<float> qkv, ConstMatrixView<float> y, ConstMatrixView<float> lse,
                 ConstMatrixView<float> dy, MatrixView<float> d_qkv, std::span<float> scratch) const;
 

@@ -21,8 +21,7 @@ void in_pieces(const Workers& workers, size_t n, size_t piece, size_t elements, 
     piece *= (pieces + workers.most - 1) / workers.most;
     pieces = (n + piece - 1) / piece;
   }
-  workers.pool->for_tiles(
-      pieces, [&](size_t tile, size_t) { body(tile * piece, std::min(piece, n - tile * piece)); });
+  workers.pool->for_tiles(pieces, [&](size_t tile, size_t) { body(tile * piece, std::min(piece, n - tile * piece)); });
 }
 
 template <class T>
@@ -74,10 +73,9 @@ void gate_array(const Workers& workers, const Gate& gate, std::span<const double
   });
 }
 
-void gate_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate,
-                         std::span<const float> h, std::span<const float> dy, std::span<float> dh) {
-  check_argument(h.size() == dy.size() && h.size() == dh.size(), "gate_array_backward",
-                 "arrays of one length");
+void gate_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate, std::span<const float> h,
+                         std::span<const float> dy, std::span<float> dh) {
+  check_argument(h.size() == dy.size() && h.size() == dh.size(), "gate_array_backward", "arrays of one length");
   const auto apply = kernels.gate_apply[static_cast<int>(gate.kind)];
   in_pieces(workers, h.size(), kTileElements, h.size(), [&](size_t first, size_t count) {
     // A little at a time: the slopes are still in the nearest cache when they are multiplied.
@@ -94,8 +92,7 @@ void gate_array_backward(const Kernels& kernels, const Workers& workers, const G
 
 void gate_array_backward(const Workers& workers, const Gate& gate, std::span<const double> h,
                          std::span<const double> dy, std::span<double> dh) {
-  check_argument(h.size() == dy.size() && h.size() == dh.size(), "gate_array_backward",
-                 "arrays of one length");
+  check_argument(h.size() == dy.size() && h.size() == dh.size(), "gate_array_backward", "arrays of one length");
   const GateInfo& info = gate_info(gate.kind);
   in_pieces(workers, h.size(), kTileElements, h.size(), [&](size_t first, size_t count) {
     for (size_t i = first; i < first + count; i++) dh[i] = dy[i] * info.slope(h[i], gate.params);
@@ -113,16 +110,15 @@ void glu_array(const Kernels& kernels, const Workers& workers, const Gate& gate,
   });
 }
 
-void glu_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate,
-                        ConstMatrixView<float> l, ConstMatrixView<float> r, ConstMatrixView<float> dy,
-                        MatrixView<float> dl, MatrixView<float> dr) {
+void glu_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate, ConstMatrixView<float> l,
+                        ConstMatrixView<float> r, ConstMatrixView<float> dy, MatrixView<float> dl,
+                        MatrixView<float> dr) {
   for (const ConstMatrixView<float>& other : {r, dy, ConstMatrixView<float>(dl), ConstMatrixView<float>(dr)})
     check_shape<float>(l, other);
   const auto backward = kernels.glu_backward[static_cast<int>(gate.kind)];
   in_tiles<float>(workers, {l, r, dy, dl, dr}, [&](size_t row, size_t rows, size_t cols, size_t at) {
     backward(gate.params, rows, cols, l.row_ptr(row) + at, l.stride(), r.row_ptr(row) + at, r.stride(),
-             dy.row_ptr(row) + at, dy.stride(), dl.row_ptr(row) + at, dl.stride(), dr.row_ptr(row) + at,
-             dr.stride());
+             dy.row_ptr(row) + at, dy.stride(), dl.row_ptr(row) + at, dl.stride(), dr.row_ptr(row) + at, dr.stride());
   });
 }
 
@@ -138,11 +134,9 @@ void glu_array(const Workers& workers, const Gate& gate, ConstMatrixView<double>
   });
 }
 
-void glu_array_backward(const Workers& workers, const Gate& gate, ConstMatrixView<double> l,
-                        ConstMatrixView<double> r, ConstMatrixView<double> dy, MatrixView<double> dl,
-                        MatrixView<double> dr) {
-  for (const ConstMatrixView<double>& other :
-       {r, dy, ConstMatrixView<double>(dl), ConstMatrixView<double>(dr)})
+void glu_array_backward(const Workers& workers, const Gate& gate, ConstMatrixView<double> l, ConstMatrixView<double> r,
+                        ConstMatrixView<double> dy, MatrixView<double> dl, MatrixView<double> dr) {
+  for (const ConstMatrixView<double>& other : {r, dy, ConstMatrixView<double>(dl), ConstMatrixView<double>(dr)})
     check_shape<double>(l, other);
   const GateInfo& info = gate_info(gate.kind);
   in_tiles<double>(workers, {l, r, dy, dl, dr}, [&](size_t row, size_t rows, size_t cols, size_t at) {

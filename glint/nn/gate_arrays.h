@@ -28,8 +28,8 @@ void gate_array(const Workers& workers, const Gate& gate, std::span<const double
                 std::span<double> slope);
 
 // dh = dy gate'(h), all of one length; dh lies apart from the others.
-void gate_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate,
-                         std::span<const float> h, std::span<const float> dy, std::span<float> dh);
+void gate_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate, std::span<const float> h,
+                         std::span<const float> dy, std::span<float> dh);
 void gate_array_backward(const Workers& workers, const Gate& gate, std::span<const double> h,
                          std::span<const double> dy, std::span<double> dh);
 
@@ -37,14 +37,13 @@ void gate_array_backward(const Workers& workers, const Gate& gate, std::span<con
 void glu_array(const Kernels& kernels, const Workers& workers, const Gate& gate, ConstMatrixView<float> l,
                ConstMatrixView<float> r, MatrixView<float> y);
 // dl = dy r gate'(l), dr = dy gate(l), all of one shape.
-void glu_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate,
-                        ConstMatrixView<float> l, ConstMatrixView<float> r, ConstMatrixView<float> dy,
-                        MatrixView<float> dl, MatrixView<float> dr);
+void glu_array_backward(const Kernels& kernels, const Workers& workers, const Gate& gate, ConstMatrixView<float> l,
+                        ConstMatrixView<float> r, ConstMatrixView<float> dy, MatrixView<float> dl,
+                        MatrixView<float> dr);
 // In double.
 void glu_array(const Workers& workers, const Gate& gate, ConstMatrixView<double> l, ConstMatrixView<double> r,
                MatrixView<double> y);
-void glu_array_backward(const Workers& workers, const Gate& gate, ConstMatrixView<double> l,
-                        ConstMatrixView<double> r, ConstMatrixView<double> dy, MatrixView<double> dl,
-                        MatrixView<double> dr);
+void glu_array_backward(const Workers& workers, const Gate& gate, ConstMatrixView<double> l, ConstMatrixView<double> r,
+                        ConstMatrixView<double> dy, MatrixView<double> dl, MatrixView<double> dr);
 
 }  // namespace glint

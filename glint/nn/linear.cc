@@ -35,9 +35,7 @@ struct GradientPart {
 // of them.
 GradientPart gradient_part(const Products& products, size_t n, size_t k, size_t tile) {
   const size_t unit = row_unit(products), tiles = weight_gradient_tiles(products, n);
-  const auto share = [&](size_t whole, size_t parts) {
-    return ((whole + parts - 1) / parts + unit - 1) / unit * unit;
-  };
+  const auto share = [&](size_t whole, size_t parts) { return ((whole + parts - 1) / parts + unit - 1) / unit * unit; };
   size_t bands = tiles;
   if (products.precision() == Precision::bf16)
     for (bands = 1; tiles % bands != 0 || share(n, bands) > products.tile_rows(); bands++) {
@@ -77,24 +75,24 @@ void PackedWeights::pack_all(const Compute& compute, ConstMatrixView<float> w) {
   compute.pool.for_tiles(pieces(), [&](size_t piece, size_t) { pack(compute.products, w, piece); });
 }
 
-void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
-                    MatrixView<float> y, std::span<std::byte> scratch, std::span<const float> bias) {
-  check_argument(x.rows() == y.rows() && x.cols() == w.cols() && y.cols() == w.rows() &&
-                     (bias.empty() || bias.size() == w.rows()),
-                 "linear_forward", "x [m, k], y [m, n], bias [n] or empty for weights [n, k]");
+void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w, MatrixView<float> y,
+                    std::span<std::byte> scratch, std::span<const float> bias) {
+  check_argument(
+      x.rows() == y.rows() && x.cols() == w.cols() && y.cols() == w.rows() && (bias.empty() || bias.size() == w.rows()),
+      "linear_forward", "x [m, k], y [m, n], bias [n] or empty for weights [n, k]");
   products.multiply(x, w.forward(), y, false, scratch);
   if (!bias.empty()) products.kernels().add_bias(y.rows(), y.cols(), bias.data(), y.data(), y.stride());
 }
 
-void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
-                        MatrixView<float> y, std::span<std::byte> scratch) {
+void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w, MatrixView<float> y,
+                        std::span<std::byte> scratch) {
   check_argument(x.rows() == y.rows() && x.cols() == w.cols() && y.cols() == w.rows(), "linear_forward_add",
                  "x [m, k], y [m, n] for weights [n, k]");
   products.multiply(x, w.forward(), y, true, scratch);
 }
 
-void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
-                     MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch) {
+void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w, MatrixView<float> dx,
+                     bool accumulate, std::span<std::byte> scratch) {
   check_argument(dy.rows() == dx.rows() && dy.cols() == w.rows() && dx.cols() == w.cols(), "linear_backward",
                  "dy [m, n], dx [m, k] for weights [n, k]");
   check_argument(!w.backward().empty() || w.rows() * w.cols() == 0, "linear_backward",
@@ -114,8 +112,7 @@ void weight_gradient_tile(const Products& products, ConstMatrixView<float> dy, C
                  "weight_gradient_tile", "dy [m, n], x [m, k], dw [n, k], and one of its tiles");
   const auto [rows, cols] = gradient_part(products, dw.rows(), dw.cols(), tile);
   products.multiply_tn(dy.col_range(rows.first, rows.count), x.col_range(cols.first, cols.count),
-                       dw.row_range(rows.first, rows.count).col_range(cols.first, cols.count), false,
-                       scratch);
+                       dw.row_range(rows.first, rows.count).col_range(cols.first, cols.count), false, scratch);
 }
 
 Range weight_gradient_rows(const Products& products, size_t n, size_t band) {
@@ -123,9 +120,7 @@ Range weight_gradient_rows(const Products& products, size_t n, size_t band) {
   return {first, std::min(rows, n - first)};
 }
 
-size_t gradient_cut(const Products& products) {
-  return products.precision() == Precision::bf16 ? kBf16Block : 1;
-}
+size_t gradient_cut(const Products& products) { return products.precision() == Precision::bf16 ? kBf16Block : 1; }
 
 void weight_gradient_band(const Products& products, ConstMatrixView<float> dy, ConstMatrixView<float> x,
                           MatrixView<float> dw, size_t band, bool accumulate, std::span<std::byte> scratch) {

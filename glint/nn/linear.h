@@ -32,14 +32,14 @@ class PackedWeights {
 };
 
 // Rows of a chunk, one thread. x [m,k], y [m,n]; bias [n], or empty: none.
-void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
-                    MatrixView<float> y, std::span<std::byte> scratch, std::span<const float> bias = {});
+void linear_forward(const Products& products, ConstMatrixView<float> x, const PackedWeights& w, MatrixView<float> y,
+                    std::span<std::byte> scratch, std::span<const float> bias = {});
 // y += x W^T: a residual.
-void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w,
-                        MatrixView<float> y, std::span<std::byte> scratch);
+void linear_forward_add(const Products& products, ConstMatrixView<float> x, const PackedWeights& w, MatrixView<float> y,
+                        std::span<std::byte> scratch);
 // dx = dy W, or dx += with accumulate (a residual).
-void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w,
-                     MatrixView<float> dx, bool accumulate, std::span<std::byte> scratch);
+void linear_backward(const Products& products, ConstMatrixView<float> dy, const PackedWeights& w, MatrixView<float> dx,
+                     bool accumulate, std::span<std::byte> scratch);
 
 // dW = dy^T x over the whole batch, in tiles; their borders depend on the shape of W and the precision alone.
 // Some may be empty. Fastest when the rows of x are padded_stride apart.

@@ -20,8 +20,7 @@ inline void norm_forward(const Kernels& kernels, ConstMatrixView<float> x, Matri
                          std::span<float> inverse) {
   check_argument(x.rows() == u.rows() && x.cols() == u.cols() && inverse.size() >= x.rows(), "norm_forward",
                  "x and u [m, d], inverse [m]");
-  kernels.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(),
-                          inverse.data());
+  kernels.rmsnorm_forward(x.rows(), x.cols(), x.data(), x.stride(), kNormEps, u.data(), u.stride(), inverse.data());
   bool good = true;
   for (size_t i = 0; i < x.rows(); i++) good &= inverse[i] > 0;  // 0 for infinite squares; NaN stays NaN
   if (!good) throw_overflow("a norm");
@@ -29,11 +28,11 @@ inline void norm_forward(const Kernels& kernels, ConstMatrixView<float> x, Matri
 // dx may be du.
 inline void norm_backward(const Kernels& kernels, ConstMatrixView<float> u, std::span<const float> inverse,
                           ConstMatrixView<float> du, MatrixView<float> dx) {
-  check_argument(u.rows() == du.rows() && u.cols() == du.cols() && u.rows() == dx.rows() &&
-                     u.cols() == dx.cols() && inverse.size() >= u.rows(),
+  check_argument(u.rows() == du.rows() && u.cols() == du.cols() && u.rows() == dx.rows() && u.cols() == dx.cols() &&
+                     inverse.size() >= u.rows(),
                  "norm_backward", "u, du and dx [m, d], inverse [m]");
-  kernels.rmsnorm_backward(u.rows(), u.cols(), u.data(), u.stride(), inverse.data(), du.data(), du.stride(),
-                           dx.data(), dx.stride());
+  kernels.rmsnorm_backward(u.rows(), u.cols(), u.data(), u.stride(), inverse.data(), du.data(), du.stride(), dx.data(),
+                           dx.stride());
 }
 
 }  // namespace glint

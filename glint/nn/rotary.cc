@@ -26,16 +26,15 @@ RotaryTable::RotaryTable(size_t context, size_t head_dim)
   }
 }
 
-void RotaryTable::turn(const Kernels& kernels, size_t heads, size_t first, MatrixView<float> qkv,
-                       bool back) const {
+void RotaryTable::turn(const Kernels& kernels, size_t heads, size_t first, MatrixView<float> qkv, bool back) const {
   check_argument(first + qkv.rows() <= cos_.rows() && qkv.cols() == 6 * heads * half(), "RotaryTable",
                  "qkv [t, 3 d], and no more positions than the context");
   if (qkv.rows() == 0) return;
   const size_t at = first * half();
-  kernels.rotary(qkv.rows(), heads, half(), scaled_cos_.data() + at, scaled_sin_.data() + at, back,
-                 qkv.data(), qkv.stride());
-  kernels.rotary(qkv.rows(), heads, half(), cos_.data() + at, sin_.data() + at, back,
-                 qkv.data() + 2 * heads * half(), qkv.stride());
+  kernels.rotary(qkv.rows(), heads, half(), scaled_cos_.data() + at, scaled_sin_.data() + at, back, qkv.data(),
+                 qkv.stride());
+  kernels.rotary(qkv.rows(), heads, half(), cos_.data() + at, sin_.data() + at, back, qkv.data() + 2 * heads * half(),
+                 qkv.stride());
 }
 
 }  // namespace glint

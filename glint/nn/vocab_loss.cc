@@ -13,21 +13,18 @@ VocabHead::VocabHead(const Products& products, size_t vocab, size_t d, bool trai
 }
 
 void VocabHead::pack(const Products& products, ConstMatrixView<float> h, size_t piece) {
-  check_argument(h.rows() == vocab_ && piece < pieces_, "VocabHead::pack",
-                 "h [vocab, d] and a piece below pieces()");
+  check_argument(h.rows() == vocab_ && piece < pieces_, "VocabHead::pack", "h [vocab, d] and a piece below pieces()");
   const size_t each = blocks_[0].pieces(), i = std::min(piece / each, blocks_.size() - 1);
   blocks_[i].pack(products, h.row_range(first(i), columns(i)), piece - i * each);
 }
 
 size_t VocabScratch::bytes(const VocabHead& head) {
   return (head.blocks() + 1) * Arena::bytes_for_padded(VocabHead::kRows, VocabHead::kBlock) +
-         2 * Arena::bytes_for<float>(head.blocks() * VocabHead::kRows) +
-         Arena::bytes_for<float>(VocabHead::kRows);
+         2 * Arena::bytes_for<float>(head.blocks() * VocabHead::kRows) + Arena::bytes_for<float>(VocabHead::kRows);
 }
 
 VocabScratch::VocabScratch(Arena& arena, const VocabHead& head) {
-  for (size_t i = 0; i < head.blocks(); i++)
-    exps_.push_back(arena.padded(VocabHead::kRows, VocabHead::kBlock));
+  for (size_t i = 0; i < head.blocks(); i++) exps_.push_back(arena.padded(VocabHead::kRows, VocabHead::kBlock));
   d_logits_ = arena.padded(VocabHead::kRows, VocabHead::kBlock);
   top_ = arena.matrix<float>(head.blocks(), VocabHead::kRows);
   sum_ = arena.matrix<float>(head.blocks(), VocabHead::kRows);
@@ -39,9 +36,8 @@ void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMa
                         std::span<uint8_t> hits, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
-  check_argument(
-      rows <= VocabHead::kRows && targets.size() == rows && losses.size() == rows && hits.size() == rows,
-      "vocab_loss_forward", "at most kRows rows, each with a target, a loss and a hit");
+  check_argument(rows <= VocabHead::kRows && targets.size() == rows && losses.size() == rows && hits.size() == rows,
+                 "vocab_loss_forward", "at most kRows rows, each with a target, a loss and a hit");
   check_tokens(targets, head.vocab());
   for (size_t b = 0; b < head.blocks(); b++) {
     const size_t first = head.first(b), cols = head.columns(b);
@@ -75,9 +71,8 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
                          MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
-  check_argument(
-      rows <= VocabHead::kRows && targets.size() == rows && du.rows() == rows && dh.rows() == head.vocab(),
-      "vocab_loss_backward", "the rows of the forward pass, du [rows, d], dh [vocab, d]");
+  check_argument(rows <= VocabHead::kRows && targets.size() == rows && du.rows() == rows && dh.rows() == head.vocab(),
+                 "vocab_loss_backward", "the rows of the forward pass, du [rows, d], dh [vocab, d]");
   for (size_t b = 0; b < head.blocks(); b++) {
     const size_t first = head.first(b), cols = head.columns(b);
     const MatrixView<float> exps = memory.exps(b, rows, cols), d = memory.d_logits(rows, cols);
@@ -91,8 +86,8 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
   }
 }
 
-void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                  MatrixView<float> logits, std::span<std::byte> scratch) {
+void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u, MatrixView<float> logits,
+                  std::span<std::byte> scratch) {
   check_argument(logits.rows() == u.rows() && logits.cols() == head.vocab(), "vocab_logits",
                  "logits [rows of u, vocab]");
   for (size_t b = 0; b < head.blocks(); b++)

@@ -48,9 +48,7 @@ class VocabScratch {
   MatrixView<float> exps(size_t block, size_t rows, size_t cols) const {
     return exps_[block].row_range(0, rows).col_range(0, cols);
   }
-  MatrixView<float> d_logits(size_t rows, size_t cols) const {
-    return d_logits_.row_range(0, rows).col_range(0, cols);
-  }
+  MatrixView<float> d_logits(size_t rows, size_t cols) const { return d_logits_.row_range(0, rows).col_range(0, cols); }
   const MatrixView<float>& top() const { return top_; }
   const MatrixView<float>& sum() const { return sum_; }
   const std::span<float>& target() const { return target_; }
@@ -69,7 +67,7 @@ void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMa
 void vocab_loss_backward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                          std::span<const TokenId> targets, float scale, const VocabScratch& memory,
                          MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch);
-void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
-                  MatrixView<float> logits, std::span<std::byte> scratch);
+void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u, MatrixView<float> logits,
+                  std::span<std::byte> scratch);
 
 }  // namespace glint

@@ -47,8 +47,7 @@ void add_row(ReportTable& table, size_t blocks, std::vector<Cell> cells) {
 std::string spread_text(const std::vector<double>& v, double scale, int decimals, const std::string& none) {
   if (v.empty()) return none;
   const MeanAndSd m = mean_and_sd(v);
-  return fixed_text(scale * m.mean, decimals) +
-         (v.size() > 1 ? " \xc2\xb1 " + fixed_text(scale * m.sd, decimals) : "");
+  return fixed_text(scale * m.mean, decimals) + (v.size() > 1 ? " \xc2\xb1 " + fixed_text(scale * m.sd, decimals) : "");
 }
 
 void add_spread(std::vector<std::string>& line, const std::vector<double>& v) {

@@ -18,8 +18,7 @@ Table data_table(std::string_view names);
 void add_row(ReportTable& table, size_t blocks, std::vector<Cell> cells);
 
 // One value per seed: "97.86 ± 0.06"; `none` where there are no values.
-std::string spread_text(const std::vector<double>& values, double scale, int decimals,
-                        const std::string& none = {});
+std::string spread_text(const std::vector<double>& values, double scale, int decimals, const std::string& none = {});
 // The same for files: mean and standard deviation.
 void add_spread(std::vector<std::string>& line, const std::vector<double>& values);
 

@@ -39,22 +39,20 @@ std::vector<double> step_ratios(const TaskRuns& task, std::string_view rival, do
   for (const RunCurve& a : own->runs)
     for (const RunCurve& b : other->runs)
       if (a.seed == b.seed)
-        if (const double loss = loss_at(b, step); std::isfinite(loss))
-          ratios.push_back(step_to(a, loss) / step);
+        if (const double loss = loss_at(b, step); std::isfinite(loss)) ratios.push_back(step_to(a, loss) / step);
   return ratios;
 }
 
 ReportTable efficiency_table(std::span<const TaskRuns> tasks) {
-  ReportTable t{
-      .name = "efficiency",
-      .caption =
-          "Data efficiency: the steps that SQS takes to the loss which a rival has after 10, 25, 50 and "
-          "75 % of its training, divided by the rival's steps. Above 1 SQS is slower; never: not within "
-          "its whole training. Mean \xc2\xb1 standard deviation over n seeds, straight lines between "
-          "evaluations.",
-      .heads = heads({"data", "rival", "n"}, 2),
-      .keys = 2,
-      .data = data_table("data rival share n never ratio+")};
+  ReportTable t{.name = "efficiency",
+                .caption =
+                    "Data efficiency: the steps that SQS takes to the loss which a rival has after 10, 25, 50 and "
+                    "75 % of its training, divided by the rival's steps. Above 1 SQS is slower; never: not within "
+                    "its whole training. Mean \xc2\xb1 standard deviation over n seeds, straight lines between "
+                    "evaluations.",
+                .heads = heads({"data", "rival", "n"}, 2),
+                .keys = 2,
+                .data = data_table("data rival share n never ratio+")};
   for (const double share : kEfficiencyShares) t.heads.push_back({.text = fixed_text(100 * share, 0) + " %"});
   for (const TaskRuns& task : tasks) {
     for (const std::string_view rival : kPaperGates) {
@@ -67,8 +65,7 @@ ReportTable efficiency_table(std::span<const TaskRuns> tasks) {
         std::erase_if(ratios, [](double r) { return !std::isfinite(r); });
         const size_t never = n - ratios.size();
         Cell cell{spread_text(ratios, 1, 2, n ? "never" : "\xe2\x80\x93")};
-        if (never && !ratios.empty())
-          cell.note = std::to_string(never) + " of " + std::to_string(n) + " never";
+        if (never && !ratios.empty()) cell.note = std::to_string(never) + " of " + std::to_string(n) + " never";
         seeds = std::max(seeds, n);
         row.push_back(std::move(cell));
         std::vector<std::string> line = {task.data, std::string(rival), number_text(share), std::to_string(n),

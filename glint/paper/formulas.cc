@@ -45,8 +45,7 @@ double apart(double a, double b) {
 // The power of x that |f| follows at x: d ln |f| / d ln x.
 double power(const auto& f, double x) {
   const double step = 1e-4;
-  return (std::log(std::fabs(f(x * std::exp(step)))) - std::log(std::fabs(f(x * std::exp(-step))))) /
-         (2 * step);
+  return (std::log(std::fabs(f(x * std::exp(step)))) - std::log(std::fabs(f(x * std::exp(-step))))) / (2 * step);
 }
 
 // A GLU with d = h = 16, random weights and 100 random inputs: the only shape in which x / |x| can stand
@@ -106,8 +105,7 @@ FormulaCheck direction_factor() {
     norm = std::sqrt(norm);
     for (size_t h = 0; h < n; h++) {
       const double w = SmallGlu::product(glu.w, h, x), v = SmallGlu::product(glu.v, h, x);
-      const double shrunk =
-          (w * std::fabs(v) - kPaperParams.c * w) / (1 + kPaperParams.lambda * std::fabs(v));
+      const double shrunk = (w * std::fabs(v) - kPaperParams.c * w) / (1 + kPaperParams.lambda * std::fabs(v));
       const double right = w * sigma(v);  // what appendix C computes
       written += std::pow(x[h] / norm * shrunk - right, 2);
       signs += std::pow(gate_code::sign(v) * shrunk - right, 2);
@@ -141,8 +139,7 @@ FormulaFinding ruled(Verdict verdict, std::string result) {
 }
 
 const FormulaRule kFormulas[] = {
-    {"symmetric",
-     "the anti-symmetric component always evaluates to 0, which implies that A is a symmetric matrix",
+    {"symmetric", "the anti-symmetric component always evaluates to 0, which implies that A is a symmetric matrix",
      "section 2.1", "A = W_a V_a' of random rows with 16 entries, and x'Ax of 100 random inputs",
      [](const std::vector<double>& v) {
        if (v[1] > kRounding) return ruled(Verdict::fails, "x'Ax is not that of the symmetric part");
@@ -155,11 +152,9 @@ const FormulaRule kFormulas[] = {
      "g(x) against x\xc2\xb2 at 2000 points between \xe2\x88\x92"
      "100 and 100",
      [](const std::vector<double>& v) {
-       return v[0] <= kRounding ? ruled(Verdict::holds, "the same to rounding")
-                                : ruled(Verdict::fails, "they differ");
+       return v[0] <= kRounding ? ruled(Verdict::holds, "the same to rounding") : ruled(Verdict::fails, "they differ");
      }},
-    {"gradients",
-     "vanishing gradients for small x and exploding gradients for large x. To rectify this, we modify",
+    {"gradients", "vanishing gradients for small x and exploding gradients for large x. To rectify this, we modify",
      "section 3.1",
      "slope of x\xc2\xb2 and of g (c = .01, \xce\xbb = .5, p = 1) at x = 1e\xe2\x88\x92"
      "6 and 1e6",
@@ -170,20 +165,17 @@ const FormulaRule kFormulas[] = {
                                      : Verdict::fails,
                     small && large ? "the slope of g stays between 2c and 1/\xce\xbb" : "not at both ends");
      }},
-    {"factor",
-     "we then adapt this g(x) for GLUs by factoring out an |x| [which leaves |x| \xe2\x88\x92 c above]",
+    {"factor", "we then adapt this g(x) for GLUs by factoring out an |x| [which leaves |x| \xe2\x88\x92 c above]",
      "section 3.1",
      "g(x)/|x| against (|x| + 2c)/(1 + \xce\xbb|x|) and against (|x| \xe2\x88\x92 c)/(1 + \xce\xbb|x|), 2000 "
      "points",
      [](const std::vector<double>& v) {
        if (v[1] <= kRounding) return ruled(Verdict::holds, "the same to rounding");
-       return ruled(Verdict::fails,
-                    v[0] <= kRounding
-                        ? "factoring out |x| gives |x| + 2c; |x| \xe2\x88\x92 c is another function"
-                        : "neither |x| + 2c nor |x| \xe2\x88\x92 c");
+       return ruled(Verdict::fails, v[0] <= kRounding
+                                        ? "factoring out |x| gives |x| + 2c; |x| \xe2\x88\x92 c is another function"
+                                        : "neither |x| + 2c nor |x| \xe2\x88\x92 c");
      }},
-    {"direction-factor", "x/||x|| times (Wx |Vx| \xe2\x88\x92 c(Wx)) / (1 + (\xce\xbb|Vx|)^p)^(1/p)",
-     "section 3.1",
+    {"direction-factor", "x/||x|| times (Wx |Vx| \xe2\x88\x92 c(Wx)) / (1 + (\xce\xbb|Vx|)^p)^(1/p)", "section 3.1",
      "a GLU with 16 inputs and 16 hidden units (any other shape does not multiply), 100 inputs: the formula "
      "as printed, and with sgn(Vx) for x/||x||, against algorithm 1 of appendix C",
      [](const std::vector<double>& v) {
@@ -196,19 +188,15 @@ const FormulaRule kFormulas[] = {
      [](const std::vector<double>& v) {
        if (v[1] > 0) return ruled(Verdict::fails, "the sign is lost beyond c as well");
        if (v[0] == 0) return ruled(Verdict::holds, "the sign is that of x everywhere");
-       return ruled(Verdict::in_part,
-                    "kept for |x| > c, turned round for |x| < c; at 0 the gate jumps by 2c");
+       return ruled(Verdict::in_part, "kept for |x| > c, turned round for |x| < c; at 0 the gate jumps by 2c");
      }},
-    {"p-one",
-     "can be approximated by the following if p = 1: (x \xe2\x88\x92 c sgn(x)) / (1 + \xce\xbb x sgn(x))",
+    {"p-one", "can be approximated by the following if p = 1: (x \xe2\x88\x92 c sgn(x)) / (1 + \xce\xbb x sgn(x))",
      "section 3.1, algorithm 1", "both formulas at 2000 points, p = 1",
      [](const std::vector<double>& v) {
-       return v[0] <= kRounding
-                  ? ruled(Verdict::holds, "it is no approximation: the two are the same function")
-                  : ruled(Verdict::fails, "they differ");
+       return v[0] <= kRounding ? ruled(Verdict::holds, "it is no approximation: the two are the same function")
+                                : ruled(Verdict::fails, "they differ");
      }},
-    {"quasi-linear",
-     "quasi-linear for |x| << 1 and |x| > 10 and is otherwise similar to a signed quadratic function",
+    {"quasi-linear", "quasi-linear for |x| << 1 and |x| > 10 and is otherwise similar to a signed quadratic function",
      "section 3.1",
      "the power of x that \xcf\x83(x) follows, d ln|\xcf\x83|/d ln x, at x = 0.2, 3 and 20 (1: a line, 2: a "
      "square); the same of x \xcf\x83(x), what a GLU makes of it when Wx = Vx",
@@ -252,8 +240,7 @@ std::vector<FormulaCheck> compute_formulas() {
   all.push_back(direction_factor());
   double below = 0, above = 0;
   for (int i = 1; i <= 1000; i++) {
-    const double near = k.c * (i - 0.5) / 1000 * (i % 2 ? 1 : -1),
-                 far = k.c * (1 + 0.1 * i) * (i % 2 ? 1 : -1);
+    const double near = k.c * (i - 0.5) / 1000 * (i % 2 ? 1 : -1), far = k.c * (1 + 0.1 * i) * (i % 2 ? 1 : -1);
     below += (sigma(near) < 0) != (near < 0), above += (sigma(far) < 0) != (far < 0);
   }
   all.push_back({"direction-kept",
@@ -262,14 +249,12 @@ std::vector<FormulaCheck> compute_formulas() {
                   {"jump at 0", sigma(-1e-300) - sigma(0)}}});
   all.push_back({"p-one", {{"largest relative difference", largest(x, [&](double v) {
                               const double s = gate_code::sign(v), a = std::fabs(v);
-                              const double general =
-                                  s * (a - k.c) / std::pow(1 + std::pow(k.lambda * a, k.p), 1 / k.p);
+                              const double general = s * (a - k.c) / std::pow(1 + std::pow(k.lambda * a, k.p), 1 / k.p);
                               return apart(general, (v - k.c * s) / (1 + k.lambda * v * s));
                             })}}});
   FormulaCheck powers{"quasi-linear", {}};
   for (const double at : {0.2, 3.0, 20.0})
-    powers.numbers.push_back(
-        {"power of sigma at " + number_text(at), power([](double v) { return sigma(v); }, at)});
+    powers.numbers.push_back({"power of sigma at " + number_text(at), power([](double v) { return sigma(v); }, at)});
   for (const double at : {0.2, 3.0, 20.0})
     powers.numbers.push_back(
         {"power of x sigma at " + number_text(at), power([](double v) { return v * sigma(v); }, at)});
@@ -296,21 +281,20 @@ std::vector<FormulaFinding> judge_formulas(std::span<const FormulaCheck> checks)
 }
 
 ReportTable formulas_table(std::span<const FormulaCheck> checks) {
-  ReportTable t{
-      .name = "formulas",
-      .caption =
-          "The paper's formulas, computed. Differences of 1e-12 and less are rounding. c = .01, \xce\xbb = "
-          ".5 and p = 1 where nothing else is said.",
-      .heads = heads({"the paper says", "computed", "numbers", "so"}, 4),
-      .data = data_table("id statement place computed number value verdict result")};
+  ReportTable t{.name = "formulas",
+                .caption =
+                    "The paper's formulas, computed. Differences of 1e-12 and less are rounding. c = .01, \xce\xbb = "
+                    ".5 and p = 1 where nothing else is said.",
+                .heads = heads({"the paper says", "computed", "numbers", "so"}, 4),
+                .data = data_table("id statement place computed number value verdict result")};
   for (const FormulaFinding& f : judge_formulas(checks)) {
     if (f.verdict == Verdict::not_tested) continue;
     const auto& check = *std::ranges::find(checks, f.id, &FormulaCheck::id);
     std::string numbers;
     for (const FormulaNumber& n : check.numbers) {
       numbers += (numbers.empty() ? "" : "; ") + n.name + ": " + short_text(n.value);
-      t.data.add({f.id, f.statement, f.place, f.computed, n.name, number_text(n.value),
-                  std::string(name(f.verdict)), f.result});
+      t.data.add({f.id, f.statement, f.place, f.computed, n.name, number_text(n.value), std::string(name(f.verdict)),
+                  f.result});
     }
     t.rows.push_back({{{"\xe2\x80\x9c" + f.statement + "\xe2\x80\x9d", f.place},
                        {f.computed},
@@ -329,12 +313,11 @@ void write_formulas(const Measured& m, ReportSection& section) {
   const auto count = [&](Verdict v) {
     return std::to_string(std::ranges::count(findings, v, &FormulaFinding::verdict));
   };
-  section.blocks.push_back(
-      Paragraph{"What the paper writes about its formulas, computed with numbers. Of " +
-                std::to_string(findings.size()) + " statements " + count(Verdict::holds) + " hold, " +
-                count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
-                " do not hold as printed. None of this touches the experiments: the code computes "
-                "algorithm 1 of appendix C, which is sound."});
+  section.blocks.push_back(Paragraph{"What the paper writes about its formulas, computed with numbers. Of " +
+                                     std::to_string(findings.size()) + " statements " + count(Verdict::holds) +
+                                     " hold, " + count(Verdict::in_part) + " hold in part, " + count(Verdict::fails) +
+                                     " do not hold as printed. None of this touches the experiments: the code computes "
+                                     "algorithm 1 of appendix C, which is sound."});
   section.blocks.push_back(formulas_table(m.formulas));
 }
 

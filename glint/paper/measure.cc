@@ -82,9 +82,8 @@ void Measuring::check_stop(const std::string& while_doing) const {
   if (engine.stop_asked()) throw interrupted("interrupted while " + while_doing, out);
 }
 
-Measured measure(const Engine& engine, TrainingData& data, const Plan& plan,
-                 const std::vector<Experiment>& experiments, const std::string& out,
-                 const std::string& command, const PaperHooks& hooks) {
+Measured measure(const Engine& engine, TrainingData& data, const Plan& plan, const std::vector<Experiment>& experiments,
+                 const std::string& out, const std::string& command, const PaperHooks& hooks) {
   Measuring m{.engine = engine, .data = data, .plan = plan, .out = out, .hooks = hooks};
   const PlanSetup& setup = plan.setup;
   m.measured.what = setup.what;

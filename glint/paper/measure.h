@@ -83,8 +83,7 @@ std::unique_ptr<ImageRun> open_first_sqs(const Measuring& m, const std::string& 
 // Reads the runs of the plan in OUT/runs; runs that are missing leave gaps. `command` is what the report says
 // made it. Times of gates are taken from OUT/timing.json when they are of this machine and version, else
 // measured.
-Measured measure(const Engine& engine, TrainingData& data, const Plan& plan,
-                 const std::vector<Experiment>& experiments, const std::string& out,
-                 const std::string& command, const PaperHooks& hooks);
+Measured measure(const Engine& engine, TrainingData& data, const Plan& plan, const std::vector<Experiment>& experiments,
+                 const std::string& out, const std::string& command, const PaperHooks& hooks);
 
 }  // namespace glint

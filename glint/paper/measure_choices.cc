@@ -9,8 +9,7 @@ namespace {
 
 void add_run(Measuring& m, const PlannedRun& planned, const std::string& data, GateChoice& choice) {
   m.check_stop("reading the models");
-  m.hooks.tell(
-      {.label = "read choices", .done = choice.loss.size(), .unit = "models", .detail = planned.path()});
+  m.hooks.tell({.label = "read choices", .done = choice.loss.size(), .unit = "models", .detail = planned.path()});
   const RunCurve curve = curve_of(m.directory(planned), planned.options);
   const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
   const ImageReading& reading = run->reading();
@@ -21,8 +20,7 @@ void add_run(Measuring& m, const PlannedRun& planned, const std::string& data, G
   choice.agreement.push_back(form.fidelity.agreement);
   choice.r2.push_back(form.fidelity.r2);
   choice.matched.push_back(
-      class_likeness(top_pictures(reading, form.units, lines), class_deviations(run->images().train))
-          .matched);
+      class_likeness(top_pictures(reading, form.units, lines), class_deviations(run->images().train)).matched);
 }
 
 }  // namespace

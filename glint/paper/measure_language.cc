@@ -45,8 +45,7 @@ void measure_language(Measuring& m) {
     for (const PlannedRun* planned : runs) {
       m.check_stop("reading the language models");
       m.hooks.tell({.label = "read language models", .done = 0, .unit = "models", .detail = planned->path()});
-      const auto opened =
-          open_language_run(m.engine, {.run = m.directory(*planned), .data = planned->options.data});
+      const auto opened = open_language_run(m.engine, {.run = m.directory(*planned), .data = planned->options.data});
       LanguageRun& run = *opened;
       const LanguageReading& reading = run.reading();
       const std::vector<TokenId> drawn = frequent_tokens(run.stories().train);
@@ -90,8 +89,7 @@ void measure_language(Measuring& m) {
     for (size_t f = 0; f < values.size(); f++)
       for (size_t layer = 0; layer < values[f].size(); layer++) {
         const Values& v = values[f][layer];
-        const MedianInterval r2 = median_interval(v.r2, kBootStream),
-                             r = median_interval(v.correlation, kBootStream);
+        const MedianInterval r2 = median_interval(v.r2, kBootStream), r = median_interval(v.correlation, kBootStream);
         m.measured.language.push_back({.data = key,
                                        .gate = std::string(gate),
                                        .form = forms[f],

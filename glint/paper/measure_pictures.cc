@@ -25,8 +25,7 @@ void add_pictures(const ImageRun& run, const Spectrum& spectrum, const std::vect
   const Matrix<double> pixels = reading.pictures(reading.last(), vectors, lines);
   for (size_t i = 0; i < rows.size(); i++) {
     const std::span<const double> row = pixels.view().row(i);
-    (i < positive ? out.positive : out.negative)
-        .push_back({spectrum.values[rows[i]], {row.begin(), row.end()}});
+    (i < positive ? out.positive : out.negative).push_back({spectrum.values[rows[i]], {row.begin(), row.end()}});
   }
 }
 
@@ -59,9 +58,7 @@ void add_classes(Measuring& m, const std::string& data, size_t first, size_t las
 }
 
 const char* words(Measure measure) {
-  return measure == Measure::rank_matched   ? "by rank"
-         : measure == Measure::best_matched ? "best pairs"
-                                            : "subspace";
+  return measure == Measure::rank_matched ? "by rank" : measure == Measure::best_matched ? "best pairs" : "subspace";
 }
 
 std::vector<double> column(const std::vector<Spread>& ranks, double Spread::*member) {
@@ -136,15 +133,14 @@ void measure_explanation(Measuring& m) {
   request.form = name(Form::calibrated);
   request.index = index, request.figures = false;
   const ExplainResult result = explain(m.engine, *run, request);
-  m.measured.explained = {
-      .data = data,
-      .run = run->directory(),
-      .index = index,
-      .constant = std::ranges::any_of(result.classes,
-                                      [](const auto& c) { return c.sums[Form::calibrated]->constant != 0; }),
-      .r2 = result.fidelity.r2,
-      .agreement = result.fidelity.agreement,
-      .explanation = explanation_figure(result)};
+  m.measured.explained = {.data = data,
+                          .run = run->directory(),
+                          .index = index,
+                          .constant = std::ranges::any_of(
+                              result.classes, [](const auto& c) { return c.sums[Form::calibrated]->constant != 0; }),
+                          .r2 = result.fidelity.r2,
+                          .agreement = result.fidelity.agreement,
+                          .explanation = explanation_figure(result)};
   m.measured.explained->explanation.title = m.measured.explained->explanation.note = "";
 }
 

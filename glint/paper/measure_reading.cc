@@ -18,8 +18,7 @@ const ModelReading& read_model(Measuring& m, const PlannedRun& planned, const st
   const std::string directory = m.directory(planned);
   if (const auto found = m.readings.find(directory); found != m.readings.end()) return *found->second;
   m.check_stop("reading the models");
-  m.hooks.tell(
-      {.label = "read models", .done = m.readings.size(), .unit = "models", .detail = planned.path()});
+  m.hooks.tell({.label = "read models", .done = m.readings.size(), .unit = "models", .detail = planned.path()});
   const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
   FormsReading all =
       read_forms(*run, all_classes, run->measured(run->reading().last()), {.forms = distinct_forms(*run)});
@@ -159,13 +158,11 @@ SpectrumShare share_of(const Models& models, const std::string& data, std::strin
 }
 
 // The control: the same models before the first step.
-std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRun& planned,
-                                                   const std::string& data) {
+std::shared_ptr<const ModelReading> read_untrained(Measuring& m, const PlannedRun& planned, const std::string& data) {
   m.check_stop("reading the models");
   const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
   ImageModel model = run->model();
-  classifier_params(model.config)
-      .table.initialise({model.weights.data(), model.weights.size()}, planned.options.seed);
+  classifier_params(model.config).table.initialise({model.weights.data(), model.weights.size()}, planned.options.seed);
   const ImageReading reading(model, m.engine.compute(), m.engine.linalg());
   const Activations pass = reading.run(run->images().test, reading.last());
   const Reading form = reading.read(reading.classes(), weights_lines(reading)[reading.last()], pass);

@@ -45,8 +45,8 @@ std::vector<TimedGate> time_all(const Measuring& m) {
   };
   for (const GateTiming& t : time_gates(m.engine.compute(), options, show))
     times.push_back({t.shape.batch, t.shape.d_in,
-                     t.products ? "products" : std::string(gate_info(t.gate.kind).text.name), t.median_ms,
-                     t.low_ms, t.high_ms, t.repeats});
+                     t.products ? "products" : std::string(gate_info(t.gate.kind).text.name), t.median_ms, t.low_ms,
+                     t.high_ms, t.repeats});
   return times;
 }
 
@@ -64,9 +64,8 @@ std::vector<TimedGate> stored(const std::string& path, const Json& who) {
   if (!fields.has("identity") || file["identity"] != who) return times;
   for (const Json& row : fields.array("times")) {
     const JsonFields f(row, path, "times");
-    times.push_back({f.required<uint64_t>("batch"), f.required<uint64_t>("width"),
-                     f.required<std::string>("gate"), f.required<double>("median_ms"),
-                     f.required<double>("low_ms"), f.required<double>("high_ms"),
+    times.push_back({f.required<uint64_t>("batch"), f.required<uint64_t>("width"), f.required<std::string>("gate"),
+                     f.required<double>("median_ms"), f.required<double>("low_ms"), f.required<double>("high_ms"),
                      f.required<uint64_t>("repeats")});
   }
   return times;

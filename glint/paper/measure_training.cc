@@ -28,8 +28,8 @@ RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the metrics of a finished run are not complete",
                  .where = directory + "/metrics.jsonl",
-                 .expected = (count ? std::to_string(count) + " lines, " : std::string()) +
-                             "the last of step " + std::to_string(steps),
+                 .expected = (count ? std::to_string(count) + " lines, " : std::string()) + "the last of step " +
+                             std::to_string(steps),
                  .hint = "remove " + directory + "; the same command trains it again"});
   const double total = static_cast<double>(steps);
   for (size_t c = 0; c < kCheckpoints; c++)
@@ -61,8 +61,7 @@ TaskRuns curves_of(const Measuring& m, const std::string& group, const std::stri
       task.steps = curve.points.back().step;
       runs.runs.push_back(std::move(curve));
     }
-    std::sort(runs.runs.begin(), runs.runs.end(),
-              [](const RunCurve& a, const RunCurve& b) { return a.seed < b.seed; });
+    std::sort(runs.runs.begin(), runs.runs.end(), [](const RunCurve& a, const RunCurve& b) { return a.seed < b.seed; });
     if (!runs.runs.empty()) task.gates.push_back(std::move(runs));
   }
   return task;
@@ -93,8 +92,8 @@ void measure_stories(Measuring& m) {
   const auto text = m.data.text(setup.stories);
   task.train = text->train.stories(), task.test = text->valid.stories();
   if (!setup.all_stories)
-    task.smaller = std::to_string(task.train) + " stories, where the paper has " +
-                   std::to_string(kPaperStories) + ", and smaller batches";
+    task.smaller = std::to_string(task.train) + " stories, where the paper has " + std::to_string(kPaperStories) +
+                   ", and smaller batches";
   if (setup.quick) task.smaller = "a small model and few epochs";
   if (key == kTales) task.smaller = "the built-in tales, not TinyStories";
   m.measured.tasks.push_back(std::move(task));
@@ -110,8 +109,7 @@ void measure_samples(Measuring& m) {
           generate_stories(m.engine, *open_language_run(m.engine, {.run = m.directory(*run)}), request);
       m.check_stop("writing stories");
       const GeneratedStory& story = result.stories.front();
-      m.measured.samples.push_back(
-          {std::string(gate), printable(story.text + (story.ended ? "" : " \xe2\x80\xa6"))});
+      m.measured.samples.push_back({std::string(gate), printable(story.text + (story.ended ? "" : " \xe2\x80\xa6"))});
     }
 }
 

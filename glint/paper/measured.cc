@@ -11,13 +11,9 @@ std::vector<double> values(const std::vector<RunCurve>& runs, size_t checkpoint,
 
 }  // namespace
 
-std::vector<double> GateRuns::loss(size_t checkpoint) const {
-  return values(runs, checkpoint, &CurvePoint::loss);
-}
+std::vector<double> GateRuns::loss(size_t checkpoint) const { return values(runs, checkpoint, &CurvePoint::loss); }
 
-std::vector<double> GateRuns::metric(size_t checkpoint) const {
-  return values(runs, checkpoint, &CurvePoint::metric);
-}
+std::vector<double> GateRuns::metric(size_t checkpoint) const { return values(runs, checkpoint, &CurvePoint::metric); }
 
 std::vector<double> GateRuns::train_loss(size_t checkpoint) const {
   return values(runs, checkpoint, &CurvePoint::train_loss);
@@ -41,8 +37,8 @@ const ModelPictures* Measured::pictures_of(std::string_view data) const {
   return nullptr;
 }
 
-PairedDifference paired_at(const TaskRuns& task, std::string_view gate, std::string_view rival,
-                           Quantity quantity, size_t checkpoint) {
+PairedDifference paired_at(const TaskRuns& task, std::string_view gate, std::string_view rival, Quantity quantity,
+                           size_t checkpoint) {
   std::vector<double> a, b;
   const GateRuns *first = task.find(gate), *second = task.find(rival);
   if (first && second)

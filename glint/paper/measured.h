@@ -73,8 +73,8 @@ struct TaskRuns {
 
 enum class Quantity { loss, metric };
 // Over the seeds that both gates have.
-PairedDifference paired_at(const TaskRuns& task, std::string_view gate, std::string_view rival,
-                           Quantity quantity, size_t checkpoint);
+PairedDifference paired_at(const TaskRuns& task, std::string_view gate, std::string_view rival, Quantity quantity,
+                           size_t checkpoint);
 
 // Figure 2B: eigenvectors of SQS against those of the bilinear model of the same seed, by rank.
 struct SimilarityCurve {
@@ -90,9 +90,9 @@ struct SimilarityCurve {
 // Appendix B: how much of a class's quadratic form its strongest eigenvectors carry.
 struct SpectrumShare {
   std::string data, gate;
-  bool trained = true;              // false: the control, models as they are before the first step
-  size_t few = 0, width = 0;        // eigenvectors counted, of so many
-  std::vector<double> energy = {};  // [class]: share of the sum of squared eigenvalues, mean over seeds
+  bool trained = true;                        // false: the control, models as they are before the first step
+  size_t few = 0, width = 0;                  // eigenvectors counted, of so many
+  std::vector<double> energy = {};            // [class]: share of the sum of squared eigenvalues, mean over seeds
   double accuracy_few = 0, accuracy_all = 0;  // of the form with `few` terms per class, and with all
   size_t seeds = 0;
   std::vector<std::vector<double>> energy_by_seed = {};                      // [seed][class]
@@ -139,8 +139,7 @@ struct FormTrust {
   std::vector<double> eigenvectors_agreement = {}, eigenvectors_r2 = {};  // [seed]: without the linear part
   std::vector<double> r2_centred = {}, r2_scaled = {};                    // [seed]
   std::vector<double> even_share = {};                                    // [seed]
-  std::vector<double> untrained_agreement = {},
-                      untrained_r2 = {};  // [seed]: the same form of untrained models
+  std::vector<double> untrained_agreement = {}, untrained_r2 = {};        // [seed]: the same form of untrained models
 };
 
 // Figure 2A: whether the strongest eigenvector for a class looks like that class. The picture is compared
@@ -185,7 +184,7 @@ struct TimedGate {
 struct TimingNumbers {
   size_t shapes = 0, fastest = 0;                    // shapes in which SQS was the fastest of the five
   std::vector<std::pair<std::string, double>> over;  // rival, geometric mean of SQS time / its time
-  size_t compared = 0, below_products = 0;  // gates of all shapes; measured faster than their own products
+  size_t compared = 0, below_products = 0;           // gates of all shapes; measured faster than their own products
 };
 
 struct DepthPoint {

@@ -25,8 +25,7 @@ class Checker {
   }
   // A name that becomes part of a file name.
   void plain(const std::string& name, const std::string& what) const {
-    demand(!name.empty() && name.find_first_of("/\\") == name.npos && name.front() != '.', what,
-           "a plain name");
+    demand(!name.empty() && name.find_first_of("/\\") == name.npos && name.front() != '.', what, "a plain name");
   }
   void gate(const std::string& name, const std::string& what) const {
     demand(std::ranges::find(kPaperGates, name) != kPaperGates.end(), what, "a gate of the paper");
@@ -44,8 +43,7 @@ void check(const Checker& c, const TaskRuns& task) {
     c.demand(!g.runs.empty(), "tasks.gates", "runs in each");
     for (const RunCurve& r : g.runs) {
       c.demand(!r.points.empty(), "tasks.gates.runs", "points in each");
-      c.demand(std::ranges::is_sorted(r.points, {}, &CurvePoint::step), "tasks.gates.runs.points",
-               "ascending steps");
+      c.demand(std::ranges::is_sorted(r.points, {}, &CurvePoint::step), "tasks.gates.runs.points", "ascending steps");
       for (const CurvePoint& p : r.points)  // both are drawn on logarithmic scales
         c.demand(p.loss > 0 && p.metric >= 0, "tasks.gates.runs.points", "losses above 0");
     }
@@ -64,17 +62,16 @@ void check(const Checker& c, const SpectrumShare& s) {
   for (const std::vector<double>* list : {&s.few_accuracy_by_seed, &s.all_accuracy_by_seed})
     c.length(*list, s.seeds, "spectra");
   c.length(s.energy_by_seed, s.seeds, "spectra.energy_by_seed");
-  for (const std::vector<double>& seed : s.energy_by_seed)
-    c.length(seed, s.energy.size(), "spectra.energy_by_seed");
+  for (const std::vector<double>& seed : s.energy_by_seed) c.length(seed, s.energy.size(), "spectra.energy_by_seed");
 }
 
 void check(const Checker& c, const FormTrust& t) {
   c.gate(t.gate, "trust");
-  for (const std::vector<double>* list : {&t.r2, &t.correlation, &t.accuracy_model_by_seed,
-                                          &t.accuracy_form_by_seed, &t.r2_centred, &t.r2_scaled})
+  for (const std::vector<double>* list :
+       {&t.r2, &t.correlation, &t.accuracy_model_by_seed, &t.accuracy_form_by_seed, &t.r2_centred, &t.r2_scaled})
     c.length(*list, t.agreement.size(), "trust");
-  for (const std::vector<double>* list : {&t.eigenvectors_agreement, &t.eigenvectors_r2, &t.even_share,
-                                          &t.untrained_agreement, &t.untrained_r2})
+  for (const std::vector<double>* list :
+       {&t.eigenvectors_agreement, &t.eigenvectors_r2, &t.even_share, &t.untrained_agreement, &t.untrained_r2})
     c.length(*list, t.form == kLinearMap ? 0 : t.agreement.size(), "trust");
 }
 
@@ -133,19 +130,16 @@ void check(const Checker& c, const Explanation& e) {
 
 void check_measured(const Measured& m, const std::string& where) {
   const Checker c(where);
-  c.demand(m.what == "all" ||
-               std::ranges::any_of(experiments(), [&](const Experiment& e) { return e.name == m.what; }),
+  c.demand(m.what == "all" || std::ranges::any_of(experiments(), [&](const Experiment& e) { return e.name == m.what; }),
            "what", "all, or one experiment");
   for (const std::string& data : m.images) c.plain(data, "images");
   for (const MeasuredRun& run : m.runs)
-    c.demand(run.finished() || run.failed() || run.state == "not run", "runs.state",
-             "finished, failed or not run");
+    c.demand(run.finished() || run.failed() || run.state == "not run", "runs.state", "finished, failed or not run");
   for (const TaskRuns& task : m.tasks) check(c, task);
   for (const SimilarityCurve& s : m.similarity) check(c, s);
   for (const SpectrumShare& s : m.spectra) check(c, s);
   for (const FormTrust& t : m.trust) check(c, t);
-  for (const TimedGate& t : m.times)
-    c.demand(t.median_ms > 0 && t.batch > 0 && t.width > 0, "times", "times above 0");
+  for (const TimedGate& t : m.times) c.demand(t.median_ms > 0 && t.batch > 0 && t.width > 0, "times", "times above 0");
   for (const DepthPoint& p : m.depth) {
     c.gate(p.gate, "depth");
     c.length(p.loss, p.accuracy.size(), "depth.loss");

@@ -40,8 +40,7 @@ Measured paper_measured() {
                             .pair_sd = {0, 0}});
   for (const PaperTiming& t : paper_timing())
     for (const std::string_view gate : kPaperGates)
-      m.times.push_back(
-          {.batch = t.batch, .width = t.width, .gate = std::string(gate), .median_ms = t.ms(gate)});
+      m.times.push_back({.batch = t.batch, .width = t.width, .gate = std::string(gate), .median_ms = t.ms(gate)});
   m.timing = timing_numbers(m.times);
   return m;
 }

@@ -19,8 +19,8 @@ std::string recipe(const std::string& data, const std::string& section) {
   return (data == "fashion-mnist" ? "fashion-" : "mnist-") + section;
 }
 
-PlannedRun planned(const PlanSetup& setup, const std::string& group, const std::string& recipe_name,
-                   Changes changes, const std::string& gate, uint64_t seed) {
+PlannedRun planned(const PlanSetup& setup, const std::string& group, const std::string& recipe_name, Changes changes,
+                   const std::string& gate, uint64_t seed) {
   PlannedRun run{.group = group, .recipe = recipe_name, .changes = {}, .options = {}};
   run.changes = {{"gate", gate}, {"seed", std::to_string(seed)}};
   run.changes.insert(run.changes.end(), changes.begin(), changes.end());
@@ -45,12 +45,10 @@ std::string depth_epochs(const PlanSetup& setup, const std::string& data) {
 }
 
 void add(std::vector<PlannedRun>& runs, const PlanSetup& setup, const std::string& group,
-         const std::string& recipe_name, const Changes& changes, const std::vector<std::string>& gates,
-         size_t seeds) {
+         const std::string& recipe_name, const Changes& changes, const std::vector<std::string>& gates, size_t seeds) {
   // Seeds outside: an interrupted plan has whole comparisons of its first seeds.
   for (uint64_t seed = 0; seed < seeds; seed++)
-    for (const std::string& gate : gates)
-      runs.push_back(planned(setup, group, recipe_name, changes, gate, seed));
+    for (const std::string& gate : gates) runs.push_back(planned(setup, group, recipe_name, changes, gate, seed));
 }
 
 const std::vector<std::string> kAll = {"sqs", "identity", "relu", "silu", "gelu"};
@@ -59,9 +57,7 @@ const std::vector<std::string> kOthers = {"relu", "silu", "gelu"};
 
 }  // namespace
 
-std::string PlannedRun::path() const {
-  return group + "/" + options.gate + "/seed-" + std::to_string(options.seed);
-}
+std::string PlannedRun::path() const { return group + "/" + options.gate + "/seed-" + std::to_string(options.seed); }
 
 TrainRequest PlannedRun::request(const std::string& out) const {
   return {.recipe = recipe, .changes = changes, .out = directory(out)};
@@ -92,9 +88,7 @@ std::vector<SqsChoice> other_choices(bool quick) {
 namespace {
 
 // Seeds of what is not in the paper.
-size_t few_seeds(const PlanSetup& setup) {
-  return std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds);
-}
+size_t few_seeds(const PlanSetup& setup) { return std::min(setup.seeds, setup.quick ? size_t{1} : kFewSeeds); }
 
 // Epochs of the quick form are a multiple of four, so that the checkpoints of table 1 are ends of epochs too.
 // A test after every step up to 200 says who is the first to reach an accuracy.
@@ -144,8 +138,7 @@ std::vector<PlannedRun> runs_depth(const PlanSetup& setup, const std::vector<std
       changes.emplace_back("layers", std::to_string(layers));
       changes.emplace_back("epochs", depth_epochs(setup, data));
       if (norm != "none") changes.emplace_back("norm", norm);
-      add(runs, setup, group_depth(data, layers, norm), recipe(data, "4.2"), changes, gates,
-          few_seeds(setup));
+      add(runs, setup, group_depth(data, layers, norm), recipe(data, "4.2"), changes, gates, few_seeds(setup));
     }
   return runs;
 }

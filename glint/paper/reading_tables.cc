@@ -28,23 +28,23 @@ constexpr SpreadColumn<FormTrust> kTrust[] = {
 
 ReportTable trust_table(std::span<const FormTrust> trust) {
   const std::span<const SpreadColumn<FormTrust>> columns = kTrust;
-  ReportTable t = spread_table(
-      "fidelity",
-      "How far the quadratic form of the weights stands for the model, on the whole test set: mean "
-      "\xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per hidden "
-      "unit that shrinks with the size of the input. calibrated: one gain and shift per hidden unit, "
-      "measured on training images. linear map: a control, the best linear map of the layer's input "
-      "instead of a form. Agreement: share of images on which form and model decide alike. Centred: of "
-      "each image's logits less their mean, which is all that decides. One factor: after one factor for "
-      "all logits. Eigenvectors alone: agreement without the linear part that the shifts leave, which "
-      "belongs to no eigenvector. Untrained: a control, the agreement of the same form of models before "
-      "the first step. Even share: how much of the layer is even in its input, all that eigenvectors can "
-      "explain.",
-      {"data", "gate", "form", "n"}, 3, "data gate form n", columns);
+  ReportTable t =
+      spread_table("fidelity",
+                   "How far the quadratic form of the weights stands for the model, on the whole test set: mean "
+                   "\xc2\xb1 standard deviation over n seeds. weights: the paper's form. scaled: one gain per hidden "
+                   "unit that shrinks with the size of the input. calibrated: one gain and shift per hidden unit, "
+                   "measured on training images. linear map: a control, the best linear map of the layer's input "
+                   "instead of a form. Agreement: share of images on which form and model decide alike. Centred: of "
+                   "each image's logits less their mean, which is all that decides. One factor: after one factor for "
+                   "all logits. Eigenvectors alone: agreement without the linear part that the shifts leave, which "
+                   "belongs to no eigenvector. Untrained: a control, the agreement of the same form of models before "
+                   "the first step. Even share: how much of the layer is even in its input, all that eigenvectors can "
+                   "explain.",
+                   {"data", "gate", "form", "n"}, 3, "data gate form n", columns);
   for (const FormTrust& f : trust) {
     const std::string n = std::to_string(f.agreement.size());
-    add_spreads(t, 2, {{data_title(f.data)}, {gate_title(f.gate)}, {f.form}, {n}},
-                {f.data, f.gate, f.form, n}, f, columns);
+    add_spreads(t, 2, {{data_title(f.data)}, {gate_title(f.gate)}, {f.form}, {n}}, {f.data, f.gate, f.form, n}, f,
+                columns);
   }
   return t;
 }
@@ -58,9 +58,8 @@ ReportTable energy_table(std::span<const SpectrumShare> spectra) {
           "classes and in the class with the highest; and the accuracy of the form with these "
           "terms alone. Untrained: the control, the same models before the first step. Mean \xc2\xb1 "
           "standard deviation over n seeds.",
-      .heads = heads(
-          {"data", "gate", "n", "strongest", "lowest %", "mean %", "highest %", "accuracy %", "with all %"},
-          2),
+      .heads =
+          heads({"data", "gate", "n", "strongest", "lowest %", "mean %", "highest %", "accuracy %", "with all %"}, 2),
       .keys = 2,
       .data = data_table("data gate trained n strongest of class energy+ accuracy+ accuracy_all+")};
   for (const SpectrumShare& s : spectra) {
@@ -139,9 +138,9 @@ ReportTable similarity_table(std::span<const SimilarityCurve> curves) {
     };
     for (size_t r = 0; r < s.mean.size(); r++)
       t.data.add({s.data, s.form, s.space, s.measure, std::to_string(s.pairs), std::to_string(r + 1),
-                  number_text(s.mean[r]), number_text(s.sd[r]), between(s.pair_sd, s.pairs, r),
-                  number_text(s.min[r]), r < s.control.size() ? number_text(s.control[r]) : "",
-                  std::to_string(s.control_pairs), between(s.control_sd, s.control_pairs, r)});
+                  number_text(s.mean[r]), number_text(s.sd[r]), between(s.pair_sd, s.pairs, r), number_text(s.min[r]),
+                  r < s.control.size() ? number_text(s.control[r]) : "", std::to_string(s.control_pairs),
+                  between(s.control_sd, s.control_pairs, r)});
   }
   return t;
 }
@@ -185,20 +184,19 @@ std::vector<std::pair<size_t, size_t>> shapes_of(std::span<const TimedGate> time
 
 ReportTable timing_table(std::span<const TimedGate> times) {
   const TimingNumbers numbers = timing_numbers(times);
-  ReportTable t{
-      .name = "timing",
-      .caption =
-          "Forward + backward of a one-layer GLU in milliseconds on this machine: median of so many repeats, "
-          "below it the quartiles, then the paper's time on its GPU. Products: the bare matrix products. "
-          "Fastest gate of a shape in bold. " +
-          (numbers.below_products == 0
-               ? std::string("No gate was measured faster than the bare products that it contains.")
-               : std::to_string(numbers.below_products) + " of " + std::to_string(numbers.compared) +
-                     " times are below those of the bare products that they contain (< products): a sign "
-                     "that other work disturbed the machine. Differences of that size mean nothing."),
-      .heads = heads({"batch", "width", "repeats", "products"}, 0),
-      .keys = 2,
-      .data = data_table("batch width gate repeats median_ms low_ms high_ms below_products paper_ms")};
+  ReportTable t{.name = "timing",
+                .caption =
+                    "Forward + backward of a one-layer GLU in milliseconds on this machine: median of so many repeats, "
+                    "below it the quartiles, then the paper's time on its GPU. Products: the bare matrix products. "
+                    "Fastest gate of a shape in bold. " +
+                    (numbers.below_products == 0
+                         ? std::string("No gate was measured faster than the bare products that it contains.")
+                         : std::to_string(numbers.below_products) + " of " + std::to_string(numbers.compared) +
+                               " times are below those of the bare products that they contain (< products): a sign "
+                               "that other work disturbed the machine. Differences of that size mean nothing."),
+                .heads = heads({"batch", "width", "repeats", "products"}, 0),
+                .keys = 2,
+                .data = data_table("batch width gate repeats median_ms low_ms high_ms below_products paper_ms")};
   for (const std::string_view gate : kPaperGates) t.heads.push_back({.text = gate_title(gate)});
   t.heads.push_back({.text = "SQS / bilinear"});
   const auto cell = [&](const TimedGate* g) {
@@ -234,8 +232,7 @@ ReportTable timing_table(std::span<const TimedGate> times) {
     const double theirs = paper_time(g.batch, g.width, g.gate);
     t.data.add({std::to_string(g.batch), std::to_string(g.width), g.gate, std::to_string(g.repeats),
                 number_text(g.median_ms), number_text(g.low_ms), number_text(g.high_ms),
-                below_products(times, g) ? "true" : "false",
-                std::isfinite(theirs) ? number_text(theirs) : ""});
+                below_products(times, g) ? "true" : "false", std::isfinite(theirs) ? number_text(theirs) : ""});
   }
   return t;
 }
@@ -247,8 +244,7 @@ TimingNumbers timing_numbers(std::span<const TimedGate> times) {
   for (const auto& [batch, width] : shapes) {
     const double own = time_of(times, batch, width, "sqs");
     bool fastest = true;
-    for (const std::string_view gate : kPaperGates)
-      fastest = fastest && !(time_of(times, batch, width, gate) < own);
+    for (const std::string_view gate : kPaperGates) fastest = fastest && !(time_of(times, batch, width, gate) < own);
     numbers.fastest += fastest;
   }
   for (const TimedGate& t : times) {

@@ -39,8 +39,7 @@ std::vector<std::string> choose_images(const ReproduceRequest& r, std::vector<st
   options.paths = data_paths_from_environment(r.data_dir);
   std::vector<std::string> found;
   for (const DatasetStatus& s : list_datasets(options))
-    if (s.state == DataState::verified && std::ranges::find(paper, s.name) != paper.end())
-      found.push_back(s.name);
+    if (s.state == DataState::verified && std::ranges::find(paper, s.name) != paper.end()) found.push_back(s.name);
   if (found.empty()) {
     notices.push_back(
         "MNIST and Fashion-MNIST are not on this machine (`scripts/fetch-data` gets them): the "
@@ -96,8 +95,7 @@ std::string command_text(const ReproduceRequest& r, std::string_view precision) 
 
 Plan plan_of(const Engine& engine, const ReproduceRequest& request, TrainingData& data) {
   std::vector<RunSet> sets;
-  for (const Experiment& e : chosen_experiments(request.what))
-    sets.insert(sets.end(), e.runs.begin(), e.runs.end());
+  for (const Experiment& e : chosen_experiments(request.what)) sets.insert(sets.end(), e.runs.begin(), e.runs.end());
   return make_plan(make_setup(request, data, name(engine.precision())), sets);
 }
 
@@ -114,8 +112,8 @@ ReproduceResult judge_and_write(const Engine& engine, const Measured& measured, 
 }  // namespace
 
 size_t ReproduceResult::decided() const {
-  return static_cast<size_t>(std::ranges::count_if(
-      findings, [](const Finding& f) { return f.in_paper && f.verdict != Verdict::not_tested; }));
+  return static_cast<size_t>(
+      std::ranges::count_if(findings, [](const Finding& f) { return f.in_paper && f.verdict != Verdict::not_tested; }));
 }
 
 std::vector<PlannedJob> planned_jobs(const Engine& engine, const ReproduceRequest& request) {
@@ -151,8 +149,7 @@ ReproduceResult reproduce(const Engine& engine, const ReproduceRequest& request,
   const Plan plan = plan_of(engine, request, data);
   make_directory(request.out + "/runs");
   const size_t left = train_plan(engine, data, request.out, plan, request.sharing, hooks);
-  if (!request.sharing.whole())
-    return {.folder = {}, .left = left, .linalg = {}, .findings = {}, .summary = {}};
+  if (!request.sharing.whole()) return {.folder = {}, .left = left, .linalg = {}, .findings = {}, .summary = {}};
   make_directory(folder);
   write_measured(engine.files(), file,
                  measure(engine, data, plan, chosen, request.out, command_text(request, precision), hooks));

@@ -12,9 +12,7 @@ namespace {
 std::string signed_text(double v, int decimals) { return (v < 0 ? "" : "+") + fixed_text(v, decimals); }
 std::string norm_words(const std::string& norm) { return norm == "none" ? "" : ", " + norm + " norm"; }
 std::string task_title(const TaskRuns& task) { return data_title(task.data) + norm_words(task.norm); }
-std::string percent_name(size_t checkpoint) {
-  return fixed_text(100 * kCheckpointShares[checkpoint], 0) + " %";
-}
+std::string percent_name(size_t checkpoint) { return fixed_text(100 * kCheckpointShares[checkpoint], 0) + " %"; }
 
 struct Best {
   double loss = INFINITY, metric = INFINITY;  // the metric such that lower is better
@@ -111,8 +109,7 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
           const double theirs = !paper ? NAN : loss ? paper->at[c].loss : paper->at[c].metric;
           const int digits = 4;
           Cell cell{spread_text(values, 1, digits), "", strong};
-          if (paper)
-            cell.note = fixed_text(theirs, digits) + " (" + signed_text(m.mean - theirs, digits) + ")";
+          if (paper) cell.note = fixed_text(theirs, digits) + " (" + signed_text(m.mean - theirs, digits) + ")";
           row.push_back(std::move(cell));
           t.data.add({task.data, task.norm, g.gate, number_text(kCheckpointShares[c]),
                       std::to_string(g.runs.front().at[c].step),
@@ -130,15 +127,14 @@ ReportTable table1(std::span<const TaskRuns> tasks) {
 }
 
 ReportTable story_table(const TaskRuns& task) {
-  ReportTable t{
-      .name = "stories",
-      .caption =
-          "Mean \xc2\xb1 standard deviation over n seeds. Training loss: mean over the tokens of the "
-          "epoch so far; validation loss: mean over the tokens of the validation stories; "
-          "perplexity: its exponential. Lowest mean of a checkpoint in bold.",
-      .heads = heads({"gate", "trained", "n"}, 1),
-      .keys = 2,
-      .data = data_table(kByCheckpoint)};
+  ReportTable t{.name = "stories",
+                .caption =
+                    "Mean \xc2\xb1 standard deviation over n seeds. Training loss: mean over the tokens of the "
+                    "epoch so far; validation loss: mean over the tokens of the validation stories; "
+                    "perplexity: its exponential. Lowest mean of a checkpoint in bold.",
+                .heads = heads({"gate", "trained", "n"}, 1),
+                .keys = 2,
+                .data = data_table(kByCheckpoint)};
   const std::array<std::pair<const char*, int>, 3> columns = {
       {{"training loss", 4}, {"validation loss", 4}, {"perplexity", 2}}};
   const auto values = [](const GateRuns& g, size_t column, size_t c) {
@@ -160,8 +156,8 @@ ReportTable story_table(const TaskRuns& task) {
         });
         row.push_back({.text = spread_text(own, 1, columns[i].second), .strong = lowest});
         t.data.add({task.data, task.norm, g.gate, number_text(kCheckpointShares[c]),
-                    std::to_string(g.runs.front().at[c].step), columns[i].first, std::to_string(n),
-                    number_text(m.mean), n > 1 ? number_text(m.sd) : ""});
+                    std::to_string(g.runs.front().at[c].step), columns[i].first, std::to_string(n), number_text(m.mean),
+                    n > 1 ? number_text(m.sd) : ""});
       }
       if (const std::optional<PaperRow> theirs = paper_row(task.data, g.gate)) {
         row.push_back({fixed_text(theirs->at[c].loss, 4)});
@@ -242,8 +238,7 @@ ReportTable milestone_table(std::span<const TaskRuns> tasks) {
           fewest[i] = std::min(fewest[i], mean_and_sd(v).mean);
     for (const GateRuns& g : task.gates) {
       if (g.runs.empty()) continue;
-      std::vector<Cell> row = {
-          {data_title(task.data)}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}};
+      std::vector<Cell> row = {{data_title(task.data)}, {gate_title(g.gate)}, {std::to_string(g.runs.size())}};
       for (size_t i = 0; i < kMilestones.size(); i++) {
         const std::vector<double> v = steps(g, i);
         const MeanAndSd m = mean_and_sd(v);

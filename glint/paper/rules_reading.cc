@@ -26,17 +26,14 @@ bool has_control(const SimilarityCurve& c) {
 bool below_control(const SimilarityCurve& c, size_t rank) {
   if (!has_control(c) || rank >= c.control.size() || rank >= c.mean.size()) return false;
   const auto sd = [&](const std::vector<double>& v) { return rank < v.size() ? v[rank] : 0; };
-  return clearly_below(c.mean[rank], sd(c.pair_sd), c.pairs, c.control[rank], sd(c.control_sd),
-                       c.control_pairs);
+  return clearly_below(c.mean[rank], sd(c.pair_sd), c.pairs, c.control[rank], sd(c.control_sd), c.control_pairs);
 }
 
 size_t least_rank(const SimilarityCurve& c) {
   return static_cast<size_t>(std::min_element(c.mean.begin(), c.mean.end()) - c.mean.begin());
 }
 
-bool among(const Scope& s, const std::string& data) {
-  return std::ranges::find(s.images, data) != s.images.end();
-}
+bool among(const Scope& s, const std::string& data) { return std::ranges::find(s.images, data) != s.images.end(); }
 
 // Similarity is measured in several ways because the paper does not say which one it means: it holds when
 // one way of comparing vector with vector passes on every data set, in part when one passes on one of them.
@@ -63,9 +60,7 @@ Ruling similarity_rule(const Measured& m, const Scope& s, const Rank& rank, doub
     told.push_back(first.data);
     const auto words = [&](const SimilarityCurve& c) {
       return number(value(c), 2) + " (" + c.measure + ", " + c.form + " form, " + c.space +
-             (has_control(c) && rank(c) < c.control.size() ? "; control " + number(c.control[rank(c)], 2)
-                                                           : "") +
-             ")";
+             (has_control(c) && rank(c) < c.control.size() ? "; control " + number(c.control[rank(c)], 2) : "") + ")";
     };
     const SimilarityCurve* best = &first;
     for (const SimilarityCurve& c : m.similarity)
@@ -106,9 +101,8 @@ Ruling control_similarity(const Measured& m, const Scope& s) {
     if (!has_control(c) || c.mean.empty()) continue;
     const bool below = below_control(c, 0);
     won += !below, of++;
-    join(all, text(data_title(c.data)) + ": SQS and bilinear " + number(c.mean[0], 2) +
-                  ", two bilinear seeds " + number(c.control[0], 2) +
-                  (below ? ", clearly less alike" : ", not clearly less alike"));
+    join(all, text(data_title(c.data)) + ": SQS and bilinear " + number(c.mean[0], 2) + ", two bilinear seeds " +
+                  number(c.control[0], 2) + (below ? ", clearly less alike" : ", not clearly less alike"));
   }
   return {tally(won, of), all};
 }
@@ -121,8 +115,8 @@ Ruling distinct_classes(const Measured& m, const Scope& s) {
       if (c.data != data || c.matched.empty() || (c.gate != "sqs" && c.gate != "identity")) continue;
       const double matched = mean(c.matched), twins = mean(c.twins);
       const std::string row = percent(matched, 0) + " of " + std::to_string(c.classes) +
-                              " classes are most like their own mean (|cos| " + number(mean(c.cosine), 2) +
-                              "), " + number(twins, 1) + " pairs of twins";
+                              " classes are most like their own mean (|cos| " + number(mean(c.cosine), 2) + "), " +
+                              number(twins, 1) + " pairs of twins";
       if (c.gate == "sqs") {
         won += matched >= kMostClasses && twins < 0.5, half += matched >= 0.5, of++;
         join(all, text(data_title(data)) + ": " + row);
@@ -158,8 +152,8 @@ Ruling best_choice(const Measured& m, const Scope& s) {
     const bool performs = accuracy - mean(own->accuracy) <= kParAccuracy;
     won += performs && !better, of++;
     const auto words = [](const GateChoice& c) {
-      return options_text(c) + ": agreement " + percent(mean(c.agreement)) + ", accuracy " +
-             percent(mean(c.accuracy)) + ", loss " + number(mean(c.loss), 3);
+      return options_text(c) + ": agreement " + percent(mean(c.agreement)) + ", accuracy " + percent(mean(c.accuracy)) +
+             ", loss " + number(mean(c.loss), 3);
     };
     join(all, text(data_title(data)) + ": " + words(*own) +
                   (better ? "; clearly easier to read and no less accurate: " + words(*better)
@@ -183,8 +177,8 @@ Ruling few_dominate(const Measured& m, const Scope& scope) {
                     " of the squared eigenvalues of a class, " + percent(middle, 0) + " on average";
   if (untrained) all += "; of an untrained model " + percent(mean(untrained->energy), 0);
   if (bilinear) all += "; of a bilinear model " + percent(mean(bilinear->energy), 0);
-  all += "; with them alone the form is right on " + percent(s->accuracy_few) +
-         " of the test images, with all on " + percent(s->accuracy_all);
+  all += "; with them alone the form is right on " + percent(s->accuracy_few) + " of the test images, with all on " +
+         percent(s->accuracy_all);
   return {least >= kMostEnergy && learned    ? Verdict::holds
           : middle >= kMostEnergy && learned ? Verdict::in_part
                                              : Verdict::fails,
@@ -204,8 +198,7 @@ Ruling explains(const Measured& m, const Scope& s) {
         if (t.form == "weights") own = alone;
         join(all, text(data_title(data)) + ", " + t.form + " form: eigenvectors alone " + percent(alone) +
                       " agreement, R2 " + number(mean(t.eigenvectors_r2), 2) +
-                      (t.form == "calibrated" ? " (with its linear part " + percent(mean(t.agreement)) + ")"
-                                              : ""));
+                      (t.form == "calibrated" ? " (with its linear part " + percent(mean(t.agreement)) + ")" : ""));
       }
     if (best < 0) continue;  // not run: said by small_trust
     plain = plain && own >= kTrustedAgreement;
@@ -218,8 +211,7 @@ Ruling explains(const Measured& m, const Scope& s) {
 Ruling language_readable(const Measured& m, const Scope& s) {
   const TaskRuns* task = m.task(s.stories);
   if (!task || !task->find("sqs") || !task->find("silu")) return {};
-  const auto find = [&](std::string_view gate, const std::string& form,
-                        size_t layer) -> const LanguageLayer* {
+  const auto find = [&](std::string_view gate, const std::string& form, size_t layer) -> const LanguageLayer* {
     for (const LanguageLayer& l : m.language)
       if (l.data == s.stories && l.gate == gate && l.form == form && l.layer == layer) return &l;
     return nullptr;

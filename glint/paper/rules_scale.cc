@@ -7,9 +7,7 @@ namespace {
 
 constexpr std::string_view kImages[] = {"mnist", "fashion-mnist"};
 
-std::string few_seeds(size_t n) {
-  return n < kEnoughSeeds ? std::to_string(n) + (n == 1 ? " seed" : " seeds") : "";
-}
+std::string few_seeds(size_t n) { return n < kEnoughSeeds ? std::to_string(n) + (n == 1 ? " seed" : " seeds") : ""; }
 
 std::string small_task(const Measured& m, std::string_view data) {
   if (!complete(m, data)) return text(data_title(data)) + " was not run with all five gates";
@@ -48,9 +46,7 @@ Scope paper_scope() { return {{"mnist", "fashion-mnist"}, "mnist", "fashion-mnis
 Scope scope_of(const Measured& m) {
   Scope s = paper_scope();
   if (!m.images.empty()) {
-    const auto has = [&](const std::string& data) {
-      return std::ranges::find(m.images, data) != m.images.end();
-    };
+    const auto has = [&](const std::string& data) { return std::ranges::find(m.images, data) != m.images.end(); };
     s.images = m.images;
     if (!has(s.mnist)) s.mnist = m.images.front();
     if (!has(s.fashion)) s.fashion = m.images.back();
@@ -93,8 +89,7 @@ size_t seeds(const TaskRuns& task) {
 
 std::string interval_text(const PairedDifference& d, int decimals) {
   const std::string difference = (d.mean < 0 ? "" : "+") + number(d.mean, decimals);
-  return d.n < 2 ? difference
-                 : difference + " (" + number(d.low, decimals) + " to " + number(d.high, decimals) + ")";
+  return d.n < 2 ? difference : difference + " (" + number(d.low, decimals) + " to " + number(d.high, decimals) + ")";
 }
 
 std::string small_images(const Measured& m) {
@@ -110,9 +105,7 @@ std::string small_stories(const Measured& m) {
   return small_task(m, "stories");
 }
 std::string small_spectra(const Measured& m) { return small_models(m); }
-std::string small_similarity(const Measured& m) {
-  return first_of(small_models(m), missing_set(m.similarity));
-}
+std::string small_similarity(const Measured& m) { return first_of(small_models(m), missing_set(m.similarity)); }
 std::string small_matches(const Measured& m) { return first_of(small_models(m), missing_set(m.matches)); }
 std::string small_trust(const Measured& m) { return first_of(small_models(m), missing_set(m.trust)); }
 

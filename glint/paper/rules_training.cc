@@ -52,8 +52,8 @@ Ruling steps_of_rivals(const Measured& m, const Scope& s, double most) {
         join(row, percent(share, 0) + " " + (std::isfinite(ratio) ? number(ratio, 2) : "never"), ", ");
       }
       if (!row.empty())
-        join(all, text(data_title(data)) + ", steps of SQS / steps of " + text(gate_title(rival)) +
-                      " to its loss at " + row);
+        join(all, text(data_title(data)) + ", steps of SQS / steps of " + text(gate_title(rival)) + " to its loss at " +
+                      row);
     }
   }
   return {tally(won, of), all};
@@ -74,8 +74,7 @@ Ruling loss_below(const Measured& m, const Scope& s) {
         won += lower(d), of++;
         if (d.mean > least) {
           least = d.mean;
-          where = text(data_title(data)) + ", " + text(gate_title(rival)) + ", " +
-                  percent(kCheckpointShares[c], 0);
+          where = text(data_title(data)) + ", " + text(gate_title(rival)) + ", " + percent(kCheckpointShares[c], 0);
         }
       }
   }
@@ -98,16 +97,14 @@ Ruling converges_faster(const Measured& m, const Scope& s) {
           if (own.seed == r.seed) {
             const auto there = std::find_if(own.points.begin(), own.points.end(),
                                             [&](const CurvePoint& p) { return p.loss <= r.at.back().loss; });
-            shares.push_back(there == own.points.end()
-                                 ? INFINITY
-                                 : static_cast<double>(there->step) /
-                                       static_cast<double>(std::max<uint64_t>(1, task.steps)));
+            shares.push_back(there == own.points.end() ? INFINITY
+                                                       : static_cast<double>(there->step) /
+                                                             static_cast<double>(std::max<uint64_t>(1, task.steps)));
           }
       const bool faster = !shares.empty() && *std::max_element(shares.begin(), shares.end()) < 1;
       won += faster, of++;
-      join(all,
-           text(data_title(data)) + ": the last loss of " + text(gate_title(rival)) +
-               (faster ? " after " + percent(mean(shares), 0) + " of the steps" : " not before its end"));
+      join(all, text(data_title(data)) + ": the last loss of " + text(gate_title(rival)) +
+                    (faster ? " after " + percent(mean(shares), 0) + " of the steps" : " not before its end"));
     }
   }
   return {tally(won, of), all};
@@ -128,8 +125,8 @@ Ruling lowest_loss(const Measured& m, const Scope& s) {
     const std::string_view best = final_loss(task, rival) < final_loss(task, "sqs") ? rival : "sqs";
     won += below == std::size(kRivals), of++;
     join(all, text(data_title(data)) + ": SQS " + number(final_loss(task, "sqs")) + ", lowest " +
-                  text(gate_title(best)) + " " + number(final_loss(task, best)) + ", " +
-                  std::to_string(above) + " of 4 " + clearly(seeds(task)) + "below SQS");
+                  text(gate_title(best)) + " " + number(final_loss(task, best)) + ", " + std::to_string(above) +
+                  " of 4 " + clearly(seeds(task)) + "below SQS");
   }
   return {tally(won, of), all};
 }
@@ -184,8 +181,8 @@ Ruling accuracy_on_par(const Measured& m, const Scope& s) {
     for (const std::string_view rival : kRivals)
       if (const double a = mean(task.find(rival)->metric(kLast)); a > best) best = a, who = rival;
     won += best - own <= kParAccuracy, of++;
-    join(all, text(data_title(data)) + ": " + percent(own, 2) + ", best rival " + text(gate_title(who)) +
-                  " " + percent(best, 2));
+    join(all, text(data_title(data)) + ": " + percent(own, 2) + ", best rival " + text(gate_title(who)) + " " +
+                  percent(best, 2));
   }
   return {tally(won, of), all};
 }
@@ -197,18 +194,15 @@ Ruling comparable_loss(const Measured& m, const Scope& s) {
   const double own = final_loss(task, "sqs"), best = final_loss(task, rival), ratio = own / best,
                bilinear = final_loss(task, "identity");
   const PairedDifference d = paired_at(task, "sqs", rival, Quantity::loss, kLast);
-  std::string all = number(own) + " is " + number(ratio, 3) + " times the lowest loss, " + number(best) +
-                    " of " + text(gate_title(rival)) + "; difference " + interval_text(d) +
+  std::string all = number(own) + " is " + number(ratio, 3) + " times the lowest loss, " + number(best) + " of " +
+                    text(gate_title(rival)) + "; difference " + interval_text(d) +
                     (higher(d)  ? std::string(", ") + clearly(d.n) + "higher"
                      : lower(d) ? std::string(", ") + clearly(d.n) + "lower"
                                 : ", not clear");
   if (bilinear > best)
-    all += "; SQS closes " + percent((bilinear - own) / (bilinear - best), 0) +
-           " of the gap between bilinear, " + number(bilinear) + ", and the lowest";
-  return {ratio <= kComparableLoss ? Verdict::holds
-          : ratio <= kRemoteLoss   ? Verdict::in_part
-                                   : Verdict::fails,
-          all};
+    all += "; SQS closes " + percent((bilinear - own) / (bilinear - best), 0) + " of the gap between bilinear, " +
+           number(bilinear) + ", and the lowest";
+  return {ratio <= kComparableLoss ? Verdict::holds : ratio <= kRemoteLoss ? Verdict::in_part : Verdict::fails, all};
 }
 
 Ruling best_stories(const Measured& m, const Scope& s) {
@@ -219,16 +213,15 @@ Ruling best_stories(const Measured& m, const Scope& s) {
   for (size_t c = 1; c < kCheckpoints; c++) {
     std::string_view best = "sqs";
     for (const Quantity q : {Quantity::loss, Quantity::metric}) {
-      won += std::ranges::all_of(kRivals,
-                                 [&](auto rival) { return lower(paired_at(task, "sqs", rival, q, c)); });
+      won += std::ranges::all_of(kRivals, [&](auto rival) { return lower(paired_at(task, "sqs", rival, q, c)); });
       of++;
     }
     for (const std::string_view rival : kRivals)
       if (mean(task.find(rival)->loss(c)) < mean(task.find(best)->loss(c))) best = rival;
-    join(all, percent(kCheckpointShares[c], 0) + ": SQS " + number(mean(task.find("sqs")->loss(c))) +
-                  (best == "sqs" ? ", lowest"
-                                 : ", lowest " + text(gate_title(best)) + " " +
-                                       number(mean(task.find(best)->loss(c)))));
+    join(all,
+         percent(kCheckpointShares[c], 0) + ": SQS " + number(mean(task.find("sqs")->loss(c))) +
+             (best == "sqs" ? ", lowest"
+                            : ", lowest " + text(gate_title(best)) + " " + number(mean(task.find(best)->loss(c)))));
   }
   return {tally(won, of), std::string(clearly(seeds(task))) + "best in " + std::to_string(won) + " of " +
                               std::to_string(of) + " comparisons; loss at " + all};
@@ -260,8 +253,8 @@ Ruling deeper(const Measured& m, const Scope& s) {
         won += best(sqs) - sqs[i].second <= kDepthLoss;
       }
       join(row,
-           std::to_string(sqs[i].first) + (sqs[i].first == 1 ? " layer " : " layers ") +
-               percent(sqs[i].second) + " and " + percent(bilinear[i].second),
+           std::to_string(sqs[i].first) + (sqs[i].first == 1 ? " layer " : " layers ") + percent(sqs[i].second) +
+               " and " + percent(bilinear[i].second),
            ", ");
     }
     join(all, text(data_title(data)) + " (SQS and bilinear): " + row);
@@ -297,9 +290,8 @@ Ruling as_fast(const Measured& m, const Scope&) {
     join(all, number(ratio, 3) + " x " + text(gate_title(rival)), ", ");
   }
   return {tally(won, m.timing->over.size()),
-          "time of SQS" +
-              (m.cpu.empty() ? std::string() : " on this CPU (glint's kernels, not Triton on a GPU)") + ": " +
-              all + " (geometric means over " + std::to_string(m.timing->shapes) + " shapes); fastest in " +
+          "time of SQS" + (m.cpu.empty() ? std::string() : " on this CPU (glint's kernels, not Triton on a GPU)") +
+              ": " + all + " (geometric means over " + std::to_string(m.timing->shapes) + " shapes); fastest in " +
               std::to_string(m.timing->fastest)};
 }
 

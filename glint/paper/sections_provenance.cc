@@ -35,22 +35,20 @@ ReportSection provenance(const Measured& m) {
   section.blocks.push_back(Paragraph{"This report was made by:"});
   section.blocks.push_back(Commands{{m.command}});
   if (finished == 0) return section;
-  section.blocks.push_back(
-      Paragraph{std::to_string(finished) + " of " + std::to_string(m.runs.size()) + " runs are finished, " +
-                duration_text(seconds) +
-                " of training in all, side by side where there are several cores. Trained on:"});
+  section.blocks.push_back(Paragraph{std::to_string(finished) + " of " + std::to_string(m.runs.size()) +
+                                     " runs are finished, " + duration_text(seconds) +
+                                     " of training in all, side by side where there are several cores. Trained on:"});
   std::vector<std::string> lines;
   for (const auto& [machine, n] : machines) lines.push_back(std::to_string(n) + " runs: " + machine);
   section.blocks.push_back(Commands{lines});
   // A line per group; every run is in the file.
-  ReportTable table{.name = "runs",
-                    .caption =
-                        "Groups of runs and the command of the first of each; all of them with checksums and "
-                        "times are in the files.",
-                    .heads = {{.text = "group", .align = Align::left},
-                              {.text = "runs"},
-                              {.text = "command", .align = Align::left}},
-                    .data = runs};
+  ReportTable table{
+      .name = "runs",
+      .caption =
+          "Groups of runs and the command of the first of each; all of them with checksums and "
+          "times are in the files.",
+      .heads = {{.text = "group", .align = Align::left}, {.text = "runs"}, {.text = "command", .align = Align::left}},
+      .data = runs};
   for (size_t i = 0; i < m.runs.size();) {
     size_t n = i;
     while (n < m.runs.size() && m.runs[n].group == m.runs[i].group) n++;

@@ -11,12 +11,11 @@ namespace glint {
 namespace {
 
 std::string trust_words(double r2, double agreement) {
-  return "R\xc2\xb2 with the logits " + fixed_text(r2, 3) + ", same decision on " +
-         fixed_text(100 * agreement, 1) + " % of the test images";
+  return "R\xc2\xb2 with the logits " + fixed_text(r2, 3) + ", same decision on " + fixed_text(100 * agreement, 1) +
+         " % of the test images";
 }
 
-ReportFigure report_figure(const std::string& name, const std::string& caption, Figure figure,
-                           bool wide = false) {
+ReportFigure report_figure(const std::string& name, const std::string& caption, Figure figure, bool wide = false) {
   return {name, caption, std::move(figure.svg), std::move(figure.csv), wide};
 }
 
@@ -33,12 +32,11 @@ void write_features(const ModelPictures& model, ReportSection& section) {
   for (const ClassSpectrum& c : model.classes)
     if (c.index >= 1 && c.index <= 5)
       grid.rows.push_back({c.name, "R\xc2\xb2 " + fixed_text(c.r2, 2), c.positive, c.negative});
-  section.blocks.push_back(
-      report_figure("figure2a-" + model.data,
-                    data_title(model.data) +
-                        ", seed 0: strongest eigenvectors for (left) and against (right) five classes, "
-                        "weights form, each on its own scale; the sign of a picture is free.",
-                    feature_grid(grid)));
+  section.blocks.push_back(report_figure(
+      "figure2a-" + model.data,
+      data_title(model.data) + ", seed 0: strongest eigenvectors for (left) and against (right) five classes, "
+                               "weights form, each on its own scale; the sign of a picture is free.",
+      feature_grid(grid)));
 }
 
 // All measures of one data set, form and space in one figure.
@@ -52,8 +50,7 @@ void write_similarity(const Measured& m, const SimilarityCurve& first, ReportSec
       data_title(first.data) + ", " + std::to_string(first.pairs) + (first.pairs == 1 ? " pair" : " pairs") +
           " of the same seed, SQS in its " + first.form + " form, compared " +
           (first.space == "pixels" ? "as pictures" : "at the input of the layer") +
-          ": mean and standard deviation over classes, both signs and pairs. Dashed: " + first.control_text +
-          ".",
+          ": mean and standard deviation over classes, both signs and pairs. Dashed: " + first.control_text + ".",
       similarity_figure(data_title(first.data) + ": SQS (" + first.form + ") and bilinear", lines)));
 }
 
@@ -80,9 +77,9 @@ void write_figure2(const Measured& m, ReportSection& section) {
   for (const std::string& data : m.images)
     if (const ModelPictures* model = m.pictures_of(data)) write_features(*model, section);
   if (!m.matches.empty()) section.blocks.push_back(match_table(m.matches));
-  section.blocks.push_back(Paragraph{
-      "**Figure 2B.** The paper does not say in which space it compares, how it pairs eigenvectors, or what "
-      "similarity means nothing. So there are three ways to pair, two spaces, both forms, and a control."});
+  section.blocks.push_back(
+      Paragraph{"**Figure 2B.** The paper does not say in which space it compares, how it pairs eigenvectors, or what "
+                "similarity means nothing. So there are three ways to pair, two spaces, both forms, and a control."});
   const SimilarityCurve* last = nullptr;
   for (const SimilarityCurve& c : m.similarity) {
     if (!last || c.data != last->data || c.form != last->form || c.space != last->space)
@@ -97,16 +94,16 @@ void write_spectra(const Measured& m, ReportSection& section) {
   if (model)
     for (const ClassSpectrum& c : model->classes) {
       if (c.index < 5) continue;
-      section.blocks.push_back(report_figure(
-          "spectrum-" + model->data + "-" + std::to_string(c.index),
-          data_title(model->data) + ", SQS, seed 0: eigenvalues of logit " + c.name + ", weights form.",
-          spectrum_figure({.title = "Logit " + c.name,
-                           .note = "R\xc2\xb2 of this logit " + fixed_text(c.r2, 3),
-                           .values = c.values,
-                           .groups = c.groups,
-                           .size = model->size,
-                           .positive = c.positive,
-                           .negative = c.negative})));
+      section.blocks.push_back(
+          report_figure("spectrum-" + model->data + "-" + std::to_string(c.index),
+                        data_title(model->data) + ", SQS, seed 0: eigenvalues of logit " + c.name + ", weights form.",
+                        spectrum_figure({.title = "Logit " + c.name,
+                                         .note = "R\xc2\xb2 of this logit " + fixed_text(c.r2, 3),
+                                         .values = c.values,
+                                         .groups = c.groups,
+                                         .size = model->size,
+                                         .positive = c.positive,
+                                         .negative = c.negative})));
     }
   if (!m.spectra.empty()) section.blocks.push_back(energy_table(m.spectra));
 }
@@ -117,34 +114,32 @@ void write_explanation(const Measured& m, ReportSection& section) {
   Explanation e = image.explanation;
   e.title = "Test image " + std::to_string(image.index) + " of " + data_title(image.data);
   e.note = "Calibrated form: " + trust_words(image.r2, image.agreement);
-  section.blocks.push_back(report_figure(
-      "explanation",
-      "The decision and its runner-up, SQS, seed 0, calibrated form: what the strongest "
-      "eigenvectors of each class contribute to its logit. All for and all against are the sums "
-      "over all eigenvectors. The linear part comes from the shifts of the calibrated gates: "
-      "each gate is replaced by a line, gain times input plus shift, and the shift leaves a "
-      "term that is linear in the input and belongs to no eigenvector; it can be a large part "
-      "of the logit. " +
-          std::string(image.constant ? "The constant is the bias of the head. " : "") +
-          "The rest is what the form leaves out.",
-      explain_figure(e), true));
   section.blocks.push_back(
-      Commands{{"glint explain " + image.run + " --index " + std::to_string(image.index)}});
+      report_figure("explanation",
+                    "The decision and its runner-up, SQS, seed 0, calibrated form: what the strongest "
+                    "eigenvectors of each class contribute to its logit. All for and all against are the sums "
+                    "over all eigenvectors. The linear part comes from the shifts of the calibrated gates: "
+                    "each gate is replaced by a line, gain times input plus shift, and the shift leaves a "
+                    "term that is linear in the input and belongs to no eigenvector; it can be a large part "
+                    "of the logit. " +
+                        std::string(image.constant ? "The constant is the bias of the head. " : "") +
+                        "The rest is what the form leaves out.",
+                    explain_figure(e), true));
+  section.blocks.push_back(Commands{{"glint explain " + image.run + " --index " + std::to_string(image.index)}});
 }
 
 void write_fidelity(const Measured& m, ReportSection& section) {
   if (m.trust.empty()) return;
-  section.blocks.push_back(Paragraph{
-      "A quadratic form is the model itself only where the gate is the identity. For the others it is an "
-      "approximation, and the paper does not say how good one. Every form stands beside its controls: "
-      "R\xc2\xb2 alone impresses nobody where a linear map of the input has nearly as much, and an untrained "
-      "model is often as easy to read: agreement shows that a layer is nearly a quadratic form, not that it "
-      "has learned something."});
+  section.blocks.push_back(
+      Paragraph{"A quadratic form is the model itself only where the gate is the identity. For the others it is an "
+                "approximation, and the paper does not say how good one. Every form stands beside its controls: "
+                "R\xc2\xb2 alone impresses nobody where a linear map of the input has nearly as much, and an untrained "
+                "model is often as easy to read: agreement shows that a layer is nearly a quadratic form, not that it "
+                "has learned something."});
   section.blocks.push_back(trust_table(m.trust));
   for (const std::string& data : m.images)
     for (const std::string form : {"weights", "scaled", "calibrated"}) {
-      if (std::ranges::none_of(m.trust, [&](const FormTrust& t) { return t.data == data && t.form == form; }))
-        continue;
+      if (std::ranges::none_of(m.trust, [&](const FormTrust& t) { return t.data == data && t.form == form; })) continue;
       section.blocks.push_back(report_figure(
           "truncation-" + data + "-" + form,
           data_title(data) + ": each class keeps its k strongest eigenvectors of the " + form + " form" +
@@ -163,10 +158,10 @@ void write_gates(const Measured&, ReportSection& section) {
 
 void write_timing(const Measured& m, ReportSection& section) {
   if (m.times.empty()) return;
-  section.blocks.push_back(Paragraph{
-      "All gates of a shape take turns, so that a drift of the machine hits them alike. The times are kept "
-      "in `timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a "
-      "GPU: compare ratios, not milliseconds."});
+  section.blocks.push_back(
+      Paragraph{"All gates of a shape take turns, so that a drift of the machine hits them alike. The times are kept "
+                "in `timing.json`; without that file they are measured anew. The paper's are of a triton kernel on a "
+                "GPU: compare ratios, not milliseconds."});
   section.blocks.push_back(timing_table(m.times));
 }
 

@@ -21,9 +21,7 @@ ReportFigure figure(const std::string& name, const std::string& caption, const C
   return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
 }
 
-std::string counted(size_t n, const std::string& what) {
-  return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
-}
+std::string counted(size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 // What the paper's two columns cannot be.
 std::string paper_columns() {
@@ -57,8 +55,8 @@ void write_table1(const Measured& m, ReportSection& section) {
   for (const MeasuredRun& run : m.runs)
     if (run.failed()) failed += (failed.empty() ? "" : ", ") + run.path;
   if (!failed.empty())
-    section.blocks.push_back(Paragraph{
-        "Runs whose numbers were no longer finite, and which are missing in every table: " + failed + "."});
+    section.blocks.push_back(
+        Paragraph{"Runs whose numbers were no longer finite, and which are missing in every table: " + failed + "."});
   section.blocks.push_back(
       Paragraph{"**Better or worse?** The same seed gives all gates the same start, order and noise, so the "
                 "difference is taken seed by seed."});
@@ -67,14 +65,13 @@ void write_table1(const Measured& m, ReportSection& section) {
 
 void write_figure3(const Measured& m, ReportSection& section) {
   for (const TaskRuns& task : image_tasks(m)) {
-    const std::string n =
-        counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
+    const std::string n = counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
     section.blocks.push_back(figure("figure3-" + task.data + "-loss",
                                     std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
                                     loss_figure(task)));
-    section.blocks.push_back(figure(
-        "figure3-" + task.data + "-accuracy",
-        std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n, metric_figure(task)));
+    section.blocks.push_back(figure("figure3-" + task.data + "-accuracy",
+                                    std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n,
+                                    metric_figure(task)));
   }
   if (image_tasks(m).empty()) return;
   section.blocks.push_back(milestone_table(image_tasks(m)));
@@ -89,18 +86,16 @@ void write_depth(const Measured& m, ReportSection& section) {
       const double guess = std::log(static_cast<double>(p.classes));
       stuck += std::fabs(loss - guess) < 0.01, all++;
     }
-  section.blocks.push_back(
-      Paragraph{"The recipe of section 4.2 with other numbers of layers and " +
-                counted(m.depth.front().epochs, "epoch") +
-                ", no residual and no norm, as in the paper's models. A stack of n bilinear layers is a "
-                "polynomial of degree 2^n in its input, so that with depth its numbers vanish or grow faster "
-                "and faster. Of " +
-                counted(all, "run") + " " + std::to_string(stuck) +
-                " ended with the loss of a guess: there the signal had vanished, and training did not begin "
-                "in these epochs."});
+  section.blocks.push_back(Paragraph{
+      "The recipe of section 4.2 with other numbers of layers and " + counted(m.depth.front().epochs, "epoch") +
+      ", no residual and no norm, as in the paper's models. A stack of n bilinear layers is a "
+      "polynomial of degree 2^n in its input, so that with depth its numbers vanish or grow faster "
+      "and faster. Of " +
+      counted(all, "run") + " " + std::to_string(stuck) +
+      " ended with the loss of a guess: there the signal had vanished, and training did not begin "
+      "in these epochs."});
   for (const std::string& data : m.images)
-    section.blocks.push_back(figure("depth-" + data,
-                                    std::string(data_title(data)) + ": mean and standard deviation.",
+    section.blocks.push_back(figure("depth-" + data, std::string(data_title(data)) + ": mean and standard deviation.",
                                     depth_figure(m.depth, data)));
   section.blocks.push_back(depth_table(m.depth));
 }
@@ -119,25 +114,22 @@ void write_norm(const Measured& m, ReportSection& section) {
   }
   for (const std::string& data : m.images)
     if (const Chart chart = depth_figure(m.depth, data, "rms"); !chart.series.empty())
-      section.blocks.push_back(
-          figure("depth-rms-" + data,
-                 std::string(data_title(data)) +
-                     " with an RMS norm before every layer: mean and standard deviation.",
-                 chart));
+      section.blocks.push_back(figure(
+          "depth-rms-" + data,
+          std::string(data_title(data)) + " with an RMS norm before every layer: mean and standard deviation.", chart));
 }
 
 void write_stories(const Measured& m, ReportSection& section) {
   const TaskRuns* task = m.task(m.stories);
   if (!task) return;
   section.blocks.push_back(Paragraph{"Trained on " + std::to_string(task->train) + " stories" +
-                                     (task->data == "tales" ? " of the built-in tales" : "") +
-                                     ", validated on " + std::to_string(task->test) +
-                                     " others; the paper has " + std::to_string(kPaperStories) + "."});
+                                     (task->data == "tales" ? " of the built-in tales" : "") + ", validated on " +
+                                     std::to_string(task->test) + " others; the paper has " +
+                                     std::to_string(kPaperStories) + "."});
   section.blocks.push_back(story_table(*task));
   if (paper_row(task->data, "sqs")) section.blocks.push_back(Paragraph{paper_columns()});
   section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
-  section.blocks.push_back(
-      figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
+  section.blocks.push_back(figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
   section.blocks.push_back(Paragraph{"One story of each gate, seed 0, temperature " +
                                      fixed_text(kSampleTemperature, 1) + ", as it came; the prompt is \"" +
                                      kSamplePrompt + "\". The paper cleans its samples by hand."});

@@ -32,16 +32,14 @@ double run_cost(const TrainOptions& o, TrainingData& data) {
     return 6 * weights * epochs * static_cast<double>(text->train.tokens());
   }
   const auto images = data.images(o.data);
-  const double weights =
-      d * static_cast<double>(images->train.inputs() + images->train.classes) + layers * 2 * d * h;
+  const double weights = d * static_cast<double>(images->train.inputs() + images->train.classes) + layers * 2 * d * h;
   return 6 * weights * epochs * static_cast<double>(images->train.count());
 }
 
 // Runs done, running, and the work that they are.
 class Watch {
  public:
-  Watch(FileSystem& files, const PaperHooks& hooks, size_t runs)
-      : files_(files), hooks_(hooks), runs_(runs) {}
+  Watch(FileSystem& files, const PaperHooks& hooks, size_t runs) : files_(files), hooks_(hooks), runs_(runs) {}
 
   void add(const std::string& out, double cost) { cost_[out] = cost / 1e9, total_ += cost / 1e9; }
 

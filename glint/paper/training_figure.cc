@@ -91,8 +91,7 @@ Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& dat
     }
     if (!series.points.empty()) chart.series.push_back(std::move(series));
   }
-  chart.title =
-      std::string(data_title(data)) + ": accuracy and depth" + (norm == "none" ? "" : ", " + norm + " norm");
+  chart.title = std::string(data_title(data)) + ": accuracy and depth" + (norm == "none" ? "" : ", " + norm + " norm");
   chart.x = {.label = "GLU layers", .whole = true};
   chart.y = {.label = "test accuracy at the end"};
   return chart;

@@ -80,9 +80,7 @@ inline Verdict tally(size_t won, size_t of) {
 }
 inline std::string text(std::string_view s) { return std::string(s); }
 inline std::string number(double v, int decimals = 4) { return fixed_text(v, decimals); }
-inline std::string percent(double share, int decimals = 1) {
-  return fixed_text(100 * share, decimals) + " %";
-}
+inline std::string percent(double share, int decimals = 1) { return fixed_text(100 * share, decimals) + " %"; }
 inline double mean(const std::vector<double>& v) { return mean_and_sd(v).mean; }
 inline void join(std::string& all, const std::string& more, const char* between = "; ") {
   all += (all.empty() ? "" : between) + more;

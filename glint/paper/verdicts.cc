@@ -16,8 +16,7 @@ struct Rule {
 
 // "Clearly": the 95 % confidence interval of the paired difference over seeds leaves out 0.
 const Rule kRules[] = {
-    {"data-efficiency", "performance and data efficiency on par with current activation functions",
-     "introduction",
+    {"data-efficiency", "performance and data efficiency on par with current activation functions", "introduction",
      "at most 1.1 times the steps of SwiGLU and of GELU to the losses that they have after 10, 25, 50 and 75 "
      "% of their training, on both data sets (in part: at some of these)",
      data_efficiency, small_images},
@@ -32,14 +31,12 @@ const Rule kRules[] = {
      "on the CPU, in glint's own kernels, at most 1.05 times the time of each of the four; the paper's "
      "Triton kernel is not tested",
      as_fast, small_timing, About::timing},
-    {"distinct-classes", "these eigenvectors can be seen to correspond to distinct classes",
-     "section 4.1, figure 2A",
+    {"distinct-classes", "these eigenvectors can be seen to correspond to distinct classes", "section 4.1, figure 2A",
      "on both data sets, for 8 of 10 classes the strongest eigenvector is most like the mean image of that "
      "class, and no two classes have the same picture, |cos| of .9 and more (in part: one data set, or half "
      "of the classes)",
      distinct_classes, small_matches},
-    {"similarity-top", "cosine similarity ... .95 for the most important eigenvectors",
-     "section 4.1, figure 2B",
+    {"similarity-top", "cosine similarity ... .95 for the most important eigenvectors", "section 4.1, figure 2B",
      "mean similarity of the first eigenvectors is at least 0.95 and not clearly below that of two bilinear "
      "models of different seeds on both data sets, in one of the ways to pair them (by rank or best pairs, "
      "either form, either space); in part: on one data set",
@@ -54,11 +51,10 @@ const Rule kRules[] = {
      "than those of two bilinear models of different seeds, on both data sets (in part: on one)",
      control_similarity, small_similarity},
     {"loss-below", "outperforms both the ReLU-GLU and Bilinear MLP at all intermediate checkpoints",
-     "section 4.2.1, table 1", "loss clearly lower than both, at all four checkpoints of both data sets",
-     loss_below, small_images},
-    {"converges-faster", "converges faster ... than both ReLU-GLUs and Bilinear MLPs",
-     "section 4.2.1, figure 3", "for every seed, SQS reaches the rival's last loss before the rival does",
-     converges_faster, small_images},
+     "section 4.2.1, table 1", "loss clearly lower than both, at all four checkpoints of both data sets", loss_below,
+     small_images},
+    {"converges-faster", "converges faster ... than both ReLU-GLUs and Bilinear MLPs", "section 4.2.1, figure 3",
+     "for every seed, SQS reaches the rival's last loss before the rival does", converges_faster, small_images},
     {"convergence-near", "with a convergence rate near that of SwiGLU and GELU", "section 4.2.1, figure 3",
      "at most 1.25 times the steps of either to the losses that it has after 10, 25, 50 and 75 % of its "
      "training, on both data sets (in part: at some of these)",
@@ -69,12 +65,10 @@ const Rule kRules[] = {
      "on MNIST clearly fewer steps than all four, for each of the three, with a test after every step up to "
      "200 (in part: the fewest for one of them)",
      first_to_reach, small_mnist, About::mnist},
-    {"accuracy-on-par", "end-of-training accuracy on par with all other tested activation functions",
-     "section 4.2.1", "at most 0.5 points below the best rival, on both data sets", accuracy_on_par,
-     small_images},
-    {"comparable-loss", "[on FMNIST] final loss being comparable to that of the best-performing",
-     "section 4.2.1", "at most 1.1 times the lowest loss (in part: 1.25 times)", comparable_loss,
-     small_fashion, About::fashion},
+    {"accuracy-on-par", "end-of-training accuracy on par with all other tested activation functions", "section 4.2.1",
+     "at most 0.5 points below the best rival, on both data sets", accuracy_on_par, small_images},
+    {"comparable-loss", "[on FMNIST] final loss being comparable to that of the best-performing", "section 4.2.1",
+     "at most 1.1 times the lowest loss (in part: 1.25 times)", comparable_loss, small_fashion, About::fashion},
     {"best-stories", "best performance both in terms of loss and perplexity at the 50%, 75%, and 100% steps",
      "section 4.2.2, table 1", "clearly lower than all four, at three checkpoints, in both", best_stories,
      small_stories, About::stories},
@@ -82,8 +76,7 @@ const Rule kRules[] = {
      "five eigenvectors carry half of the squared eigenvalues of every class of MNIST, and more than in an "
      "untrained model (in part: on average over the classes)",
      few_dominate, small_spectra, About::mnist},
-    {"explains", "eigenvectors of SQS-GLUs can be used to explain why certain inputs were classified",
-     "appendix B",
+    {"explains", "eigenvectors of SQS-GLUs can be used to explain why certain inputs were classified", "appendix B",
      "the eigenvectors of the weights form, without any linear part, decide as the model on 90 % of both "
      "test sets (in part: those of a form that was fitted to data)",
      explains, small_trust},
@@ -92,10 +85,9 @@ const Rule kRules[] = {
      "one)",
      deeper, small_depth, About::images, false},
     {"advantage-with-norm", "with an RMS norm before every layer SQS still has a lower loss than bilinear",
-     "not in the paper", "loss at the end clearly lower, on both data sets (in part: on one)",
-     advantage_with_norm, small_norm, About::images, false},
-    {"language-readable", "at equal loss, SQS language models are more readable than SwiGLU's",
-     "not in the paper",
+     "not in the paper", "loss at the end clearly lower, on both data sets (in part: on one)", advantage_with_norm,
+     small_norm, About::images, false},
+    {"language-readable", "at equal loss, SQS language models are more readable than SwiGLU's", "not in the paper",
      "loss at most 1.01 times that of SwiGLU, and in every layer the eigenvectors of each form explain more "
      "(weights: correlation; fitted forms: R2 without the linear part), the 95 % bootstrap intervals apart "
      "(in part: in some)",

@@ -20,11 +20,11 @@ inline constexpr double kRemoteLoss = 1.25;                             // beyon
 inline constexpr double kEqualLoss = 1.01;                              // times a rival's loss
 inline constexpr double kNearSteps = 1.25, kParSteps = 1.10;            // times a rival's steps to a loss
 inline constexpr double kTopSimilarity = 0.95, kLeastSimilarity = 0.5;  // the paper's own
-inline constexpr double kMostEnergy = 0.5;        // of a class's form, in its few strongest eigenvectors
-inline constexpr double kMostClasses = 0.8;       // whose picture is most like their own mean
-inline constexpr double kParTime = 1.05;          // times a rival's time
-inline constexpr double kTrustedAgreement = 0.9;  // of a form's decisions with the model's
-inline constexpr double kDepthLoss = 0.05;        // accuracy lost against the best depth: training stopped
+inline constexpr double kMostEnergy = 0.5;                   // of a class's form, in its few strongest eigenvectors
+inline constexpr double kMostClasses = 0.8;                  // whose picture is most like their own mean
+inline constexpr double kParTime = 1.05;                     // times a rival's time
+inline constexpr double kTrustedAgreement = 0.9;             // of a form's decisions with the model's
+inline constexpr double kDepthLoss = 0.05;                   // accuracy lost against the best depth: training stopped
 inline constexpr double kPaperLambda = 0.5, kPaperC = 0.01;  // of SQS
 
 }  // namespace glint

@@ -35,20 +35,17 @@ void write_files(FileSystem&, const std::string&, const auto&) {}
 }  // namespace
 
 std::string summary(const Measured& measured, const Findings& findings) {
-  const auto count = [&](Verdict v) {
-    return std::to_string(std::ranges::count(findings, v, &Finding::verdict));
-  };
+  const auto count = [&](Verdict v) { return std::to_string(std::ranges::count(findings, v, &Finding::verdict)); };
   const auto own = std::ranges::count(findings, false, &Finding::in_paper);
   std::string out = "Of " + std::to_string(findings.size()) + (findings.size() == 1 ? " claim" : " claims") +
                     (own ? " (" + std::to_string(own) + " of them our own)" : " of the paper") + " **" +
                     count(Verdict::holds) + " hold, " + count(Verdict::in_part) + " hold in part, " +
-                    count(Verdict::fails) +
-                    " do not hold**; not tested at this scale: " + count(Verdict::not_tested) + ".";
+                    count(Verdict::fails) + " do not hold**; not tested at this scale: " + count(Verdict::not_tested) +
+                    ".";
   if (count(Verdict::not_tested) == "0") return out;
   const auto small = std::ranges::count_if(findings, [](const Finding& f) { return !f.small.empty(); });
-  out +=
-      " Each of those says what was missing or too small" +
-      (small ? ", and " + std::to_string(small) + " of them what the smaller data say." : std::string("."));
+  out += " Each of those says what was missing or too small" +
+         (small ? ", and " + std::to_string(small) + " of them what the smaller data say." : std::string("."));
   if (measured.quick)
     out += " The quick form decides none: that needs the paper's data, all epochs and at least " +
            std::to_string(kEnoughSeeds) + " seeds, as `glint reproduce` without `--quick` has them.";
@@ -65,8 +62,8 @@ std::string norm_notice(const Findings& findings) {
     const auto is = [&](Verdict v) { return small ? f.small.ends_with(name(v)) : f.verdict == v; };
     if (is(Verdict::fails))
       return std::string(small ? "On small data: " : "") +
-             "**With an RMS norm before every layer SQS has no clear advantage over bilinear layers.** " +
-             f.measured + ".";
+             "**With an RMS norm before every layer SQS has no clear advantage over bilinear layers.** " + f.measured +
+             ".";
     if (is(Verdict::in_part))
       return std::string(small ? "On small data: " : "") +
              "**With an RMS norm before every layer the advantage of SQS over bilinear layers is gone on one "
@@ -79,25 +76,23 @@ std::string norm_notice(const Findings& findings) {
 }  // namespace
 
 Report make_report(const Measured& measured, const Findings& findings) {
-  Report report{
-      .title = "The SQS paper and glint, side by side",
-      .lead =
-          "Preserving Bilinear Weight Spectra with a Signed and Shrunk Quadratic Activation Function: its "
-          "tables, figures and claims, computed again. Every number below comes from runs in this "
-          "folder; every verdict is a rule applied to those numbers."};
+  Report report{.title = "The SQS paper and glint, side by side",
+                .lead =
+                    "Preserving Bilinear Weight Spectra with a Signed and Shrunk Quadratic Activation Function: its "
+                    "tables, figures and claims, computed again. Every number below comes from runs in this "
+                    "folder; every verdict is a rule applied to those numbers."};
   report.facts = {"glint " + measured.version, measured.cpu, measured.linalg, measured.date,
                   std::to_string(measured.seeds) + (measured.seeds == 1 ? " seed" : " seeds")};
-  if (measured.version != kVersion)
-    report.facts.push_back("judged and written by glint " + std::string(kVersion));
+  if (measured.version != kVersion) report.facts.push_back("judged and written by glint " + std::string(kVersion));
   report.notices = measured.notices;
   if (const std::string notice = norm_notice(findings); !notice.empty()) report.notices.push_back(notice);
   if (!findings.empty()) {
     ReportSection verdicts{.id = "verdicts", .title = "Verdicts"};
     verdicts.blocks.push_back(Paragraph{summary(measured, findings)});
-    verdicts.blocks.push_back(Paragraph{
-        "\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
-        "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each. Every rule "
-        "is also applied to the numbers that the paper prints, one seed without a spread."});
+    verdicts.blocks.push_back(
+        Paragraph{"\"Clearly\" means that the 95 % confidence interval of the paired difference over seeds leaves out "
+                  "0. Claims without a number (\"on par\", \"comparable\") got one; it is said below each. Every rule "
+                  "is also applied to the numbers that the paper prints, one seed without a spread."});
     verdicts.blocks.push_back(findings);
     report.sections.push_back(std::move(verdicts));
   }
@@ -114,8 +109,7 @@ void write_report(FileSystem& files, const std::string& folder, const Report& re
   make_directory(folder + "/tables");
   make_directory(folder + "/figures");
   for (const ReportSection& section : report.sections)
-    for (const Block& block : section.blocks)
-      std::visit([&](const auto& b) { write_files(files, folder, b); }, block);
+    for (const Block& block : section.blocks) std::visit([&](const auto& b) { write_files(files, folder, b); }, block);
   write_atomic(files, folder + "/report.html", report_html(report));
   write_atomic(files, folder + "/report.md", report_markdown(report));
 }

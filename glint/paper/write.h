@@ -47,8 +47,7 @@ Chart loss_figure(const TaskRuns& task);
 Chart metric_figure(const TaskRuns& task);
 
 // Accuracy at the end over the number of layers, one line per gate.
-Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data,
-                   const std::string& norm = "none");
+Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& data, const std::string& norm = "none");
 
 // One colour and stroke a gate, everywhere.
 Series gate_series(std::string_view gate);

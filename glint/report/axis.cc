@@ -11,9 +11,9 @@ namespace glint {
 namespace {
 
 constexpr double kLargest = 1e300, kSmallest = 1e-300;  // spans and logarithms stay finite
-constexpr double kSlack = 1e-9;      // of a step: a limit that was rounded still has its tick
-constexpr double kOneDecade = 1.2;   // about; in powers of ten
-constexpr double kAlmostEven = 0.5;  // so short a log axis can have the ticks of a linear one
+constexpr double kSlack = 1e-9;                         // of a step: a limit that was rounded still has its tick
+constexpr double kOneDecade = 1.2;                      // about; in powers of ten
+constexpr double kAlmostEven = 0.5;                     // so short a log axis can have the ticks of a linear one
 
 const char* const kMinus = "\xe2\x88\x92";
 const char* const kTimesTen =
@@ -52,8 +52,7 @@ std::vector<Tick> linear_ticks(const Limits& limits, int most, double least = 0)
     if (!scientific || first + i == 0) {
       tick.label = decimal(value, first + i == 0 && scientific ? 0 : std::max(0, -step_exponent));
     } else {
-      tick.label =
-          decimal(value / std::pow(10.0, exponent), std::clamp(exponent - step_exponent, 0, 15)) + kTimesTen;
+      tick.label = decimal(value / std::pow(10.0, exponent), std::clamp(exponent - step_exponent, 0, 15)) + kTimesTen;
       tick.power = integer(exponent);
     }
     ticks.push_back(tick);
@@ -63,8 +62,7 @@ std::vector<Tick> linear_ticks(const Limits& limits, int most, double least = 0)
 
 std::vector<Tick> log_ticks(const Limits& limits, int most, double apart) {
   const double low = std::log10(limits.min), high = std::log10(limits.max), span = high - low;
-  const int first = static_cast<int>(std::ceil(low - kSlack)),
-            last = static_cast<int>(std::floor(high + kSlack));
+  const int first = static_cast<int>(std::ceil(low - kSlack)), last = static_cast<int>(std::floor(high + kSlack));
   const int decades = last - first + 1;
   const bool plain = low >= -4 - kSlack && high <= 5 + kSlack;
   const auto label = [&](Tick& tick, int digit, int exponent) {
@@ -99,8 +97,8 @@ std::vector<Tick> log_ticks(const Limits& limits, int most, double apart) {
       if (places[i].digit != digit - '0') continue;
       bool room = true;
       for (size_t k = 0; k < places.size(); k++)
-        room = room && (ticks[k].label.empty() ||
-                        std::fabs(places[k].at - places[i].at) >= apart * span * (1 - kSlack));
+        room =
+            room && (ticks[k].label.empty() || std::fabs(places[k].at - places[i].at) >= apart * span * (1 - kSlack));
       if (room) label(ticks[i], places[i].digit, places[i].exponent);
     }
   const auto labelled = std::ranges::count_if(ticks, [](const Tick& t) { return !t.label.empty(); });

@@ -14,7 +14,7 @@ struct Axis {
   std::string label;
   Scale scale = Scale::linear;
   std::optional<double> min = {}, max = {};  // fixed limits; otherwise those of the data
-  bool whole = false;  // linear: it counts something, and has ticks at whole numbers alone
+  bool whole = false;                        // linear: it counts something, and has ticks at whole numbers alone
 };
 
 struct Limits {
@@ -40,8 +40,7 @@ Limits axis_limits(const Axis& axis, const std::vector<double>& values, double m
 // all digits; each only where it is `apart` of the axis's length (0: 1 / most) away from other labels. Steps
 // as on a linear axis where that leaves too few. Early: 0, 1, 2, 5, 10, 20 ... where there is room. `whole`:
 // linear steps of 1 or more.
-std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart = 0,
-                             bool whole = false);
+std::vector<Tick> axis_ticks(Scale scale, const Limits& limits, int most, double apart = 0, bool whole = false);
 
 // Where a value lies between the limits: 0 at the minimum, 1 at the maximum.
 double axis_fraction(Scale scale, const Limits& limits, double value);

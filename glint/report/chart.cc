@@ -11,8 +11,7 @@
 namespace glint {
 namespace {
 
-using svg::attribute, svg::kInk, svg::kLabelFont, svg::kTitleFont, svg::line, svg::px, svg::text,
-    svg::text_width;
+using svg::attribute, svg::kInk, svg::kLabelFont, svg::kTitleFont, svg::line, svg::px, svg::text, svg::text_width;
 
 constexpr double kFar = 2000;  // in frames
 constexpr double kTickFont = svg::kSmallFont;
@@ -20,23 +19,20 @@ constexpr double kPointFont = 11;  // of labels beside points
 constexpr double kLegendRow = 19, kLegendLine = 28, kLegendPad = 8;
 
 // Black and yellow last: the one looks like an axis, the other is faint on white.
-constexpr std::array<const char*, 8> kPalette = {colors::kBlue,   colors::kVermilion, colors::kGreen,
-                                                 colors::kPurple, colors::kOrange,    colors::kSky,
-                                                 colors::kBlack,  colors::kYellow};
+constexpr std::array<const char*, 8> kPalette = {colors::kBlue,   colors::kVermilion, colors::kGreen, colors::kPurple,
+                                                 colors::kOrange, colors::kSky,       colors::kBlack, colors::kYellow};
 
 struct Box {
   double x = 0, y = 0, w = 0, h = 0;
 };
 
-double tick_width(const Tick& t) {
-  return text_width(t.label, kTickFont) + text_width(t.power, 0.75 * kTickFont);
-}
+double tick_width(const Tick& t) { return text_width(t.label, kTickFont) + text_width(t.power, 0.75 * kTickFont); }
 
 std::string tick_text(double x, double y, const char* anchor, const Tick& t) {
   std::string power;
   if (!t.power.empty()) power = "<tspan dy=\"-0.45em\" font-size=\"75%\">" + xml_escape(t.power) + "</tspan>";
-  return "<text" + attribute("x", x) + attribute("y", y) + " text-anchor=\"" + anchor + "\">" +
-         xml_escape(t.label) + power + "</text>\n";
+  return "<text" + attribute("x", x) + attribute("y", y) + " text-anchor=\"" + anchor + "\">" + xml_escape(t.label) +
+         power + "</text>\n";
 }
 
 std::string dashes(Stroke stroke, double width) {
@@ -59,8 +55,7 @@ std::string dashes(Stroke stroke, double width) {
   return "";
 }
 
-std::string marker_shape(Marker marker, double x, double y, const std::string& color,
-                         const std::string& paper) {
+std::string marker_shape(Marker marker, double x, double y, const std::string& color, const std::string& paper) {
   const std::string fill = " fill=\"" + color + "\"/>\n";
   switch (marker) {
     case Marker::none:
@@ -68,14 +63,13 @@ std::string marker_shape(Marker marker, double x, double y, const std::string& c
     case Marker::circle:
       return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"3.6\"" + fill;
     case Marker::open_circle:
-      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"3.1\" fill=\"" + paper +
-             "\" stroke=\"" + color + "\" stroke-width=\"1.6\"/>\n";
+      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"3.1\" fill=\"" + paper + "\" stroke=\"" +
+             color + "\" stroke-width=\"1.6\"/>\n";
     case Marker::ring:
-      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"8\" fill=\"none\" stroke=\"" +
-             color + "\" stroke-width=\"3\"/>\n";
+      return "<circle" + attribute("cx", x) + attribute("cy", y) + " r=\"8\" fill=\"none\" stroke=\"" + color +
+             "\" stroke-width=\"3\"/>\n";
     case Marker::square:
-      return "<rect" + attribute("x", x - 3.2) + attribute("y", y - 3.2) + " width=\"6.4\" height=\"6.4\"" +
-             fill;
+      return "<rect" + attribute("x", x - 3.2) + attribute("y", y - 3.2) + " width=\"6.4\" height=\"6.4\"" + fill;
     case Marker::triangle:
       return "<path d=\"M" + px(x) + " " + px(y - 4.4) + "l4.2 7.3h-8.4z\"" + fill;
     case Marker::diamond:
@@ -138,12 +132,9 @@ class Drawing {
 
  private:
   bool has_band(const Point& p) const {
-    return drawable(chart_.x.scale, p.x) && drawable(chart_.y.scale, p.lower) &&
-           drawable(chart_.y.scale, p.upper);
+    return drawable(chart_.x.scale, p.x) && drawable(chart_.y.scale, p.lower) && drawable(chart_.y.scale, p.upper);
   }
-  bool has_line(const Point& p) const {
-    return drawable(chart_.x.scale, p.x) && drawable(chart_.y.scale, p.y);
-  }
+  bool has_line(const Point& p) const { return drawable(chart_.x.scale, p.x) && drawable(chart_.y.scale, p.y); }
   // Renderers keep coordinates in few bits: far outside the frame a line may bend.
   Pixel place(double x, double y) const {
     const double fx = std::clamp(axis_fraction(chart_.x.scale, x_limits_, x), -kFar, kFar);
@@ -151,8 +142,7 @@ class Drawing {
     return {frame_.x + fx * frame_.w, frame_.y + (1 - fy) * frame_.h};
   }
   std::string color(size_t i) const {
-    return chart_.series[i].color.empty() ? kPalette[i % kPalette.size()]
-                                          : xml_escape(chart_.series[i].color);
+    return chart_.series[i].color.empty() ? kPalette[i % kPalette.size()] : xml_escape(chart_.series[i].color);
   }
   std::string paper() const { return chart_.background.empty() ? "#ffffff" : xml_escape(chart_.background); }
 
@@ -174,8 +164,8 @@ class Drawing {
     const double bottom = chart_.x.label.empty() ? 34 : 56;
     frame_.y = top;
     frame_.h = std::max(20.0, chart_.height - top - bottom);
-    y_ticks_ = axis_ticks(chart_.y.scale, y_limits_, std::max(2, static_cast<int>(frame_.h / 48)),
-                          1.5 * kTickFont / frame_.h);
+    y_ticks_ =
+        axis_ticks(chart_.y.scale, y_limits_, std::max(2, static_cast<int>(frame_.h / 48)), 1.5 * kTickFont / frame_.h);
     double widest = 0;
     for (const Tick& t : y_ticks_) widest = std::max(widest, tick_width(t));
     frame_.x = 14 + widest + (chart_.y.label.empty() ? 6 : 28);
@@ -189,9 +179,7 @@ class Drawing {
     }
   }
 
-  std::vector<Tick> x_ticks(int most) const {
-    return axis_ticks(chart_.x.scale, x_limits_, most, 0, chart_.x.whole);
-  }
+  std::vector<Tick> x_ticks(int most) const { return axis_ticks(chart_.x.scale, x_limits_, most, 0, chart_.x.whole); }
 
   // As many as fit with room between the labels.
   int x_tick_count() const {
@@ -208,12 +196,10 @@ class Drawing {
     const double inset = 10, right = frame_.x + frame_.w, bottom = frame_.y + frame_.h;
     box.x = frame_.x + (frame_.w - box.w) / 2;
     box.y = frame_.y + (frame_.h - box.h) / 2;
-    if (place == Legend::top_left || place == Legend::bottom_left || place == Legend::left)
-      box.x = frame_.x + inset;
+    if (place == Legend::top_left || place == Legend::bottom_left || place == Legend::left) box.x = frame_.x + inset;
     if (place == Legend::top_right || place == Legend::bottom_right || place == Legend::right)
       box.x = right - inset - box.w;
-    if (place == Legend::top_left || place == Legend::top_right || place == Legend::top)
-      box.y = frame_.y + inset;
+    if (place == Legend::top_left || place == Legend::top_right || place == Legend::top) box.y = frame_.y + inset;
     if (place == Legend::bottom_left || place == Legend::bottom_right || place == Legend::bottom)
       box.y = bottom - inset - box.h;
     if (place == Legend::outside) box.x = right + 12, box.y = frame_.y;
@@ -246,17 +232,15 @@ class Drawing {
   }
 
   std::string head() const {
-    std::string out =
-        svg::open(chart_.width, chart_.height, chart_.title.empty() ? chart_.y.label : chart_.title);
-    if (!chart_.background.empty())
-      out += "<rect width=\"100%\" height=\"100%\" fill=\"" + paper() + "\"/>\n";
+    std::string out = svg::open(chart_.width, chart_.height, chart_.title.empty() ? chart_.y.label : chart_.title);
+    if (!chart_.background.empty()) out += "<rect width=\"100%\" height=\"100%\" fill=\"" + paper() + "\"/>\n";
     if (chart_.title.empty()) return out;
     // Over the frame, but inside the picture; a title that is longer than the picture is written smaller.
     const double own = svg::kBold * svg::text_width(chart_.title, kTitleFont), room = chart_.width - 16;
     const double half = std::min(own, room) / 2;
     const double middle = std::clamp(frame_.x + frame_.w / 2, 8 + half, chart_.width - 8 - half);
-    return out + text(middle, 25, kTitleFont * std::min(1.0, room / own), "middle", chart_.title,
-                      " font-weight=\"bold\"");
+    return out +
+           text(middle, 25, kTitleFont * std::min(1.0, room / own), "middle", chart_.title, " font-weight=\"bold\"");
   }
 
   // Grid, frame, tick labels and axis labels.
@@ -282,9 +266,8 @@ class Drawing {
     const std::string darker = "stroke=\"#b0b0b0\"";
     if (crosses_zero(chart_.x, x_limits_)) out += line(zero.x, frame_.y, zero.x, bottom, darker);
     if (crosses_zero(chart_.y, y_limits_)) out += line(frame_.x, zero.y, right, zero.y, darker);
-    out += "</g>\n<rect" + attribute("x", frame_.x) + attribute("y", frame_.y) +
-           attribute("width", frame_.w) + attribute("height", frame_.h) +
-           " fill=\"none\" stroke=\"#666666\"/>\n" + labels;
+    out += "</g>\n<rect" + attribute("x", frame_.x) + attribute("y", frame_.y) + attribute("width", frame_.w) +
+           attribute("height", frame_.h) + " fill=\"none\" stroke=\"#666666\"/>\n" + labels;
     if (!chart_.x.label.empty())
       out += text(frame_.x + frame_.w / 2, bottom + 42, kLabelFont, "middle", chart_.x.label);
     if (!chart_.y.label.empty()) {
@@ -358,8 +341,7 @@ class Drawing {
         box.y + box.h > frame_.y + frame_.h - 2)
       cost += 100;
     for (const Box& other : covered_)
-      if (box.x < other.x + other.w && other.x < box.x + box.w && box.y < other.y + other.h &&
-          other.y < box.y + box.h)
+      if (box.x < other.x + other.w && other.x < box.x + box.w && box.y < other.y + other.h && other.y < box.y + box.h)
         cost += 20;
     for (size_t i = 0; i < chart_.series.size(); i++) {
       const Series& s = chart_.series[i];
@@ -402,8 +384,7 @@ class Drawing {
                {Pixel{at.x + far, at.y - h / 2}, Pixel{at.x - far - w, at.y - h / 2},
                 Pixel{at.x - w / 2, at.y - far - h}, Pixel{at.x - w / 2, at.y + far},
                 Pixel{at.x + 0.7 * far, at.y - 0.7 * far - h}, Pixel{at.x + 0.7 * far, at.y + 0.7 * far},
-                Pixel{at.x - 0.7 * far - w, at.y - 0.7 * far - h},
-                Pixel{at.x - 0.7 * far - w, at.y + 0.7 * far}}) {
+                Pixel{at.x - 0.7 * far - w, at.y - 0.7 * far - h}, Pixel{at.x - 0.7 * far - w, at.y + 0.7 * far}}) {
             const Box box{corner.x, corner.y, w, h};
             // From kLed on a thin line leads to the point, so that the label is not read as another's.
             double cost = hidden(box, i, k, far >= kLed) + far / 100;
@@ -442,14 +423,14 @@ class Drawing {
     }
     const std::string place_and_size = attribute("x", frame_.x) + attribute("y", frame_.y) +
                                        attribute("width", frame_.w) + attribute("height", frame_.h);
-    return "<svg" + place_and_size + " viewBox=\"" + px(frame_.x) + " " + px(frame_.y) + " " + px(frame_.w) +
-           " " + px(frame_.h) + "\" overflow=\"hidden\">\n" + bands + lines + "</svg>\n" + markers;
+    return "<svg" + place_and_size + " viewBox=\"" + px(frame_.x) + " " + px(frame_.y) + " " + px(frame_.w) + " " +
+           px(frame_.h) + "\" overflow=\"hidden\">\n" + bands + lines + "</svg>\n" + markers;
   }
 
   std::string legend(Legend where) const {
     const Box box = legend_box(where);
-    std::string out = "<g>\n<rect" + attribute("x", box.x) + attribute("y", box.y) +
-                      attribute("width", box.w) + attribute("height", box.h) + " rx=\"3\" fill=\"" + paper() +
+    std::string out = "<g>\n<rect" + attribute("x", box.x) + attribute("y", box.y) + attribute("width", box.w) +
+                      attribute("height", box.h) + " rx=\"3\" fill=\"" + paper() +
                       "\" fill-opacity=\"0.9\" stroke=\"#cccccc\"/>\n";
     double y = box.y + kLegendPad + kLegendRow / 2 - 2;
     for (size_t i = 0; i < chart_.series.size(); i++) {
@@ -457,9 +438,8 @@ class Drawing {
       if (!listed(s)) continue;
       const double x = box.x + kLegendPad;
       if (s.stroke != Stroke::none)
-        out += line(
-            x, y, x + kLegendLine, y,
-            "stroke=\"" + color(i) + "\"" + attribute("stroke-width", s.width) + dashes(s.stroke, s.width));
+        out += line(x, y, x + kLegendLine, y,
+                    "stroke=\"" + color(i) + "\"" + attribute("stroke-width", s.width) + dashes(s.stroke, s.width));
       out += marker_shape(s.marker, x + kLegendLine / 2, y, color(i), paper());
       out += text(x + kLegendLine + 8, y + 4.3, kTickFont, "start", s.name);
       y += kLegendRow;

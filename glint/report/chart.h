@@ -23,15 +23,7 @@ inline constexpr const char* kPurple = "#cc79a7";
 }  // namespace colors
 
 enum class Stroke { solid, dashed, dotted, dash_dot, none };
-enum class Marker {
-  none,
-  circle,
-  open_circle,
-  square,
-  triangle,
-  diamond,
-  ring
-};  // a ring is around other markers
+enum class Marker { none, circle, open_circle, square, triangle, diamond, ring };  // a ring is around other markers
 
 // The inner places are those of the compass; `automatic` takes the first that covers no data, or `outside`.
 enum class Legend {

@@ -22,9 +22,9 @@ std::string split_text(const ExplainedClass& c) {
   const auto part = [](const char* name, double value) {
     return value != 0 ? ", " + std::string(name) + " " + signed_text(value) : "";
   };
-  return c.name + ": logit " + signed_text(c.logit) + " = eigenvectors for " + signed_text(c.positive) +
-         ", against " + signed_text(c.negative) + part("linear part", c.linear) + part(kBeside, c.beside) +
-         ", rest " + (std::isnan(c.rest) ? std::string("unknown") : signed_text(c.rest));
+  return c.name + ": logit " + signed_text(c.logit) + " = eigenvectors for " + signed_text(c.positive) + ", against " +
+         signed_text(c.negative) + part("linear part", c.linear) + part(kBeside, c.beside) + ", rest " +
+         (std::isnan(c.rest) ? std::string("unknown") : signed_text(c.rest));
 }
 
 std::string to_csv(const Explanation& e) {
@@ -32,9 +32,8 @@ std::string to_csv(const Explanation& e) {
   for (const ExplainedClass& c : e.classes) {
     const auto side = [&](const char* name, const std::vector<ExplainedTerm>& terms) {
       for (const ExplainedTerm& t : terms)
-        out += csv_field(c.name) + "," + name + "," + std::to_string(t.rank) + "," +
-               number_text(t.eigenvalue) + "," + number_text(t.projection) + "," +
-               number_text(t.contribution) + "\n";
+        out += csv_field(c.name) + "," + name + "," + std::to_string(t.rank) + "," + number_text(t.eigenvalue) + "," +
+               number_text(t.projection) + "," + number_text(t.contribution) + "\n";
     };
     side("for", c.forward);
     side("against", c.against);
@@ -83,18 +82,16 @@ std::string logit_bars(const Explanation& e, double x, double y, double w) {
   for (const double l : e.logits) low = std::min(low, l), high = std::max(high, l);
   const double span = std::max(high - low, 1e-12), names = columns.names;
   const double bars = w - columns.around_bars(), zero = x + names + kColumnGap - low / span * bars;
-  const size_t top =
-      static_cast<size_t>(std::max_element(e.logits.begin(), e.logits.end()) - e.logits.begin());
-  std::string out =
-      svg::text(x, y, svg::kSmallFont, "start", "logits and probabilities", " font-weight=\"bold\"");
+  const size_t top = static_cast<size_t>(std::max_element(e.logits.begin(), e.logits.end()) - e.logits.begin());
+  std::string out = svg::text(x, y, svg::kSmallFont, "start", "logits and probabilities", " font-weight=\"bold\"");
   for (size_t c = 0; c < e.logits.size(); c++) {
     const double row = y + 8 + kLogitRow * static_cast<double>(c), length = e.logits[c] / span * bars;
     const std::string weight = c == top ? " font-weight=\"bold\"" : "";
     out += svg::text(x + names, row + 13, svg::kSmallFont, "end", e.class_names[c], weight);
     out += svg::rect(std::min(zero, zero + length), row + 3, std::fabs(length), kLogitRow - 6,
                      "fill=\"" + hex_color(diverging_color(length < 0 ? -0.6 : 0.6)) + "\"");
-    out += svg::text(x + w - columns.percents - kColumnGap, row + 13, kNumberFont, "end",
-                     signed_text(e.logits[c]), weight);
+    out += svg::text(x + w - columns.percents - kColumnGap, row + 13, kNumberFont, "end", signed_text(e.logits[c]),
+                     weight);
     out += svg::text(x + w, row + 13, kNumberFont, "end", percent(e.probabilities[c]), weight);
   }
   out += svg::line(zero, y + 8, zero, y + 8 + kLogitRow * static_cast<double>(e.logits.size()),
@@ -116,22 +113,19 @@ Figure explain_figure(const Explanation& e) {
     for (const auto* side : {&c.forward, &c.against})
       for (const ExplainedTerm& t : *side) strongest = std::max(strongest, std::fabs(t.contribution));
   }
-  const double ratio =
-      e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
-  const double tile_h = kExplainTile * ratio, step = kExplainTile + kExplainGap,
-               row_h = 24 + tile_h + kBar + 54;
+  const double ratio = e.size.width ? static_cast<double>(e.size.height) / static_cast<double>(e.size.width) : 1;
+  const double tile_h = kExplainTile * ratio, step = kExplainTile + kExplainGap, row_h = 24 + tile_h + kBar + 54;
   const double column = std::max(kInput, logit_columns(e).around_bars() + kLogitBars),
                left = kExplainEdge + column + 34;
   const double right_side = left + static_cast<double>(forward) * step + kExplainMiddle;
   const double linear_at = right_side + static_cast<double>(against) * step + kExplainMiddle;
-  double width = std::max(
-      {linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
-       left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge});
+  double width =
+      std::max({linear ? linear_at + kExplainTile + kExplainEdge : linear_at - kExplainMiddle + kExplainEdge,
+                left + headings + kExplainEdge, svg::text_width(e.title, svg::kTitleFont) + 2 * kExplainEdge});
   const std::vector<std::string> notes = note_lines(e.note, width);
   for (const std::string& line : notes)
     width = std::max(width, svg::text_width(line, kTrustFont) + 2 * kExplainEdge + kTrustLeft);
-  const double logits_end =
-      kExplainTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
+  const double logits_end = kExplainTop + kInput * ratio + 30 + kLogitRow * static_cast<double>(e.logits.size()) + 10;
   const double body = std::max(logits_end, kExplainTop + row_h * static_cast<double>(e.classes.size()));
   const double height = body + std::max(kBarHeight, kTrustLine * static_cast<double>(notes.size())) + 18;
 
@@ -156,8 +150,7 @@ Figure explain_figure(const Explanation& e) {
       for (const ExplainedTerm& term : terms) {
         tile(x, term.pixels, term.contribution);
         out += svg::text(x, below, 10, "start", "\u03bb " + signed_text(term.eigenvalue), faint());
-        out += svg::text(x, below + 12, 10, "start", "v\u00b7x " + fixed_text(std::fabs(term.projection), 2),
-                         faint());
+        out += svg::text(x, below + 12, 10, "start", "v\u00b7x " + fixed_text(std::fabs(term.projection), 2), faint());
         x += step;
       }
     };
@@ -171,8 +164,8 @@ Figure explain_figure(const Explanation& e) {
   }
   out += color_bar(kExplainEdge + 20, body + 8, 110);
   for (size_t i = 0; i < notes.size(); i++)
-    out += svg::text(kExplainEdge + kTrustLeft, body + 18 + kTrustLine * static_cast<double>(i), kTrustFont,
-                     "start", notes[i], faint());
+    out += svg::text(kExplainEdge + kTrustLeft, body + 18 + kTrustLine * static_cast<double>(i), kTrustFont, "start",
+                     notes[i], faint());
   return {out + svg::kClose,
           to_csv(e),
           {.kind = FigureAbout::Kind::terms, .title = e.title, .x = {.label = "contribution to the logit"}}};

@@ -16,10 +16,10 @@ struct ExplainedClass {
   std::string name;
   double logit = 0;
   // They add up to the logit:
-  double positive = 0, negative = 0;  // all eigenvectors for, and against
-  double linear = 0;                  // the linear part of the form
-  double beside = 0;                  // what is no part of the layer: the head's bias and the residual path
-  double rest = 0;                    // what the form leaves out
+  double positive = 0, negative = 0;            // all eigenvectors for, and against
+  double linear = 0;                            // the linear part of the form
+  double beside = 0;                            // what is no part of the layer: the head's bias and the residual path
+  double rest = 0;                              // what the form leaves out
   std::vector<ExplainedTerm> forward, against;  // strongest first
   std::vector<double> linear_pixels = {};       // the picture of the linear part; empty: it has none
 };

@@ -63,8 +63,8 @@ std::string to_csv(const HeatMaps& figure) {
   for (const HeatMap& map : figure.maps)
     for (size_t r = 0; r < figure.rows.size(); r++)
       for (size_t c = 0; c < figure.columns.size(); c++)
-        out += csv_field(figure.rows[r]) + "," + csv_field(figure.columns[c]) + "," + csv_field(map.title) +
-               "," + (std::isfinite(map.values(r, c)) ? number_text(map.values(r, c)) : "") + "\n";
+        out += csv_field(figure.rows[r]) + "," + csv_field(figure.columns[c]) + "," + csv_field(map.title) + "," +
+               (std::isfinite(map.values(r, c)) ? number_text(map.values(r, c)) : "") + "\n";
   return out;
 }
 
@@ -89,8 +89,8 @@ Figure heat_maps(const HeatMaps& figure) {
   out += svg::text(left - 10, kTop - 8, svg::kSmallFont, "end", figure.row_option,
                    std::string(" fill=\"") + svg::kFaint + "\"");
   for (size_t r = 0; r < figure.rows.size(); r++)
-    out += svg::text(left - 10, kTop + (static_cast<double>(r) + 0.5) * kCellHeight + 4.5, svg::kSmallFont,
-                     "end", figure.rows[r]);
+    out += svg::text(left - 10, kTop + (static_cast<double>(r) + 0.5) * kCellHeight + 4.5, svg::kSmallFont, "end",
+                     figure.rows[r]);
   for (size_t m = 0; m < figure.maps.size(); m++) {
     const HeatMap& map = figure.maps[m];
     assert(map.values.rows() == figure.rows.size() && map.values.cols() == figure.columns.size());

@@ -74,8 +74,7 @@ std::string data_json(const LanguagePageData& data, bool half) {
 }  // namespace
 
 Page make_language_page(const LanguagePageData& data, size_t max_bytes) {
-  return page_within(max_bytes, data.name, "a larger `limit`",
-                     [&](bool half) { return data_json(data, half); });
+  return page_within(max_bytes, data.name, "a larger `limit`", [&](bool half) { return data_json(data, half); });
 }
 
 }  // namespace glint

@@ -40,8 +40,7 @@ struct Bars {
 
 std::string logit_csv(const LogitFigure& f) {
   std::string out = "of,name,value,words\n";
-  const auto line = [&](const std::string& of, const std::string& name, double value,
-                        const std::string& words) {
+  const auto line = [&](const std::string& of, const std::string& name, double value, const std::string& words) {
     out += csv_field(of) + "," + csv_field(name) + "," + number_text(value) + "," + csv_field(words) + "\n";
   };
   for (const LogitPart& p : f.parts) line("logit", p.name, p.value, "");

@@ -21,8 +21,8 @@ std::string word_html(const MarkedWord& w) {
   // The space stays outside, so that lines break well.
   const size_t space = text.find_first_not_of(' ');
   const size_t cut = space == text.npos ? 0 : space;
-  return text.substr(0, cut) + "<span style=\"" + style + "\" title=\"" + fixed_text(s, 2) + "\">" +
-         text.substr(cut) + "</span>";
+  return text.substr(0, cut) + "<span style=\"" + style + "\" title=\"" + fixed_text(s, 2) + "\">" + text.substr(cut) +
+         "</span>";
 }
 
 }  // namespace
@@ -31,8 +31,8 @@ std::string marked_html(const MarkedText& t) {
   std::string words;
   for (const MarkedWord& w : t.words) words += word_html(w);
   return "<p style=\"margin:6px 0;line-height:1.7;max-width:90ch\">" +
-         (t.title.empty() ? "" : "<small style=\"opacity:.7\">" + xml_escape(t.title) + "</small><br>") +
-         words + "</p>\n";
+         (t.title.empty() ? "" : "<small style=\"opacity:.7\">" + xml_escape(t.title) + "</small><br>") + words +
+         "</p>\n";
 }
 
 }  // namespace glint

@@ -58,8 +58,8 @@ Figure neuron_figure(const NeuronPlot& plot) {
   for (size_t i = 0; i < n; i++) {
     const NeuronBar& bar = plot.layers[i];
     const double x = kNeuronLeft + (static_cast<double>(i) + 0.12) * slot, w = 0.76 * slot;
-    const double all = static_cast<double>(
-        std::max<size_t>(std::accumulate(bar.counts.begin(), bar.counts.end(), size_t{0}), 1));
+    const double all =
+        static_cast<double>(std::max<size_t>(std::accumulate(bar.counts.begin(), bar.counts.end(), size_t{0}), 1));
     double y = kNeuronTop + kNeuronHeight;
     for (size_t k = 0; k < bar.counts.size(); k++) {
       const double height = kNeuronHeight * static_cast<double>(bar.counts[k]) / all;
@@ -85,12 +85,10 @@ Figure neuron_figure(const NeuronPlot& plot) {
   out += svg::line(legend, second + 30, legend + 14, second + 30,
                    std::string("stroke=\"") + colors::kBlue + "\" stroke-width=\"3\"");
   out += svg::text(legend + 19, second + 34, svg::kSmallFont, "start", "median");
-  out += svg::rect(legend, second + 44, 14, 14,
-                   std::string("fill=\"") + colors::kSky + "\" fill-opacity=\"0.5\"");
+  out += svg::rect(legend, second + 44, 14, 14, std::string("fill=\"") + colors::kSky + "\" fill-opacity=\"0.5\"");
   out += svg::text(legend + 19, second + 55, svg::kSmallFont, "start", "80 % of the neurons");
   if (!plot.note.empty())
-    out += svg::text(kNeuronEdge, bottom + 58, 11, "start", plot.note,
-                     std::string(" fill=\"") + svg::kFaint + "\"");
+    out += svg::text(kNeuronEdge, bottom + 58, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
   return {out + svg::kClose, neuron_csv(plot)};
 }
 
@@ -102,11 +100,8 @@ Chart neuron_scatter(const std::string& title, const std::vector<std::string>& c
               .y = Axis{.label = "cos(gate, down)", .min = -1, .max = 1},
               .series = {}};
   for (size_t k = 0; k < classes.size(); k++) {
-    Series s{.name = classes[k],
-             .points = {},
-             .color = class_color(k),
-             .stroke = Stroke::none,
-             .marker = Marker::circle};
+    Series s{
+        .name = classes[k], .points = {}, .color = class_color(k), .stroke = Stroke::none, .marker = Marker::circle};
     for (size_t i = 0; i < points.size(); i += std::max<size_t>(every, 1))
       if (points[i].kind == k) s.points.push_back({points[i].up_down, points[i].gate_down});
     if (!s.points.empty()) chart.series.push_back(std::move(s));

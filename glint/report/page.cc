@@ -36,12 +36,10 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
   j["values"] = packed_floats(form.values.span(), {classes, width});
   j["vectors"] = packed_json(pack_f32(form.vectors.span(), {classes, 2 * strongest, width}));
   if (!form.pictures.span().empty())
-    j["pictures"] =
-        packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
+    j["pictures"] = packed_json(pack_u8(form.pictures.span(), {classes, 2 * strongest, form.pictures.cols()}));
   if (!form.linear.span().empty()) j["linear"] = packed_json(pack_f32(form.linear.span(), {classes, width}));
   if (!form.linear_pictures.span().empty())
-    j["linearPictures"] =
-        packed_json(pack_u8(form.linear_pictures.span(), {classes, form.linear_pictures.cols()}));
+    j["linearPictures"] = packed_json(pack_u8(form.linear_pictures.span(), {classes, form.linear_pictures.cols()}));
   j["quadraticShare"] = form.fidelity.each(&Trust::quadratic_share);
   j["linearShare"] = form.fidelity.each(&Trust::linear_share);
   if (!form.accuracy.empty()) j["accuracy"] = packed_floats(form.accuracy, {form.accuracy.size()});
@@ -67,8 +65,7 @@ ordered_json form_json(const PageForm& form, size_t classes, size_t strongest) {
 ordered_json page_controls(const Controls& controls, bool decisions) {
   const auto control = [&](const Fidelity& f) {
     ordered_json j = {{"r2", f.r2}, {"r2Scaled", f.r2_scaled}};
-    if (decisions)
-      j["centredR2"] = f.r2_centred, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
+    if (decisions) j["centredR2"] = f.r2_centred, j["agreement"] = f.agreement, j["accuracyForm"] = f.accuracy_form;
     return j;
   };
   ordered_json j = {{"linear", control(controls.linear)}, {"untrained", ordered_json::object()}};
@@ -91,14 +88,13 @@ ordered_json run_json(const PageRun& run, bool half) {
   j["tensors"] = tensors_json(params.table, run.weights, half);
   j["strongest"] = run.strongest;
   j["forms"] = ordered_json::array();
-  for (const PageForm& form : run.forms)
-    j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
+  for (const PageForm& form : run.forms) j["forms"].push_back(form_json(form, run.config.classes, run.strongest));
   j["controls"] = page_controls(run.controls, true);
   if (!run.form.empty()) j["form"] = run.form;
   j["logits"] = packed_json(pack_f32(run.logits.span(), {run.logits.rows(), run.logits.cols()}));
-  j["usual"] = {{"means", packed_json(pack_f32(run.usual_means.span(),
-                                               {run.usual_means.rows(), run.usual_means.cols()}))},
-                {"limit", run.usual_limit}};
+  j["usual"] = {
+      {"means", packed_json(pack_f32(run.usual_means.span(), {run.usual_means.rows(), run.usual_means.cols()}))},
+      {"limit", run.usual_limit}};
   j["run"] = ordered_json(run.run);
   j["metrics"] = ordered_json(run.metrics);
   return j;
@@ -122,13 +118,12 @@ std::string data_json(const PageData& data, bool half) {
   j["kind"] = "image";
   j["version"] = data.version;
   j["linalg"] = data.linalg;
-  j["images"] = {
-      {"what", images.what},
-      {"total", images.total},
-      {"height", first.height},
-      {"width", first.width},
-      {"pixels", packed_json(pack_u8(images.pixels.span(), {images.pixels.rows(), images.pixels.cols()}))},
-      {"labels", packed_json(pack_u8(byte_labels(images.labels), {images.labels.size()}))}};
+  j["images"] = {{"what", images.what},
+                 {"total", images.total},
+                 {"height", first.height},
+                 {"width", first.width},
+                 {"pixels", packed_json(pack_u8(images.pixels.span(), {images.pixels.rows(), images.pixels.cols()}))},
+                 {"labels", packed_json(pack_u8(byte_labels(images.labels), {images.labels.size()}))}};
   j["runs"] = ordered_json::array();
   for (const PageRun& run : data.runs) j["runs"].push_back(run_json(run, half));
   return j.dump(-1, ' ', true, ordered_json::error_handler_t::replace);
@@ -234,8 +229,7 @@ std::string page_html(const std::string& title, const std::string& data) {
 }
 
 Page page_within(size_t max_bytes, const std::string& name, const std::string& hint,
-                 const std::function<std::string(bool half)>& data_json,
-                 const std::function<bool()>& shrink) {
+                 const std::function<std::string(bool half)>& data_json, const std::function<bool()>& shrink) {
   const std::string title = name + " | glint explorer";
   Page page;
   do
@@ -244,12 +238,11 @@ Page page_within(size_t max_bytes, const std::string& name, const std::string& h
       if (page.html.size() <= max_bytes) return page;
     }
   while (shrink && shrink());
-  throw Error(
-      {.code = ErrorCode::usage,
-       .what = "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
-       .where = name,
-       .expected = "at most " + std::to_string(max_bytes) + " bytes",
-       .hint = hint});
+  throw Error({.code = ErrorCode::usage,
+               .what = "the page would have " + std::to_string(page.html.size()) + " bytes, even with f16 weights",
+               .where = name,
+               .expected = "at most " + std::to_string(max_bytes) + " bytes",
+               .hint = hint});
 }
 
 Page make_page(const PageData& data, size_t max_bytes, const std::function<bool()>& shrink) {

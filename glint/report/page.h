@@ -27,7 +27,7 @@ struct PageForm {
   double power = 1, size = 0;              // with slopes
   std::vector<std::vector<double>> below;  // gains of the layers below the last, the first layer first
   Matrix<double> values;                   // [classes, width], each row descending
-  Matrix<float> vectors;  // [classes * 2 strongest, width]: the first of `values`, then the last
+  Matrix<float> vectors;                   // [classes * 2 strongest, width]: the first of `values`, then the last
   // The same as pictures [.., inputs], for models of several layers, whose last layer does not read pixels:
   // 128 is 0, 1 and 255 are the largest magnitude of each. Empty: the page maps the vectors to pixels itself.
   Matrix<uint8_t> pictures;
@@ -103,7 +103,6 @@ std::string page_html(const std::string& title, const std::string& data_json);
 // The page of a text of data that can be had with f32 or (true) with f16 weights: f32 where that is within
 // the limit. When neither is, again after `shrink`; Error (usage) with the hint when that gives false.
 Page page_within(size_t max_bytes, const std::string& name, const std::string& hint,
-                 const std::function<std::string(bool half)>& data_json,
-                 const std::function<bool()>& shrink = {});
+                 const std::function<std::string(bool half)>& data_json, const std::function<bool()>& shrink = {});
 
 }  // namespace glint

@@ -47,8 +47,8 @@ std::string base64(std::span<const std::byte> bytes) {
 std::string deflated(std::span<const std::byte> bytes) {
   std::string out(compressBound(bytes.size()), '\0');
   uLongf size = out.size();
-  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()),
-                bytes.size(), 9) != Z_OK)
+  if (compress2(reinterpret_cast<Bytef*>(out.data()), &size, reinterpret_cast<const Bytef*>(bytes.data()), bytes.size(),
+                9) != Z_OK)
     throw Error({.code = ErrorCode::failure, .what = "zlib cannot compress an array of the page"});
   out.resize(size);
   return out;
@@ -62,8 +62,7 @@ PackedArray pack_f16(std::span<const float> values, std::vector<size_t> shape) {
   std::vector<uint16_t> half(values.size());
   for (size_t i = 0; i < values.size(); i++) {
     half[i] = to_half(values[i]);
-    if (!std::isfinite(from_half(half[i])))
-      throw_overflow("weights of the page, stored as f16 to fit its limit");
+    if (!std::isfinite(from_half(half[i]))) throw_overflow("weights of the page, stored as f16 to fit its limit");
   }
   return pack("f16", std::as_bytes(std::span<const uint16_t>(half)), std::move(shape));
 }

@@ -24,12 +24,10 @@ std::string share_image(double x, double y, double w, double h, ConstMatrixView<
     for (const double v : values.row(r / cell)) {
       const double t = std::isfinite(v) ? std::clamp(v, 0.0, 1.0) : 0;
       for (size_t i = 0; i < cell; i++)
-        for (const double full : kNavy)
-          pixels.push_back(static_cast<uint8_t>(std::lround(255 + (full - 255) * t)));
+        for (const double full : kNavy) pixels.push_back(static_cast<uint8_t>(std::lround(255 + (full - 255) * t)));
     }
   const std::string png = encode_png(PngColor::rgb, values.cols() * cell, values.rows() * cell, pixels);
-  return svg::image(x, y, w, h, png) +
-         svg::rect(x, y, w, h, "fill=\"none\" stroke=\"#999999\" stroke-width=\"0.6\"");
+  return svg::image(x, y, w, h, png) + svg::rect(x, y, w, h, "fill=\"none\" stroke=\"#999999\" stroke-width=\"0.6\"");
 }
 
 std::string image_of(const Panel& p, double x, double y, double w, double h) {
@@ -57,31 +55,28 @@ std::string to_svg(const PanelGrid& grid) {
   const double w = grid.panel_width;
   double h = 0;
   if (!grid.panels.empty() && grid.panels[0].values.size() > 0)
-    h = w * static_cast<double>(grid.panels[0].values.rows()) /
-        static_cast<double>(grid.panels[0].values.cols());
+    h = w * static_cast<double>(grid.panels[0].values.rows()) / static_cast<double>(grid.panels[0].values.cols());
   const double row_height = h + static_cast<double>(caption_lines) * (kCaptionFont + 3) + kPanelGap;
   double content = std::max(static_cast<double>(columns) * (w + kPanelGap) - kPanelGap,
                             svg::kBold * svg::text_width(grid.title, svg::kTitleFont));
   for (const std::string& n : grid.notes) content = std::max(content, svg::text_width(n, kNoteFont));
-  const double top =
-      kMargin + svg::kTitleFont + 6 + static_cast<double>(grid.notes.size()) * (kNoteFont + 4) + 6;
+  const double top = kMargin + svg::kTitleFont + 6 + static_cast<double>(grid.notes.size()) * (kNoteFont + 4) + 6;
   const double bottom = top + static_cast<double>(rows) * row_height;
 
-  std::string out =
-      svg::open(2 * kMargin + content, bottom + (grid.scale_bar ? 18 : 0) + kMargin / 2, grid.title);
-  out += svg::text(kMargin, kMargin + svg::kTitleFont - 2, svg::kTitleFont, "start", grid.title,
-                   " font-weight=\"bold\"");
+  std::string out = svg::open(2 * kMargin + content, bottom + (grid.scale_bar ? 18 : 0) + kMargin / 2, grid.title);
+  out +=
+      svg::text(kMargin, kMargin + svg::kTitleFont - 2, svg::kTitleFont, "start", grid.title, " font-weight=\"bold\"");
   for (size_t i = 0; i < grid.notes.size(); i++)
-    out += svg::text(kMargin, kMargin + svg::kTitleFont + static_cast<double>(i + 1) * (kNoteFont + 4),
-                     kNoteFont, "start", grid.notes[i]);
+    out += svg::text(kMargin, kMargin + svg::kTitleFont + static_cast<double>(i + 1) * (kNoteFont + 4), kNoteFont,
+                     "start", grid.notes[i]);
   for (size_t i = 0; i < grid.panels.size(); i++) {
     const Panel& p = grid.panels[i];
     const double x = kMargin + static_cast<double>(i % columns) * (w + kPanelGap);
     const double y = top + static_cast<double>(i / columns) * row_height;
     if (p.values.size() > 0) out += image_of(p, x, y, w, h);
     for (size_t l = 0; l < p.caption.size(); l++)
-      out += svg::text(x + w / 2, y + h + static_cast<double>(l + 1) * (kCaptionFont + 3), kCaptionFont,
-                       "middle", p.caption[l]);
+      out += svg::text(x + w / 2, y + h + static_cast<double>(l + 1) * (kCaptionFont + 3), kCaptionFont, "middle",
+                       p.caption[l]);
   }
   if (grid.scale_bar) out += share_bar(kMargin, bottom);
   return out + svg::kClose;
@@ -95,8 +90,8 @@ std::string to_csv(const PanelGrid& grid) {
     for (const std::string& line : p.caption) caption += (caption.empty() ? "" : " ") + line;
     for (size_t r = 0; r < p.values.rows(); r++)
       for (size_t c = 0; c < p.values.cols(); c++)
-        out += std::to_string(i) + "," + csv_field(caption) + "," + std::to_string(r) + "," +
-               std::to_string(c) + "," + number_text(p.values(r, c)) + "\n";
+        out += std::to_string(i) + "," + csv_field(caption) + "," + std::to_string(r) + "," + std::to_string(c) + "," +
+               number_text(p.values(r, c)) + "\n";
   }
   return out;
 }

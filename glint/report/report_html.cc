@@ -11,8 +11,8 @@ std::string inline_html(std::string_view text) {
     const size_t end = mark.empty() ? text.npos : text.find(mark, i + mark.size());
     if (end != text.npos) {
       const char* tag = mark == "`" ? "code" : "strong";
-      out += std::string("<") + tag + ">" + xml_escape(text.substr(i + mark.size(), end - i - mark.size())) +
-             "</" + tag + ">";
+      out += std::string("<") + tag + ">" + xml_escape(text.substr(i + mark.size(), end - i - mark.size())) + "</" +
+             tag + ">";
       i = end + mark.size();
       continue;
     }
@@ -33,16 +33,15 @@ std::string heads(const ReportTable& t) {
   for (const ReportTable::Head& h : t.heads) grouped = grouped || !h.group.empty();
   std::string groups, top, row;
   for (size_t i = 0; i < t.heads.size(); i++) {
-    row += std::string("<th scope=\"col\"") + align(t.heads[i].align) + ">" + inline_html(t.heads[i].text) +
-           "</th>";
+    row += std::string("<th scope=\"col\"") + align(t.heads[i].align) + ">" + inline_html(t.heads[i].text) + "</th>";
     if (i > 0 && t.heads[i].group == t.heads[i - 1].group) continue;
     size_t span = 1;
     while (i + span < t.heads.size() && t.heads[i + span].group == t.heads[i].group) span++;
     const std::string columns = " colspan=\"" + std::to_string(span) + "\"";
     groups += "<colgroup span=\"" + std::to_string(span) + "\"></colgroup>";
-    top += t.heads[i].group.empty() ? "<td" + columns + "></td>"
-                                    : "<th scope=\"colgroup\"" + columns + " class=\"group\">" +
-                                          inline_html(t.heads[i].group) + "</th>";
+    top += t.heads[i].group.empty()
+               ? "<td" + columns + "></td>"
+               : "<th scope=\"colgroup\"" + columns + " class=\"group\">" + inline_html(t.heads[i].group) + "</th>";
   }
   return (grouped ? groups + "\n" : "") + "<thead>" + (grouped ? "<tr>" + top + "</tr>" : "") + "<tr>" + row +
          "</tr></thead>\n";
@@ -50,8 +49,8 @@ std::string heads(const ReportTable& t) {
 
 // What is wider than the screen scrolls by itself, also with the keys alone.
 std::string scroller(const std::string& label, const std::string& inner) {
-  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + xml_escape(label) + "\">" +
-         inner + "</div>\n";
+  return "<div class=\"scroll\" tabindex=\"0\" role=\"region\" aria-label=\"" + xml_escape(label) + "\">" + inner +
+         "</div>\n";
 }
 
 std::string notes(const std::string& note) {
@@ -84,8 +83,7 @@ std::string body(const ReportTable& t) {
 std::string html(const ReportTable& t) {
   return "<figure class=\"card table\">\n" +
          scroller("Numbers: " + t.name, "<table>\n" + heads(t) + body(t) + "</table>") + "<figcaption>" +
-         inline_html(t.caption) + " " +
-         with_class("span", "files", "tables/" + xml_escape(t.name) + ".csv, .json") +
+         inline_html(t.caption) + " " + with_class("span", "files", "tables/" + xml_escape(t.name) + ".csv, .json") +
          "</figcaption></figure>\n";
 }
 
@@ -112,9 +110,8 @@ std::string badge(Verdict v) {
 std::string paper_numbers(const Finding& f) {
   if (!f.in_paper) return "";
   return "<p class=\"rule\">The paper's own numbers: " +
-         (f.paper.empty()
-              ? "it prints none"
-              : "<strong>" + xml_escape(f.paper) + "</strong>. " + inline_html(f.paper_measured)) +
+         (f.paper.empty() ? "it prints none"
+                          : "<strong>" + xml_escape(f.paper) + "</strong>. " + inline_html(f.paper_measured)) +
          ".</p>";
 }
 
@@ -132,8 +129,8 @@ std::string html(const Findings& findings) {
 std::string html(const Paragraph& p) { return "<p>" + inline_html(p.text) + "</p>\n"; }
 std::string html(const Notice& n) { return with_class("p", "notice", inline_html(n.text)) + "\n"; }
 std::string html(const Quotation& q) {
-  return "<figure class=\"card quotation\"><figcaption>" + inline_html(q.title) +
-         "</figcaption><blockquote>" + xml_escape(q.text) + "</blockquote></figure>\n";
+  return "<figure class=\"card quotation\"><figcaption>" + inline_html(q.title) + "</figcaption><blockquote>" +
+         xml_escape(q.text) + "</blockquote></figure>\n";
 }
 std::string html(const MarkedText& t) { return marked_html(t); }
 std::string html(const Commands& c) {
@@ -176,9 +173,9 @@ std::string report_html(const Report& report) {
          xml_escape(report.title) + "</title>\n<style>\n" + std::string(report_style()) +
          "</style>\n</head>\n<body>\n<header><div class=\"top\"><p class=\"name\"><span "
          "class=\"mark\"></span>glint</p><nav aria-label=\"Sections\">" +
-         nav + "</nav></div></header>\n<main>\n<h1>" + inline_html(report.title) +
-         "</h1>\n<p class=\"lead\">" + inline_html(report.lead) + "</p>\n<ul class=\"facts\">" + facts +
-         "</ul>\n" + notices + body + "</main>\n</body>\n</html>\n";
+         nav + "</nav></div></header>\n<main>\n<h1>" + inline_html(report.title) + "</h1>\n<p class=\"lead\">" +
+         inline_html(report.lead) + "</p>\n<ul class=\"facts\">" + facts + "</ul>\n" + notices + body +
+         "</main>\n</body>\n</html>\n";
 }
 
 }  // namespace glint

@@ -25,8 +25,8 @@ std::string markdown(const ReportTable& t) {
     }
     table.add(std::move(cells));
   }
-  return table.markdown() + "\n" + t.caption + " Files: [CSV](tables/" + t.name + ".csv), [JSON](tables/" +
-         t.name + ".json).\n";
+  return table.markdown() + "\n" + t.caption + " Files: [CSV](tables/" + t.name + ".csv), [JSON](tables/" + t.name +
+         ".json).\n";
 }
 
 // Brackets would end the text of the picture.
@@ -37,8 +37,8 @@ std::string picture_text(const std::string& caption) {
 }
 
 std::string markdown(const ReportFigure& f) {
-  return "![" + picture_text(f.caption) + "](figures/" + f.name + ".svg)\n\n" + f.caption +
-         " Numbers: [CSV](figures/" + f.name + ".csv).\n";
+  return "![" + picture_text(f.caption) + "](figures/" + f.name + ".svg)\n\n" + f.caption + " Numbers: [CSV](figures/" +
+         f.name + ".csv).\n";
 }
 
 std::string markdown(const Findings& findings) {
@@ -87,8 +87,7 @@ std::string report_markdown(const Report& report) {
   for (const std::string& f : report.facts) out += "- " + f + "\n";
   for (const ReportSection& s : report.sections) {
     out += "\n## " + s.title + "\n";
-    for (const Block& block : s.blocks)
-      out += "\n" + std::visit([](const auto& b) { return markdown(b); }, block);
+    for (const Block& block : s.blocks) out += "\n" + std::visit([](const auto& b) { return markdown(b); }, block);
   }
   return out;
 }
@@ -105,8 +104,8 @@ Table findings_table(const Findings& findings) {
                {.header = "paper_numbers", .text = true},
                {.header = "paper_measured", .text = true}});
   for (const Finding& f : findings)
-    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict)), f.why, f.small,
-               f.paper, f.paper_measured});
+    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict)), f.why, f.small, f.paper,
+               f.paper_measured});
   return table;
 }
 

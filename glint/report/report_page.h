@@ -86,8 +86,7 @@ struct Commands {
   std::vector<std::string> lines;
 };
 
-using Block =
-    std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotation, Commands, Findings, MarkedText>;
+using Block = std::variant<Paragraph, Notice, ReportTable, ReportFigure, Quotation, Commands, Findings, MarkedText>;
 
 struct ReportSection {
   std::string id, title;

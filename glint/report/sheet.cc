@@ -16,8 +16,7 @@ constexpr uint8_t kPaper = 255, kInk = 40;
 // Characters of 3 x 5 dots, a row an octal digit, drawn with 2 x 2 pixels a dot.
 constexpr size_t kDot = 2, kCharacter = 4 * kDot, kText = 5 * kDot;
 unsigned dots_of(char c) {
-  constexpr unsigned kDigits[10] = {075557, 026227, 071747, 071317, 055711,
-                                    074717, 074757, 071222, 075757, 075717};
+  constexpr unsigned kDigits[10] = {075557, 026227, 071747, 071317, 055711, 074717, 074757, 071222, 075757, 075717};
   if (c >= '0' && c <= '9') return kDigits[c - '0'];
   return c == '>' ? 042124 : 0;
 }
@@ -46,20 +45,18 @@ void write_sheet(FileSystem& files, const std::string& path, const Sheet& sheet)
   const size_t cell_height = sheet.height * scale + kGap + (labels ? kText + kDot : 0);
   const size_t width = margin + columns * cell_width + kGap, height = sheet.rows.size() * cell_height + kGap;
   if (width > kMaxPixels / height)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "the sheet would have " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
-         .where = path,
-         .expected = "at most " + std::to_string(kMaxPixels) + " pixels",
-         .hint = "fewer images"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the sheet would have " + std::to_string(width) + " x " + std::to_string(height) + " pixels",
+                 .where = path,
+                 .expected = "at most " + std::to_string(kMaxPixels) + " pixels",
+                 .hint = "fewer images"});
 
   Matrix<uint8_t> page(height, width);
   std::fill_n(page.data(), page.size(), kPaper);
   for (size_t i = 0; i < sheet.rows.size(); i++) {
     const size_t top = kGap + i * cell_height;
     if (i < sheet.headings.size())
-      write_text(page, top + (std::max(sheet.height * scale, kText) - kText) / 2, kGap, margin,
-                 sheet.headings[i]);
+      write_text(page, top + (std::max(sheet.height * scale, kText) - kText) / 2, kGap, margin, sheet.headings[i]);
     for (size_t j = 0; j < sheet.rows[i].size(); j++) {
       const SheetImage& image = sheet.rows[i][j];
       const size_t left = margin + kGap + j * cell_width;

@@ -20,8 +20,7 @@ constexpr Stop kBelow[] = {{0, 255, 255, 255}, {0.5, 111, 168, 216}, {1, 10, 62,
 constexpr Stop kAbove[] = {{0, 255, 255, 255}, {0.5, 238, 128, 101}, {1, 148, 14, 30}};
 
 std::string framed(double x, double y, double w, double h, std::string_view png) {
-  return svg::image(x, y, w, h, png) +
-         svg::rect(x, y, w, h, "fill=\"none\" stroke=\"#bbbbbb\" stroke-width=\"0.6\"");
+  return svg::image(x, y, w, h, png) + svg::rect(x, y, w, h, "fill=\"none\" stroke=\"#bbbbbb\" stroke-width=\"0.6\"");
 }
 
 }  // namespace
@@ -32,9 +31,7 @@ Rgb8 diverging_color(double t) {
   t = std::min(std::fabs(t), 1.0);
   const Stop &a = t < stops[1].t ? stops[0] : stops[1], &b = t < stops[1].t ? stops[1] : stops[2];
   const double f = (t - a.t) / (b.t - a.t);
-  const auto mix = [&](double from, double to) {
-    return static_cast<uint8_t>(std::lround(from + f * (to - from)));
-  };
+  const auto mix = [&](double from, double to) { return static_cast<uint8_t>(std::lround(from + f * (to - from))); };
   return {mix(a.r, b.r), mix(a.g, b.g), mix(a.b, b.b)};
 }
 
@@ -45,8 +42,7 @@ std::string hex_color(Rgb8 color) {
   return out;
 }
 
-std::string signed_image(double x, double y, double w, double h, std::span<const double> pixels,
-                         PictureSize size) {
+std::string signed_image(double x, double y, double w, double h, std::span<const double> pixels, PictureSize size) {
   if (size.empty()) return {};
   assert(pixels.size() == size.height * size.width);
   double largest = 0;
@@ -60,8 +56,7 @@ std::string signed_image(double x, double y, double w, double h, std::span<const
   return framed(x, y, w, h, encode_png(PngColor::rgb, size.width, size.height, rgb));
 }
 
-std::string gray_image(double x, double y, double w, double h, std::span<const double> pixels,
-                       PictureSize size) {
+std::string gray_image(double x, double y, double w, double h, std::span<const double> pixels, PictureSize size) {
   if (size.empty()) return {};
   assert(pixels.size() == size.height * size.width);
   std::vector<uint8_t> gray(pixels.size());
@@ -95,8 +90,7 @@ std::string signed_text(double value) {
   std::string text;
   if (digits < -4 || digits > 5) {
     char buffer[32];
-    const auto end =
-        std::to_chars(buffer, buffer + sizeof buffer, magnitude, std::chars_format::scientific, 1);
+    const auto end = std::to_chars(buffer, buffer + sizeof buffer, magnitude, std::chars_format::scientific, 1);
     text.assign(buffer, end.ptr);
   } else {
     text = fixed_text(magnitude, static_cast<int>(std::clamp(2 - digits, 0.0, 4.0)));

@@ -28,11 +28,9 @@ std::string hex_color(Rgb8 color);
 
 // SVG images inside the box, with a thin frame; nothing for an empty size, which a model of vectors has. The
 // largest magnitude has the full colour.
-std::string signed_image(double x, double y, double w, double h, std::span<const double> pixels,
-                         PictureSize size);
+std::string signed_image(double x, double y, double w, double h, std::span<const double> pixels, PictureSize size);
 // 0 (black) to 1 (white).
-std::string gray_image(double x, double y, double w, double h, std::span<const double> pixels,
-                       PictureSize size);
+std::string gray_image(double x, double y, double w, double h, std::span<const double> pixels, PictureSize size);
 // The map from -largest to +largest, for a legend: kBarHeight units high with its words.
 inline constexpr double kBarHeight = 30;
 std::string color_bar(double x, double y, double w);

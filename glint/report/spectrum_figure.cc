@@ -10,16 +10,15 @@
 namespace glint {
 namespace {
 
-constexpr double kPlotWidth = 470, kPlotHeight = 330, kSpectrumTile = 96, kSpectrumGap = 10,
-                 kSpectrumTop = 34;
+constexpr double kPlotWidth = 470, kPlotHeight = 330, kSpectrumTile = 96, kSpectrumGap = 10, kSpectrumTop = 34;
 
 std::vector<size_t> group_sizes(const std::vector<uint32_t>& groups) {
   std::vector<size_t> sizes(groups.size(), 1);
   for (size_t i = 0; i < groups.size();) {
     size_t end = i;
     while (end < groups.size() && groups[end] == groups[i]) end++;
-    std::fill(sizes.begin() + static_cast<std::ptrdiff_t>(i),
-              sizes.begin() + static_cast<std::ptrdiff_t>(end), end - i);
+    std::fill(sizes.begin() + static_cast<std::ptrdiff_t>(i), sizes.begin() + static_cast<std::ptrdiff_t>(end),
+              end - i);
     i = end;
   }
   return sizes;
@@ -61,8 +60,8 @@ Chart eigenvalue_chart(const SpectrumPlot& plot, const std::vector<size_t>& size
 std::string to_csv(const SpectrumPlot& plot, const std::vector<size_t>& sizes) {
   std::string out = "rank,eigenvalue,group,group_size\n";
   for (size_t i = 0; i < plot.values.size(); i++)
-    out += std::to_string(i + 1) + "," + number_text(plot.values[i]) + "," + std::to_string(plot.groups[i]) +
-           "," + std::to_string(sizes[i]) + "\n";
+    out += std::to_string(i + 1) + "," + number_text(plot.values[i]) + "," + std::to_string(plot.groups[i]) + "," +
+           std::to_string(sizes[i]) + "\n";
   return out;
 }
 
@@ -76,18 +75,17 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   const bool pictures = !plot.size.empty();
   const size_t columns =
       std::max<size_t>({plot.positive.size(), plot.negative.size(), 1}) + (plot.linear.empty() ? 0 : 1);
-  const double tile_h = plot.size.width ? kSpectrumTile * static_cast<double>(plot.size.height) /
-                                              static_cast<double>(plot.size.width)
-                                        : kSpectrumTile;
+  const double tile_h =
+      plot.size.width ? kSpectrumTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
+                      : kSpectrumTile;
   const double note_width = svg::text_width(plot.note, 11);
-  const double width = std::max(
-      {kPlotWidth + (pictures ? 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10 : 16),
-       svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 36, note_width + 36});
+  const double width =
+      std::max({kPlotWidth + (pictures ? 24 + static_cast<double>(columns) * (kSpectrumTile + kSpectrumGap) + 10 : 16),
+                svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 36, note_width + 36});
   const double row_h = tile_h + 48;
   // A long note has a line of its own, below the scale of colours.
   const double own_line = pictures && note_width > kPlotWidth - 8 ? 18 : 0;
-  const double height =
-      kSpectrumTop + (pictures ? std::max(kPlotHeight, 2 * row_h) + 44 : kPlotHeight + 28) + own_line;
+  const double height = kSpectrumTop + (pictures ? std::max(kPlotHeight, 2 * row_h) + 44 : kPlotHeight + 28) + own_line;
   std::string out = svg::open(width, height, plot.title);
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   out += svg::text(18, 27, svg::kTitleFont, "start", plot.title, " font-weight=\"bold\"");
@@ -103,8 +101,7 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
     }
   };
   if (pictures && !plot.positive.empty()) side(kSpectrumTop + 8, plot.positive, "positive: for", 1);
-  if (pictures && !plot.negative.empty())
-    side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
+  if (pictures && !plot.negative.empty()) side(kSpectrumTop + 8 + row_h, plot.negative, "negative: against", -1);
   if (pictures && !plot.linear.empty()) {
     const double x = kPlotWidth + 18 + static_cast<double>(columns - 1) * (kSpectrumTile + kSpectrumGap);
     out += svg::text(x, kSpectrumTop + 20, svg::kSmallFont, "start", "linear part", " font-weight=\"bold\"");
@@ -116,14 +113,10 @@ Figure spectrum_figure(const SpectrumPlot& plot) {
   if (pictures) out += color_bar(kPlotWidth + 38, height - 34 - own_line, 110);
   return {out + svg::kClose,
           to_csv(plot, sizes),
-          {.kind = FigureAbout::Kind::bars,
-           .title = plot.title,
-           .x = {.label = "rank"},
-           .y = {.label = "eigenvalue"}}};
+          {.kind = FigureAbout::Kind::bars, .title = plot.title, .x = {.label = "rank"}, .y = {.label = "eigenvalue"}}};
 }
 
-Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
-                        double model_accuracy) {
+Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms, double model_accuracy) {
   Chart chart{.title = title,
               .x = Axis{.label = "eigenvectors kept in each unit, k", .scale = Scale::early},
               .y = Axis{.label = "accuracy, %"},
@@ -133,17 +126,15 @@ Chart truncation_figure(const std::string& title, const std::vector<TruncationSe
     Series s{.name = f.name + (f.linear ? " (k = 0: its linear part alone)" : "") +
                      (f.median ? " (all images at the median size |x|)" : ""),
              .points = {}};
-    for (size_t k = 0; k < f.accuracy.size(); k++)
-      s.points.push_back({static_cast<double>(k), 100 * f.accuracy[k]});
+    for (size_t k = 0; k < f.accuracy.size(); k++) s.points.push_back({static_cast<double>(k), 100 * f.accuracy[k]});
     most = std::max(most, f.accuracy.size() - 1);
     chart.series.push_back(std::move(s));
   }
-  chart.series.push_back(
-      {.name = "the model itself",
-       .points = {{0, 100 * model_accuracy}, {static_cast<double>(most), 100 * model_accuracy}},
-       .color = colors::kBlack,
-       .stroke = Stroke::dashed,
-       .width = 1.4});
+  chart.series.push_back({.name = "the model itself",
+                          .points = {{0, 100 * model_accuracy}, {static_cast<double>(most), 100 * model_accuracy}},
+                          .color = colors::kBlack,
+                          .stroke = Stroke::dashed,
+                          .width = 1.4});
   return chart;
 }
 
@@ -155,8 +146,8 @@ std::string to_csv(const SharedPlot& plot) {
   std::string out = "direction,singular_value,unit,signed_share\n";
   for (size_t k = 0; k < plot.directions.size(); k++)
     for (size_t u = 0; u < plot.units.size(); u++)
-      out += std::to_string(k + 1) + "," + number_text(plot.directions[k].value) + "," +
-             csv_field(plot.units[u]) + "," + number_text(plot.signed_share(u, k)) + "\n";
+      out += std::to_string(k + 1) + "," + number_text(plot.directions[k].value) + "," + csv_field(plot.units[u]) +
+             "," + number_text(plot.signed_share(u, k)) + "\n";
   return out;
 }
 
@@ -166,11 +157,10 @@ Figure shared_figure(const SharedPlot& plot) {
   double names = 0, largest = 0;
   for (const std::string& name : plot.units) names = std::max(names, svg::text_width(name, svg::kSmallFont));
   for (const double s : plot.signed_share.span()) largest = std::max(largest, std::fabs(s));
-  const double tile_h = plot.size.width ? kSharedTile * static_cast<double>(plot.size.height) /
-                                              static_cast<double>(plot.size.width)
-                                        : kSharedTile;
-  const double left = kSharedEdge + names + 12, step = kSharedTile + kSharedGap,
-               cells = kSharedTop + tile_h + 26;
+  const double tile_h = plot.size.width
+                            ? kSharedTile * static_cast<double>(plot.size.height) / static_cast<double>(plot.size.width)
+                            : kSharedTile;
+  const double left = kSharedEdge + names + 12, step = kSharedTile + kSharedGap, cells = kSharedTop + tile_h + 26;
   const double width = std::max({left + static_cast<double>(plot.directions.size()) * step + kSharedEdge,
                                  svg::kBold * svg::text_width(plot.title, svg::kTitleFont) + 2 * kSharedEdge,
                                  svg::text_width(plot.note, 11) + 2 * kSharedEdge + 172});
@@ -180,8 +170,8 @@ Figure shared_figure(const SharedPlot& plot) {
   out += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
   out += svg::text(kSharedEdge, 27, svg::kTitleFont, "start", plot.title, " font-weight=\"bold\"");
   for (size_t u = 0; u < plot.units.size(); u++)
-    out += svg::text(left - 10, cells + kCell * (static_cast<double>(u) + 0.5) + 4, svg::kSmallFont, "end",
-                     plot.units[u]);
+    out +=
+        svg::text(left - 10, cells + kCell * (static_cast<double>(u) + 0.5) + 4, svg::kSmallFont, "end", plot.units[u]);
   for (size_t k = 0; k < plot.directions.size(); k++) {
     const double x = left + static_cast<double>(k) * step;
     out += signed_image(x, kSharedTop, kSharedTile, tile_h, plot.directions[k].pixels, plot.size);
@@ -190,17 +180,16 @@ Figure shared_figure(const SharedPlot& plot) {
     for (size_t u = 0; u < plot.units.size(); u++) {
       const double share = plot.signed_share(u, k), t = largest > 0 ? share / largest : 0;
       const double y = cells + kCell * static_cast<double>(u);
-      out +=
-          svg::rect(x, y, kSharedTile, kCell - 2,
-                    "fill=\"" + hex_color(diverging_color(t)) + "\" stroke=\"#e4e4e4\" stroke-width=\"0.6\"");
+      out += svg::rect(x, y, kSharedTile, kCell - 2,
+                       "fill=\"" + hex_color(diverging_color(t)) + "\" stroke=\"#e4e4e4\" stroke-width=\"0.6\"");
       out += svg::text(x + kSharedTile / 2, y + kCell / 2 + 3, 11, "middle", signed_text(share),
                        std::fabs(t) > 0.5 ? " fill=\"#ffffff\"" : "");
     }
   }
   out += color_bar(kSharedEdge + 20, bottom + 8, 110);
   if (!plot.note.empty())
-    out += svg::text(kSharedEdge + 172, bottom + 18, 11, "start", plot.note,
-                     std::string(" fill=\"") + svg::kFaint + "\"");
+    out +=
+        svg::text(kSharedEdge + 172, bottom + 18, 11, "start", plot.note, std::string(" fill=\"") + svg::kFaint + "\"");
   return {out + svg::kClose, to_csv(plot)};
 }
 
@@ -214,8 +203,7 @@ std::string to_csv(const FeatureGrid& grid) {
   out += '\n';
   const auto side = [&](const FeatureRow& row, const char* sign, const std::vector<SignedPicture>& pictures) {
     for (size_t k = 0; k < pictures.size(); k++) {
-      out += csv_field(row.name) + "," + sign + "," + std::to_string(k + 1) + "," +
-             number_text(pictures[k].value);
+      out += csv_field(row.name) + "," + sign + "," + std::to_string(k + 1) + "," + number_text(pictures[k].value);
       for (const double p : pictures[k].pixels) out += "," + float_text(p);
       out += '\n';
     }
@@ -242,9 +230,9 @@ Figure feature_grid(const FeatureGrid& grid) {
     if (!row.linear.empty()) linear = 1;
     names = std::max({names, svg::text_width(row.name, svg::kLabelFont), svg::text_width(row.note, 11)});
   }
-  const double tile_h = grid.size.width ? kGridTile * static_cast<double>(grid.size.height) /
-                                              static_cast<double>(grid.size.width)
-                                        : kGridTile;
+  const double tile_h = grid.size.width
+                            ? kGridTile * static_cast<double>(grid.size.height) / static_cast<double>(grid.size.width)
+                            : kGridTile;
   const double step = kGridTile + kGridGap, row_h = tile_h + kCaption + kGridGap;
   const double left = kGridEdge + names + 14;
   const double right_side = left + static_cast<double>(positive) * step + kGridMiddle;
@@ -272,8 +260,7 @@ Figure feature_grid(const FeatureGrid& grid) {
 
   double y = kGridTop;
   for (const FeatureRow& row : grid.rows) {
-    out +=
-        svg::text(kGridEdge, y + tile_h / 2 + 5, svg::kLabelFont, "start", row.name, " font-weight=\"bold\"");
+    out += svg::text(kGridEdge, y + tile_h / 2 + 5, svg::kLabelFont, "start", row.name, " font-weight=\"bold\"");
     if (!row.note.empty())
       out += svg::text(kGridEdge, y + tile_h / 2 + 21, 11, "start", row.note,
                        std::string(" fill=\"") + svg::kFaint + "\"");
@@ -294,11 +281,10 @@ Figure feature_grid(const FeatureGrid& grid) {
   }
   out += color_bar(kGridEdge + 20, bottom + 8, 110);
   if (!grid.note.empty())
-    out += svg::text(kGridEdge + 172, bottom + 18, 11, "start", grid.note,
-                     std::string(" fill=\"") + svg::kFaint + "\"");
-  return {out + svg::kClose,
-          to_csv(grid),
-          {.kind = FigureAbout::Kind::pictures, .title = grid.title, .size = grid.size}};
+    out +=
+        svg::text(kGridEdge + 172, bottom + 18, 11, "start", grid.note, std::string(" fill=\"") + svg::kFaint + "\"");
+  return {
+      out + svg::kClose, to_csv(grid), {.kind = FigureAbout::Kind::pictures, .title = grid.title, .size = grid.size}};
 }
 
 }  // namespace glint

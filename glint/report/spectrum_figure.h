@@ -29,8 +29,7 @@ struct TruncationSeries {
   std::vector<double> accuracy;
   bool linear = false, median = false;
 };
-Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms,
-                        double model_accuracy);
+Chart truncation_figure(const std::string& title, const std::vector<TruncationSeries>& forms, double model_accuracy);
 
 // Directions that matter to several units: pictures on top, and below each how strongly it speaks for (red)
 // or against (blue) every unit.

@@ -31,35 +31,32 @@ double text_width(std::string_view text, double font) {
   for (const char c : text) {
     if ((static_cast<unsigned char>(c) & 0xc0) == 0x80) continue;  // inside a character
     const std::string_view narrow = "ijlI|.,:;'!()[]/ ", wide = "mwMW%@";
-    em += narrow.find(c) != narrow.npos ? 0.37
-          : wide.find(c) != wide.npos   ? 0.95
-          : c >= 'A' && c <= 'Z'        ? 0.7
-                                        : 0.62;
+    em += narrow.find(c) != narrow.npos ? 0.37 : wide.find(c) != wide.npos ? 0.95 : c >= 'A' && c <= 'Z' ? 0.7 : 0.62;
   }
   return em * font;
 }
 
 std::string line(double x1, double y1, double x2, double y2, const std::string& style) {
-  return "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) + attribute("y2", y2) +
-         " " + style + "/>\n";
+  return "<line" + attribute("x1", x1) + attribute("y1", y1) + attribute("x2", x2) + attribute("y2", y2) + " " + style +
+         "/>\n";
 }
 
 std::string text(double x, double y, double font, const char* anchor, std::string_view content,
                  const std::string& more) {
-  return "<text" + attribute("x", x) + attribute("y", y) + attribute("font-size", font) + " text-anchor=\"" +
-         anchor + "\"" + more + ">" + xml_escape(content) + "</text>\n";
+  return "<text" + attribute("x", x) + attribute("y", y) + attribute("font-size", font) + " text-anchor=\"" + anchor +
+         "\"" + more + ">" + xml_escape(content) + "</text>\n";
 }
 
 std::string rect(double x, double y, double w, double h, const std::string& style) {
-  return "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", w) + attribute("height", h) +
-         " " + style + "/>\n";
+  return "<rect" + attribute("x", x) + attribute("y", y) + attribute("width", w) + attribute("height", h) + " " +
+         style + "/>\n";
 }
 
 std::string open(double width, double height, std::string_view title) {
-  std::string out = std::string(kOpening) + "xmlns=\"http://www.w3.org/2000/svg\"" +
-                    attribute("width", width) + attribute("height", height) + " viewBox=\"0 0 " + px(width) +
-                    " " + px(height) + "\" role=\"img\" font-family=\"" + kFonts + "\" font-size=\"" +
-                    px(kSmallFont) + "\" fill=\"" + kInk + "\">\n";
+  std::string out = std::string(kOpening) + "xmlns=\"http://www.w3.org/2000/svg\"" + attribute("width", width) +
+                    attribute("height", height) + " viewBox=\"0 0 " + px(width) + " " + px(height) +
+                    "\" role=\"img\" font-family=\"" + kFonts + "\" font-size=\"" + px(kSmallFont) + "\" fill=\"" +
+                    kInk + "\">\n";
   if (!title.empty()) out += "<title>" + xml_escape(title) + "</title>\n";
   return out;
 }

@@ -37,8 +37,7 @@ std::string drawn(const std::string& svg) {
 
 std::string setting_html(const SweepPageSetting& s, bool first) {
   std::string out = "<section class=\"card figure setting" + std::string(first ? " first" : "") + "\" id=\"" +
-                    xml_escape(s.id) + "\">\n<h3>" + xml_escape(s.name) + "</h3>\n" + drawn(s.pictures) +
-                    "<dl>";
+                    xml_escape(s.id) + "\">\n<h3>" + xml_escape(s.name) + "</h3>\n" + drawn(s.pictures) + "<dl>";
   for (const auto& [what, value] : s.facts)
     out += "<dt>" + xml_escape(what) + "</dt><dd>" + xml_escape(value) + "</dd>";
   return out + "</dl>\n<p class=\"place files\">" + xml_escape(s.files) + "</p></section>\n";
@@ -49,18 +48,16 @@ std::string table_html(const SweepPage& page) {
       "<figure class=\"card table\" id=\"table\"><div class=\"scroll\" tabindex=\"0\" role=\"region\" "
       "aria-label=\"All settings\"><table><thead><tr>";
   for (size_t i = 0; i < page.heads.size(); i++)
-    out += std::string("<th scope=\"col\"") + (i == 0 ? " class=\"left\">" : ">") +
-           xml_escape(page.heads[i]) + "</th>";
+    out += std::string("<th scope=\"col\"") + (i == 0 ? " class=\"left\">" : ">") + xml_escape(page.heads[i]) + "</th>";
   out += "</tr></thead>\n<tbody>\n";
   for (const SweepPage::Row& row : page.rows) {
     out += row.chosen ? "<tr class=\"chosen\">" : "<tr>";
     for (size_t i = 0; i < row.cells.size(); i++)
-      out += i == 0 ? "<th scope=\"row\" class=\"left\"><a href=\"#" + xml_escape(row.id) + "\">" +
-                          xml_escape(row.cells[i]) + "</a>" +
-                          (row.front ? " <span class=\"front\" title=\"on the Pareto front\">\u25c6</span>"
-                                     : "") +
-                          "</th>"
-                    : "<td>" + xml_escape(row.cells[i]) + "</td>";
+      out += i == 0
+                 ? "<th scope=\"row\" class=\"left\"><a href=\"#" + xml_escape(row.id) + "\">" +
+                       xml_escape(row.cells[i]) + "</a>" +
+                       (row.front ? " <span class=\"front\" title=\"on the Pareto front\">\u25c6</span>" : "") + "</th>"
+                 : "<td>" + xml_escape(row.cells[i]) + "</td>";
     out += "</tr>\n";
   }
   return out + "</tbody></table></div>\n<figcaption>" + xml_escape(page.caption) + "</figcaption></figure>\n";
@@ -70,8 +67,7 @@ std::string table_html(const SweepPage& page) {
 
 std::string sweep_html(const SweepPage& page) {
   std::string facts, settings, maps;
-  for (const std::string& map : page.heat_maps)
-    maps += "<figure class=\"card figure\">\n" + drawn(map) + "</figure>\n";
+  for (const std::string& map : page.heat_maps) maps += "<figure class=\"card figure\">\n" + drawn(map) + "</figure>\n";
   for (const std::string& f : page.facts) facts += "<li>" + xml_escape(f) + "</li>";
   for (size_t i = 0; i < page.settings.size(); i++) settings += setting_html(page.settings[i], i == 0);
   return "<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n"
@@ -82,8 +78,8 @@ std::string sweep_html(const SweepPage& page) {
          xml_escape(page.title) + "</title>\n<style>\n" + std::string(report_style()) + kStyle +
          "</style>\n</head>\n<body>\n<header><div class=\"top\"><p class=\"name\"><span "
          "class=\"mark\"></span>glint</p></div></header>\n<main>\n<h1>" +
-         xml_escape(page.title) + "</h1>\n<p class=\"answer\">" + xml_escape(page.lead) +
-         "</p>\n<ul class=\"facts\">" + facts +
+         xml_escape(page.title) + "</h1>\n<p class=\"answer\">" + xml_escape(page.lead) + "</p>\n<ul class=\"facts\">" +
+         facts +
          "</ul>\n<h2>Loss and readability</h2>\n<div class=\"look\">\n<div class=\"left\"><figure "
          "class=\"card figure\">\n" +
          drawn(page.chart) +

@@ -126,8 +126,7 @@ std::string Table::terminal(size_t width) const {
 std::string Table::terminal() const { return terminal(80); }
 
 // Some of the columns, within `width` if `least` allows it.
-std::string Table::block(const std::vector<size_t>& shown, const std::vector<size_t>& least,
-                         size_t width) const {
+std::string Table::block(const std::vector<size_t>& shown, const std::vector<size_t>& least, size_t width) const {
   const size_t n = shown.size();
   // From the widest that the cells ask for, the widest column that can is made narrower until all fit.
   std::vector<size_t> limits(n);
@@ -179,8 +178,7 @@ std::string Table::block(const std::vector<size_t>& shown, const std::vector<siz
       end_line(out);
     }
     if (i > 0) continue;
-    for (size_t k = 0; k < n; k++)
-      out += (k ? std::string(kTableGap, ' ') : "") + std::string(widths[k], '-');
+    for (size_t k = 0; k < n; k++) out += (k ? std::string(kTableGap, ' ') : "") + std::string(widths[k], '-');
     end_line(out);
   }
   return out;
@@ -191,8 +189,7 @@ std::string Table::markdown() const {
   for (const Column& column : columns_)
     widths.push_back(std::max<size_t>(3, display_width(markdown_cell(column.header))));
   for (const std::vector<std::string>& row : rows_)
-    for (size_t j = 0; j < row.size(); j++)
-      widths[j] = std::max(widths[j], display_width(markdown_cell(row[j])));
+    for (size_t j = 0; j < row.size(); j++) widths[j] = std::max(widths[j], display_width(markdown_cell(row[j])));
 
   std::string out = "|";
   for (size_t j = 0; j < columns_.size(); j++)

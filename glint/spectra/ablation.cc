@@ -11,8 +11,8 @@ namespace glint {
 namespace {
 
 // rows - (1 - keep) (rows B') B, a few rows at a time in double.
-void project(const LinearAlgebra& linalg, ConstMatrixView<double> basis, double keep,
-             ConstMatrixView<float> from, MatrixView<float> to) {
+void project(const LinearAlgebra& linalg, ConstMatrixView<double> basis, double keep, ConstMatrixView<float> from,
+             MatrixView<float> to) {
   constexpr size_t kRows = 1024;
   const size_t d = from.cols();
   assert(basis.cols() == d && to.rows() == from.rows() && to.cols() == d);
@@ -45,8 +45,8 @@ Matrix<double> input_basis(const GluLayerView& layer, ConstMatrixView<double> ve
   return row_basis(vectors.col_range(0, layer.inputs()));
 }
 
-Matrix<float> ablated_inputs(const LinearAlgebra& linalg, ConstMatrixView<float> x,
-                             ConstMatrixView<double> basis, double keep) {
+Matrix<float> ablated_inputs(const LinearAlgebra& linalg, ConstMatrixView<float> x, ConstMatrixView<double> basis,
+                             double keep) {
   Matrix<float> out(x.rows(), x.cols());
   if (basis.rows() > 0 && keep != 1)
     project(linalg, basis, keep, x, out);
@@ -55,8 +55,7 @@ Matrix<float> ablated_inputs(const LinearAlgebra& linalg, ConstMatrixView<float>
   return out;
 }
 
-void fold_ablation(const LinearAlgebra& linalg, ConstMatrixView<double> basis, double keep,
-                   MatrixView<float> weights) {
+void fold_ablation(const LinearAlgebra& linalg, ConstMatrixView<double> basis, double keep, MatrixView<float> weights) {
   if (basis.rows() > 0 && keep != 1) project(linalg, basis, keep, weights, weights);
 }
 
@@ -90,8 +89,7 @@ ChangeFit change_fit(ConstMatrixView<double> truth, ConstMatrixView<double> pred
 }
 
 ChangeFit change_fit(const OutputChanges& changes, size_t direction) {
-  return change_fit(changes.truth.view().col_range(direction, 1),
-                    changes.predicted.view().col_range(direction, 1));
+  return change_fit(changes.truth.view().col_range(direction, 1), changes.predicted.view().col_range(direction, 1));
 }
 
 }  // namespace glint

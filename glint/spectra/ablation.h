@@ -16,11 +16,10 @@ namespace glint {
 Matrix<double> input_basis(const GluLayerView& layer, ConstMatrixView<double> vectors);
 
 // x' for the rows of x [n, d].
-Matrix<float> ablated_inputs(const LinearAlgebra& linalg, ConstMatrixView<float> x,
-                             ConstMatrixView<double> basis, double keep);
+Matrix<float> ablated_inputs(const LinearAlgebra& linalg, ConstMatrixView<float> x, ConstMatrixView<double> basis,
+                             double keep);
 // The same taken into weights that read x, [rows, d]: every row becomes row (I - (1 - keep) B'B).
-void fold_ablation(const LinearAlgebra& linalg, ConstMatrixView<double> basis, double keep,
-                   MatrixView<float> weights);
+void fold_ablation(const LinearAlgebra& linalg, ConstMatrixView<double> basis, double keep, MatrixView<float> weights);
 
 // How the outputs of a layer change along directions from inputs x to `changed`, [n, directions]: those of
 // the layer itself, and those of a form of it, each input with its own gains.

@@ -29,14 +29,12 @@ std::vector<double> truncated_gradient(const Spectrum& s, std::span<const uint32
 std::vector<std::vector<double>> layer_means(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,
                                              std::span<const uint32_t> rows) {
   std::vector<std::vector<double>> means;
-  for (size_t i = 0; i < reading.layers(); i++)
-    means.push_back(mean_of_rows(reading.run(pixels, i, rows).inputs));
+  for (size_t i = 0; i < reading.layers(); i++) means.push_back(mean_of_rows(reading.run(pixels, i, rows).inputs));
   return means;
 }
 
-std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q,
-                              std::span<const GateTerms> lines, std::span<const std::vector<double>> means,
-                              size_t terms, double length, int push) {
+std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q, std::span<const GateTerms> lines,
+                              std::span<const std::vector<double>> means, size_t terms, double length, int push) {
   assert(push == 1 || push == -1);
   const LinearAlgebra& linalg = reading.linalg();
   size_t layer = reading.last();
@@ -50,8 +48,7 @@ std::vector<float> class_mask(const ImageReading& reading, std::span<const doubl
   std::vector<double> g = truncated_gradient(s, rows, means[layer]);
   for (double& e : g) e *= push;
   while (layer-- > 0) {
-    s = top_interaction({linalg, reading.pool(), reading.layer(layer)}, quadratic_part(g, lines[layer]),
-                        terms);
+    s = top_interaction({linalg, reading.pool(), reading.layer(layer)}, quadratic_part(g, lines[layer]), terms);
     rows.resize(s.count());
     for (size_t k = 0; k < rows.size(); k++) rows[k] = static_cast<uint32_t>(k);
     std::vector<double> below = truncated_gradient(s, rows, means[layer]);
@@ -115,8 +112,7 @@ std::vector<float> mask_of_length(std::span<const double> picture, double length
   if (!std::isfinite(squares)) throw_overflow("the gradient that a mask is made from");
   std::vector<float> mask(picture.size());
   if (squares > 0)
-    for (size_t i = 0; i < mask.size(); i++)
-      mask[i] = static_cast<float>(picture[i] * (length / std::sqrt(squares)));
+    for (size_t i = 0; i < mask.size(); i++) mask[i] = static_cast<float>(picture[i] * (length / std::sqrt(squares)));
   return mask;
 }
 
@@ -153,12 +149,11 @@ std::vector<float> shuffled_mask(std::span<const float> mask, uint64_t seed) {
   return out;
 }
 
-void add_mask(ConstMatrixView<float> images, std::span<const float> mask, float strength, float low,
-              float high, MatrixView<float> out) {
+void add_mask(ConstMatrixView<float> images, std::span<const float> mask, float strength, float low, float high,
+              MatrixView<float> out) {
   assert(mask.size() == images.cols() && out.rows() == images.rows() && out.cols() == images.cols());
   for (size_t r = 0; r < images.rows(); r++)
-    for (size_t i = 0; i < images.cols(); i++)
-      out(r, i) = std::clamp(images(r, i) + strength * mask[i], low, high);
+    for (size_t i = 0; i < images.cols(); i++) out(r, i) = std::clamp(images(r, i) + strength * mask[i], low, high);
 }
 
 std::vector<double> mean_of_rows(ConstMatrixView<float> images) {

@@ -27,8 +27,8 @@ std::vector<float> random_mask(size_t size, double length, uint64_t seed);
 std::vector<float> shuffled_mask(std::span<const float> mask, uint64_t seed);
 
 // out = images + strength * mask, held inside [low, high].
-void add_mask(ConstMatrixView<float> images, std::span<const float> mask, float strength, float low,
-              float high, MatrixView<float> out);
+void add_mask(ConstMatrixView<float> images, std::span<const float> mask, float strength, float low, float high,
+              MatrixView<float> out);
 
 std::vector<double> mean_of_rows(ConstMatrixView<float> images);
 
@@ -44,14 +44,12 @@ std::vector<std::vector<double>> layer_means(const ImageReading& reading, ConstM
 //               residual g is added to it
 //   pixels      E' g
 // With one layer this is eigen_mask. A norm between the layers is taken as a constant.
-std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q,
-                              std::span<const GateTerms> lines, std::span<const std::vector<double>> means,
-                              size_t terms, double length, int push);
+std::vector<float> class_mask(const ImageReading& reading, std::span<const double> q, std::span<const GateTerms> lines,
+                              std::span<const std::vector<double>> means, size_t terms, double length, int push);
 
 // Decisions of the model on some images, plain or with strength * mask added and held inside [0, 1].
 std::vector<uint32_t> decisions(const ImageReading& reading, ConstMatrixView<uint8_t> pixels,
-                                std::span<const uint32_t> rows, std::span<const float> mask = {},
-                                float strength = 0);
+                                std::span<const uint32_t> rows, std::span<const float> mask = {}, float strength = 0);
 
 // One mask against one group of images.
 struct AttackPoint {

@@ -19,14 +19,11 @@ Interval middle_of(std::vector<double> values) {
   return {.low = quantile(values, 0.025), .high = quantile(values, 0.975)};
 }
 
-double share_explained(double error, double spread) {
-  return spread > 0 ? 1 - error / spread : error == 0 ? 1 : 0;
-}
+double share_explained(double error, double spread) { return spread > 0 ? 1 - error / spread : error == 0 ? 1 : 0; }
 
 }  // namespace
 
-R2Intervals bootstrap_r2(ConstMatrixView<double> model, ConstMatrixView<double> form,
-                         std::span<const size_t> blocks) {
+R2Intervals bootstrap_r2(ConstMatrixView<double> model, ConstMatrixView<double> form, std::span<const size_t> blocks) {
   const size_t units = model.cols(), n = model.rows();
   Matrix<BlockSums> sums(blocks.size(), units);
   for (size_t u = 0; u < units; u++) {

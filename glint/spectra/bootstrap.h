@@ -19,8 +19,7 @@ struct R2Intervals {
   Interval all;                // all units together
   std::vector<Interval> unit;  // [units]
 };
-R2Intervals bootstrap_r2(ConstMatrixView<double> model, ConstMatrixView<double> form,
-                         std::span<const size_t> blocks);
+R2Intervals bootstrap_r2(ConstMatrixView<double> model, ConstMatrixView<double> form, std::span<const size_t> blocks);
 
 // The blocks of the first rows that hold `most` tokens or more: a row each, longer ones in pieces of at most
 // kBlockTokens tokens.

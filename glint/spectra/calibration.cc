@@ -65,8 +65,7 @@ GateTerms joint_form(const LayerReader& reader, ConstMatrixView<double> weights,
   const size_t h = reader.layer.hidden();
   GateTerms line = calibrated_form(reader, x, Calibration::affine);
   const std::vector<double> change = joint_changes(
-      reader, weights, x, 2,
-      [&](size_t, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
+      reader, weights, x, 2, [&](size_t, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
         with_gate(reader.layer.gate, [&](auto gate) {
           for (size_t i = 0; i < rest.rows(); i++)
             for (size_t j = 0; j < h; j++) {
@@ -86,9 +85,8 @@ Calibration best_kind(const GluLayerView& layer, ConstMatrixView<double> outputs
 }
 
 GateTerms best_line(const LayerReader& reader, ConstMatrixView<double> outputs, ConstMatrixView<float> x) {
-  return best_kind(reader.layer, outputs) == Calibration::joint
-             ? joint_form(reader, outputs, x)
-             : calibrated_form(reader, x, Calibration::affine);
+  return best_kind(reader.layer, outputs) == Calibration::joint ? joint_form(reader, outputs, x)
+                                                                : calibrated_form(reader, x, Calibration::affine);
 }
 
 void add_layer(const GluModel& model, size_t layer, ConstMatrixView<float> x, StoredCalibration& c) {
@@ -127,8 +125,7 @@ void save_calibration(FileSystem& files, const std::string& path, const StoredCa
       if (all.empty()) return;
       const GateTerms& terms = all[i];
       const auto add = [&](const std::string& what, std::span<const double> v) {
-        if (!v.empty())
-          tensors.push_back({layer + "." + form + "." + what, Dtype::f64, {v.size()}, std::as_bytes(v)});
+        if (!v.empty()) tensors.push_back({layer + "." + form + "." + what, Dtype::f64, {v.size()}, std::as_bytes(v)});
       };
       for (const TermList& list : kTermLists) add(list.name, terms.*list.values);
       if (terms.slope.empty()) return;
@@ -172,17 +169,14 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
       std::vector<double> v(count);
       std::memcpy(v.data(), t.bytes.data(), t.bytes.size());
       for (const double x : v)
-        if (!std::isfinite(x))
-          refuse(layer + "." + what + " holds a value that is not finite", "finite numbers");
+        if (!std::isfinite(x)) refuse(layer + "." + what + " holds a value that is not finite", "finite numbers");
       return v;
     };
     each_terms(c, [&](const std::string& form, std::vector<GateTerms>& all) {
       const auto has = [&](size_t block, const std::string& what) {
         return file->find("blocks." + std::to_string(block) + "." + form + "." + what) != nullptr;
       };
-      const auto list = [&](const std::string& what, size_t count) {
-        return numbers(form + "." + what, count);
-      };
+      const auto list = [&](const std::string& what, size_t count) { return numbers(form + "." + what, count); };
       if (!has(0, "gain")) return;
       GateTerms terms;
       for (const TermList& t : kTermLists)
@@ -201,8 +195,7 @@ StoredCalibration load_calibration(const std::string& path, std::span<const size
   for (size_t i = 0; i < hidden.size(); i++)
     if (i >= c.terms[Form::calibrated].size() ||
         (c.kinds[i] != Calibration::gain && c.terms[Form::calibrated][i].shift.empty()))
-      refuse("the calibrated form of layer " + std::to_string(i + 1) + " is not whole",
-             "its gains and shifts");
+      refuse("the calibrated form of layer " + std::to_string(i + 1) + " is not whole", "its gains and shifts");
   return c;
 }
 

@@ -28,8 +28,8 @@ Matrix<double> unit_rows(ConstMatrixView<double> m) {
 // An orthonormal basis of the span of the rows, as columns; dependent rows add nothing.
 Columns basis_of(ConstMatrixView<double> m) {
   const Matrix<double> rows = unit_rows(m);
-  const Columns a = Eigen::Map<const Columns>(rows.data(), static_cast<Eigen::Index>(m.cols()),
-                                              static_cast<Eigen::Index>(m.rows()));
+  const Columns a =
+      Eigen::Map<const Columns>(rows.data(), static_cast<Eigen::Index>(m.cols()), static_cast<Eigen::Index>(m.rows()));
   Eigen::ColPivHouseholderQR<Columns> qr(a);
   qr.setThreshold(1e-12);
   return qr.householderQ() * Columns::Identity(a.rows(), qr.rank());
@@ -51,8 +51,7 @@ Matrix<double> rows_of(ConstMatrixView<double> m, size_t count, bool from_the_en
 }  // namespace
 
 size_t count_sign(std::span<const double> values, int sign) {
-  return static_cast<size_t>(
-      std::count_if(values.begin(), values.end(), [sign](double v) { return sign * v > 0; }));
+  return static_cast<size_t>(std::count_if(values.begin(), values.end(), [sign](double v) { return sign * v > 0; }));
 }
 
 Matrix<double> cosines(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b) {
@@ -137,8 +136,7 @@ std::vector<double> principal_angles(ConstMatrixView<double> a, ConstMatrixView<
   return angles;
 }
 
-SideComparison compare_sides(const LinearAlgebra& linalg, ConstMatrixView<double> a,
-                             ConstMatrixView<double> b) {
+SideComparison compare_sides(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b) {
   assert(a.rows() == b.rows());
   const size_t k = a.rows();
   const Matrix<double> cosine = similarity(linalg, a, b);

@@ -50,7 +50,6 @@ struct VectorSet {
 };
 UnitComparison compare_units(const LinearAlgebra& linalg, const VectorSet& a, const VectorSet& b, size_t k);
 
-SideComparison compare_sides(const LinearAlgebra& linalg, ConstMatrixView<double> a,
-                             ConstMatrixView<double> b);
+SideComparison compare_sides(const LinearAlgebra& linalg, ConstMatrixView<double> a, ConstMatrixView<double> b);
 
 }  // namespace glint

@@ -49,8 +49,7 @@ LinearMap fit_linear(const LinearAlgebra& linalg, ThreadPool& pool, ConstMatrixV
   pool.for_tiles((d + kControlRows - 1) / kControlRows, [&](size_t t, size_t) {
     const size_t first = t * kControlRows, count = std::min(kControlRows, d - first);
     const ConstMatrixView<double> block = std::as_const(inputs).view().col_range(first, count);
-    linalg.gemm(Op::transposed, Op::plain, 1.0, block,
-                std::as_const(inputs).view().col_range(first, d - first), 0.0,
+    linalg.gemm(Op::transposed, Op::plain, 1.0, block, std::as_const(inputs).view().col_range(first, d - first), 0.0,
                 gram.view().row_range(first, count).col_range(first, d - first));
     linalg.gemm(Op::transposed, Op::plain, 1.0, block, targets, 0.0, moments.view().row_range(first, count));
   });
@@ -95,11 +94,9 @@ Fidelity linear_control(const GluModel& model, const Directions& d, const Activa
                         const Activations& measured) {
   Matrix<double> targets = own_outputs(model, d, fitted);
   if (d.decisions)
-    for (size_t i = 0; i < fitted.residual_logits.size(); i++)
-      targets.data()[i] -= fitted.residual_logits.data()[i];
+    for (size_t i = 0; i < fitted.residual_logits.size(); i++) targets.data()[i] -= fitted.residual_logits.data()[i];
   const LinearMap map = fit_linear(model.linalg(), model.pool(), fitted.inputs, targets);
-  return stand_in_fidelity(model, d, linear_outputs(model.linalg(), model.pool(), map, measured.inputs),
-                           measured);
+  return stand_in_fidelity(model, d, linear_outputs(model.linalg(), model.pool(), map, measured.inputs), measured);
 }
 
 }  // namespace glint

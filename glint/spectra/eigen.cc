@@ -16,13 +16,12 @@ void require_finite(ConstMatrixView<double> m, size_t index) {
   for (size_t r = 0; r < m.rows(); r++)
     for (size_t c = 0; c < m.cols(); c++)
       if (!std::isfinite(m(r, c)))
-        throw Error(
-            {.code = ErrorCode::numeric,
-             .what = "a matrix to decompose holds " + std::to_string(m(r, c)),
-             .where = "matrix " + std::to_string(index) + ", row " + std::to_string(r) + ", column " +
-                      std::to_string(c),
-             .expected = "finite numbers",
-             .hint = "the weights hold NaN or infinity: the training diverged or the file is damaged"});
+        throw Error({.code = ErrorCode::numeric,
+                     .what = "a matrix to decompose holds " + std::to_string(m(r, c)),
+                     .where = "matrix " + std::to_string(index) + ", row " + std::to_string(r) + ", column " +
+                              std::to_string(c),
+                     .expected = "finite numbers",
+                     .hint = "the weights hold NaN or infinity: the training diverged or the file is damaged"});
 }
 
 double sign_of(std::span<const double> v) {
@@ -45,15 +44,13 @@ Spectrum decompose(const LinearAlgebra& linalg, EigenScratch& s, size_t index, d
   s.values.resize(s.matrix.rows());
   linalg.eigh_in_place(s.matrix, s.values, s.workspace);
   if (!all_finite(s.values)) throw_overflow("the eigenvalues of matrix " + std::to_string(index));
-  const double max_abs =
-      s.values.empty() ? 0 : std::max(std::fabs(s.values.front()), std::fabs(s.values.back()));
+  const double max_abs = s.values.empty() ? 0 : std::max(std::fabs(s.values.front()), std::fabs(s.values.back()));
   return canonical(s.values, s.matrix, max_abs, gap);
 }
 
 }  // namespace
 
-Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vectors, double max_abs,
-                   double gap) {
+Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vectors, double max_abs, double gap) {
   assert(values.size() == vectors.rows());
   const size_t k = values.size();
   std::vector<uint32_t> order(k);
@@ -69,8 +66,7 @@ Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vecto
     const std::span<double> to = out.vectors.view().row(i);
     const double sign = sign_of(from);
     for (size_t j = 0; j < from.size(); j++) to[j] = sign * from[j] + 0.0;
-    if (i > 0)
-      out.groups[i] = out.groups[i - 1] + (out.values[i - 1] - out.values[i] > gap * max_abs ? 1 : 0);
+    if (i > 0) out.groups[i] = out.groups[i - 1] + (out.values[i - 1] - out.values[i] > gap * max_abs ? 1 : 0);
   }
   return out;
 }
@@ -79,8 +75,7 @@ Spectrum eigh(const LinearAlgebra& linalg, ConstMatrixView<double> matrix, doubl
   assert(matrix.rows() == matrix.cols());
   EigenScratch s;
   s.matrix = Matrix<double>(matrix.rows(), matrix.cols());
-  for (size_t r = 0; r < matrix.rows(); r++)
-    std::copy_n(matrix.row_ptr(r), matrix.cols(), s.matrix.view().row_ptr(r));
+  for (size_t r = 0; r < matrix.rows(); r++) std::copy_n(matrix.row_ptr(r), matrix.cols(), s.matrix.view().row_ptr(r));
   return decompose(linalg, s, 0, gap);
 }
 

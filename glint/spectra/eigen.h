@@ -40,8 +40,7 @@ std::vector<Spectrum> eigh_many(const LinearAlgebra& linalg, ThreadPool& pool, s
 
 // Sorts pairs (values[k], row k of vectors), fixes signs and marks groups: what every solver ends with.
 // max_abs: the largest |eigenvalue| of the whole matrix, the scale of the gap.
-Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vectors, double max_abs,
-                   double gap);
+Spectrum canonical(std::span<const double> values, ConstMatrixView<double> vectors, double max_abs, double gap);
 
 // Indices of the values by magnitude, largest first; equal ones in their order.
 std::vector<uint32_t> order_by_magnitude(std::span<const double> values);

@@ -22,14 +22,12 @@ double share(double even, double odd) { return even + odd > 0 ? even / (even + o
 
 bool is_even(const GluLayerView& layer) { return gate_info(layer.gate.kind).text.parity == Parity::odd; }
 
-Matrix<double> mirrored_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
-                                ConstMatrixView<float> x) {
+Matrix<double> mirrored_outputs(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x) {
   const std::vector<float> left = negated(reader.layer.bias_left), right = negated(reader.layer.bias_right);
   GluLayerView mirror = reader.layer;
   mirror.bias_left = left, mirror.bias_right = right;
   Matrix<float> minus(x.rows(), x.cols());
-  for (size_t i = 0; i < x.rows(); i++)
-    std::ranges::transform(x.row(i), minus.view().row_ptr(i), std::negate<>());
+  for (size_t i = 0; i < x.rows(); i++) std::ranges::transform(x.row(i), minus.view().row_ptr(i), std::negate<>());
   return layer_outputs({reader.linalg, reader.pool, mirror}, weights, minus);
 }
 

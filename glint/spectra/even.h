@@ -15,8 +15,7 @@ bool is_even(const GluLayerView& layer);
 
 // Outputs [n, units] at the mirror images -x of the inputs x [n, d]. A layer with biases reads (x, 1), whose
 // mirror image is (-x, -1).
-Matrix<double> mirrored_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
-                                ConstMatrixView<float> x);
+Matrix<double> mirrored_outputs(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x);
 
 // Var(e) / (Var(e) + E[o^2]) over inputs and their mirror images; 1 for outputs that are constant and even.
 // What bounds an even reading there: on the inputs alone even and odd parts may go together, and a form that

@@ -13,8 +13,8 @@ FormSums sums(const UnitForm& form, std::span<const double> x, double residual_l
 }  // namespace
 
 std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& a, size_t row,
-                                              PerForm<std::optional<GateTerms>> terms,
-                                              std::span<const size_t> classes, Form chosen) {
+                                              PerForm<std::optional<GateTerms>> terms, std::span<const size_t> classes,
+                                              Form chosen) {
   const GluLayerView layer = reading.layer(reading.last());
   const Directions all = reading.classes();
   Matrix<double> weights(classes.size(), all.weights.cols());

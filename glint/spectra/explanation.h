@@ -27,8 +27,8 @@ struct ClassExplanation {
 
 // Classes of the model at the last layer; the input is row `row` of the activations of that layer. `terms` are
 // those of the last layer in every form that is looked at; the local ones are made here.
-std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& activations,
-                                              size_t row, PerForm<std::optional<GateTerms>> terms,
-                                              std::span<const size_t> classes, Form chosen);
+std::vector<ClassExplanation> explain_classes(const ImageReading& reading, const Activations& activations, size_t row,
+                                              PerForm<std::optional<GateTerms>> terms, std::span<const size_t> classes,
+                                              Form chosen);
 
 }  // namespace glint

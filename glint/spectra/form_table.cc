@@ -7,12 +7,10 @@ namespace glint {
 namespace {
 
 constexpr FormFunctions kweights = {.fit = [](const FormData& d) { return weights_form(d.reader.layer); }};
-constexpr FormFunctions kscaled = {
-    .fit = [](const FormData& d) { return scaled_form(d.reader, d.outputs, d.x); },
-    .has = has_scaled_form,
-    .check = check_scaled_form};
-constexpr FormFunctions kcalibrated = {
-    .fit = [](const FormData& d) { return best_line(d.reader, d.outputs, d.x); }};
+constexpr FormFunctions kscaled = {.fit = [](const FormData& d) { return scaled_form(d.reader, d.outputs, d.x); },
+                                   .has = has_scaled_form,
+                                   .check = check_scaled_form};
+constexpr FormFunctions kcalibrated = {.fit = [](const FormData& d) { return best_line(d.reader, d.outputs, d.x); }};
 constexpr FormFunctions klocal = {};
 
 constexpr FormFunctions kFunctions[] = {

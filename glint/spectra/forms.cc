@@ -26,25 +26,23 @@ Matrix<double> outputs(const LayerReader& reader, ConstMatrixView<double> weight
     if (y.rows() != rows) y = Matrix<double>(rows, reader.layer.hidden());
     activate(x.row_range(first, rows), memory[worker], y);
     const MatrixView<double> o = out.view().row_range(first, rows);
-    for (size_t i = 0; i < rows && !constants.empty(); i++)
-      std::copy(constants.begin(), constants.end(), o.row_ptr(i));
+    for (size_t i = 0; i < rows && !constants.empty(); i++) std::copy(constants.begin(), constants.end(), o.row_ptr(i));
     reader.linalg.gemm(Op::plain, Op::transposed, 1.0, y, weights, constants.empty() ? 0.0 : 1.0, o);
     if (!all_finite(o)) throw_overflow("the outputs of a layer, or of a form of it");
   });
   return out;
 }
 
-std::vector<Spectrum> wanted_spectra(const LayerReader& reader, const Matrix<double>& q,
-                                     const Matrix<double>& squares, const Wanted& wanted) {
+std::vector<Spectrum> wanted_spectra(const LayerReader& reader, const Matrix<double>& q, const Matrix<double>& squares,
+                                     const Wanted& wanted) {
   const size_t k = wanted.strongest;
   if (k == 0 || reader.layer.width() <= kFullWidth || k > reader.layer.width() / 8)
     return interaction_spectra(reader, q, squares, wanted.gap);
   std::vector<Spectrum> out;
   for (size_t u = 0; u < q.rows(); u++)
     out.push_back(top_interaction(
-        reader,
-        ProductWeights(q.view().row(u), squares.size() ? squares.view().row(u) : std::span<const double>()),
-        k, {.gap = wanted.gap}));
+        reader, ProductWeights(q.view().row(u), squares.size() ? squares.view().row(u) : std::span<const double>()), k,
+        {.gap = wanted.gap}));
   return out;
 }
 
@@ -97,9 +95,7 @@ GateTerms at_size(const GateTerms& line, double s) {
 }
 
 bool has_linear_part(const GateTerms& terms) {
-  const auto any = [](const std::vector<double>& v) {
-    return std::ranges::any_of(v, [](double e) { return e != 0; });
-  };
+  const auto any = [](const std::vector<double>& v) { return std::ranges::any_of(v, [](double e) { return e != 0; }); };
   return any(terms.shift) || any(terms.left);
 }
 
@@ -138,9 +134,8 @@ GateTerms local_form(const GluLayerView& layer, std::span<const double> x) {
   return line;
 }
 
-std::vector<UnitForm> unit_forms(const LayerReader& reader, const GateTerms& any_size,
-                                 ConstMatrixView<double> weights, std::span<const float> constants,
-                                 const Wanted& wanted) {
+std::vector<UnitForm> unit_forms(const LayerReader& reader, const GateTerms& any_size, ConstMatrixView<double> weights,
+                                 std::span<const float> constants, const Wanted& wanted) {
   const GateTerms terms = at_size(any_size, any_size.size);
   for ([[maybe_unused]] const TermList& list : kTermLists)
     assert((terms.*list.values).empty() || (terms.*list.values).size() == weights.cols());
@@ -159,10 +154,8 @@ std::vector<UnitForm> unit_forms(const LayerReader& reader, const GateTerms& any
       for (const double c : of_one.view().row(u)) f.constant += c;
     if (of_left.size() == 0 && of_right.size() == 0) continue;
     f.linear.assign(reader.layer.width(), 0.0);
-    if (of_left.size() > 0)
-      add_half(reader.layer.left, reader.layer.bias_left, of_left.view().row(u), f.linear);
-    if (of_right.size() > 0)
-      add_half(reader.layer.right, reader.layer.bias_right, of_right.view().row(u), f.linear);
+    if (of_left.size() > 0) add_half(reader.layer.left, reader.layer.bias_left, of_left.view().row(u), f.linear);
+    if (of_right.size() > 0) add_half(reader.layer.right, reader.layer.bias_right, of_right.view().row(u), f.linear);
     if (!all_finite(f.linear)) throw_overflow("the linear part of a form");
   }
   return forms;
@@ -221,8 +214,8 @@ double form_value(const UnitForm& form, std::span<const double> x) {
   return value;
 }
 
-Matrix<double> layer_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
-                             ConstMatrixView<float> x, std::span<const float> constants) {
+Matrix<double> layer_outputs(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                             std::span<const float> constants) {
   const auto activate = [&](ConstMatrixView<float>, const TileMemory& tile, Matrix<double>& y) {
     with_gate(reader.layer.gate, [&](auto gate) {
       for (size_t i = 0; i < y.size(); i++)

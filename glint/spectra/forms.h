@@ -86,9 +86,8 @@ struct Wanted {
 
 // A form for every row of the hidden weights [units, h]; constants [units] or empty. Gains that depend on the
 // input's size are taken at the size of the line.
-std::vector<UnitForm> unit_forms(const LayerReader& reader, const GateTerms& line,
-                                 ConstMatrixView<double> weights, std::span<const float> constants = {},
-                                 const Wanted& wanted = {});
+std::vector<UnitForm> unit_forms(const LayerReader& reader, const GateTerms& line, ConstMatrixView<double> weights,
+                                 std::span<const float> constants = {}, const Wanted& wanted = {});
 
 // How alike the strongest eigenvectors of two forms of each output are: |cos| of the first above 0 and of the
 // first below 0, mean over the outputs.
@@ -105,8 +104,8 @@ double form_value(const UnitForm& form, std::span<const double> x);
 // Outputs [n, units] of the layer itself and of a form of it, for inputs x [n, d], each with the gains of its
 // own size. Pre-activations in float, as the model computes them; sums over hidden units in double. These
 // and all readings: Error (numeric) when a number overflows.
-Matrix<double> layer_outputs(const LayerReader& reader, ConstMatrixView<double> weights,
-                             ConstMatrixView<float> x, std::span<const float> constants = {});
+Matrix<double> layer_outputs(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                             std::span<const float> constants = {});
 Matrix<double> form_outputs(const LayerReader& reader, const GateTerms& line, ConstMatrixView<double> weights,
                             ConstMatrixView<float> x, std::span<const float> constants = {});
 

@@ -24,8 +24,7 @@ Matrix<double> with_residual(Matrix<double> values, const Directions& d, const A
   return values;
 }
 
-Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateTerms& line,
-                          const Activations& a) {
+Matrix<double> outputs_of(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a) {
   return with_residual(form_outputs(model.reader(d.layer), line, d.weights, a.inputs, d.constants), d, a);
 }
 
@@ -42,8 +41,7 @@ Matrix<double> minus(Matrix<double> a, const Matrix<double>& b, double factor = 
 
 // Adds how the form fares at the mirror images, from its values at x and those without its linear part: at -x
 // the linear part and what goes past the layer change their signs.
-void add_mirror(Fidelity& f, const MirroredModel& mirror, const Matrix<double>& form,
-                const Matrix<double>& squared) {
+void add_mirror(Fidelity& f, const MirroredModel& mirror, const Matrix<double>& form, const Matrix<double>& squared) {
   const Fidelity there = fidelity(mirror.own, minus(minus(squared, minus(form, squared)), mirror.past, 2));
   f.mirrored = {.r2 = there.r2, .agreement = there.agreement};
   f.even_share = mirror.even.all;
@@ -115,8 +113,7 @@ size_t GluModel::outputs(size_t i) const {
   return p.empty() ? layer(i).hidden() : p.rows();
 }
 
-Directions GluModel::directions(size_t i, ConstMatrixView<double> vectors,
-                                std::vector<std::string> names) const {
+Directions GluModel::directions(size_t i, ConstMatrixView<double> vectors, std::vector<std::string> names) const {
   const size_t width = outputs(i);
   assert((vectors.cols() == width || vectors.cols() == width + 1) && vectors.rows() == names.size());
   Matrix<double> rows(vectors.rows(), width);
@@ -179,15 +176,14 @@ Reading read(const GluModel& model, const Directions& d, const GateTerms& line, 
           .fidelity = form_fidelity(model, d, line, a, mirror)};
 }
 
-Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTerms& line,
-                       const Activations& a, const MirroredModel* shared) {
+Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a,
+                       const MirroredModel* shared) {
   const Matrix<double> own = own_outputs(model, d, a), form = outputs_of(model, d, line, a);
   const MirroredModel made = shared ? MirroredModel() : mirrored_model(model, d, a);
   const MirroredModel& mirror = shared ? *shared : made;
   Fidelity out = against(own, form, a, labels_of(d, a));
   const bool shifted = has_linear_part(line), passed = mirror.past.size() > 0;
-  const Matrix<double> apart =
-      shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
+  const Matrix<double> apart = shifted ? outputs_of(model, d, without_linear_part(line), a) : Matrix<double>();
   const Matrix<double>& squared = shifted ? apart : form;
   add_mirror(out, mirror, form, squared);
   if (!shifted && !passed) {
@@ -202,13 +198,11 @@ Fidelity form_fidelity(const GluModel& model, const Directions& d, const GateTer
   return out;
 }
 
-Fidelity whole_fidelity(const GluModel& model, const Directions& d, const GateTerms& line,
-                        const Activations& a) {
+Fidelity whole_fidelity(const GluModel& model, const Directions& d, const GateTerms& line, const Activations& a) {
   return fidelity(own_outputs(model, d, a), outputs_of(model, d, line, a), labels_of(d, a));
 }
 
-Fidelity stand_in_fidelity(const GluModel& model, const Directions& d, Matrix<double> values,
-                           const Activations& a) {
+Fidelity stand_in_fidelity(const GluModel& model, const Directions& d, Matrix<double> values, const Activations& a) {
   return fidelity(own_outputs(model, d, a), with_residual(std::move(values), d, a), labels_of(d, a));
 }
 
@@ -218,14 +212,12 @@ TruncationCurve truncation(const GluModel& model, const Reading& decisions, cons
                           {a.inputs, a.labels, decided, a.residual_logits});
 }
 
-LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass,
-                       size_t inputs) {
+LocalError local_error(const GluModel& model, const Directions& units, const Activations& pass, size_t inputs) {
   const GluLayerView view = model.layer(units.layer);
   const size_t n = std::min(inputs, pass.inputs.rows()), h = view.hidden(), d = view.inputs();
   const ConstMatrixView<float> x = pass.inputs.view().row_range(0, n);
   const Matrix<double> own =
-      units.decisions ? Matrix<double>()
-                      : layer_outputs(model.reader(units.layer), units.weights, x, units.constants);
+      units.decisions ? Matrix<double>() : layer_outputs(model.reader(units.layer), units.weights, x, units.constants);
   constexpr size_t kBlock = 1024;  // hidden units whose weights are widened at a time
   std::vector<LocalError> errors(n);
   model.pool().for_tiles(n, [&](size_t i, size_t) {

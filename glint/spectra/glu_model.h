@@ -33,9 +33,9 @@ void append(Directions& all, const Directions& more);
 struct Activations {
   Matrix<float> inputs;  // [n, d]: what the layer reads
   // For classifiers:
-  Matrix<float> logits;            // [n, classes]
-  Matrix<double> residual_logits;  // [n, classes]: what reaches the logits past the last layer; empty without
-                                   // a residual
+  Matrix<float> logits;               // [n, classes]
+  Matrix<double> residual_logits;     // [n, classes]: what reaches the logits past the last layer; empty without
+                                      // a residual
   std::vector<uint32_t> labels = {};  // [n], or empty: not known
   // For language models: how many inputs in a row belong together, as bootstrap.h draws them. Where they are
   // given, R2 has an interval.
@@ -90,8 +90,7 @@ struct Reading {
 
 // What directions are measured against: the logits for decisions, else the layer's own outputs. [n,
 // directions]
-Matrix<double> own_outputs(const GluModel& model, const Directions& directions,
-                           const Activations& activations);
+Matrix<double> own_outputs(const GluModel& model, const Directions& directions, const Activations& activations);
 
 // The model at the mirror images of the layer's inputs. What goes past the layer is negated with them.
 struct MirroredModel {
@@ -99,14 +98,12 @@ struct MirroredModel {
   Matrix<double> own;   // [n, directions]
   Matrix<double> past;  // at x: what goes past the layer, or empty
 };
-MirroredModel mirrored_model(const GluModel& model, const Directions& directions,
-                             const Activations& activations);
+MirroredModel mirrored_model(const GluModel& model, const Directions& directions, const Activations& activations);
 
 // `activations` must be of the directions' layer. Several forms of the same directions share a `mirror`;
 // without one it is made.
-Reading read(const GluModel& model, const Directions& directions, const GateTerms& line,
-             const Activations& activations, const Wanted& wanted = {},
-             const MirroredModel* mirror = nullptr);
+Reading read(const GluModel& model, const Directions& directions, const GateTerms& line, const Activations& activations,
+             const Wanted& wanted = {}, const MirroredModel* mirror = nullptr);
 // The fidelity alone, without any eigenvector.
 Fidelity form_fidelity(const GluModel& model, const Directions& directions, const GateTerms& line,
                        const Activations& activations, const MirroredModel* mirror = nullptr);

@@ -54,8 +54,7 @@ GluLayerView ImageReading::layer(size_t i) const {
 
 InputMap ImageReading::input_map() const {
   InputMap map{.matrix = params_.table.view(model_.weights.span(), params_.embed.weight), .bias = {}};
-  if (params_.embed.bias != kNoParam)
-    map.bias = params_.table.view(model_.weights.span(), params_.embed.bias).row(0);
+  if (params_.embed.bias != kNoParam) map.bias = params_.table.view(model_.weights.span(), params_.embed.bias).row(0);
   return map;
 }
 
@@ -97,15 +96,13 @@ Activations ImageReading::run(size_t count, const ClassifierEngine::RowSource& s
 }
 
 template <class T>
-Activations ImageReading::run_samples(ConstMatrixView<T> samples, size_t layer,
-                                      std::span<const uint32_t> rows) const {
+Activations ImageReading::run_samples(ConstMatrixView<T> samples, size_t layer, std::span<const uint32_t> rows) const {
   if (samples.rows() > 0 && samples.cols() != model_.config.inputs)
     bad_argument("samples", "samples of " + std::to_string(samples.cols()) + " numbers do not fit the model",
                  std::to_string(model_.config.inputs) + ", the inputs of the model");
   for (const uint32_t row : rows)
     if (row >= samples.rows())
-      bad_argument("rows", "there is no sample " + std::to_string(row),
-                   "below " + std::to_string(samples.rows()));
+      bad_argument("rows", "there is no sample " + std::to_string(row), "below " + std::to_string(samples.rows()));
   return run(
       rows.empty() ? samples.rows() : rows.size(),
       [&](size_t row, float* out) {
@@ -114,20 +111,17 @@ Activations ImageReading::run_samples(ConstMatrixView<T> samples, size_t layer,
       layer);
 }
 
-Activations ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer,
-                              std::span<const uint32_t> rows) const {
+Activations ImageReading::run(ConstMatrixView<uint8_t> pixels, size_t layer, std::span<const uint32_t> rows) const {
   return run_samples(pixels, layer, rows);
 }
 
-Activations ImageReading::run(ConstMatrixView<float> values, size_t layer,
-                              std::span<const uint32_t> rows) const {
+Activations ImageReading::run(ConstMatrixView<float> values, size_t layer, std::span<const uint32_t> rows) const {
   return run_samples(values, layer, rows);
 }
 
 Activations ImageReading::run(const ImageSet& set, size_t layer, std::span<const uint32_t> rows) const {
   Activations pass = set.floats() ? run(set.values.view(), layer, rows) : run(set.pixels.view(), layer, rows);
-  for (size_t i = 0; i < pass.inputs.rows(); i++)
-    pass.labels.push_back(set.labels[rows.empty() ? i : rows[i]]);
+  for (size_t i = 0; i < pass.inputs.rows(); i++) pass.labels.push_back(set.labels[rows.empty() ? i : rows[i]]);
   return pass;
 }
 
@@ -146,12 +140,11 @@ StoredCalibration ImageReading::calibrate(const ImageSet& train, const std::stri
   return stored;
 }
 
-std::vector<GateTerms> ImageReading::refined_lines(const ImageSet& train,
-                                                   std::vector<GateTerms> scaled) const {
+std::vector<GateTerms> ImageReading::refined_lines(const ImageSet& train, std::vector<GateTerms> scaled) const {
   assert(scaled.size() == layers());
   const Activations pass = run(train, last(), evenly_spaced(train.count(), kCalibrationImages));
-  scaled.back() = refined_form({linalg_, pool(), layer(last())}, logit_weights(last()), pass.logits,
-                               pass.inputs, scaled.back());
+  scaled.back() =
+      refined_form({linalg_, pool(), layer(last())}, logit_weights(last()), pass.logits, pass.inputs, scaled.back());
   return scaled;
 }
 

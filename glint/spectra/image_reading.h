@@ -62,8 +62,7 @@ class ImageReading : public GluModel {
   // Eigenvectors [k, w] of a layer as pictures [k, inputs]. At layer 0 they are E' v. Above, each is taken as
   // an output direction of the layer below, whose strongest eigenvector (by |value|) stands for it, and so on
   // down; `lines` are the forms of all layers.
-  Matrix<double> pictures(size_t layer, ConstMatrixView<double> vectors,
-                          std::span<const GateTerms> lines) const;
+  Matrix<double> pictures(size_t layer, ConstMatrixView<double> vectors, std::span<const GateTerms> lines) const;
 
  private:
   template <class T>

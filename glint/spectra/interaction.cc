@@ -91,17 +91,14 @@ Matrix<double> hidden_weights(const LinearAlgebra& linalg, ConstMatrixView<doubl
   return out;
 }
 
-Matrix<double> hidden_weights(const WeightRows& directions) {
-  return widen(directions, {}, directions.cols());
-}
+Matrix<double> hidden_weights(const WeightRows& directions) { return widen(directions, {}, directions.cols()); }
 
 InteractionBuilder::InteractionBuilder(const LinearAlgebra& linalg, const GluLayerView& layer)
     : linalg_(linalg),
       left_(widen(layer.left, layer.bias_left, layer.width())),
       right_(widen(layer.right, layer.bias_right, layer.width())) {}
 
-void InteractionBuilder::build(const ProductWeights& q, MatrixView<double> out,
-                               Matrix<double>& scratch) const {
+void InteractionBuilder::build(const ProductWeights& q, MatrixView<double> out, Matrix<double>& scratch) const {
   assert(q.products.size() == hidden() && (q.squares.empty() || q.squares.size() == hidden()));
   if (scratch.rows() != hidden() || scratch.cols() != width()) scratch = Matrix<double>(hidden(), width());
   for (size_t h = 0; h < hidden(); h++) {
@@ -133,8 +130,7 @@ struct InteractionOperator::Memory {
 namespace {
 
 // x diag(factors), or x itself where there are none.
-ConstMatrixView<double> scaled(ConstMatrixView<double> x, std::span<const float> factors,
-                               Matrix<double>& out) {
+ConstMatrixView<double> scaled(ConstMatrixView<double> x, std::span<const float> factors, Matrix<double>& out) {
   if (factors.empty()) return x;
   if (out.rows() != x.rows() || out.cols() != x.cols()) out = Matrix<double>(x.rows(), x.cols());
   for (size_t i = 0; i < x.rows(); i++)
@@ -142,9 +138,7 @@ ConstMatrixView<double> scaled(ConstMatrixView<double> x, std::span<const float>
   return out;
 }
 
-bool same(std::span<const float> a, std::span<const float> b) {
-  return a.data() == b.data() && a.size() == b.size();
-}
+bool same(std::span<const float> a, std::span<const float> b) { return a.data() == b.data() && a.size() == b.size(); }
 
 }  // namespace
 
@@ -183,8 +177,7 @@ void InteractionOperator::apply(const ProductWeights& q, ConstMatrixView<double>
         for (size_t h = 0; h < units; h++) {
           const double one = width > d ? x(i, d) : 0.0, half = q.products[first + h] / 2,
                        square = q.squares.empty() ? 0 : q.squares[first + h];
-          const double bias_l = bias_at(layer_.bias_left, first + h),
-                       bias_r = bias_at(layer_.bias_right, first + h);
+          const double bias_l = bias_at(layer_.bias_left, first + h), bias_r = bias_at(layer_.bias_right, first + h);
           const double own = l(i, h) + one * bias_l;
           l(i, h) = half * own, r(i, h) = half * (r(i, h) + one * bias_r) + square * own;
           if (width > d) sum(i, d) += r(i, h) * bias_l + l(i, h) * bias_r;
@@ -215,8 +208,7 @@ std::vector<Spectrum> interaction_spectra(const LayerReader& reader, ConstMatrix
   return eigh_many(
       reader.linalg, reader.pool, q.rows(), reader.layer.width(),
       [&](size_t unit, size_t worker, MatrixView<double> out) {
-        builder.build({q.row(unit), s.empty() ? std::span<const double>() : s.row(unit)}, out,
-                      scratch[worker]);
+        builder.build({q.row(unit), s.empty() ? std::span<const double>() : s.row(unit)}, out, scratch[worker]);
       },
       gap);
 }

@@ -33,8 +33,7 @@ double dot_rows(std::span<const double> a, std::span<const double> b) {
 
 Matrix<double> rows_of(const Matrix<double>& m, std::span<const uint32_t> rows) {
   Matrix<double> out(rows.size(), m.cols());
-  for (size_t i = 0; i < rows.size(); i++)
-    std::copy_n(m.view().row_ptr(rows[i]), m.cols(), out.view().row_ptr(i));
+  for (size_t i = 0; i < rows.size(); i++) std::copy_n(m.view().row_ptr(rows[i]), m.cols(), out.view().row_ptr(i));
   return out;
 }
 
@@ -47,8 +46,7 @@ std::vector<double> values_of(std::span<const double> values, std::span<const ui
 // The Krylov space: the rows V, and behind them the block that comes next.
 class Krylov {
  public:
-  Krylov(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply, size_t capacity,
-         size_t width)
+  Krylov(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply, size_t capacity, size_t width)
       : linalg_(linalg), pool_(pool), apply_(apply), v_(capacity, width), h_(capacity, capacity) {
     append_random(kBlock);
   }
@@ -70,10 +68,9 @@ class Krylov {
     for (size_t i = 0; i < rows; i++) {
       const double length = norm(product.view().row(i));
       if (!std::isfinite(length))
-        throw Error(
-            {.code = ErrorCode::numeric,
-             .what = "a product with the matrix to decompose is not finite",
-             .hint = "the weights hold NaN or infinity: the training diverged or the file is damaged"});
+        throw Error({.code = ErrorCode::numeric,
+                     .what = "a product with the matrix to decompose is not finite",
+                     .hint = "the weights hold NaN or infinity: the training diverged or the file is damaged"});
       largest = std::max(largest, length);
     }
     size_ += rows, next_ = 0;
@@ -179,8 +176,7 @@ class Krylov {
   }
 
   // The rows that are left. Accurate: none of them lost much of its length, so that it lost no digits either.
-  static size_t make_orthonormal(MatrixView<double> x, std::span<const double> before, double least,
-                                 bool& accurate) {
+  static size_t make_orthonormal(MatrixView<double> x, std::span<const double> before, double least, bool& accurate) {
     accurate = true;
     size_t kept = 0;
     for (size_t r = 0; r < x.rows(); r++) {
@@ -232,9 +228,8 @@ struct Found {
       std::ranges::sort(out);
       return out;
     };
-    return !values.empty() &&
-           std::ranges::equal(strengths(values), strengths(later),
-                              [&](double a, double b) { return std::fabs(a - b) <= tolerance; });
+    return !values.empty() && std::ranges::equal(strengths(values), strengths(later),
+                                                 [&](double a, double b) { return std::fabs(a - b) <= tolerance; });
   }
 };
 
@@ -245,8 +240,8 @@ void grow(Krylov& krylov, size_t size) {
 
 }  // namespace
 
-Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply,
-                        size_t width, size_t k, const LanczosOptions& options) {
+Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply, size_t width,
+                        size_t k, const LanczosOptions& options) {
   k = std::min(k, width);
   if (k == 0) return {{}, Matrix<double>(0, width), {}};
   const size_t room = std::max({width / 5, 6 * k, k + 24 * kBlock});
@@ -265,8 +260,7 @@ Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const App
     const bool converged = wanted.size() == k && std::ranges::all_of(wanted, [&](uint32_t i) {
                              return krylov.residual(small.vectors.view().row(i)) <= tolerance;
                            });
-    found = converged || krylov.complete() ? Found{values, krylov.combine(rows_of(small.vectors, wanted))}
-                                           : Found();
+    found = converged || krylov.complete() ? Found{values, krylov.combine(rows_of(small.vectors, wanted))} : Found();
     if (krylov.complete()) return canonical(found.values, found.vectors, scale, options.gap);
     if (krylov.products() > options.max_products)
       throw Error({.code = ErrorCode::numeric,
@@ -292,13 +286,11 @@ Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const App
   }
 }
 
-Spectrum top_interaction(const LayerReader& reader, const ProductWeights& q, size_t k,
-                         const LanczosOptions& options) {
+Spectrum top_interaction(const LayerReader& reader, const ProductWeights& q, size_t k, const LanczosOptions& options) {
   InteractionOperator q_times(reader);
   return top_eigenpairs(
-      reader.linalg, reader.pool,
-      [&](ConstMatrixView<double> x, MatrixView<double> y) { q_times.apply(q, x, y); }, reader.layer.width(),
-      k, options);
+      reader.linalg, reader.pool, [&](ConstMatrixView<double> x, MatrixView<double> y) { q_times.apply(q, x, y); },
+      reader.layer.width(), k, options);
 }
 
 }  // namespace glint

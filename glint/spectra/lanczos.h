@@ -34,8 +34,8 @@ using ApplySymmetric = std::function<void(ConstMatrixView<double> x, MatrixView<
 // threads. Repeated eigenvalues are found as often as they occur: once converged, the search goes on from
 // fresh random directions and must find nothing stronger. The basis takes at most width / 5 vectors, or what
 // k needs. Error (numeric) when it does not converge or the operator gives NaN.
-Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply,
-                        size_t width, size_t k, const LanczosOptions& options = {});
+Spectrum top_eigenpairs(const LinearAlgebra& linalg, ThreadPool& pool, const ApplySymmetric& apply, size_t width,
+                        size_t k, const LanczosOptions& options = {});
 
 // The same for the interaction matrix of one output.
 Spectrum top_interaction(const LayerReader& reader, const ProductWeights& q, size_t k,

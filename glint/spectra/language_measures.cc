@@ -61,14 +61,12 @@ void add_squares(const LinearAlgebra& linalg, const Matrix<double>& rows, const 
 double ratio(double part, double whole) { return whole > 0 ? part / whole : 0; }
 
 // Of the cosines of some tokens with a vector: the largest and the smallest.
-LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count,
-                                       std::vector<TokenId> order) {
+LanguageReading::NearTokens most_alike(std::span<const double> cosine, size_t count, std::vector<TokenId> order) {
   const size_t n = std::min(count, order.size());
   const auto pick = [&](double sign) {
-    std::partial_sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
-                      [&](TokenId a, TokenId b) {
-                        return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b);
-                      });
+    std::partial_sort(
+        order.begin(), order.begin() + static_cast<std::ptrdiff_t>(n), order.end(),
+        [&](TokenId a, TokenId b) { return std::pair(-sign * cosine[a], a) < std::pair(-sign * cosine[b], b); });
     std::vector<LanguageReading::NearToken> out;
     for (size_t k = 0; k < n; k++) out.push_back({order[k], cosine[order[k]]});
     return out;
@@ -90,8 +88,7 @@ Matrix<double> LanguageReading::hidden(size_t i, ConstMatrixView<double> directi
   return hidden_weights(linalg(), directions, projection(i));
 }
 
-StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows,
-                                             const std::string& data_checksum) const {
+StoredCalibration LanguageReading::calibrate(std::span<const TokenRow> rows, const std::string& data_checksum) const {
   StoredCalibration stored{.model = weights_hash(), .data = data_checksum, .linalg = linalg().description()};
   LayerPass all = pass(rows, kCalibrationTokens);
   stored.inputs = all.tokens();
@@ -121,11 +118,9 @@ Fidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstM
   subtract(error_squared, model);
   subtract(linear, squared);
   for (Matrix<double>* m : {&model, &form, &linear}) centre_columns(*m);
-  const Matrix<double> model_model = moments(linalg(), model, model),
-                       error_error = moments(linalg(), error, error),
+  const Matrix<double> model_model = moments(linalg(), model, model), error_error = moments(linalg(), error, error),
                        squared_squared = moments(linalg(), error_squared, error_squared),
-                       linear_form = moments(linalg(), linear, form),
-                       form_form = moments(linalg(), form, form);
+                       linear_form = moments(linalg(), linear, form), form_form = moments(linalg(), form, form);
   out.linear_share = ratio(trace(linear_form), trace(form_form));
   std::vector<double> total, wrong, wrong_squared, part, whole;
   const size_t count = along ? along->count : vocab();
@@ -140,9 +135,8 @@ Fidelity LanguageReading::layer_fidelity(size_t i, const GateTerms& line, ConstM
   }
   const auto r2 = [&](double errors, size_t t) { return total[t] > 0 ? 1 - errors / total[t] : 0; };
   for (size_t t = 0; t < total.size(); t++)
-    out.units.push_back({.r2 = r2(wrong[t], t),
-                         .eigenvectors_r2 = r2(wrong_squared[t], t),
-                         .linear_share = ratio(part[t], whole[t])});
+    out.units.push_back(
+        {.r2 = r2(wrong[t], t), .eigenvectors_r2 = r2(wrong_squared[t], t), .linear_share = ratio(part[t], whole[t])});
   // Sums that overflow would come out as a share of 0.
   for (const std::vector<double>* sums : {&total, &wrong, &wrong_squared, &part, &whole})
     if (!all_finite(*sums)) throw_overflow("the tokens' outputs of layer " + std::to_string(i + 1));
@@ -175,8 +169,7 @@ Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors) const 
   return products(vectors, ignored);
 }
 
-Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors,
-                                         std::vector<double>& squares) const {
+Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors, std::vector<double>& squares) const {
   const size_t d = width(), tiles = (vocab() + kTokenBlock - 1) / kTokenBlock;
   checked(model_.embedding());
   Matrix<double> out(vectors.rows(), vocab());
@@ -195,8 +188,8 @@ Matrix<double> LanguageReading::products(ConstMatrixView<double> vectors,
   return out;
 }
 
-std::vector<LanguageReading::NearTokens> LanguageReading::near(
-    ConstMatrixView<double> vectors, size_t count, const std::function<bool(TokenId)>& candidate) const {
+std::vector<LanguageReading::NearTokens> LanguageReading::near(ConstMatrixView<double> vectors, size_t count,
+                                                               const std::function<bool(TokenId)>& candidate) const {
   std::vector<double> squares;
   Matrix<double> cosine = products(vectors, squares);
   std::vector<TokenId> candidates;

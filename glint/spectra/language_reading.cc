@@ -31,14 +31,13 @@ std::vector<float> with_norm_bias(const StoredMatrix& w, std::span<const float> 
 
 }  // namespace
 
-LanguageReading::LanguageReading(const FamilyModel& model, const Compute& compute,
-                                 const LinearAlgebra& linalg, const std::string& expert)
+LanguageReading::LanguageReading(const FamilyModel& model, const Compute& compute, const LinearAlgebra& linalg,
+                                 const std::string& expert)
     : model_(model), compute_(compute), linalg_(linalg) {
   if (expert.empty()) return;
   const FamilyConfig& c = model.config();
   const bool shared = !c.family->names.shared_gate.hf.empty();
-  if (!model.mixture())
-    bad_argument("expert", "the model has no experts: " + model.text(), "a mixture of experts");
+  if (!model.mixture()) bad_argument("expert", "the model has no experts: " + model.text(), "a mixture of experts");
   part_ = expert == "shared" ? Part::shared : Part::expert;
   if (part_ == Part::shared && shared) return;
   if (part_ == Part::expert && expert.size() <= 4 && expert.find_first_not_of("0123456789") == expert.npos)
@@ -55,8 +54,8 @@ const StoredGlu& LanguageReading::glu(size_t i) const {
     bad_argument("expert",
                  "layer " + std::to_string(number) + " has " + std::to_string(experts) +
                      " experts, which are read one at a time",
-                 "one of them, from 1 to " + std::to_string(experts) +
-                     (l.shared.empty() ? "" : ", or shared") + ": `spectrum(MODEL, expert=1, hidden=1)`");
+                 "one of them, from 1 to " + std::to_string(experts) + (l.shared.empty() ? "" : ", or shared") +
+                     ": `spectrum(MODEL, expert=1, hidden=1)`");
   if (part_ == Part::own) return l;
   if (l.experts.empty())
     bad_argument("expert", "layer " + std::to_string(number) + " has no experts", "none for this layer");

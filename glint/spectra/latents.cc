@@ -26,8 +26,7 @@ void unit_rows(ConstMatrixView<float> decoder, size_t first, MatrixView<double> 
 }
 
 bool stronger(const LatentPair& a, const LatentPair& b) {
-  return std::tuple(-std::fabs(a.weight), a.first, a.second) <
-         std::tuple(-std::fabs(b.weight), b.first, b.second);
+  return std::tuple(-std::fabs(a.weight), a.first, a.second) < std::tuple(-std::fabs(b.weight), b.first, b.second);
 }
 
 void keep_strongest(std::vector<LatentPair>& pairs, size_t most) {
@@ -77,8 +76,7 @@ std::vector<LatentPair> strongest_pairs(const LayerReader& reader, const Product
       Worker& w = workers[id];
       const size_t other = first + tile * kLatentTile, others = std::min(kLatentTile, n - other);
       if (w.rows.rows() != others) w.rows = Matrix<double>(others, width);
-      if (w.products.rows() != count || w.products.cols() != others)
-        w.products = Matrix<double>(count, others);
+      if (w.products.rows() != count || w.products.cols() != others) w.products = Matrix<double>(count, others);
       unit_rows(decoder, other, w.rows);
       reader.linalg.gemm(Op::plain, Op::transposed, 1.0, images, w.rows, 0.0, w.products);
       std::vector<LatentPair>& out = found[tile];
@@ -101,8 +99,8 @@ std::vector<LatentPair> strongest_pairs(const LayerReader& reader, const Product
   return best;
 }
 
-LatentFit latent_fit(std::span<const double> values, ConstMatrixView<double> vectors,
-                     ConstMatrixView<float> x, std::span<const float> activations) {
+LatentFit latent_fit(std::span<const double> values, ConstMatrixView<double> vectors, ConstMatrixView<float> x,
+                     std::span<const float> activations) {
   check_argument(activations.size() == x.rows(), "latent_fit", "an activation per input");
   const size_t n = x.rows(), d = x.cols();
   const std::vector<double> z(activations.begin(), activations.end());

@@ -38,7 +38,7 @@ struct LatentFit {
   double one_active = 0, two_active = 0;
 };
 // values [k] with their vectors as rows [k, d] (or d + 1, with biases).
-LatentFit latent_fit(std::span<const double> values, ConstMatrixView<double> vectors,
-                     ConstMatrixView<float> x, std::span<const float> activations);
+LatentFit latent_fit(std::span<const double> values, ConstMatrixView<double> vectors, ConstMatrixView<float> x,
+                     std::span<const float> activations);
 
 }  // namespace glint

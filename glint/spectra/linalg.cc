@@ -28,12 +28,11 @@ EigenView<T> eigen_view(ConstMatrixView<T> m) {
 }
 
 template <class T>
-void eigen_gemm(Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView<T> b, T beta,
-                MatrixView<T> c) {
+void eigen_gemm(Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView<T> b, T beta, MatrixView<T> c) {
   const EigenView<T> ea = eigen_view(a), eb = eigen_view(b);
-  Eigen::Map<EigenRows<T>, 0, Eigen::OuterStride<>> ec(
-      c.data(), static_cast<Eigen::Index>(c.rows()), static_cast<Eigen::Index>(c.cols()),
-      Eigen::OuterStride<>(static_cast<Eigen::Index>(c.stride())));
+  Eigen::Map<EigenRows<T>, 0, Eigen::OuterStride<>> ec(c.data(), static_cast<Eigen::Index>(c.rows()),
+                                                       static_cast<Eigen::Index>(c.cols()),
+                                                       Eigen::OuterStride<>(static_cast<Eigen::Index>(c.stride())));
   if (beta == T{0})
     ec.setZero();
   else
@@ -41,23 +40,20 @@ void eigen_gemm(Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView
   if (op_a == Op::plain && op_b == Op::plain) ec.noalias() += alpha * (ea * eb);
   if (op_a == Op::transposed && op_b == Op::plain) ec.noalias() += alpha * (ea.transpose() * eb);
   if (op_a == Op::plain && op_b == Op::transposed) ec.noalias() += alpha * (ea * eb.transpose());
-  if (op_a == Op::transposed && op_b == Op::transposed)
-    ec.noalias() += alpha * (ea.transpose() * eb.transpose());
+  if (op_a == Op::transposed && op_b == Op::transposed) ec.noalias() += alpha * (ea.transpose() * eb.transpose());
 }
 
 [[noreturn]] void no_convergence(size_t n) {
-  throw Error(
-      {.code = ErrorCode::numeric,
-       .what = "the eigen-decomposition of a matrix of width " + std::to_string(n) + " did not converge"});
+  throw Error({.code = ErrorCode::numeric,
+               .what = "the eigen-decomposition of a matrix of width " + std::to_string(n) + " did not converge"});
 }
 
 template <class T>
-void blas_gemm(const OpenBlas& blas, Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView<T> b,
-               T beta, MatrixView<T> c) {
+void blas_gemm(const OpenBlas& blas, Op op_a, Op op_b, T alpha, ConstMatrixView<T> a, ConstMatrixView<T> b, T beta,
+               MatrixView<T> c) {
   // A row-major matrix is the transpose of a column-major one: compute c' = op(b)' op(a)'.
   const char ta = op_a == Op::plain ? 'N' : 'T', tb = op_b == Op::plain ? 'N' : 'T';
-  const int m = blas_int(c.cols()), n = blas_int(c.rows()),
-            k = blas_int(op_a == Op::plain ? a.cols() : a.rows());
+  const int m = blas_int(c.cols()), n = blas_int(c.rows()), k = blas_int(op_a == Op::plain ? a.cols() : a.rows());
   const int lda = blas_int(a.stride()), ldb = blas_int(b.stride()), ldc = blas_int(c.stride());
   blas.gemm(tb, ta, m, n, k, alpha, b.data(), ldb, a.data(), lda, beta, c.data(), ldc);
 }
@@ -84,9 +80,8 @@ LinearAlgebra::LinearAlgebra(LinalgBackend backend, const CpuInfo& cpu, size_t t
   blas_ = OpenBlas::open(cpu, threads, problem);
   if (!problem.empty()) note_ = problem + "; computing with Eigen, whose last digits differ";
   if (!blas_ && backend == LinalgBackend::openblas && !problem.empty())
-    throw Error({.what = problem,
-                 .expected = "a larger limit on memory (ulimit -v), or Eigen",
-                 .hint = "fewer threads"});
+    throw Error(
+        {.what = problem, .expected = "a larger limit on memory (ulimit -v), or Eigen", .hint = "fewer threads"});
   if (!blas_ && backend == LinalgBackend::openblas)
     throw Error({.what = "OpenBLAS could not be opened",
                  .where = std::string(OpenBlas::library()),
@@ -109,8 +104,8 @@ void LinearAlgebra::gemm(Op op_a, Op op_b, double alpha, ConstMatrixView<double>
   blas_gemm(*blas_, op_a, op_b, alpha, a, b, beta, c);
 }
 
-void LinearAlgebra::gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a, ConstMatrixView<float> b,
-                         float beta, MatrixView<float> c) const {
+void LinearAlgebra::gemm(Op op_a, Op op_b, float alpha, ConstMatrixView<float> a, ConstMatrixView<float> b, float beta,
+                         MatrixView<float> c) const {
   check_gemm(op_a, op_b, a, b, c);
   if (c.empty()) return;
   if (!blas_ || a.empty()) return eigen_gemm(op_a, op_b, alpha, a, b, beta, c);
@@ -127,20 +122,17 @@ void LinearAlgebra::dots(ConstMatrixView<double> x, ConstMatrixView<double> w, M
   kernels_.double_dots_f64(double_rows(x, w), x.data(), x.stride(), out.data(), out.stride());
 }
 
-void LinearAlgebra::add_rows(ConstMatrixView<double> c, ConstMatrixView<float> w,
-                             MatrixView<double> y) const {
+void LinearAlgebra::add_rows(ConstMatrixView<double> c, ConstMatrixView<float> w, MatrixView<double> y) const {
   assert(c.cols() == w.rows() && y.rows() == c.rows() && y.cols() == w.cols());
   kernels_.double_add_f32(double_rows(c, w), c.data(), c.stride(), y.data(), y.stride());
 }
 
-void LinearAlgebra::add_rows(ConstMatrixView<double> c, ConstMatrixView<double> w,
-                             MatrixView<double> y) const {
+void LinearAlgebra::add_rows(ConstMatrixView<double> c, ConstMatrixView<double> w, MatrixView<double> y) const {
   assert(c.cols() == w.rows() && y.rows() == c.rows() && y.cols() == w.cols());
   kernels_.double_add_f64(double_rows(c, w), c.data(), c.stride(), y.data(), y.stride());
 }
 
-void LinearAlgebra::eigh_in_place(MatrixView<double> a, std::span<double> values,
-                                  EighWorkspace& workspace) const {
+void LinearAlgebra::eigh_in_place(MatrixView<double> a, std::span<double> values, EighWorkspace& workspace) const {
   const size_t n = a.rows();
   assert(a.cols() == n && values.size() == n);
   if (n == 0) return;

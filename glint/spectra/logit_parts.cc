@@ -12,8 +12,7 @@ double LogitParts::sum() const {
   return total;
 }
 
-LogitParts logit_parts(const ResidualTrace& trace, std::span<const double> direction, double constant,
-                       double logit) {
+LogitParts logit_parts(const ResidualTrace& trace, std::span<const double> direction, double constant, double logit) {
   check_argument(direction.size() == trace.stream.cols(), "direction", "a vector of the residual stream");
   const ConstMatrixView<float> stream = trace.stream;
   // Along the direction, less what was there before.
@@ -53,8 +52,7 @@ GluShare glu_share(const LayerReader& reader, size_t layer, std::span<const doub
   s.others = s.quadratic;
   for (size_t k = 0; k < s.terms.size(); k++) {
     const std::span<const double> v = s.form.spectrum.vectors.view().row(k);
-    s.projections.push_back(
-        std::inner_product(x.begin(), x.end(), v.begin(), v.size() > x.size() ? v[x.size()] : 0.0));
+    s.projections.push_back(std::inner_product(x.begin(), x.end(), v.begin(), v.size() > x.size() ? v[x.size()] : 0.0));
     s.terms[k] *= s.scale;
     s.others -= s.terms[k];
   }

@@ -23,26 +23,23 @@ struct LogitParts {
   double error() const { return sum() - logit; }
 };
 
-LogitParts logit_parts(const ResidualTrace& trace, std::span<const double> direction, double constant,
-                       double logit);
+LogitParts logit_parts(const ResidualTrace& trace, std::span<const double> direction, double constant, double logit);
 
 // What the GLU of a layer adds to a logit, read through a form.
 struct GluShare {
   size_t layer = 0;
   double share = 0;  // LogitParts::glu of the layer: the numbers below add up to it
   double quadratic = 0, linear = 0, constant = 0;
-  double rest = 0;   // what the form leaves out
-  UnitForm form;     // along the direction, as `read` has it
-  double scale = 1;  // its values times this are parts of the logit
-  std::vector<double> projections = {},
-                      terms = {};  // [k]: v . x, with a bias v . (x, 1); scale value (v . x)^2
-  double others = 0;               // of `quadratic`: eigenvectors that are not among them
+  double rest = 0;                                   // what the form leaves out
+  UnitForm form;                                     // along the direction, as `read` has it
+  double scale = 1;                                  // its values times this are parts of the logit
+  std::vector<double> projections = {}, terms = {};  // [k]: v . x, with a bias v . (x, 1); scale value (v . x)^2
+  double others = 0;                                 // of `quadratic`: eigenvectors that are not among them
 };
 
 // `weights` [h] are those of the hidden units along the direction, `constant` what the direction gets
 // whatever the units say. The local form of the input is exact: its rest is what rounding leaves.
 GluShare glu_share(const LayerReader& reader, size_t layer, std::span<const double> weights, double constant,
-                   const GateTerms& line, const ResidualTrace& trace, double share,
-                   const Wanted& wanted = {});
+                   const GateTerms& line, const ResidualTrace& trace, double share, const Wanted& wanted = {});
 
 }  // namespace glint

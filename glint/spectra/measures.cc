@@ -74,8 +74,7 @@ std::vector<uint32_t> argmax_rows(ConstMatrixView<double> m) {
   return out;
 }
 
-Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
-                  std::span<const uint32_t> labels) {
+Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form, std::span<const uint32_t> labels) {
   assert(model.rows() == form.rows() && model.cols() == form.cols());
   Fidelity out;
   out.inputs = model.rows();
@@ -128,8 +127,8 @@ std::vector<double> energy_curve(std::span<const double> values) {
   return curve;
 }
 
-TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
-                                 std::span<const UnitForm> forms, const DecidedInputs& inputs) {
+TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool, std::span<const UnitForm> forms,
+                                 const DecidedInputs& inputs) {
   const ConstMatrixView<float> x = inputs.x;
   const ConstMatrixView<double> residual_logits = inputs.residual_logits;
   const std::span<const uint32_t> labels = inputs.labels, decisions = inputs.decisions;

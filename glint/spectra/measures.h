@@ -11,8 +11,7 @@
 namespace glint {
 
 // Approximate logits against the model's own, both [n, units]; argmax takes the first of equal values.
-Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form,
-                  std::span<const uint32_t> labels = {});
+Fidelity fidelity(ConstMatrixView<double> model, ConstMatrixView<double> form, std::span<const uint32_t> labels = {});
 
 std::vector<uint32_t> argmax_rows(ConstMatrixView<double> m);
 
@@ -40,8 +39,8 @@ struct TruncationCurve {
   std::vector<double> accuracy;   // against the labels; empty without labels
   std::vector<double> agreement;  // with the model's decisions; empty without them
 };
-TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool,
-                                 std::span<const UnitForm> forms, const DecidedInputs& inputs);
+TruncationCurve truncation_curve(const LinearAlgebra& linalg, ThreadPool& pool, std::span<const UnitForm> forms,
+                                 const DecidedInputs& inputs);
 
 // Directions that matter to several outputs: the right singular vectors of the matrices Q_u stacked to
 // [units d, d], from the eigenvectors of sum_u Q_u^2. Singular values below 1e-8 of the first are rounding.

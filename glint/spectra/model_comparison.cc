@@ -61,11 +61,10 @@ const std::vector<double>& values_of(const SideComparison& side, Measure measure
 
 }  // namespace
 
-ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
-                           std::span<const GateTerms> lines, CompareSpace space, size_t k) {
+ModelVectors model_vectors(const ImageReading& reading, const Directions& units, std::span<const GateTerms> lines,
+                           CompareSpace space, size_t k) {
   assert(units.layer == reading.last() && lines.size() == reading.layers());
-  ModelVectors model =
-      strongest_vectors(unit_forms(reading.reader(units.layer), lines[units.layer], units.weights), k);
+  ModelVectors model = strongest_vectors(unit_forms(reading.reader(units.layer), lines[units.layer], units.weights), k);
   if (space == CompareSpace::pixels) to_pixels(reading, lines, model);
   return model;
 }
@@ -104,8 +103,7 @@ ModelVectors random_vectors(size_t units, size_t width, size_t k, uint64_t seed)
       values.push_back(i < side ? static_cast<double>(side - i)
                                 : static_cast<double>(side) - 1 - static_cast<double>(i));
     model.values.push_back(std::move(values));
-    model.vectors.push_back(
-        random_orthonormal_rows(2 * side, width, seed, kControlStream + static_cast<uint32_t>(u)));
+    model.vectors.push_back(random_orthonormal_rows(2 * side, width, seed, kControlStream + static_cast<uint32_t>(u)));
   }
   return model;
 }
@@ -200,8 +198,7 @@ FunctionalForms forms_of(const LinearAlgebra& linalg, std::span<const UnitForm> 
 }
 
 // cov of unit u of a with unit u of b; g = map_a map_b'.
-std::vector<double> covariances(const LinearAlgebra& linalg, const FunctionalForms& a,
-                                const FunctionalForms& b) {
+std::vector<double> covariances(const LinearAlgebra& linalg, const FunctionalForms& a, const FunctionalForms& b) {
   Matrix<double> g(a.map.rows(), b.map.rows());
   linalg.gemm(Op::plain, Op::transposed, 1.0, a.map, b.map, 0.0, g);
   std::vector<double> out;
@@ -216,9 +213,7 @@ std::vector<double> covariances(const LinearAlgebra& linalg, const FunctionalFor
   return out;
 }
 
-double ratio(double covariance, double a, double b) {
-  return a > 0 && b > 0 ? covariance / std::sqrt(a * b) : 0;
-}
+double ratio(double covariance, double a, double b) { return a > 0 && b > 0 ? covariance / std::sqrt(a * b) : 0; }
 
 }  // namespace
 
@@ -229,8 +224,7 @@ GaussianProduct gaussian_product(const QuadraticForm& a, const QuadraticForm& b)
   return {(form_trace(a.a) + a.c) * (form_trace(b.a) + b.c) + covariance, covariance};
 }
 
-FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units,
-                                 size_t inputs) {
+FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units, size_t inputs) {
   assert(!units.empty());
   const size_t width = units.front().spectrum.width();
   Matrix<double> map(width, inputs);
@@ -240,8 +234,7 @@ FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const Un
   return forms_of(linalg, units, std::move(map), offset);
 }
 
-FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units,
-                                 const InputMap& input) {
+FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units, const InputMap& input) {
   assert(!units.empty() && !input.row_is_input);
   const size_t width = units.front().spectrum.width(), d = input.matrix.rows();
   Matrix<double> map(width, input.matrix.cols());

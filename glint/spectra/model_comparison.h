@@ -25,8 +25,8 @@ struct ModelVectors {
 };
 
 // `lines`: the forms of all layers. k is cut to what there is.
-ModelVectors model_vectors(const ImageReading& reading, const Directions& units,
-                           std::span<const GateTerms> lines, CompareSpace space, size_t k);
+ModelVectors model_vectors(const ImageReading& reading, const Directions& units, std::span<const GateTerms> lines,
+                           CompareSpace space, size_t k);
 
 // The control that is always at hand: random orthonormal directions at the input of the last layer in the
 // place of eigenvectors, seen through the model's own embedding.
@@ -89,8 +89,7 @@ struct FunctionalForms {
 // Of the layer's own input: p is x, without the 1 that belongs to biases.
 FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units, size_t inputs);
 // Of what comes before it, [d, n] with a bias [d] or none; a row of the map is an entry of x.
-FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units,
-                                 const InputMap& input);
+FunctionalForms functional_forms(const LinearAlgebra& linalg, std::span<const UnitForm> units, const InputMap& input);
 
 // Covariance divided by both standard deviations, -1 ... 1; 0 for a function that is constant.
 struct FunctionalSimilarity {

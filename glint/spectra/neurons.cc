@@ -31,8 +31,7 @@ std::string_view name(NeuronClass kind) {
 
 NeuronClass neuron_class(const Neuron& n, double threshold) {
   const bool along_gate = std::fabs(n.gate_down) > threshold;
-  if (n.up_down > threshold)
-    return along_gate ? NeuronClass::strengthening : NeuronClass::conditional_strengthening;
+  if (n.up_down > threshold) return along_gate ? NeuronClass::strengthening : NeuronClass::conditional_strengthening;
   if (n.up_down < -threshold) return along_gate ? NeuronClass::weakening : NeuronClass::conditional_weakening;
   return along_gate ? NeuronClass::proportional_strengthening : NeuronClass::orthogonal;
 }
@@ -40,8 +39,7 @@ NeuronClass neuron_class(const Neuron& n, double threshold) {
 std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer, const WeightRows& projection) {
   const size_t h = layer.hidden(), d = layer.inputs();
   if (projection.rows() != d || projection.cols() != h)
-    bad_argument("projection",
-                 "it is " + std::to_string(projection.rows()) + " x " + std::to_string(projection.cols()),
+    bad_argument("projection", "it is " + std::to_string(projection.rows()) + " x " + std::to_string(projection.cols()),
                  std::to_string(d) + " x " + std::to_string(h) + ": a layer that writes where it reads");
   std::vector<Neuron> out(h);
   pool.for_tiles((h + kNeuronTile - 1) / kNeuronTile, [&](size_t tile, size_t) {
@@ -64,9 +62,8 @@ std::vector<Neuron> layer_neurons(ThreadPool& pool, const GluLayerView& layer, c
     for (size_t j = 0; j < count; j++) {
       const NeuronSums& s = sums[j];
       if (!std::isfinite(s.gate + s.up + s.down))
-        throw Error(
-            {.code = ErrorCode::numeric,
-             .what = "the weights of hidden unit " + std::to_string(first + j + 1) + " are no numbers"});
+        throw Error({.code = ErrorCode::numeric,
+                     .what = "the weights of hidden unit " + std::to_string(first + j + 1) + " are no numbers"});
       const double sign = s.gate_up < 0 ? -1 : 1;
       out[first + j] = {.gate_up = sign * cosine(s.gate_up, s.gate, s.up),
                         .gate_down = sign * cosine(s.gate_down, s.gate, s.down),

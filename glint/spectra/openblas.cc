@@ -97,9 +97,8 @@ std::shared_ptr<const OpenBlas> OpenBlas::open(const CpuInfo& cpu, size_t thread
   if (!opened) {
     // One more for the library itself, and one that is left to the rest of the program.
     if (!room_for(kBuffer, buffers + 2)) {
-      problem = "there is no room for OpenBLAS, which needs " +
-                std::to_string((buffers + 2) * (kBuffer >> 20)) + " MB of address space for " +
-                std::to_string(buffers) + (buffers == 1 ? " thread" : " threads");
+      problem = "there is no room for OpenBLAS, which needs " + std::to_string((buffers + 2) * (kBuffer >> 20)) +
+                " MB of address space for " + std::to_string(buffers) + (buffers == 1 ? " thread" : " threads");
       return nullptr;
     }
     opened = load(cpu);
@@ -157,14 +156,14 @@ std::string OpenBlas::description() const {
   return get_corename_ ? text + " (" + get_corename_() + ")" : text;
 }
 
-void OpenBlas::gemm(char op_a, char op_b, int m, int n, int k, double alpha, const double* a, int lda,
-                    const double* b, int ldb, double beta, double* c, int ldc) const {
+void OpenBlas::gemm(char op_a, char op_b, int m, int n, int k, double alpha, const double* a, int lda, const double* b,
+                    int ldb, double beta, double* c, int ldc) const {
   const Turn turn(*this);
   dgemm_(&op_a, &op_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
 }
 
-void OpenBlas::gemm(char op_a, char op_b, int m, int n, int k, float alpha, const float* a, int lda,
-                    const float* b, int ldb, float beta, float* c, int ldc) const {
+void OpenBlas::gemm(char op_a, char op_b, int m, int n, int k, float alpha, const float* a, int lda, const float* b,
+                    int ldb, float beta, float* c, int ldc) const {
   const Turn turn(*this);
   sgemm_(&op_a, &op_b, &m, &n, &k, &alpha, a, &lda, b, &ldb, &beta, c, &ldc, 1, 1);
 }

@@ -24,10 +24,10 @@ class OpenBlas {
 
   std::string description() const;
 
-  void gemm(char op_a, char op_b, int m, int n, int k, double alpha, const double* a, int lda,
-            const double* b, int ldb, double beta, double* c, int ldc) const;
-  void gemm(char op_a, char op_b, int m, int n, int k, float alpha, const float* a, int lda, const float* b,
-            int ldb, float beta, float* c, int ldc) const;
+  void gemm(char op_a, char op_b, int m, int n, int k, double alpha, const double* a, int lda, const double* b, int ldb,
+            double beta, double* c, int ldc) const;
+  void gemm(char op_a, char op_b, int m, int n, int k, float alpha, const float* a, int lda, const float* b, int ldb,
+            float beta, float* c, int ldc) const;
 
   // a [n, n] symmetric, both triangles filled, column stride lda: overwritten by its eigenvectors, in
   // columns; values [n] ascending. False when the iteration did not converge.
@@ -39,17 +39,17 @@ class OpenBlas {
 
  private:
   template <class T>
-  using GemmFn = void (*)(const char* ta, const char* tb, const int* m, const int* n, const int* k,
-                          const T* alpha, const T* a, const int* lda, const T* b, const int* ldb,
-                          const T* beta, T* c, const int* ldc, size_t,
+  using GemmFn = void (*)(const char* ta, const char* tb, const int* m, const int* n, const int* k, const T* alpha,
+                          const T* a, const int* lda, const T* b, const int* ldb, const T* beta, T* c, const int* ldc,
+                          size_t,
                           size_t);  // the lengths of strings come last
-  using SytrdFn = void (*)(const char* uplo, const int* n, double* a, const int* lda, double* d, double* e,
-                           double* tau, double* work, const int* lwork, int* info, size_t);
+  using SytrdFn = void (*)(const char* uplo, const int* n, double* a, const int* lda, double* d, double* e, double* tau,
+                           double* work, const int* lwork, int* info, size_t);
   using StedcFn = void (*)(const char* compz, const int* n, double* d, double* e, double* z, const int* ldz,
                            double* work, const int* lwork, int* iwork, const int* liwork, int* info, size_t);
   using OrmtrFn = void (*)(const char* side, const char* uplo, const char* op, const int* m, const int* n,
-                           const double* a, const int* lda, const double* tau, double* c, const int* ldc,
-                           double* work, const int* lwork, int* info, size_t, size_t, size_t);
+                           const double* a, const int* lda, const double* tau, double* c, const int* ldc, double* work,
+                           const int* lwork, int* info, size_t, size_t, size_t);
 
   class Turn;  // of one call
 

@@ -48,8 +48,7 @@ PassageFinder::PassageFinder(const GluModel& model, size_t layer, std::vector<Pr
       sums_(probes_.size()) {
   check_argument(options.count > 0, "count", "at least one passage");
   const GluLayerView view = model.layer(layer);
-  for (size_t p = 0; p < probes_.size(); p++)
-    (probes_[p].vector.empty() ? weight_at_ : vector_at_).push_back(p);
+  for (size_t p = 0; p < probes_.size(); p++) (probes_[p].vector.empty() ? weight_at_ : vector_at_).push_back(p);
   vectors_ = stacked(probes_, vector_at_, &Probe::vector, view.width());
   weights_ = stacked(probes_, weight_at_, &Probe::weights, view.hidden());
 }
@@ -91,8 +90,7 @@ double PassageFinder::strength(size_t probe, double shown) const {
 }
 
 Passage PassageFinder::cut(size_t probe, const Stretch& s, ConstMatrixView<double> shown, size_t at) const {
-  const size_t low = at - std::min(at, options_.before),
-               end = std::min(s.tokens.size(), at + options_.after + 1);
+  const size_t low = at - std::min(at, options_.before), end = std::min(s.tokens.size(), at + options_.after + 1);
   Passage p{.story = s.story,
             .first = s.first + low,
             .tokens = {s.tokens.begin() + static_cast<std::ptrdiff_t>(low),

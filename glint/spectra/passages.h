@@ -50,8 +50,7 @@ struct PassageOptions {
 class PassageFinder {
  public:
   // Keeps a reference.
-  PassageFinder(const GluModel& model, size_t layer, std::vector<Probe> probes,
-                const PassageOptions& options);
+  PassageFinder(const GluModel& model, size_t layer, std::vector<Probe> probes, const PassageOptions& options);
 
   // The stretches of a story in their order. A passage is of another story than all others where there are
   // enough of them; those of one story never overlap; one that begins like another up to its strongest token

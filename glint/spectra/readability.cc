@@ -75,8 +75,7 @@ double area_under_curve(std::span<const double> scores, std::span<const uint8_t>
   double ranks = 0, inside = 0;  // ranks from 1 on; equal scores share their mean rank
   for (size_t first = 0; first < order.size();) {
     size_t end = first, own = 0;
-    while (end < order.size() && scores[order[end]] == scores[order[first]])
-      own += in_group[order[end++]] != 0;
+    while (end < order.size() && scores[order[end]] == scores[order[first]]) own += in_group[order[end++]] != 0;
     ranks += static_cast<double>(own) * static_cast<double>(first + 1 + end) / 2;
     inside += static_cast<double>(own);
     first = end;

@@ -14,9 +14,7 @@ namespace {
 
 using Vector = std::vector<double>;
 
-double dot(const Vector& a, const Vector& b) {
-  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
-}
+double dot(const Vector& a, const Vector& b) { return std::inner_product(a.begin(), a.end(), b.begin(), 0.0); }
 
 // What is minimised: kLogitWeight times the mean over samples and classes of the squared error of the centred
 // logits, plus the mean cross-entropy of the form's probabilities with the model's.
@@ -44,8 +42,7 @@ class Objective {
             hidden(i, j) = static_cast<double>(gate(tile.l(i, j))) * static_cast<double>(tile.r(i, j));
           }
       });
-      reader.linalg.gemm(Op::plain, Op::transposed, 1.0, hidden, weights_, 0.0,
-                         target_.view().row_range(first, rows));
+      reader.linalg.gemm(Op::plain, Op::transposed, 1.0, hidden, weights_, 0.0, target_.view().row_range(first, rows));
     });
   }
 
@@ -159,8 +156,8 @@ void descend(Vector& at, const Value& value) {
 
 }  // namespace
 
-GateTerms refined_form(const LayerReader& reader, ConstMatrixView<double> weights,
-                       ConstMatrixView<float> logits, ConstMatrixView<float> x, const GateTerms& line) {
+GateTerms refined_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> logits,
+                       ConstMatrixView<float> x, const GateTerms& line) {
   const size_t h = reader.layer.hidden();
   if (reader.layer.gate.kind == GateKind::Identity || !fits_together(reader.layer, x.rows())) return line;
   GateTerms start = line;
@@ -181,8 +178,7 @@ GateTerms refined_form(const LayerReader& reader, ConstMatrixView<double> weight
     const double value = objective.value(line_at(v), by_gain, by_slope);
     gradient.resize(v.size());
     for (size_t j = 0; j < h; j++) gradient[j] = by_gain[j] * start.gain[j];
-    for (size_t j = 0; j < start.slope.size(); j++)
-      gradient[h + j] = by_slope[j] * start.slope[j] * 2 * v[h + j];
+    for (size_t j = 0; j < start.slope.size(); j++) gradient[h + j] = by_slope[j] * start.slope[j] * 2 * v[h + j];
     return value;
   });
   return line_at(at);

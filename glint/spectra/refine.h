@@ -19,7 +19,7 @@ inline constexpr double kLogitWeight = 0.1;
 // the model's own. `line` is its scaled form; where that has no slopes only the gains are refined. A layer
 // whose gate is the identity stays as it is, and so does one with too few samples or too many units for the
 // solve of the scaled form.
-GateTerms refined_form(const LayerReader& reader, ConstMatrixView<double> weights,
-                       ConstMatrixView<float> logits, ConstMatrixView<float> x, const GateTerms& line);
+GateTerms refined_form(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> logits,
+                       ConstMatrixView<float> x, const GateTerms& line);
 
 }  // namespace glint

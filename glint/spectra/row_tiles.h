@@ -39,14 +39,13 @@ struct TileMemory {
   Matrix<float> rows;  // of weights that do not lie in memory as floats
 };
 
-inline void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView& layer,
-                                 ConstMatrixView<float> x, TileMemory& tile) {
+inline void tile_pre_activations(const LinearAlgebra& linalg, const GluLayerView& layer, ConstMatrixView<float> x,
+                                 TileMemory& tile) {
   const size_t h = layer.hidden();
   if (tile.l.rows() != x.rows() || tile.l.cols() != h)
     tile.l = Matrix<float>(x.rows(), h), tile.r = Matrix<float>(x.rows(), h);
   const auto half = [&](const WeightRows& weight, std::span<const float> bias, Matrix<float>& out) {
-    for (size_t i = 0; i < x.rows() && !bias.empty(); i++)
-      std::copy(bias.begin(), bias.end(), out.view().row_ptr(i));
+    for (size_t i = 0; i < x.rows() && !bias.empty(); i++) std::copy(bias.begin(), bias.end(), out.view().row_ptr(i));
     for (size_t first = 0; first < h; first += kTileUnits) {
       const size_t units = std::min(kTileUnits, h - first);
       linalg.gemm(Op::plain, Op::transposed, 1.0f, x, weight.floats({first, units}, tile.rows),

@@ -44,8 +44,8 @@ bool has_scaled_form(const GluLayerView& layer) { return layer.normed || is_even
 void check_scaled_form(const GluLayerView& layer) {
   if (has_scaled_form(layer)) return;
   throw Error({.code = ErrorCode::usage,
-               .what = "the scaled form cannot read the gate " +
-                       std::string(gate_info(layer.gate.kind).text.name) + " without a norm before the layer",
+               .what = "the scaled form cannot read the gate " + std::string(gate_info(layer.gate.kind).text.name) +
+                       " without a norm before the layer",
                .where = "form",
                .expected = "an odd gate, or a model with a norm",
                .hint = "the form `calibrated` reads every gate"});
@@ -66,8 +66,7 @@ GateTerms scaled_form(const LayerReader& reader, ConstMatrixView<double> weights
           sum += {square * std::fabs(l), square};
         });
     check_finite(reach);
-    for (const Ratio& m : reach)
-      line.slope.push_back(reader.layer.gate.params.lambda * m.value(0) / mean_size);
+    for (const Ratio& m : reach) line.slope.push_back(reader.layer.gate.params.lambda * m.value(0) / mean_size);
     line.power = reader.layer.gate.params.p;
     line.size = quantile(sizes, 0.5);
   }
@@ -75,8 +74,8 @@ GateTerms scaled_form(const LayerReader& reader, ConstMatrixView<double> weights
   return line;
 }
 
-std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<double> weights,
-                                 ConstMatrixView<float> x, const GateTerms& line) {
+std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                                 const GateTerms& line) {
   const size_t h = reader.layer.hidden();
   const std::vector<double> sizes = sizes_of(x);
   // The share of its gain that unit j has at row i.
@@ -93,18 +92,18 @@ std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<doub
   for (const Ratio& r : single) gain.push_back(r.value(1));
   if (weights.empty() || !fits_together(reader.layer, x.rows())) return gain;
 
-  const std::vector<double> change = joint_changes(
-      reader, centred_over_classes(weights), x, 1,
-      [&](size_t first, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
-        with_gate(reader.layer.gate, [&](auto value) {
-          for (size_t i = 0; i < rest.rows(); i++)
-            for (size_t j = 0; j < h; j++) {
-              const double l = tile.l(i, j), r = tile.r(i, j);
-              features(i, j) = l * r * shrunk(first + i, j);
-              rest(i, j) = static_cast<double>(value(tile.l(i, j))) * r - gain[j] * features(i, j);
-            }
-        });
-      });
+  const std::vector<double> change =
+      joint_changes(reader, centred_over_classes(weights), x, 1,
+                    [&](size_t first, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest) {
+                      with_gate(reader.layer.gate, [&](auto value) {
+                        for (size_t i = 0; i < rest.rows(); i++)
+                          for (size_t j = 0; j < h; j++) {
+                            const double l = tile.l(i, j), r = tile.r(i, j);
+                            features(i, j) = l * r * shrunk(first + i, j);
+                            rest(i, j) = static_cast<double>(value(tile.l(i, j))) * r - gain[j] * features(i, j);
+                          }
+                      });
+                    });
   for (size_t j = 0; j < change.size(); j++) gain[j] += change[j];
   return gain;
 }
@@ -118,8 +117,7 @@ Matrix<double> centred_over_classes(ConstMatrixView<double> weights) {
   for (size_t j = 0; j < weights.cols(); j++) {
     double sum = 0;
     for (size_t c = 0; c < weights.rows(); c++) sum += weights(c, j);
-    for (size_t c = 0; c < weights.rows(); c++)
-      out(c, j) = weights(c, j) - sum / static_cast<double>(weights.rows());
+    for (size_t c = 0; c < weights.rows(); c++) out(c, j) = weights(c, j) - sum / static_cast<double>(weights.rows());
   }
   return out;
 }

@@ -35,8 +35,8 @@ GateTerms scaled_form(const LayerReader& reader, ConstMatrixView<double> weights
 // has; and hidden weights without what all classes have in common, since a change of all logits decides
 // nothing.
 bool fits_together(const GluLayerView& layer, size_t samples);
-std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<double> weights,
-                                 ConstMatrixView<float> x, const GateTerms& line);
+std::vector<double> fitted_gains(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                                 const GateTerms& line);
 Matrix<double> centred_over_classes(ConstMatrixView<double> weights);
 
 }  // namespace glint

@@ -27,8 +27,7 @@ class WholeSpectra {
 
   ScannedDirection one(const ScanPlan& plan, size_t index, std::span<const double> weights, size_t worker) {
     Worker& w = workers_[worker];
-    if (w.q.rows() == 0)
-      w.q = Matrix<double>(builder_.width(), builder_.width()), w.values.resize(builder_.width());
+    if (w.q.rows() == 0) w.q = Matrix<double>(builder_.width(), builder_.width()), w.values.resize(builder_.width());
     builder_.build(quadratic_part(weights, terms_), w.q, w.scratch);
     if (!all_finite(w.q)) throw_overflow("the interaction matrix of direction " + std::to_string(index));
     model_.linalg().eigh_in_place(w.q, w.values, w.workspace);
@@ -51,16 +50,14 @@ class WholeSpectra {
 
 }  // namespace
 
-ScanPlan scan_plan(const GluModel& model, size_t layer, size_t count,
-                   std::function<Matrix<double>(Range)> directions) {
+ScanPlan scan_plan(const GluModel& model, size_t layer, size_t count, std::function<Matrix<double>(Range)> directions) {
   ScanPlan plan{.layer = layer, .count = count, .directions = std::move(directions)};
   if (model.layer(layer).width() > kFullWidth) plan.strongest = kScanPairs, plan.block = kWideBlock;
   return plan;
 }
 
-std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateTerms& line,
-                                              const ScanPlan& plan, Range some,
-                                              const std::function<void(size_t)>& progress) {
+std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateTerms& line, const ScanPlan& plan,
+                                              Range some, const std::function<void(size_t)>& progress) {
   const GluLayerView view = model.layer(plan.layer);
   std::vector<ScannedDirection> out(some.count);
   std::unique_ptr<WholeSpectra> whole;

@@ -29,8 +29,7 @@ struct ScanPlan {
   size_t block = 256;
   // How far the activation of a latent goes with its eigenvectors, vectors as rows; on any thread, many at
   // once. Empty: the directions are no latents, or nothing is known of them.
-  std::function<LatentFit(size_t index, std::span<const double> values, ConstMatrixView<double> vectors)>
-      fit = {};
+  std::function<LatentFit(size_t index, std::span<const double> values, ConstMatrixView<double> vectors)> fit = {};
   // So many eigenpairs of each, the strongest; 0: all. Rank and energy are then those of these alone.
   size_t strongest = 0;
 };
@@ -41,8 +40,7 @@ ScanPlan scan_plan(const GluModel& model, size_t layer, size_t count,
                    std::function<Matrix<double>(Range block)> directions);
 
 // The directions of `some`. `progress` is told how many are done, from any thread, one call at a time.
-std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateTerms& line,
-                                              const ScanPlan& plan, Range some,
-                                              const std::function<void(size_t done)>& progress = {});
+std::vector<ScannedDirection> scan_directions(const GluModel& model, const GateTerms& line, const ScanPlan& plan,
+                                              Range some, const std::function<void(size_t done)>& progress = {});
 
 }  // namespace glint

@@ -15,8 +15,8 @@ struct NormalEquations {
 // Rows go to a fixed number of sums, which are then added up in order.
 constexpr size_t kSums = 8;
 
-NormalEquations normal_equations(const LayerReader& reader, ConstMatrixView<double> weights,
-                                 ConstMatrixView<float> x, size_t blocks, const FillFeatures& fill) {
+NormalEquations normal_equations(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                                 size_t blocks, const FillFeatures& fill) {
   const size_t h = reader.layer.hidden(), tiles = tiles_of(x.rows()), sums = std::min(kSums, tiles);
   std::vector<NormalEquations> parts(sums, NormalEquations(blocks * h));
   std::vector<TileMemory> memory(sums);
@@ -45,8 +45,8 @@ NormalEquations normal_equations(const LayerReader& reader, ConstMatrixView<doub
 
 }  // namespace
 
-std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<double> weights,
-                                  ConstMatrixView<float> x, size_t blocks, const FillFeatures& fill) {
+std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                                  size_t blocks, const FillFeatures& fill) {
   const size_t h = reader.layer.hidden(), n = blocks * h;
   if (x.rows() == 0) return std::vector<double>(n);
   const NormalEquations equations = normal_equations(reader, weights, x, blocks, fill);
@@ -57,8 +57,7 @@ std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<dou
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++) a(index(i), index(j)) = equations.gram(i, j) * between(i % h, j % h);
   for (Eigen::Index i = 0; i < a.rows(); i++) a(i, i) = a(i, i) > 0 ? a(i, i) * (1 + kFitRidge) : 1;
-  const Eigen::VectorXd change =
-      a.llt().solve(Eigen::Map<const Eigen::VectorXd>(equations.slope.data(), index(n)));
+  const Eigen::VectorXd change = a.llt().solve(Eigen::Map<const Eigen::VectorXd>(equations.slope.data(), index(n)));
   if (!change.allFinite()) return {};
   return {change.data(), change.data() + change.size()};
 }

@@ -43,7 +43,7 @@ std::vector<Sums> unit_sums(const LayerReader& reader, ConstMatrixView<float> x,
 inline constexpr double kFitRidge = 1e-3;
 using FillFeatures =
     std::function<void(size_t first, const TileMemory& tile, Matrix<double>& features, Matrix<double>& rest)>;
-std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<double> weights,
-                                  ConstMatrixView<float> x, size_t blocks, const FillFeatures& fill);
+std::vector<double> joint_changes(const LayerReader& reader, ConstMatrixView<double> weights, ConstMatrixView<float> x,
+                                  size_t blocks, const FillFeatures& fill);
 
 }  // namespace glint

@@ -43,8 +43,7 @@ ConstMatrixView<float> WeightRows::plain(Range rows, Matrix<float>& buffer) cons
 ConstMatrixView<float> WeightRows::floats(Range rows, Matrix<float>& buffer) const {
   const ConstMatrixView<float> from = plain(rows, buffer);
   if (of_rows_.empty() && of_columns_.empty()) return from;
-  const MatrixView<float> out =
-      room_in(buffer, rows.count, cols_);  // plain() left it large enough, or in place
+  const MatrixView<float> out = room_in(buffer, rows.count, cols_);  // plain() left it large enough, or in place
   for (size_t r = 0; r < rows.count; r++) {
     const float factor = of_rows_.empty() ? 1.0f : of_rows_[rows.first + r];
     for (size_t j = 0; j < cols_; j++)

@@ -35,8 +35,7 @@ std::vector<Stretch> keep_stretches(const std::vector<Stretch>& all, SplitStep::
     case SplitStep::Keep::isolated:
       return all;
     case SplitStep::Keep::removed:
-      std::copy_if(all.begin(), all.end(), std::back_inserter(out),
-                   [](const Stretch& s) { return !s.match; });
+      std::copy_if(all.begin(), all.end(), std::back_inserter(out), [](const Stretch& s) { return !s.match; });
       break;
     case SplitStep::Keep::contiguous:
       for (const Stretch& s : all)
@@ -125,9 +124,7 @@ BpeTokenizer::BpeTokenizer(BpeParts parts) : parts_(std::move(parts)) {
   normalized_ = matcher(true);
 }
 
-std::optional<TokenId> BpeTokenizer::id_of(std::string_view piece) const {
-  return index_.find(parts_.pieces, piece);
-}
+std::optional<TokenId> BpeTokenizer::id_of(std::string_view piece) const { return index_.find(parts_.pieces, piece); }
 
 BpeTokenizer::Matcher BpeTokenizer::matcher(bool normalized) const {
   Matcher m;
@@ -244,8 +241,7 @@ std::vector<BpeTokenizer::Segment> BpeTokenizer::words(Segment segment) const {
           break;
         case SplitStep::Kind::metaspace: {
           s.text = replaced(s.text, " ", step.text);
-          if ((step.prefix == SplitStep::Prefix::always ||
-               (step.prefix == SplitStep::Prefix::first && s.at_start)) &&
+          if ((step.prefix == SplitStep::Prefix::always || (step.prefix == SplitStep::Prefix::first && s.at_start)) &&
               !s.text.starts_with(step.text))
             s.text.insert(0, step.text);
           if (step.splits)
@@ -283,8 +279,7 @@ std::vector<MergeSymbol> BpeTokenizer::characters(std::string_view word) const {
       continue;
     }
     const auto byte_id = [&](char b) { return byte_ids_[static_cast<unsigned char>(b)]; };
-    if (parts_.byte_fallback &&
-        std::all_of(text.begin(), text.end(), [&](char b) { return byte_id(b).has_value(); })) {
+    if (parts_.byte_fallback && std::all_of(text.begin(), text.end(), [&](char b) { return byte_id(b).has_value(); })) {
       for (size_t k = 0; k < n; k++) symbols.push_back({*byte_id(text[k]), i + k, 1});
       continue;
     }
@@ -309,9 +304,8 @@ void BpeTokenizer::encode_word(const std::string& word, std::vector<TokenId>& id
   std::vector<MergeSymbol> symbols = characters(word);
   merge_pairs(symbols, [&](const MergeSymbol& a, const MergeSymbol& b) -> std::optional<MergeRule> {
     const auto& merges = parts_.merges;
-    const auto at =
-        std::lower_bound(merges.begin(), merges.end(), std::pair(a.id, b.id),
-                         [](const BpeMerge& m, const auto& k) { return std::pair(m.left, m.right) < k; });
+    const auto at = std::lower_bound(merges.begin(), merges.end(), std::pair(a.id, b.id),
+                                     [](const BpeMerge& m, const auto& k) { return std::pair(m.left, m.right) < k; });
     if (at == merges.end() || at->left != a.id || at->right != b.id) return std::nullopt;
     return MergeRule{static_cast<double>(at->rank), at->id};
   });

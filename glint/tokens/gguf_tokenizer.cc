@@ -16,8 +16,7 @@ namespace glint {
 namespace {
 
 // Types of pieces in GGUF, which are those of SentencePiece.
-constexpr int64_t kGgufNormal = 1, kGgufUnknown = 2, kGgufControl = 3, kGgufUser = 4, kGgufUnused = 5,
-                  kGgufByte = 6;
+constexpr int64_t kGgufNormal = 1, kGgufUnknown = 2, kGgufControl = 3, kGgufUser = 4, kGgufUnused = 5, kGgufByte = 6;
 
 // What tokenizer.ggml.pre means.
 struct PreName {
@@ -47,8 +46,7 @@ constexpr PreName kPreNames[] = {
 
 class GgufTokenizerReader {
  public:
-  explicit GgufTokenizerReader(const WeightFile& file)
-      : file_(file), fields_(file.metadata(), file.where()) {}
+  explicit GgufTokenizerReader(const WeightFile& file) : file_(file), fields_(file.metadata(), file.where()) {}
 
   std::shared_ptr<TokenizerModel> read() {
     if (!fields_.has("tokenizer.ggml.model")) return nullptr;
@@ -108,8 +106,7 @@ class GgufTokenizerReader {
   std::shared_ptr<TokenizerModel> scores() {
     using Type = ScoreParts::Type;
     if (fields_.optional<bool>("tokenizer.ggml.remove_extra_whitespaces", false))
-      fields_.fail("tokenizer.ggml.remove_extra_whitespaces", "is true",
-                   "false: spaces are kept as they are");
+      fields_.fail("tokenizer.ggml.remove_extra_whitespaces", "is true", "false: spaces are kept as they are");
     const StoredArray& values = list_for_tokens("tokenizer.ggml.scores", StoredArray::Kind::real);
     const StoredArray& types = list_for_tokens("tokenizer.ggml.token_type", StoredArray::Kind::integer);
     ScoreParts parts;
@@ -123,11 +120,9 @@ class GgufTokenizerReader {
       const int64_t type = types.integer(i);
       if (type < kGgufNormal || type > kGgufByte)
         refuse_list("tokenizer.ggml.token_type", "has the type " + std::to_string(type), "1 to 6");
-      constexpr Type kTypes[] = {Type::normal, Type::unknown, Type::control,
-                                 Type::user,   Type::unused,  Type::byte};
+      constexpr Type kTypes[] = {Type::normal, Type::unknown, Type::control, Type::user, Type::unused, Type::byte};
       const std::string_view piece = tokens_->text(i);
-      if (std::isnan(values.real(i)))
-        refuse_list("tokenizer.ggml.scores", "has a score that is no number", "numbers");
+      if (std::isnan(values.real(i))) refuse_list("tokenizer.ggml.scores", "has a score that is no number", "numbers");
       parts.pieces.emplace_back(piece);
       parts.scores.push_back(static_cast<float>(values.real(i)));
       parts.types.push_back(kTypes[type - 1]);
@@ -142,8 +137,7 @@ class GgufTokenizerReader {
   unsigned char byte_of(std::string_view piece) const {
     const int byte = named_byte(piece);
     if (byte < 0)
-      refuse_list("tokenizer.ggml.tokens", "has a piece " + show(piece) + " of the type byte",
-                  "<0x00> to <0xFF>");
+      refuse_list("tokenizer.ggml.tokens", "has a piece " + show(piece) + " of the type byte", "<0x00> to <0xFF>");
     return static_cast<unsigned char>(byte);
   }
 
@@ -170,8 +164,7 @@ class GgufTokenizerReader {
     words.pattern = pre->pattern;
     bytes.kind = SplitStep::Kind::byte_level;
     bytes.splits = false;
-    if (fields_.optional<bool>("tokenizer.ggml.add_space_prefix", false))
-      bytes.prefix = SplitStep::Prefix::always;
+    if (fields_.optional<bool>("tokenizer.ggml.add_space_prefix", false)) bytes.prefix = SplitStep::Prefix::always;
     parts.splits.push_back(words);
     parts.splits.push_back(bytes);
     DecoderStep decoder;
@@ -212,8 +205,7 @@ class GgufTokenizerReader {
       const auto left = space == both.npos ? std::nullopt : id_of(both.substr(0, space));
       const auto right = space == both.npos ? std::nullopt : id_of(both.substr(space + 1));
       const auto whole = left && right ? id_of(parts.pieces[*left] + parts.pieces[*right]) : std::nullopt;
-      if (!whole)
-        refuse_list("tokenizer.ggml.merges", "has " + show(both), "two pieces with a space between them");
+      if (!whole) refuse_list("tokenizer.ggml.merges", "has " + show(both), "two pieces with a space between them");
       parts.merges.push_back({*left, *right, static_cast<uint32_t>(i), *whole});
     }
   }
@@ -240,8 +232,6 @@ class GgufTokenizerReader {
 
 }  // namespace
 
-std::shared_ptr<TokenizerModel> gguf_tokenizer(const WeightFile& file) {
-  return GgufTokenizerReader(file).read();
-}
+std::shared_ptr<TokenizerModel> gguf_tokenizer(const WeightFile& file) { return GgufTokenizerReader(file).read(); }
 
 }  // namespace glint

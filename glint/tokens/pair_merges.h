@@ -30,9 +30,7 @@ void merge_pairs(std::vector<MergeSymbol>& symbols, Rule&& rule) {
     int64_t left, right;
     size_t length;  // of both when they were found: another one means that a part is gone
     uint32_t id;
-    bool operator<(const Candidate& o) const {
-      return priority != o.priority ? priority > o.priority : left > o.left;
-    }
+    bool operator<(const Candidate& o) const { return priority != o.priority ? priority > o.priority : left > o.left; }
   };
   std::priority_queue<Candidate> open;
   const auto offer = [&](int64_t left, int64_t right) {

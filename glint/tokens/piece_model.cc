@@ -50,8 +50,7 @@ class Message {
       case Wire::bytes: {
         const uint64_t n = varint();
         if (n > bytes_.size() - at_)
-          fail("a field of " + std::to_string(n) + " bytes, " + std::to_string(bytes_.size() - at_) +
-               " are left");
+          fail("a field of " + std::to_string(n) + " bytes, " + std::to_string(bytes_.size() - at_) + " are left");
         f.byte = first_ + at_;
         f.bytes = bytes_.substr(at_, n);
         at_ += n;
@@ -223,17 +222,14 @@ PieceModelInfo check_piece_model(std::span<const std::byte> file, const std::str
       read_normalizer(f, where, denormalizer);
     }
   }
-  if (info.pieces == 0)
-    refuse(where, 0, "not a SentencePiece model: it has no pieces", "a tokenizer.model file");
-  if (unknown != 1)
-    refuse(where, 0, std::to_string(unknown) + " pieces stand for unknown characters", "exactly one");
+  if (info.pieces == 0) refuse(where, 0, "not a SentencePiece model: it has no pieces", "a tokenizer.model file");
+  if (unknown != 1) refuse(where, 0, std::to_string(unknown) + " pieces stand for unknown characters", "exactly one");
   if (type != 1 && type != 2)
     refuse(where, type_byte, "the tokenizer is of kind " + std::to_string(type), "1 (unigram) or 2 (BPE)");
   info.type = static_cast<PieceModelInfo::Type>(type);
   check_table(normalizer.table, where, normalizer.table_byte);
   check_table(denormalizer.table, where, denormalizer.table_byte);
-  info.by_word =
-      !any_crosses && suffix == 0 && normalizer.dummy_prefix && normalizer.remove_extra && normalizer.escape;
+  info.by_word = !any_crosses && suffix == 0 && normalizer.dummy_prefix && normalizer.remove_extra && normalizer.escape;
   info.cuts_at_spaces = !any_joins && suffix == 0 && normalizer.escape;
   info.dummy_prefix = normalizer.dummy_prefix;
   info.remove_extra = normalizer.remove_extra;

@@ -20,9 +20,7 @@ int hex_digit(char c) {
 
 }  // namespace
 
-std::string byte_name(unsigned char byte) {
-  return {'<', '0', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15], '>'};
-}
+std::string byte_name(unsigned char byte) { return {'<', '0', 'x', kHexDigits[byte >> 4], kHexDigits[byte & 15], '>'}; }
 
 int named_byte(std::string_view piece) {
   if (piece.size() != 6 || !piece.starts_with("<0x") || piece[5] != '>') return -1;
@@ -42,8 +40,7 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
-PieceIndex::PieceIndex(const std::vector<std::string>& pieces, std::vector<TokenId> ids)
-    : by_text_(std::move(ids)) {
+PieceIndex::PieceIndex(const std::vector<std::string>& pieces, std::vector<TokenId> ids) : by_text_(std::move(ids)) {
   std::sort(by_text_.begin(), by_text_.end(), [&](TokenId a, TokenId b) {
     const int order = pieces[a].compare(pieces[b]);
     return order < 0 || (order == 0 && a > b);

@@ -30,13 +30,10 @@ ScoreTokenizer::ScoreTokenizer(ScoreParts parts) : parts_(std::move(parts)) {
   index_ = PieceIndex(pieces, std::move(ids));
   std::sort(user_lengths_.rbegin(), user_lengths_.rend());
   user_lengths_.erase(std::unique(user_lengths_.begin(), user_lengths_.end()), user_lengths_.end());
-  byte_fallback =
-      std::all_of(parts_.bytes.begin(), parts_.bytes.end(), [](const auto& b) { return b.has_value(); });
+  byte_fallback = std::all_of(parts_.bytes.begin(), parts_.bytes.end(), [](const auto& b) { return b.has_value(); });
 }
 
-std::optional<TokenId> ScoreTokenizer::id_of(std::string_view piece) const {
-  return index_.find(parts_.pieces, piece);
-}
+std::optional<TokenId> ScoreTokenizer::id_of(std::string_view piece) const { return index_.find(parts_.pieces, piece); }
 
 int ScoreTokenizer::byte_of(TokenId id) const {
   if (parts_.types[id] != ScoreParts::Type::byte) return -1;
@@ -47,8 +44,7 @@ int ScoreTokenizer::byte_of(TokenId id) const {
 size_t ScoreTokenizer::user_piece(std::string_view text, TokenId& id) const {
   for (const size_t n : user_lengths_) {
     if (n == 0 || n > text.size()) continue;
-    if (const auto found = id_of(text.substr(0, n));
-        found && parts_.types[*found] == ScoreParts::Type::user) {
+    if (const auto found = id_of(text.substr(0, n)); found && parts_.types[*found] == ScoreParts::Type::user) {
       id = *found;
       return n;
     }
@@ -101,8 +97,7 @@ void ScoreTokenizer::encode(std::string_view text, std::vector<TokenId>& ids) co
     if (s.id != kNoPiece) {
       ids.push_back(s.id);
     } else if (byte_fallback) {
-      for (size_t k = 0; k < s.length; k++)
-        ids.push_back(*parts_.bytes[static_cast<unsigned char>(all[s.begin + k])]);
+      for (size_t k = 0; k < s.length; k++) ids.push_back(*parts_.bytes[static_cast<unsigned char>(all[s.begin + k])]);
     } else if (unknown_id && !last_unknown) {  // of several in a row one, as in SentencePiece
       ids.push_back(*unknown_id);
     }

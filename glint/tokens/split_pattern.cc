@@ -22,8 +22,7 @@ struct PatternText {
   "|"                                                          \
   "[^\\r\\n\\p{L}\\p{N}]?" GLINT_UPPER "+" GLINT_LOWER "*" end
 constexpr PatternText kPatternTexts[] = {
-    {SplitPattern::gpt2,
-     "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"},
+    {SplitPattern::gpt2, "'s|'t|'re|'ve|'m|'ll|'d| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"},
     {SplitPattern::gpt2, "'(?:[sdmt]|ll|ve|re)| ?\\p{L}+| ?\\p{N}+| ?[^\\s\\p{L}\\p{N}]+|\\s+(?!\\S)|\\s+"},
     {SplitPattern::llama3, GLINT_CONTRACTIONS "|[^\\r\\n\\p{L}\\p{N}]?\\p{L}+|\\p{N}{1,3}"
                                               "| ?[^\\s\\p{L}\\p{N}]+[\\r\\n]*" GLINT_SPACES},
@@ -209,8 +208,6 @@ std::optional<SplitPattern> find_split_pattern(std::string_view expression) {
   return std::nullopt;
 }
 
-size_t word_end(SplitPattern pattern, std::string_view text, size_t at) {
-  return WordMatcher(pattern, text).match(at);
-}
+size_t word_end(SplitPattern pattern, std::string_view text, size_t at) { return WordMatcher(pattern, text).match(at); }
 
 }  // namespace glint

@@ -30,8 +30,8 @@ bool is_json(std::string_view bytes) {
 // text.
 bool is_tokenizer_bin(std::string_view bytes) { return bytes.size() >= 12 && bytes[2] == 0 && bytes[3] == 0; }
 
-std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& where,
-                                          std::string_view config, const std::string& config_where) {
+std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& where, std::string_view config,
+                                          const std::string& config_where) {
   std::shared_ptr<TokenizerModel> model;
   if (bytes.size() > kMaxTokenizerBytes)
     throw Error({.code = ErrorCode::bad_file,
@@ -104,8 +104,7 @@ Tokenizer Tokenizer::read(const std::string& path) {
 }
 
 std::string Tokenizer::file_of_model(const WeightFile& file) {
-  if (file.format() == WeightFormat::gguf && file.metadata().contains("tokenizer.ggml.model"))
-    return file.where();
+  if (file.format() == WeightFormat::gguf && file.metadata().contains("tokenizer.ggml.model")) return file.where();
   const bool is_folder = std::filesystem::is_directory(file.where());
   for (const char* name : {"tokenizer.json", "tokenizer.model", "tokenizer.bin"}) {
     const std::string path = is_folder ? file.where() + "/" + name : beside(file.where(), name);
@@ -171,8 +170,7 @@ struct TextEncoder::Cache {
   std::vector<TokenId> ids;  // of all of them
 };
 
-TextEncoder::TextEncoder(Tokenizer tokenizer)
-    : tokenizer_(std::move(tokenizer)), cache_(std::make_unique<Cache>()) {}
+TextEncoder::TextEncoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)), cache_(std::make_unique<Cache>()) {}
 TextEncoder::~TextEncoder() = default;
 TextEncoder::TextEncoder(TextEncoder&&) noexcept = default;
 
@@ -217,8 +215,8 @@ size_t cut_long_word(std::string_view text) {
 // Is the byte at `i` a space between two characters that are none? U+2581 counts as a space, too.
 bool is_single_space(std::string_view text, size_t i) {
   if (text[i] != ' ' || i == 0 || i + 1 == text.size()) return false;
-  return !is_text_space(text[i - 1]) && !is_text_space(text[i + 1]) &&
-         !text.substr(0, i).ends_with(kPieceSpace) && !text.substr(i + 1).starts_with(kPieceSpace);
+  return !is_text_space(text[i - 1]) && !is_text_space(text[i + 1]) && !text.substr(0, i).ends_with(kPieceSpace) &&
+         !text.substr(i + 1).starts_with(kPieceSpace);
 }
 
 }  // namespace

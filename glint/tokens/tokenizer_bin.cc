@@ -55,8 +55,7 @@ std::shared_ptr<TokenizerModel> parse_tokenizer_bin(std::string_view file, const
     at += static_cast<size_t>(length);
     if (id >= kByteIds && id < kFirstPiece &&
         !is_byte_piece(parts.pieces[id], static_cast<unsigned char>(id - kByteIds)))
-      refuse(where, begin,
-             "piece " + std::to_string(id) + " is not that of byte " + std::to_string(id - kByteIds),
+      refuse(where, begin, "piece " + std::to_string(id) + " is not that of byte " + std::to_string(id - kByteIds),
              "bytes in the order of a tokenizer of the Llama family");
   }
   const size_t size = parts.pieces.size();

@@ -16,8 +16,7 @@ namespace {
 constexpr size_t kMaxStepBytes = size_t{1} << 22, kMaxAddedTokens = size_t{1} << 16;
 constexpr size_t kMaxMerges = size_t{1} << 20;
 
-[[noreturn]] void refuse_json(const std::string& where, const std::string& what,
-                              const std::string& expected) {
+[[noreturn]] void refuse_json(const std::string& where, const std::string& what, const std::string& expected) {
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
 }
 
@@ -47,8 +46,7 @@ class TokenizerJsonReader {
         cursor.skip();  // version, truncation, padding: nothing for a text of any length
     });
     cursor.finish();
-    if (model_.second.empty())
-      cursor.fail("there is no 'model'", 0, "a tokenizer.json of the tokenizers library");
+    if (model_.second.empty()) cursor.fail("there is no 'model'", 0, "a tokenizer.json of the tokenizers library");
     read_model();
     check_added();
     read_normalizer(normalizer_, where_, parts.normalizer);
@@ -74,8 +72,7 @@ class TokenizerJsonReader {
     if (s.second.size() > kMaxStepBytes)
       cursor.fail("'" + key + "' has " + std::to_string(s.second.size()) + " bytes", s.first, "at most 4 MB");
     std::string_view text = s.second;  // up to the next token: white space and a comma may follow the value
-    while (!text.empty() &&
-           (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' || text.back() == '\t'))
+    while (!text.empty() && (text.back() == ' ' || text.back() == '\n' || text.back() == '\r' || text.back() == '\t'))
       text.remove_suffix(1);
     return parse_json(text, where_, s.first);
   }
@@ -83,8 +80,7 @@ class TokenizerJsonReader {
   TokenId id_here(JsonCursor& cursor) {
     const size_t at = cursor.byte();
     const uint64_t id = cursor.unsigned_integer();
-    if (id >= kMaxVocab)
-      cursor.fail("the id " + std::to_string(id), at, "below " + std::to_string(kMaxVocab));
+    if (id >= kMaxVocab) cursor.fail("the id " + std::to_string(id), at, "below " + std::to_string(kMaxVocab));
     return static_cast<TokenId>(id);
   }
 
@@ -112,8 +108,7 @@ class TokenizerJsonReader {
         else
           cursor.skip();
       });
-      if (!has_id || token.content.empty())
-        cursor.fail("an added token is incomplete", begin, "id and content");
+      if (!has_id || token.content.empty()) cursor.fail("an added token is incomplete", begin, "id and content");
       if (parts.added.size() == kMaxAddedTokens)
         cursor.fail("too many added tokens", begin, "at most " + std::to_string(kMaxAddedTokens));
       parts.added.push_back(std::move(token));
@@ -155,8 +150,7 @@ class TokenizerJsonReader {
         read_vocabulary(cursor);
       } else if (key == "merges") {
         cursor.array([&] {
-          if (++merges > kMaxMerges)
-            cursor.fail("too many merges", at, "at most " + std::to_string(kMaxMerges));
+          if (++merges > kMaxMerges) cursor.fail("too many merges", at, "at most " + std::to_string(kMaxMerges));
           cursor.skip();
         });
       } else {
@@ -182,8 +176,7 @@ class TokenizerJsonReader {
     JsonCursor cursor(model_.second, where_, model_.first);
     std::set<std::string> seen;
     cursor.object([&](const std::string& key, size_t at) {
-      if (seen.size() > 64 || !seen.insert(key).second)
-        cursor.fail("duplicate key " + show(key), at, "each key once");
+      if (seen.size() > 64 || !seen.insert(key).second) cursor.fail("duplicate key " + show(key), at, "each key once");
       member(cursor, key, at);
     });
   }
@@ -195,8 +188,7 @@ class TokenizerJsonReader {
       if (id >= parts.pieces.size()) {
         // Not one by one, and never twice what is needed.
         if (id >= parts.pieces.capacity())
-          parts.pieces.reserve(
-              std::min<size_t>(kMaxVocab, std::max<size_t>(id + 1, parts.pieces.size() * 5 / 4)));
+          parts.pieces.reserve(std::min<size_t>(kMaxVocab, std::max<size_t>(id + 1, parts.pieces.size() * 5 / 4)));
         parts.pieces.resize(id + 1);
       }
       if (!parts.pieces[id].empty())
@@ -211,8 +203,7 @@ class TokenizerJsonReader {
       if (!parts.pieces[id].empty()) ids.push_back(static_cast<TokenId>(id));
     index_ = PieceIndex(parts.pieces, std::move(ids));
     if (index_.twin())
-      refuse_json(where_, "the piece " + show(parts.pieces[*index_.twin()]) + " is there twice",
-                  "each piece once");
+      refuse_json(where_, "the piece " + show(parts.pieces[*index_.twin()]) + " is there twice", "each piece once");
   }
   std::optional<TokenId> id_of(std::string_view piece) const { return index_.find(parts.pieces, piece); }
 
@@ -234,19 +225,16 @@ class TokenizerJsonReader {
     }
     const auto a = id_of(left), b = id_of(right), whole = id_of(left + right);
     if (!a || !b || !whole)
-      cursor.fail("the merge of " + show(left) + " and " + show(right) + " needs a piece that is not there",
-                  at, "pieces of the vocabulary");
+      cursor.fail("the merge of " + show(left) + " and " + show(right) + " needs a piece that is not there", at,
+                  "pieces of the vocabulary");
     parts.merges.push_back({*a, *b, static_cast<uint32_t>(parts.merges.size()), *whole});
   }
 
   void check_added() const {
     for (const AddedToken& token : parts.added)
-      if (token.id < parts.pieces.size() && !parts.pieces[token.id].empty() &&
-          parts.pieces[token.id] != token.content)
-        refuse_json(
-            where_,
-            "the added token " + show(token.content) + " has the id of " + show(parts.pieces[token.id]),
-            "each id once");
+      if (token.id < parts.pieces.size() && !parts.pieces[token.id].empty() && parts.pieces[token.id] != token.content)
+        refuse_json(where_, "the added token " + show(token.content) + " has the id of " + show(parts.pieces[token.id]),
+                    "each id once");
   }
 
   std::string_view text_;
@@ -269,8 +257,7 @@ std::optional<TokenId> named_token(const Json& config, const char* key, const Bp
 }  // namespace
 
 std::shared_ptr<TokenizerModel> parse_tokenizer_json(std::string_view text, const std::string& where,
-                                                     std::string_view config,
-                                                     const std::string& config_where) {
+                                                     std::string_view config, const std::string& config_where) {
   TokenizerJsonReader reader(text, where);
   reader.read();
   const auto tokenizer = std::make_shared<BpeTokenizer>(std::move(reader.parts));

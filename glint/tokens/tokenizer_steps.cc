@@ -17,8 +17,7 @@ namespace {
 
 // Calls step(fields, type) for every step; those of a Sequence, in the list `list`, one after the other.
 template <class F>
-void each_step(const Json& json, const std::string& where, const std::string& path, const char* list,
-               F&& step) {
+void each_step(const Json& json, const std::string& where, const std::string& path, const char* list, F&& step) {
   if (json.is_null()) return;
   const JsonFields fields(json, where, path);
   const auto type = fields.required<std::string>("type");
@@ -37,8 +36,7 @@ std::string pattern_of(const JsonFields& fields, std::string* regex = nullptr) {
     return {};
   }
   if (pattern.has("Regex"))
-    pattern.fail("Regex", "is the regular expression " + show(pattern.required<std::string>("Regex")),
-                 "a String");
+    pattern.fail("Regex", "is the regular expression " + show(pattern.required<std::string>("Regex")), "a String");
   const auto text = pattern.required<std::string>("String");
   if (text.empty()) pattern.fail("String", "is an empty text", "at least one character");
   return text;
@@ -50,12 +48,11 @@ SplitStep split_step(const JsonFields& fields) {
   step.text = pattern_of(fields, &regex);
   const auto behavior = fields.required<std::string>("behavior");
   const bool invert = fields.optional<bool>("invert", false);
-  constexpr std::pair<const char*, SplitStep::Keep> kKeeps[] = {
-      {"Isolated", SplitStep::Keep::isolated},
-      {"Removed", SplitStep::Keep::removed},
-      {"Contiguous", SplitStep::Keep::contiguous},
-      {"MergedWithPrevious", SplitStep::Keep::with_previous},
-      {"MergedWithNext", SplitStep::Keep::with_next}};
+  constexpr std::pair<const char*, SplitStep::Keep> kKeeps[] = {{"Isolated", SplitStep::Keep::isolated},
+                                                                {"Removed", SplitStep::Keep::removed},
+                                                                {"Contiguous", SplitStep::Keep::contiguous},
+                                                                {"MergedWithPrevious", SplitStep::Keep::with_previous},
+                                                                {"MergedWithNext", SplitStep::Keep::with_next}};
   const auto keep =
       std::find_if(std::begin(kKeeps), std::end(kKeeps), [&](const auto& k) { return behavior == k.first; });
   if (keep == std::end(kKeeps))
@@ -73,8 +70,7 @@ SplitStep split_step(const JsonFields& fields) {
                 "that of GPT-2, GPT-4, GPT-4o, Llama 3, Qwen or Tekken");
   step.pattern = *pattern;
   // These expressions match everything: what is kept are the matches, one by one.
-  const bool one_by_one =
-      step.keep == SplitStep::Keep::isolated || (step.keep == SplitStep::Keep::removed && invert);
+  const bool one_by_one = step.keep == SplitStep::Keep::isolated || (step.keep == SplitStep::Keep::removed && invert);
   if (!one_by_one) fields.fail("behavior", "is " + show(behavior) + " with a regular expression", "Isolated");
   return step;
 }
@@ -97,37 +93,35 @@ void read_normalizer(const Json& json, const std::string& where, std::vector<Nor
     else if (type == "Prepend")
       steps.push_back({NormalizerStep::Kind::prepend, "", fields.required<std::string>("prepend")});
     else if (type == "Replace")
-      steps.push_back(
-          {NormalizerStep::Kind::replace, pattern_of(fields), fields.required<std::string>("content")});
+      steps.push_back({NormalizerStep::Kind::replace, pattern_of(fields), fields.required<std::string>("content")});
     else
       refuse_step(fields, "normalizer", type, "Sequence, NFC, Prepend or Replace");
   });
 }
 
 void read_splits(const Json& json, const std::string& where, std::vector<SplitStep>& steps) {
-  each_step(json, where, "pre_tokenizer", "pretokenizers",
-            [&](const JsonFields& fields, const std::string& type) {
-              SplitStep step;
-              if (type == "Split") {
-                step = split_step(fields);
-              } else if (type == "Digits") {
-                step.kind = SplitStep::Kind::digits;
-                step.one_by_one = fields.optional<bool>("individual_digits", false);
-              } else if (type == "ByteLevel") {
-                step.kind = SplitStep::Kind::byte_level;
-                step.splits = fields.optional<bool>("use_regex", true);
-                if (fields.optional<bool>("add_prefix_space", true)) step.prefix = SplitStep::Prefix::always;
-              } else if (type == "Metaspace") {
-                step.kind = SplitStep::Kind::metaspace;
-                step.text = fields.required<std::string>("replacement");
-                if (step.text.empty()) fields.fail("replacement", "is an empty text", "a character");
-                step.splits = fields.optional<bool>("split", true);
-                step.prefix = metaspace_prefix(fields);
-              } else {
-                refuse_step(fields, "pre-tokenizer", type, "Sequence, ByteLevel, Split, Digits or Metaspace");
-              }
-              steps.push_back(std::move(step));
-            });
+  each_step(json, where, "pre_tokenizer", "pretokenizers", [&](const JsonFields& fields, const std::string& type) {
+    SplitStep step;
+    if (type == "Split") {
+      step = split_step(fields);
+    } else if (type == "Digits") {
+      step.kind = SplitStep::Kind::digits;
+      step.one_by_one = fields.optional<bool>("individual_digits", false);
+    } else if (type == "ByteLevel") {
+      step.kind = SplitStep::Kind::byte_level;
+      step.splits = fields.optional<bool>("use_regex", true);
+      if (fields.optional<bool>("add_prefix_space", true)) step.prefix = SplitStep::Prefix::always;
+    } else if (type == "Metaspace") {
+      step.kind = SplitStep::Kind::metaspace;
+      step.text = fields.required<std::string>("replacement");
+      if (step.text.empty()) fields.fail("replacement", "is an empty text", "a character");
+      step.splits = fields.optional<bool>("split", true);
+      step.prefix = metaspace_prefix(fields);
+    } else {
+      refuse_step(fields, "pre-tokenizer", type, "Sequence, ByteLevel, Split, Digits or Metaspace");
+    }
+    steps.push_back(std::move(step));
+  });
 }
 
 void read_decoder(const Json& json, const std::string& where, std::vector<DecoderStep>& steps) {
@@ -154,8 +148,7 @@ void read_decoder(const Json& json, const std::string& where, std::vector<Decode
       step.from = fields.required<std::string>("replacement");
       step.keeps_first_space = metaspace_prefix(fields) == SplitStep::Prefix::never;
     } else {
-      refuse_step(fields, "decoder", type,
-                  "Sequence, ByteLevel, Replace, ByteFallback, Fuse, Strip or Metaspace");
+      refuse_step(fields, "decoder", type, "Sequence, ByteLevel, Replace, ByteFallback, Fuse, Strip or Metaspace");
     }
     steps.push_back(std::move(step));
   });
@@ -166,25 +159,24 @@ std::vector<TokenId> read_prefix(const Json& json, const std::string& where, siz
   std::vector<TokenId> prefix;
   size_t size = vocabulary;
   for (const AddedToken& token : added) size = std::max<size_t>(size, token.id + size_t{1});
-  each_step(json, where, "post_processor", "processors",
-            [&](const JsonFields& fields, const std::string& type) {
-              if (type == "ByteLevel") return;  // moves offsets, not ids
-              if (type != "TemplateProcessing")
-                refuse_step(fields, "post-processor", type, "Sequence, ByteLevel or TemplateProcessing");
-              const JsonFields tokens = fields.object("special_tokens");
-              for (const Json& part : fields.array("single")) {
-                const JsonFields item(part, where, "post_processor.single");
-                if (item.has("Sequence")) return;
-                const auto name = item.object("SpecialToken").required<std::string>("id");
-                const JsonFields token = tokens.object(name);
-                for (const Json& id : token.array("ids")) {
-                  if (!id.is_number_unsigned() || id.get<uint64_t>() >= size)
-                    token.fail("ids", "has the id " + id.dump(), "below " + std::to_string(size));
-                  prefix.push_back(id.get<TokenId>());
-                }
-              }
-              fields.fail("single", "has no text", "a Sequence");
-            });
+  each_step(json, where, "post_processor", "processors", [&](const JsonFields& fields, const std::string& type) {
+    if (type == "ByteLevel") return;  // moves offsets, not ids
+    if (type != "TemplateProcessing")
+      refuse_step(fields, "post-processor", type, "Sequence, ByteLevel or TemplateProcessing");
+    const JsonFields tokens = fields.object("special_tokens");
+    for (const Json& part : fields.array("single")) {
+      const JsonFields item(part, where, "post_processor.single");
+      if (item.has("Sequence")) return;
+      const auto name = item.object("SpecialToken").required<std::string>("id");
+      const JsonFields token = tokens.object(name);
+      for (const Json& id : token.array("ids")) {
+        if (!id.is_number_unsigned() || id.get<uint64_t>() >= size)
+          token.fail("ids", "has the id " + id.dump(), "below " + std::to_string(size));
+        prefix.push_back(id.get<TokenId>());
+      }
+    }
+    fields.fail("single", "has no text", "a Sequence");
+  });
   return prefix;
 }
 

@@ -48,9 +48,7 @@ void split_long_words(std::string& text) {
 
 class Sentences : public sp::SentenceIterator {
  public:
-  Sentences(const std::function<bool(std::string&)>& next, TokenizerKind kind) : next_(next), kind_(kind) {
-    Next();
-  }
+  Sentences(const std::function<bool(std::string&)>& next, TokenizerKind kind) : next_(next), kind_(kind) { Next(); }
   bool done() const override { return done_; }
   void Next() override {
     done_ = !next_(value_);
@@ -64,14 +62,12 @@ class Sentences : public sp::SentenceIterator {
 
  private:
   void check_room() const {
-    const size_t room =
-        kThreadsRoom +
-        (kind_ == TokenizerKind::bpe ? kBpeRoom * bytes_ : kUnigramRoom * bytes_ + kLatticeRoom * longest_);
+    const size_t room = kThreadsRoom + (kind_ == TokenizerKind::bpe ? kBpeRoom * bytes_
+                                                                    : kUnigramRoom * bytes_ + kLatticeRoom * longest_);
     if (!room_for(room))
-      throw Error(
-          {.what = "there is no memory to train a tokenizer on " + std::to_string(bytes_) + " bytes of text",
-           .expected = "room for " + std::to_string(room >> 20) + " MB more",
-           .hint = "a smaller sample"});
+      throw Error({.what = "there is no memory to train a tokenizer on " + std::to_string(bytes_) + " bytes of text",
+                   .expected = "room for " + std::to_string(room >> 20) + " MB more",
+                   .hint = "a smaller sample"});
   }
 
   const std::function<bool(std::string&)>& next_;
@@ -104,9 +100,8 @@ std::string number_after(const std::string& message, const std::string& mark) {
                  .what = vocab + " pieces are too few for the characters of the text",
                  .where = "`vocab=" + vocab + "`",
                  .expected = "at least " + least,
-                 .hint = options.byte_fallback
-                             ? "a larger `vocab`, or `byte_fallback=false` (saves 256 pieces)"
-                             : "a larger `vocab`"});
+                 .hint = options.byte_fallback ? "a larger `vocab`, or `byte_fallback=false` (saves 256 pieces)"
+                                               : "a larger `vocab`"});
   throw Error({.code = ErrorCode::usage, .what = "cannot train the tokenizer: " + message});
 }
 
@@ -115,8 +110,7 @@ std::string number_after(const std::string& message, const std::string& mark) {
 Tokenizer Tokenizer::train(const std::function<bool(std::string&)>& next, const TokenizerOptions& options) {
   silence_sentencepiece();
   Sentences sentences(next, options.kind);
-  if (sentences.done())
-    throw Error({.code = ErrorCode::bad_file, .what = "there is no text to train a tokenizer on"});
+  if (sentences.done()) throw Error({.code = ErrorCode::bad_file, .what = "there is no text to train a tokenizer on"});
   if (options.vocab > kMaxPieces)
     throw Error({.code = ErrorCode::usage,
                  .what = "a vocabulary of " + std::to_string(options.vocab) + " is too large",

@@ -43,9 +43,8 @@ void decompose(char32_t c, std::u32string& out) {
     if (s % kTailCount != 0) out += kTails + s % kTailCount;
     return;
   }
-  const auto pair =
-      std::lower_bound(std::begin(kCanonicalPairs), std::end(kCanonicalPairs), static_cast<uint32_t>(c),
-                       [](const CanonicalPair& p, uint32_t key) { return p.whole < key; });
+  const auto pair = std::lower_bound(std::begin(kCanonicalPairs), std::end(kCanonicalPairs), static_cast<uint32_t>(c),
+                                     [](const CanonicalPair& p, uint32_t key) { return p.whole < key; });
   if (pair == std::end(kCanonicalPairs) || pair->whole != c) {
     out += c;
     return;
@@ -71,26 +70,23 @@ char32_t compose(char32_t a, char32_t b) {
   static const ComposedTable table = composed_table();  // a constant
   if (a >= kLeads && a < kLeads + kLeadCount && b >= kVowels && b < kVowels + kVowelCount)
     return kSyllables + ((a - kLeads) * kVowelCount + (b - kVowels)) * kTailCount;
-  if (a >= kSyllables && a < kSyllables + kLeadCount * kVowelCount * kTailCount &&
-      (a - kSyllables) % kTailCount == 0 && b > kTails && b < kTails + kTailCount)
+  if (a >= kSyllables && a < kSyllables + kLeadCount * kVowelCount * kTailCount && (a - kSyllables) % kTailCount == 0 &&
+      b > kTails && b < kTails + kTailCount)
     return a + (b - kTails);
   const std::pair<uint32_t, uint32_t> key(a, b);
-  const auto at = std::lower_bound(
-      table.begin(), table.end(), key,
-      [](const CanonicalPair& p, const auto& k) { return std::pair(p.first, p.second) < k; });
+  const auto at = std::lower_bound(table.begin(), table.end(), key, [](const CanonicalPair& p, const auto& k) {
+    return std::pair(p.first, p.second) < k;
+  });
   return at != table.end() && at->first == a && at->second == b ? at->whole : 0;
 }
 
 }  // namespace
 
-CharacterClass character_class(char32_t c) {
-  return static_cast<CharacterClass>(run_value<4>(kCategoryRuns, c));
-}
+CharacterClass character_class(char32_t c) { return static_cast<CharacterClass>(run_value<4>(kCategoryRuns, c)); }
 
 bool is_white_space(char32_t c) {
-  return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 ||
-         (c >= 0x2000 && c <= 0x200A) || c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F ||
-         c == 0x3000;
+  return (c >= 9 && c <= 13) || c == ' ' || c == 0x85 || c == 0xA0 || c == 0x1680 || (c >= 0x2000 && c <= 0x200A) ||
+         c == 0x2028 || c == 0x2029 || c == 0x202F || c == 0x205F || c == 0x3000;
 }
 
 bool is_word_character(char32_t c) {
@@ -147,9 +143,7 @@ std::string lossy_utf8(std::string_view bytes) {
       continue;
     }
     // The longest beginning of a character: a lead byte and what may follow it.
-    const auto byte = [&](size_t k) {
-      return i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0;
-    };
+    const auto byte = [&](size_t k) { return i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0; };
     const unsigned lead = byte(0), second = byte(1);
     const size_t want = lead >= 0xC2 && lead <= 0xDF   ? 2
                         : lead >= 0xE0 && lead <= 0xEF ? 3
@@ -184,8 +178,7 @@ std::string nfc(std::string_view text) {
     }
     size_t end = i;
     while (end < all.size() && combining_class(all[end]) != 0) end++;
-    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(i),
-                     all.begin() + static_cast<std::ptrdiff_t>(end),
+    std::stable_sort(all.begin() + static_cast<std::ptrdiff_t>(i), all.begin() + static_cast<std::ptrdiff_t>(end),
                      [](char32_t a, char32_t b) { return combining_class(a) < combining_class(b); });
     i = end;
   }

@@ -10,25 +10,11 @@ namespace glint {
 
 // As in a regular expression: \p{Lu}, \p{Ll}, \p{Lt}, \p{Lm}, \p{Lo}, \p{M}, \p{N}; the last in two parts,
 // \p{Nd} with \p{Nl}, and \p{No}.
-enum class CharacterClass : uint8_t {
-  other,
-  upper,
-  lower,
-  title,
-  modifier,
-  other_letter,
-  mark,
-  number,
-  other_number
-};
+enum class CharacterClass : uint8_t { other, upper, lower, title, modifier, other_letter, mark, number, other_number };
 
 CharacterClass character_class(char32_t c);
-inline bool is_letter(CharacterClass k) {
-  return k >= CharacterClass::upper && k <= CharacterClass::other_letter;
-}
-inline bool is_number(CharacterClass k) {
-  return k == CharacterClass::number || k == CharacterClass::other_number;
-}
+inline bool is_letter(CharacterClass k) { return k >= CharacterClass::upper && k <= CharacterClass::other_letter; }
+inline bool is_number(CharacterClass k) { return k == CharacterClass::number || k == CharacterClass::other_number; }
 bool is_white_space(char32_t c);     // \s
 bool is_word_character(char32_t c);  // \w
 

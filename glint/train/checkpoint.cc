@@ -53,9 +53,7 @@ uint64_t number(const SafetensorsView& file, const char* key) {
   uint64_t value = 0;
   if (text == nullptr ||
       std::from_chars(text->data(), text->data() + text->size(), value).ptr != text->data() + text->size())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = std::string("checkpoint without ") + key,
-                 .where = file.where()});
+    throw Error({.code = ErrorCode::bad_file, .what = std::string("checkpoint without ") + key, .where = file.where()});
   return value;
 }
 
@@ -74,12 +72,11 @@ std::vector<Part> in_order(std::vector<Part> parts) {
 }
 
 // Of everything that a resumed run takes from the file.
-std::string checksum(const std::string& identity, uint64_t step, const EpochSums& sums,
-                     std::span<const Part> parts) {
+std::string checksum(const std::string& identity, uint64_t step, const EpochSums& sums, std::span<const Part> parts) {
   Sha256 hash;
   std::string text = identity;
-  for (const std::string& part : {std::to_string(step), bits_text(sums.loss), std::to_string(sums.correct),
-                                  std::to_string(sums.samples)})
+  for (const std::string& part :
+       {std::to_string(step), bits_text(sums.loss), std::to_string(sums.correct), std::to_string(sums.samples)})
     text += " " + part;
   hash.update(as_bytes(text));
   for (const Part& part : parts) hash.update(part.bytes);
@@ -127,16 +124,15 @@ void load(const std::string& path, const std::string& identity, TrainState& stat
       {file.tensor(kParams, state.params.size()), state.params.span()}};
   for (const StateBuffer& b : optimizer) copies.emplace_back(file.tensor(b.name, b.values.size()), b.values);
   if (copies.size() != file.tensors()) file.refuse("checkpoint of another optimiser");
-  for (const auto& [from, to] : copies)
-    std::copy(from.begin(), from.end(), std::as_writable_bytes(to).begin());
+  for (const auto& [from, to] : copies) std::copy(from.begin(), from.end(), std::as_writable_bytes(to).begin());
   state.step = file.step;
   state.sums = file.sums;
 }
 
 }  // namespace
 
-void save_checkpoint(FileSystem& files, const std::string& directory, const std::string& identity,
-                     const TrainState& s, std::span<const StateBuffer> optimizer) {
+void save_checkpoint(FileSystem& files, const std::string& directory, const std::string& identity, const TrainState& s,
+                     std::span<const StateBuffer> optimizer) {
   std::vector<Part> parts = {{kParams, std::as_bytes(s.params.span())}};
   for (const StateBuffer& b : optimizer) parts.push_back({b.name, std::as_bytes(b.values)});
   parts = in_order(std::move(parts));

@@ -12,8 +12,7 @@ namespace {
 void fill(MatrixView<float> m, double scale, uint32_t sub) {
   const Rng rng(1, Stream::test, sub);
   for (size_t i = 0; i < m.rows(); i++)
-    for (size_t j = 0; j < m.cols(); j++)
-      m(i, j) = static_cast<float>(scale * (2 * rng.uniform(i * m.cols() + j) - 1));
+    for (size_t j = 0; j < m.cols(); j++) m(i, j) = static_cast<float>(scale * (2 * rng.uniform(i * m.cols() + j) - 1));
 }
 
 // One layer with everything a step touches.
@@ -49,12 +48,12 @@ class Layer {
   // The three products of a step and nothing else, on weights that are packed already.
   void products() {
     rows([&](Range r, size_t worker) {
-      linear_forward(compute_.products, x_.row_range(r.first, r.count), packed_,
-                     z_.row_range(r.first, r.count), compute_.scratch[worker]);
+      linear_forward(compute_.products, x_.row_range(r.first, r.count), packed_, z_.row_range(r.first, r.count),
+                     compute_.scratch[worker]);
     });
     rows([&](Range r, size_t worker) {
-      linear_backward(compute_.products, z_.row_range(r.first, r.count), packed_,
-                      dx_.row_range(r.first, r.count), false, compute_.scratch[worker]);
+      linear_backward(compute_.products, z_.row_range(r.first, r.count), packed_, dx_.row_range(r.first, r.count),
+                      false, compute_.scratch[worker]);
     });
     weight_gradient();
   }
@@ -65,8 +64,8 @@ class Layer {
     const auto apply = compute_.kernels().gate_apply[static_cast<int>(gate.kind)];
     const size_t h = y_.cols();
     rows([&](Range r, size_t worker) {
-      linear_forward(compute_.products, x_.row_range(r.first, r.count), packed_,
-                     z_.row_range(r.first, r.count), compute_.scratch[worker]);
+      linear_forward(compute_.products, x_.row_range(r.first, r.count), packed_, z_.row_range(r.first, r.count),
+                     compute_.scratch[worker]);
     });
     each_row([&](size_t i) { apply(gate.params, h, z_.row_ptr(i), value_.row_ptr(i), nullptr); });
     each_row([&](size_t i) { product(h, value_.row_ptr(i), z_.row_ptr(i) + h, y_.row_ptr(i)); });
@@ -75,8 +74,8 @@ class Layer {
     each_row([&](size_t i) { product(h, slope_.row_ptr(i), z_.row_ptr(i) + h, z_.row_ptr(i)); });
     each_row([&](size_t i) { product(h, value_.row_ptr(i), dy_.row_ptr(i), z_.row_ptr(i) + h); });
     rows([&](Range r, size_t worker) {
-      linear_backward(compute_.products, z_.row_range(r.first, r.count), packed_,
-                      dx_.row_range(r.first, r.count), false, compute_.scratch[worker]);
+      linear_backward(compute_.products, z_.row_range(r.first, r.count), packed_, dx_.row_range(r.first, r.count),
+                      false, compute_.scratch[worker]);
     });
     weight_gradient();
   }
@@ -87,9 +86,8 @@ class Layer {
   }
   template <class Body>
   void rows(const Body& body) {
-    compute_.pool.for_tiles(chunk_count(x_.rows()), [&](size_t chunk, size_t worker) {
-      body(chunk_range(x_.rows(), chunk), worker);
-    });
+    compute_.pool.for_tiles(chunk_count(x_.rows()),
+                            [&](size_t chunk, size_t worker) { body(chunk_range(x_.rows(), chunk), worker); });
   }
   template <class Body>
   void each_row(const Body& body) {
@@ -98,10 +96,9 @@ class Layer {
     });
   }
   void weight_gradient() {
-    compute_.pool.for_tiles(
-        weight_gradient_tiles(compute_.products, dw_.rows()), [&](size_t tile, size_t worker) {
-          weight_gradient_tile(compute_.products, z_, x_, dw_, tile, compute_.scratch[worker]);
-        });
+    compute_.pool.for_tiles(weight_gradient_tiles(compute_.products, dw_.rows()), [&](size_t tile, size_t worker) {
+      weight_gradient_tile(compute_.products, z_, x_, dw_, tile, compute_.scratch[worker]);
+    });
   }
 
   const Compute& compute_;
@@ -147,9 +144,8 @@ std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptio
     };
     double warm = 0;
     for (int i = 0; i < 2; i++) warm = run(rows[0]);
-    const size_t repeats = options.repeats
-                               ? options.repeats
-                               : std::clamp<size_t>(static_cast<size_t>(2000 / std::max(warm, 1e-3)), 5, 40);
+    const size_t repeats =
+        options.repeats ? options.repeats : std::clamp<size_t>(static_cast<size_t>(2000 / std::max(warm, 1e-3)), 5, 40);
     std::vector<std::vector<double>> times(variants);
     for (size_t r = 0; r < repeats; r++) {
       for (size_t v = 0; v < variants; v++) {
@@ -157,10 +153,8 @@ std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptio
         times[turn].push_back(run(rows[turn]));
         done++;
         if (progress)
-          progress(
-              done,
-              done + (repeats - r) * variants - v - 1 + (options.shapes.size() - s - 1) * repeats * variants,
-              options.shapes[s]);
+          progress(done, done + (repeats - r) * variants - v - 1 + (options.shapes.size() - s - 1) * repeats * variants,
+                   options.shapes[s]);
       }
     }
     for (size_t v = 0; v < variants; v++) {

@@ -140,8 +140,7 @@ class Group::Chain {
 
   void operator()(size_t at_once, const FoldPieces& fold) {
     if (has_below())
-      for (size_t i = 0; i < pieces_.size(); i++)
-        below_[i] = transport_.receive(group_.rank_ - 1, kUp, bytes(i));
+      for (size_t i = 0; i < pieces_.size(); i++) below_[i] = transport_.receive(group_.rank_ - 1, kUp, bytes(i));
     for (size_t first = 0; first < pieces_.size(); first += at_once) {
       const size_t count = std::min(at_once, pieces_.size() - first);
       if (has_below())

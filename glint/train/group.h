@@ -46,8 +46,7 @@ class Group {
   // A pipelined chain. Rank 0 folds a piece of `values` and hands it to rank 1, which goes on with it, and so
   // to the last, whose result flows back to all while later pieces still come. `fold(pieces)` is called for
   // consecutive pieces, `at_once` or fewer at a time, and finds what came from the ranks before in `values`.
-  void ordered_sum(std::span<const Range> pieces, size_t at_once, std::span<float> values,
-                   const FoldPieces& fold);
+  void ordered_sum(std::span<const Range> pieces, size_t at_once, std::span<float> values, const FoldPieces& fold);
   // From rank 0 to all.
   void broadcast(std::span<std::byte> bytes);
   std::string broadcast(std::string text);

@@ -32,8 +32,9 @@ ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Com
   engine_ = std::make_unique<ClassifierEngine>(config_, compute, std::max(rows, kEvalBatch), true);
   labels_.resize(options.batch);
   if (group_) {
-    sum_ = [this](std::span<const Range> pieces, size_t at_once, std::span<float> values,
-                  const FoldPieces& fold) { group_->ordered_sum(pieces, at_once, values, fold); };
+    sum_ = [this](std::span<const Range> pieces, size_t at_once, std::span<float> values, const FoldPieces& fold) {
+      group_->ordered_sum(pieces, at_once, values, fold);
+    };
     losses_.resize(options.batch);
     hits_.resize(options.batch);
     parts_.resize(group_->size());
@@ -42,20 +43,18 @@ ImageTask::ImageTask(const TrainOptions& options, const Dataset& data, const Com
   train_row_ = [this](size_t row, float* out) {
     const uint32_t sample = batch_[first_row_ + row];
     const uint32_t epoch = static_cast<uint32_t>(epoch_);
-    const bool noisy = options_.noise_std > 0 &&
-                       Rng(options_.seed, Stream::noise_choice, epoch).uniform(sample) < options_.noise_prob;
+    const bool noisy =
+        options_.noise_std > 0 && Rng(options_.seed, Stream::noise_choice, epoch).uniform(sample) < options_.noise_prob;
     if (!noisy) return write_sample(compute_.kernels(), data_.train, sample, out);
     const bool floats = data_.train.floats();
     compute_.kernels().noisy_pixels({options_.seed, epoch, sample}, static_cast<float>(options_.noise_std),
-                                    config_.inputs,
-                                    floats ? black_.data() : data_.train.pixels.view().row_ptr(sample), out);
+                                    config_.inputs, floats ? black_.data() : data_.train.pixels.view().row_ptr(sample),
+                                    out);
     if (!floats) return;
     const float* values = data_.train.values.view().row_ptr(sample);
     for (size_t i = 0; i < config_.inputs; i++) out[i] += values[i];
   };
-  test_row_ = [this](size_t row, float* out) {
-    write_sample(compute_.kernels(), data_.test, test_first_ + row, out);
-  };
+  test_row_ = [this](size_t row, float* out) { write_sample(compute_.kernels(), data_.test, test_first_ + row, out); };
 }
 
 StepResult ImageTask::step(uint64_t epoch, uint64_t index, std::span<float> gradients) {
@@ -99,8 +98,7 @@ BatchResult ImageTask::evaluate_batch(size_t batch) {
 }
 
 StepResult ImageTask::evaluate() {
-  return evaluate_in_parts<BatchResult>(group_, (data_.test.count() + kEvalBatch - 1) / kEvalBatch,
-                                        data_.test.count(),
+  return evaluate_in_parts<BatchResult>(group_, (data_.test.count() + kEvalBatch - 1) / kEvalBatch, data_.test.count(),
                                         [this](size_t batch) { return evaluate_batch(batch); });
 }
 
@@ -113,9 +111,7 @@ ImageModel ImageTask::model(Matrix<float> weights) const {
           .weights = std::move(weights)};
 }
 
-std::map<std::string, std::string> ImageTask::description() const {
-  return {{"config.json", config_text(model({}))}};
-}
+std::map<std::string, std::string> ImageTask::description() const { return {{"config.json", config_text(model({}))}}; }
 
 Json ImageTask::data_description() const {
   return {{"name", data_.name},

@@ -36,8 +36,7 @@ class MpiTransport : public Transport {
     return keep(mpi_.send(static_cast<int>(to), tag, bytes.data(), static_cast<int>(bytes.size())), to);
   }
   size_t receive(size_t from, int tag, std::span<std::byte> bytes) override {
-    return keep(mpi_.receive(static_cast<int>(from), tag, bytes.data(), static_cast<int>(bytes.size())),
-                from);
+    return keep(mpi_.receive(static_cast<int>(from), tag, bytes.data(), static_cast<int>(bytes.size())), from);
   }
   bool done(size_t ticket) override {
     const int over = mpi_.test(requests_[ticket]);
@@ -101,8 +100,8 @@ const GlintMpi& open_plugin(const Launcher& launcher) {
     if (handle) break;
     if (why.empty()) why = ::dlerror();
   }
-  const std::string started = launcher.name() + " started " +
-                              (launcher.size ? std::to_string(launcher.size) : "several") + " processes";
+  const std::string started =
+      launcher.name() + " started " + (launcher.size ? std::to_string(launcher.size) : "several") + " processes";
   if (!handle)
     throw Error({.code = ErrorCode::usage,
                  .what = started + ", but glint's plugin for MPI cannot be opened: " + why,
@@ -123,14 +122,13 @@ const GlintMpi& open_plugin(const Launcher& launcher) {
   const bool wrong = (launcher.kind == Launcher::Kind::open_mpi && built_for.starts_with("MPICH")) ||
                      (launcher.kind == Launcher::Kind::mpich && built_for.starts_with("Open MPI"));
   if (wrong)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "the plugin for MPI was built for " + built_for + ", but the launcher is " + launcher.name(),
-         .where = kPlugin,
-         .expected = "launcher and plugin of one MPI",
-         .hint = "the mpirun of " + built_for +
-                 "; or build glint again with the other MPI: "
-                 "cmake -DGLINT_MPICXX=COMPILER"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the plugin for MPI was built for " + built_for + ", but the launcher is " + launcher.name(),
+                 .where = kPlugin,
+                 .expected = "launcher and plugin of one MPI",
+                 .hint = "the mpirun of " + built_for +
+                         "; or build glint again with the other MPI: "
+                         "cmake -DGLINT_MPICXX=COMPILER"});
   return *mpi;
 }
 
@@ -154,9 +152,7 @@ std::string Launcher::name() const {
 
 Launcher find_launcher(const std::function<const char*(const char*)>& variable) {
   using Kind = Launcher::Kind;
-  const auto number = [&](const char* name, size_t otherwise) {
-    return number_or(variable(name), otherwise);
-  };
+  const auto number = [&](const char* name, size_t otherwise) { return number_or(variable(name), otherwise); };
   if (const char* own = variable("GLINT_MPI"); own && std::string(own) == "off") return {};
   if (variable("OMPI_COMM_WORLD_SIZE"))
     return {Kind::open_mpi, number("OMPI_COMM_WORLD_RANK", 0), number("OMPI_COMM_WORLD_SIZE", 0)};
@@ -192,8 +188,7 @@ std::unique_ptr<Group> launched_group(const Launcher& launcher) {
     const bool slurm = launcher.kind == Launcher::Kind::slurm;
     throw Error({.code = ErrorCode::usage,
                  .what = launcher.name() + (slurm ? " has " : " started ") + std::to_string(launcher.size) +
-                         (slurm ? " tasks" : " processes") +
-                         ", but MPI sees only this one: each would train alone",
+                         (slurm ? " tasks" : " processes") + ", but MPI sees only this one: each would train alone",
                  .where = mpi.built_for,
                  .expected = "processes that find each other",
                  .hint = (slurm ? "SLURM_MPI_TYPE=pmix srun glint train ..., or mpirun glint train ...; "

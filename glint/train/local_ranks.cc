@@ -39,8 +39,7 @@ struct LinkHub {
 
   void check() const {
     if (ended)
-      throw Error(
-          {.what = "another rank has ended all with code " + std::to_string(*ended), .where = "group"});
+      throw Error({.what = "another rank has ended all with code " + std::to_string(*ended), .where = "group"});
   }
 };
 
@@ -58,8 +57,8 @@ class LocalTransport : public Transport {
       return std::chrono::duration_cast<LinkClock::duration>(std::chrono::duration<double>(seconds));
     };
     LinkClock::time_point& free_at = hub_->free_at[rank_];
-    free_at = std::max(free_at, LinkClock::now()) +
-              ticks(hub_->times.seconds_per_byte * static_cast<double>(bytes.size()));
+    free_at =
+        std::max(free_at, LinkClock::now()) + ticks(hub_->times.seconds_per_byte * static_cast<double>(bytes.size()));
     hub_->links[{rank_, to, tag}].messages.push_back(
         {{bytes.begin(), bytes.end()}, free_at + ticks(hub_->times.latency)});
     return kSent;
@@ -81,8 +80,7 @@ class LocalTransport : public Transport {
     const Pending& p = found->second;
     if (p.arrived) return pending_.erase(found), true;
     Link& link = hub_->links[{p.from, rank_, p.tag}];
-    while (!link.waiting.empty() && !link.messages.empty() &&
-           link.messages.front().arrives <= LinkClock::now()) {
+    while (!link.waiting.empty() && !link.messages.empty() && link.messages.front().arrives <= LinkClock::now()) {
       Pending& next = pending_.at(link.waiting.front());
       const std::vector<std::byte>& bytes = link.messages.front().bytes;
       if (bytes.size() != next.bytes.size())

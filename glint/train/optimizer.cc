@@ -51,8 +51,8 @@ double Adamw::step(const Compute& compute, uint64_t step, double lr, std::span<c
     const Block& block = blocks_[b];
     AdamwStep mine = s;
     mine.decay = block.decay ? static_cast<float>(options_.weight_decay) : 0.0f;
-    k.adamw(mine, block.count, gradients.data() + block.first, m_.data() + block.first,
-            v_.data() + block.first, params.data() + block.first);
+    k.adamw(mine, block.count, gradients.data() + block.first, m_.data() + block.first, v_.data() + block.first,
+            params.data() + block.first);
   });
   return norm;
 }

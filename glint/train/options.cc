@@ -59,14 +59,11 @@ std::vector<Field> fields_of(TrainOptions& o) {
       Field("eps", o.eps, "added to the root of the second moment").range(0, 1),
       Field("weight-decay", o.weight_decay, "decoupled decay of every matrix").range(0, 100),
       Field("clip", o.clip, "largest norm of the gradient; 0: no clipping").range(0, kMany),
-      Field("schedule", o.schedule, "of the learning rate")
-          .one_of({"cosine-epoch", "cosine-step", "constant"}),
+      Field("schedule", o.schedule, "of the learning rate").one_of({"cosine-epoch", "cosine-step", "constant"}),
       Field("warmup", o.warmup, "steps over which the learning rate rises from 0").range(0, kMany),
-      Field("precision", o.precision, "of the matrix products; weights are always kept in f32")
-          .one_of({"f32", "bf16"}),
+      Field("precision", o.precision, "of the matrix products; weights are always kept in f32").one_of({"f32", "bf16"}),
       Field("seed", o.seed, "fixes initialisation, order and noise"),
-      Field("eval-steps", o.eval_steps,
-            "test also at this many log-spaced steps, for curves; 0: once per epoch")
+      Field("eval-steps", o.eval_steps, "test also at this many log-spaced steps, for curves; 0: once per epoch")
           .range(0, 10000),
       Field("eval-first", o.eval_first, "test also after each of the first so many steps").range(0, 1e6),
   };

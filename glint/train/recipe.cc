@@ -86,11 +86,9 @@ std::vector<std::string> recipe_names(const std::vector<std::string>& folders) {
 Recipe find_recipe(const std::string& name, const std::vector<std::string>& folders) {
   if (is_recipe_file(name)) return read_recipe(name);
   for (const std::string& folder : folders)
-    if (const std::string path = folder + "/" + name + ".toml"; is_recipe_file(path))
-      return read_recipe(path);
+    if (const std::string path = folder + "/" + name + ".toml"; is_recipe_file(path)) return read_recipe(path);
   for (const BuiltInRecipe& r : built_in_recipes())
-    if (name == r.name)
-      return {.name = name, .where = "recipe " + name + " (built in)", .text = std::string(r.text)};
+    if (name == r.name) return {.name = name, .where = "recipe " + name + " (built in)", .text = std::string(r.text)};
   std::string looked = "looked in ";
   for (const std::string& folder : folders) looked += folder + ", ";
   throw Error({.code = ErrorCode::usage,
@@ -107,8 +105,7 @@ std::vector<RecipeKey> apply_recipe(TrainOptions& options, const Recipe& recipe)
   for (const Field& s : specs) names.push_back(s.name);
   for (const TomlLine& line : parse_flat_toml(recipe.text, recipe.where)) {
     const std::string where = place_of_line(recipe.where, line.line);
-    const auto spec =
-        std::find_if(specs.begin(), specs.end(), [&](const Field& s) { return s.name == line.key; });
+    const auto spec = std::find_if(specs.begin(), specs.end(), [&](const Field& s) { return s.name == line.key; });
     if (spec == specs.end())
       throw Error({.code = ErrorCode::bad_file,
                    .what = "unknown key '" + shown(line.key) + "' in the recipe",

@@ -30,9 +30,7 @@ constexpr const char* kFiles[] = {kRunFile,        kMetricsFile,      "config.js
                                   "explorer.html", kPrepared};
 constexpr const char* kFolders[] = {"checkpoints", "figures"};
 
-bool is_spectra(const std::string& name) {
-  return name.starts_with("spectra") && name.ends_with(".safetensors");
-}
+bool is_spectra(const std::string& name) { return name.starts_with("spectra") && name.ends_with(".safetensors"); }
 
 bool is_our_file(const std::string& name) {
   const auto is = [&](const char* other) { return name == other; };
@@ -62,8 +60,7 @@ bool is_real_directory(const std::string& path) {
 // An option that a run does not name was not there when it was trained: it has its default, so that runs go
 // on when glint has got new options.
 Json with_defaults(Json identity) {
-  if (!identity.is_object() || !identity.contains("options") || !identity["options"].is_object())
-    return identity;
+  if (!identity.is_object() || !identity.contains("options") || !identity["options"].is_object()) return identity;
   TrainOptions standard;
   standard.text = identity["options"].contains("context");
   const Json defaults = options_to_json(standard);
@@ -114,10 +111,9 @@ RunDirectory::RunDirectory(FileSystem& files, std::string path, const Json& iden
   const bool existed = exists(path_);
   fs::create_directories(path_, error);
   if (error || !fs::is_directory(path_, ignored))
-    throw Error(
-        {.what = "cannot create the run directory: " + (error ? error.message() : "a file has that name"),
-         .where = path_,
-         .hint = "a place that you may write to"});
+    throw Error({.what = "cannot create the run directory: " + (error ? error.message() : "a file has that name"),
+                 .where = path_,
+                 .hint = "a place that you may write to"});
   lock();
   remove_leftovers(files_, path_, is_ours);
   if (fs::exists(fs::symlink_status(file(kRunFile), ignored)))
@@ -251,13 +247,9 @@ void RunDirectory::remove_run() {
   }
 }
 
-void RunDirectory::write_run(const Json& run) {
-  write_atomic(files_, file(kRunFile), sealed_text(run, 2) + "\n");
-}
+void RunDirectory::write_run(const Json& run) { write_atomic(files_, file(kRunFile), sealed_text(run, 2) + "\n"); }
 
-void RunDirectory::prepare_end(const Json& run) {
-  write_atomic(files_, file(kPrepared), sealed_text(run, 2) + "\n");
-}
+void RunDirectory::prepare_end(const Json& run) { write_atomic(files_, file(kPrepared), sealed_text(run, 2) + "\n"); }
 
 void RunDirectory::end_as_prepared() { files_.rename(file(kPrepared), file(kRunFile)); }
 
@@ -269,9 +261,9 @@ void RunDirectory::keep_metrics(uint64_t step) {
   metrics_.reset();
   const Metrics found = scan_metrics(path_);
   if (found.damaged > 0)
-    notes_.push_back(file(kMetricsFile) + " is damaged (" + found.first_damaged + "); " +
-                     (found.damaged == 1 ? "the line is left out"
-                                         : std::to_string(found.damaged) + " lines are left out"));
+    notes_.push_back(
+        file(kMetricsFile) + " is damaged (" + found.first_damaged + "); " +
+        (found.damaged == 1 ? "the line is left out" : std::to_string(found.damaged) + " lines are left out"));
   std::string kept;
   for (const Json& line : found.lines)
     if (line["step"].get<uint64_t>() <= step) kept += metrics_line(line);

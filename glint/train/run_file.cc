@@ -14,8 +14,7 @@ constexpr size_t kMaxText = size_t{1} << 28;
 // A line takes a few hundred bytes. What is kept of one costs about kLineCost in memory, as in io/json.cc;
 // all together may take the slack that a reader of JSON has.
 constexpr size_t kMaxLine = size_t{1} << 16, kLineCost = 1400, kSlack = size_t{48} << 20;
-constexpr const char* kNumbers[] = {"train_loss", "train_accuracy", "test_loss", "test_accuracy",
-                                    "lr",         "seconds"};
+constexpr const char* kNumbers[] = {"train_loss", "train_accuracy", "test_loss", "test_accuracy", "lr", "seconds"};
 
 // Of a line of metrics, and of the result in run.json.
 void check_evaluation(const JsonFields& fields) {

@@ -33,18 +33,17 @@ class BareProducts {
     compute_.pool.for_tiles(chunk_count(batch), [&](size_t chunk, size_t worker) {
       const Range r = chunk_range(batch, chunk);
       for (Layer& l : layers_)
-        linear_forward(compute_.products, l.x.row_range(r.first, r.count), l.packed,
-                       l.y.row_range(r.first, r.count), compute_.scratch[worker]);
+        linear_forward(compute_.products, l.x.row_range(r.first, r.count), l.packed, l.y.row_range(r.first, r.count),
+                       compute_.scratch[worker]);
       for (Layer& l : layers_)
         if (l.input_gradient)
-          linear_backward(compute_.products, l.y.row_range(r.first, r.count), l.packed,
-                          l.x.row_range(r.first, r.count), false, compute_.scratch[worker]);
+          linear_backward(compute_.products, l.y.row_range(r.first, r.count), l.packed, l.x.row_range(r.first, r.count),
+                          false, compute_.scratch[worker]);
     });
     for (Layer& l : layers_)
-      compute_.pool.for_tiles(
-          weight_gradient_tiles(compute_.products, l.w.rows()), [&](size_t tile, size_t worker) {
-            weight_gradient_tile(compute_.products, l.y, l.x, l.dw, tile, compute_.scratch[worker]);
-          });
+      compute_.pool.for_tiles(weight_gradient_tiles(compute_.products, l.w.rows()), [&](size_t tile, size_t worker) {
+        weight_gradient_tile(compute_.products, l.y, l.x, l.dw, tile, compute_.scratch[worker]);
+      });
   }
 
  private:
@@ -94,8 +93,8 @@ StepTiming time_step(const Compute& compute, const StepModel& model, const Gate&
   const ClassifierEngine::RowSource source = [&](size_t row, float* out) {
     const uint32_t sample = order[(step * batch + row) % kImages];
     const bool noisy = Rng(0, Stream::noise_choice, step).uniform(sample) < 0.5;
-    compute.kernels().noisy_pixels({0, step, sample}, noisy ? 1.0f : 0.0f, config.inputs,
-                                   pixels.view().row_ptr(sample), out);
+    compute.kernels().noisy_pixels({0, step, sample}, noisy ? 1.0f : 0.0f, config.inputs, pixels.view().row_ptr(sample),
+                                   out);
   };
   BareProducts products(compute, config, batch);
   const auto one_step = [&] {

@@ -58,8 +58,7 @@ StepResult evaluate_in_parts(Group* group, size_t batches, uint64_t samples, con
   for (size_t r = 0; r < group->size(); r++) {
     const Range part = part_of(batches, r, group->size());
     parts.push_back({part.first * sizeof(Result), part.count * sizeof(Result)});
-    for (size_t i = part.first; r == group->rank() && i < part.first + part.count; i++)
-      results[i] = evaluate(i);
+    for (size_t i = part.first; r == group->rank() && i < part.first + part.count; i++) results[i] = evaluate(i);
   }
   group->gather(std::as_writable_bytes(std::span(results)), parts);
   for (const Result& r : results) add(r);

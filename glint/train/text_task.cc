@@ -32,8 +32,7 @@ TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, Toke
   for (size_t first = 0; first < corpus.stories(); first += kEvalStories) {
     TransformerEngine::RowLosses tell;
     if (each) tell = [&](size_t, std::span<const float> losses) { each(losses); };
-    const TextResult r =
-        engine.evaluate(text.fill(corpus, eval_stories(first, corpus.stories(), stories)), tell);
+    const TextResult r = engine.evaluate(text.fill(corpus, eval_stories(first, corpus.stories(), stories)), tell);
     total.loss += r.loss;
     total.correct += r.correct;
     total.tokens += r.tokens;
@@ -46,8 +45,7 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
       data_(data),
       group_(group && !group->alone() ? group : nullptr),
       config_(transformer_config(options, data.vocab())),
-      steps_(batch_count(data.train.stories(), options.batch,
-                         options.drop_last ? LastBatch::drop : LastBatch::keep)),
+      steps_(batch_count(data.train.stories(), options.batch, options.drop_last ? LastBatch::drop : LastBatch::keep)),
       rows_(data.end, options.context) {
   if (data.valid.stories() == 0)
     throw Error({.code = ErrorCode::bad_file,
@@ -72,8 +70,9 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
                    .hint = "fewer ranks with more threads each; or a larger `micro_batch` (at most `batch`), "
                            "which changes the bytes of the result"});
     own = part_of(lanes, 0, group_->size()).count;  // no rank has more
-    sum_ = [this](std::span<const Range> pieces, size_t at_once, std::span<float> values,
-                  const FoldPieces& fold) { group_->ordered_sum(pieces, at_once, values, fold); };
+    sum_ = [this](std::span<const Range> pieces, size_t at_once, std::span<float> values, const FoldPieces& fold) {
+      group_->ordered_sum(pieces, at_once, values, fold);
+    };
     results_.resize(lanes);
     parts_.resize(group_->size());
   }
@@ -95,9 +94,7 @@ StepResult TextTask::step(uint64_t epoch, uint64_t index, std::span<float> gradi
 // The lanes follow from the lengths of all stories; of the stories only those of the own lanes are read. The
 // losses of the lanes are added in their order, as they are without other ranks.
 StepResult TextTask::step_together(std::span<const uint32_t> batch, std::span<float> gradients) {
-  const auto length = [&](size_t i) {
-    return text_row_tokens(data_.train.story(batch[i]).size(), options_.context);
-  };
+  const auto length = [&](size_t i) { return text_row_tokens(data_.train.story(batch[i]).size(), options_.context); };
   uint64_t tokens = 0;
   for (size_t i = 0; i < batch.size(); i++) tokens += length(i);
   cut_into_lanes(batch.size(), length, options_.micro_batch, lanes_);
@@ -130,12 +127,10 @@ StepResult TextTask::evaluate() {
     TextRows text(data_.end, options_.context);
     const Corpus& valid = data_.valid;
     uint64_t tokens = 0;
-    for (size_t i = 0; i < valid.stories(); i++)
-      tokens += text_row_tokens(valid.story(i).size(), options_.context);
+    for (size_t i = 0; i < valid.stories(); i++) tokens += text_row_tokens(valid.story(i).size(), options_.context);
     return evaluate_in_parts<TextResult>(
         group_, (valid.stories() + kEvalStories - 1) / kEvalStories, tokens, [&](size_t batch) {
-          return engine_->evaluate(
-              text.fill(valid, eval_stories(batch * kEvalStories, valid.stories(), stories)));
+          return engine_->evaluate(text.fill(valid, eval_stories(batch * kEvalStories, valid.stories(), stories)));
         });
   }
   const TextResult r = evaluate_corpus(*engine_, data_.valid, data_.end, options_.context);

@@ -49,9 +49,8 @@ std::vector<TimingShape> paper_timing_shapes();
 
 // All variants of a shape take turns within a repeat, so that a drift of the machine hits them alike.
 // `progress(done, total, shape)` counts timed runs.
-std::vector<GateTiming> time_gates(
-    const Compute& compute, const GateTimingOptions& options,
-    const std::function<void(size_t done, size_t total, const TimingShape&)>& progress);
+std::vector<GateTiming> time_gates(const Compute& compute, const GateTimingOptions& options,
+                                   const std::function<void(size_t done, size_t total, const TimingShape&)>& progress);
 
 // Whole training steps (noise, forward, backward, AdamW, packing) of the paper's image models.
 struct StepModel {

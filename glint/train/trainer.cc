@@ -64,15 +64,14 @@ constexpr double kDiverged = 1e6;
 Json milestones(const std::vector<Json>& metrics) {
   Json j = Json::object();
   for (const int percent : {80, 85, 90})
-    if (const uint64_t step = first_step_reaching(metrics, percent / 100.0))
-      j[std::to_string(percent)] = step;
+    if (const uint64_t step = first_step_reaching(metrics, percent / 100.0)) j[std::to_string(percent)] = step;
   return j;
 }
 
 class Run {
  public:
-  Run(const TrainOptions& options, Task& task, const Compute& compute, FileSystem& files,
-      const TrainSetup& setup, const TrainHooks& hooks)
+  Run(const TrainOptions& options, Task& task, const Compute& compute, FileSystem& files, const TrainSetup& setup,
+      const TrainHooks& hooks)
       : options_(options),
         task_(task),
         compute_(compute),
@@ -81,8 +80,7 @@ class Run {
         hooks_(hooks),
         group_(setup.group ? *setup.group : alone_),
         total_(options.epochs * task.steps_per_epoch()),
-        rate_{options.lr, parse_schedule(options.schedule), options.warmup, task.steps_per_epoch(),
-              options.epochs},
+        rate_{options.lr, parse_schedule(options.schedule), options.warmup, task.steps_per_epoch(), options.epochs},
         directory_(files, group_.first() ? setup.out : "", same_identity(), setup.force),
         optimizer_(make_optimizer(task.params(), options)),
         gradients_(1, task.params().floats()),
@@ -98,10 +96,7 @@ class Run {
     if (directory_.found() == RunDirectory::Found::finished) {
       repair_finished();
       order(Order::end);
-      return {.state = TrainResult::State::already_finished,
-              .step = total_,
-              .total_steps = total_,
-              .last = last_};
+      return {.state = TrainResult::State::already_finished, .step = total_, .total_steps = total_, .last = last_};
     }
     // What run.json says is true after every end. When the disk has no room for it, the file that was
     // prepared takes its place.
@@ -232,8 +227,8 @@ class Run {
           const Json theirs = other[part].value(key, Json());
           if (theirs == value) continue;
           throw Error({.code = ErrorCode::usage,
-                       .what = rank_name(r, group_.size()) + " has " + part + "." + key + " " +
-                               theirs.dump() + ", rank 0 has " + value.dump(),
+                       .what = rank_name(r, group_.size()) + " has " + part + "." + key + " " + theirs.dump() +
+                               ", rank 0 has " + value.dump(),
                        .where = "group",
                        .expected = "the same options and the same data on every rank"});
         }
@@ -268,8 +263,7 @@ class Run {
   uint64_t evaluations() const {
     uint64_t count = options_.epochs;
     for (size_t i = 0; i < eval_steps_.size(); i++)  // in order; some may stand there twice
-      count +=
-          eval_steps_[i] % task_.steps_per_epoch() != 0 && (i == 0 || eval_steps_[i] != eval_steps_[i - 1]);
+      count += eval_steps_[i] % task_.steps_per_epoch() != 0 && (i == 0 || eval_steps_[i] != eval_steps_[i - 1]);
     return count;
   }
 
@@ -415,8 +409,8 @@ class Run {
   void one_step() {
     const uint64_t spe = task_.steps_per_epoch();
     lr_ = rate_.at(state_.step);
-    const StepResult r = computed(
-        state_.step + 1, [&] { return task_.step(state_.step / spe, state_.step % spe, gradients_.span()); });
+    const StepResult r =
+        computed(state_.step + 1, [&] { return task_.step(state_.step / spe, state_.step % spe, gradients_.span()); });
     const double loss = r.loss / static_cast<double>(r.samples);
     if (group_.first()) check_loss(loss, state_.step + 1);
     optimizer_->step(compute_, state_.step + 1, lr_, gradients_.span(), state_.params.span());
@@ -464,9 +458,9 @@ class Run {
     last_.seconds = seconds_before_ + since(begin_);
     check_loss(last_.test_loss, state_.step);
     if (task_.text() && !std::isfinite(std::exp(last_.test_loss)))
-      fail_numeric("the validation loss has diverged to " + std::to_string(last_.test_loss) +
-                       ": its perplexity is infinite",
-                   state_.step);
+      fail_numeric(
+          "the validation loss has diverged to " + std::to_string(last_.test_loss) + ": its perplexity is infinite",
+          state_.step);
     evaluations_.push_back(last_);
     directory_.add_metrics(to_json(last_, task_.text()));
     if (hooks_.on_evaluation) hooks_.on_evaluation(last_);
@@ -491,25 +485,23 @@ class Run {
     if (loss >= kDiverged) fail_numeric("the loss has diverged to " + std::to_string(loss), step);
   }
   [[noreturn]] void fail_numeric(const std::string& what, uint64_t step) const {
-    throw Error(
-        {.code = ErrorCode::numeric,
-         .what = what,
-         .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
-                  (setup_.out.empty() ? "" : ", " + setup_.out),
-         .expected = "finite losses and weights",
-         .hint = "a smaller `lr`, `clip=1`, `norm=rms` or fewer `layers`" +
-                 (setup_.out.empty() ? ""
-                  : saved_step_      ? ", in another directory; the checkpoint of step " +
-                                      std::to_string(saved_step_) + " is kept"
-                                : std::string(", in another directory; there is no checkpoint yet"))});
+    throw Error({.code = ErrorCode::numeric,
+                 .what = what,
+                 .where = "step " + std::to_string(step) + ", learning rate " + std::to_string(lr_) +
+                          (setup_.out.empty() ? "" : ", " + setup_.out),
+                 .expected = "finite losses and weights",
+                 .hint = "a smaller `lr`, `clip=1`, `norm=rms` or fewer `layers`" +
+                         (setup_.out.empty() ? ""
+                          : saved_step_      ? ", in another directory; the checkpoint of step " +
+                                              std::to_string(saved_step_) + " is kept"
+                                        : std::string(", in another directory; there is no checkpoint yet"))});
   }
 
   // A loss can be finite where weights are not: ReLU turns a NaN into 0. Such weights are never saved.
   void check_weights() const {
     for (const ParamSpec& s : task_.params().specs())
       for (const float w : state_.params.span().subspan(s.offset, s.size()))
-        if (!std::isfinite(w))
-          fail_numeric("a weight of " + s.name + " is not a number any more", state_.step);
+        if (!std::isfinite(w)) fail_numeric("a weight of " + s.name + " is not a number any more", state_.step);
   }
 
   bool due(bool epoch_end) const {
@@ -521,8 +513,7 @@ class Run {
     check_weights();
     if (directory_.in_memory()) return;
     directory_.sync_metrics();  // a checkpoint never knows more than the metrics
-    save_checkpoint(files_, directory_.checkpoints(), directory_.identity_hash(), state_,
-                    optimizer_->state());
+    save_checkpoint(files_, directory_.checkpoints(), directory_.identity_hash(), state_, optimizer_->state());
     saved_step_ = state_.step;
     last_save_ = Clock::now();
   }

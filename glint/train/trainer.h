@@ -54,8 +54,7 @@ struct TrainResult {
   double seconds = 0;  // of this call
   Evaluation last;
   std::vector<Evaluation> evaluations = {};  // of this call, in order
-  Matrix<float> weights =
-      {};  // of a run in memory: [1, floats of the task's params()], also when it was stopped
+  Matrix<float> weights = {};  // of a run in memory: [1, floats of the task's params()], also when it was stopped
 };
 
 // Steps at which the test set is evaluated besides the ends of epochs: `count` of them, spaced evenly in the

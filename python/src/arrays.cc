@@ -51,8 +51,8 @@ Rows rows_of(const AnyArray& array) {
 
 void* array_memory(size_t elements, size_t element) {
   const size_t bytes = checked_bytes(1, elements, element);
-  void* memory = std::aligned_alloc(kAlignment,
-                                    std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
+  void* memory =
+      std::aligned_alloc(kAlignment, std::max(kAlignment, (bytes + kAlignment - 1) / kAlignment * kAlignment));
   if (!memory) throw_no_memory(bytes);
   return memory;
 }

@@ -17,10 +17,7 @@ Call::Call(nb::handle talk, const std::string& precision)
           talk, [precision] { return precision; }, nb::none()) {}
 
 Call::Call(nb::handle talk, std::function<std::string()> precision, nb::handle ranks)
-    : precision_(std::move(precision)),
-      talk_(nb::borrow(talk)),
-      ranks_(nb::borrow(ranks)),
-      threads_(asked_threads()) {
+    : precision_(std::move(precision)), talk_(nb::borrow(talk)), ranks_(nb::borrow(ranks)), threads_(asked_threads()) {
   if (!ranks_.is_none()) return;
   lease_.emplace(precision_());
   box_ = &lease_->box();

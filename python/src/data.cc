@@ -26,8 +26,7 @@ ConstMatrixView<T> matrix_of(const AnyArray& array, const char* name) {
 
 std::span<const uint32_t> labels_span(const AnyArray& array, const char* name) {
   const Rows rows = rows_of(array);
-  if (array.ndim() != 1 || !rows.good || !holds<uint32_t>(array))
-    refuse(name, "not a list of labels", "[samples]");
+  if (array.ndim() != 1 || !rows.good || !holds<uint32_t>(array)) refuse(name, "not a list of labels", "[samples]");
   return {static_cast<const uint32_t*>(array.data()), array.shape(0)};
 }
 
@@ -37,8 +36,7 @@ DataBox make_data(const AnyArray& train, const AnyArray& train_labels, const Any
   set_from({Field("name", about.name, ""), Field("height", about.height, ""), Field("width", about.width, ""),
             Field("classes", about.classes, ""), Field("class_names", about.class_names, "")},
            dict_of(options));
-  const std::span<const uint32_t> y = labels_span(train_labels, "y"),
-                                  test_y = labels_span(test_labels, "test");
+  const std::span<const uint32_t> y = labels_span(train_labels, "y"), test_y = labels_span(test_labels, "test");
   if (holds<uint8_t>(train)) {
     const Samples<uint8_t> first{matrix_of<uint8_t>(train, "X"), y};
     const Samples<uint8_t> second{matrix_of<uint8_t>(test, "test"), test_y};
@@ -90,8 +88,8 @@ void bind_data(nb::module_& m) {
       .def_prop_ro("test_X", [](nb::handle self) { return samples(self, set_of(self).test); })
       .def_prop_ro("test_y", [](nb::handle self) { return labels(self, set_of(self).test); });
   m.def("data_words", &data_words);
-  m.def("make_data", &make_data, nb::arg("train"), nb::arg("train_labels"), nb::arg("test"),
-        nb::arg("test_labels"), nb::arg("options"));
+  m.def("make_data", &make_data, nb::arg("train"), nb::arg("train_labels"), nb::arg("test"), nb::arg("test_labels"),
+        nb::arg("options"));
   m.def(
       "load_data",
       [](const std::string& name, const std::string& data_dir, nb::handle talk) {

@@ -32,24 +32,21 @@ constexpr size_t kMostFree = 4, kMostSeats = 4;
 
 EngineBox::EngineBox(size_t count, const std::string& word, Group* group, Listener* first)
     : threads(count), precision(word), listener(first) {
-  engine = std::make_unique<Engine>(
-      EngineOptions{.threads = count, .precision = word, .group = group},
-      Callbacks{.note =
-                    [this](const std::string& text) {
-                      if (listener) listener->note(text);
-                    },
-                .progress =
-                    [this](const ProgressReport& report) {
-                      if (listener) listener->progress(report);
-                    },
-                .should_stop = [this] { return listener && listener->should_stop(); }});
+  engine = std::make_unique<Engine>(EngineOptions{.threads = count, .precision = word, .group = group},
+                                    Callbacks{.note =
+                                                  [this](const std::string& text) {
+                                                    if (listener) listener->note(text);
+                                                  },
+                                              .progress =
+                                                  [this](const ProgressReport& report) {
+                                                    if (listener) listener->progress(report);
+                                                  },
+                                              .should_stop = [this] { return listener && listener->should_stop(); }});
 }
 
 EngineLease::EngineLease(std::string precision) : generation_(engines().generation) {
   Engines& all = engines();
-  const auto fits = [&](const auto& box) {
-    return box->threads == all.threads && box->precision == precision;
-  };
+  const auto fits = [&](const auto& box) { return box->threads == all.threads && box->precision == precision; };
   const auto found = std::find_if(all.free.begin(), all.free.end(), fits);
   if (found != all.free.end()) {
     box_ = std::move(*found);

@@ -24,8 +24,7 @@ class Listener {
 };
 
 struct EngineBox {
-  EngineBox(size_t threads, const std::string& precision, Group* group = nullptr,
-            Listener* listener = nullptr);
+  EngineBox(size_t threads, const std::string& precision, Group* group = nullptr, Listener* listener = nullptr);
   size_t threads;
   std::string precision;
   Listener* listener = nullptr;

@@ -33,8 +33,7 @@ inline nb::tuple figure_tuple(const std::string& name, const Figure& figure) {
 
 inline nb::list figure_list(const std::vector<FigureFile>& files) {
   nb::list out;
-  for (const FigureFile& f : files)
-    out.append(figure_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.figure));
+  for (const FigureFile& f : files) out.append(figure_tuple(f.stem.substr(f.stem.find_last_of('/') + 1), f.figure));
   return out;
 }
 

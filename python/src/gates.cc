@@ -78,10 +78,10 @@ Input input_of(nb::handle object, const char* name) {
 
 void check_same(const Input& a, const char* a_name, const Input& b, const char* b_name) {
   if (shape_of(a.array) != shape_of(b.array))
-    refuse(b_name,
-           std::string(a_name) + " has shape " + shape_text(a.array) + ", " + b_name + " has shape " +
-               shape_text(b.array),
-           "arrays of one shape");
+    refuse(
+        b_name,
+        std::string(a_name) + " has shape " + shape_text(a.array) + ", " + b_name + " has shape " + shape_text(b.array),
+        "arrays of one shape");
   if (a.single != b.single)
     refuse(b_name, std::string(a_name) + " and " + b_name + " have different types", "arrays of one type");
 }
@@ -197,8 +197,8 @@ nb::object glu(const Gate& gate, nb::handle l, nb::handle r, nb::handle out, siz
   return result.object;
 }
 
-nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle dy, nb::handle dl,
-                        nb::handle dr, size_t threads) {
+nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle dy, nb::handle dl, nb::handle dr,
+                        size_t threads) {
   const Input left = input_of(l, "l"), right = input_of(r, "r"), grad = input_of(dy, "dy");
   check_same(left, "l", right, "r");
   check_same(left, "l", grad, "dy");
@@ -219,8 +219,8 @@ nb::object glu_backward(const Gate& gate, nb::handle l, nb::handle r, nb::handle
   }
   with_numbers(left.single, [&]<class T>(const auto&... kernels) {
     run_gate(elements_of(left.array), threads, [&](const Workers& workers) {
-      glu_array_backward(kernels..., workers, gate, left.view<T>(), right.view<T>(), grad.view<T>(),
-                         to_l.view<T>(), to_r.view<T>());
+      glu_array_backward(kernels..., workers, gate, left.view<T>(), right.view<T>(), grad.view<T>(), to_l.view<T>(),
+                         to_r.view<T>());
     });
   });
   return nb::make_tuple(to_l.object, to_r.object);
@@ -242,13 +242,12 @@ void bind_places(nb::class_<Gate>& gates) {
       gate_array(best_kernels(), workers, g, at({h, n}, 1, n).row(0), at({y, n}, 1, n).row(0), {});
     });
   });
-  gates.def("_gate_backward_at",
-            [](const Gate& g, uintptr_t h, uintptr_t dy, uintptr_t dh, size_t n, size_t threads) {
-              run_gate(n, threads, [&](const Workers& workers) {
-                gate_array_backward(best_kernels(), workers, g, at({h, n}, 1, n).row(0),
-                                    at({dy, n}, 1, n).row(0), at({dh, n}, 1, n).row(0));
-              });
-            });
+  gates.def("_gate_backward_at", [](const Gate& g, uintptr_t h, uintptr_t dy, uintptr_t dh, size_t n, size_t threads) {
+    run_gate(n, threads, [&](const Workers& workers) {
+      gate_array_backward(best_kernels(), workers, g, at({h, n}, 1, n).row(0), at({dy, n}, 1, n).row(0),
+                          at({dh, n}, 1, n).row(0));
+    });
+  });
   gates.def("_glu_at", [](const Gate& g, uintptr_t l, size_t l_row, uintptr_t r, size_t r_row, uintptr_t y,
                           size_t y_row, size_t rows, size_t cols, size_t threads) {
     run_gate(rows * cols, threads, [&](const Workers& workers) {
@@ -256,13 +255,12 @@ void bind_places(nb::class_<Gate>& gates) {
                 at({y, y_row}, rows, cols));
     });
   });
-  gates.def("_glu_backward_at", [](const Gate& g, uintptr_t l, size_t l_row, uintptr_t r, size_t r_row,
-                                   uintptr_t dy, size_t dy_row, uintptr_t dl, size_t dl_row, uintptr_t dr,
-                                   size_t dr_row, size_t rows, size_t cols, size_t threads) {
+  gates.def("_glu_backward_at", [](const Gate& g, uintptr_t l, size_t l_row, uintptr_t r, size_t r_row, uintptr_t dy,
+                                   size_t dy_row, uintptr_t dl, size_t dl_row, uintptr_t dr, size_t dr_row, size_t rows,
+                                   size_t cols, size_t threads) {
     run_gate(rows * cols, threads, [&](const Workers& workers) {
       glu_array_backward(best_kernels(), workers, g, at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
-                         at({dy, dy_row}, rows, cols), at({dl, dl_row}, rows, cols),
-                         at({dr, dr_row}, rows, cols));
+                         at({dy, dy_row}, rows, cols), at({dl, dl_row}, rows, cols), at({dr, dr_row}, rows, cols));
     });
   });
 }
@@ -292,8 +290,7 @@ void bind_gates(nb::module_& m) {
             return gate_apply(g, x, out, threads, false);
           },
           nb::arg("x").none(), nb::arg("out") = nb::none(), nb::arg("threads") = 0,
-          nb::sig(
-              "def __call__(self, x: typing.Any, out: typing.Any = None, threads: int = 0) -> typing.Any"),
+          nb::sig("def __call__(self, x: typing.Any, out: typing.Any = None, threads: int = 0) -> typing.Any"),
           "The gate of every element; `out` is an array for the result, `threads` the most that work (0: "
           "all).")
       .def(
@@ -306,12 +303,10 @@ void bind_gates(nb::module_& m) {
           "The slope of the gate at every element.")
       .def("backward", &gate_backward, nb::arg("x").none(), nb::arg("dy").none(), nb::arg("out") = nb::none(),
            nb::arg("threads") = 0,
-           nb::sig(
-               "def backward(self, x: typing.Any, dy: typing.Any, out: typing.Any = None, threads: int = 0) "
-               "-> typing.Any"),
+           nb::sig("def backward(self, x: typing.Any, dy: typing.Any, out: typing.Any = None, threads: int = 0) "
+                   "-> typing.Any"),
            "The gradient of x: dy * grad(x) in one pass.")
-      .def("glu", &glu, nb::arg("l").none(), nb::arg("r").none(), nb::arg("out") = nb::none(),
-           nb::arg("threads") = 0,
+      .def("glu", &glu, nb::arg("l").none(), nb::arg("r").none(), nb::arg("out") = nb::none(), nb::arg("threads") = 0,
            nb::sig("def glu(self, l: typing.Any, r: typing.Any, out: typing.Any = None, threads: int = 0) -> "
                    "typing.Any"),
            "gate(l) * r in one pass.")
@@ -321,8 +316,8 @@ void bind_gates(nb::module_& m) {
                    "None, dr: typing.Any = None, threads: int = 0) -> tuple[typing.Any, typing.Any]"),
            "The gradients of l and r: dy * r * grad(l), and dy * gate(l).")
       .def(
-          "__eq__", [](const Gate& a, const Gate& b) { return parts_of(a).equal(parts_of(b)); },
-          nb::is_operator(), nb::sig("def __eq__(self, other: object, /) -> bool"))
+          "__eq__", [](const Gate& a, const Gate& b) { return parts_of(a).equal(parts_of(b)); }, nb::is_operator(),
+          nb::sig("def __eq__(self, other: object, /) -> bool"))
       .def("__hash__", [](const Gate& g) { return nb::hash(parts_of(g)); })
       .def(
           "__reduce__", [](const Gate& g) { return nb::make_tuple(nb::type<Gate>(), parts_of(g)); },

@@ -35,9 +35,8 @@ class LayerHolder {
   ConstMatrixView<double> doubles(const char* name) { return matrix<double>(name, 2); }
   // What is no array, when all of those were taken.
   void set_rest(std::vector<Field> fields) {
-    set_from(join(std::move(fields),
-                  {Field("norm", layer_.norm, ""), Field("norm_centred", layer_.norm_centred, ""),
-                   Field("eps", layer_.norm_eps, "")}),
+    set_from(join(std::move(fields), {Field("norm", layer_.norm, ""), Field("norm_centred", layer_.norm_centred, ""),
+                                      Field("eps", layer_.norm_eps, "")}),
              values_);
   }
   std::vector<double> reals(const char* name) {
@@ -52,8 +51,7 @@ class LayerHolder {
     if (value.is_none()) return {};
     AnyArray array;
     if (!nb::try_cast<AnyArray>(value, array) || array.ndim() != axes || !holds<T>(array))
-      refuse(name, "not an array of " + std::to_string(axes) + " axes",
-             sizeof(T) == 4 ? "float32" : "float64");
+      refuse(name, "not an array of " + std::to_string(axes) + " axes", sizeof(T) == 4 ? "float32" : "float64");
     const Rows rows = rows_of(array);
     if (!rows.good) refuse(name, "its elements do not lie side by side", "rows of neighbours");
     if (array.size() == 0 && !may_be_empty) refuse(name, "an array without numbers", "numbers, or None");
@@ -91,8 +89,8 @@ nb::tuple read_arrays(nb::handle values, nb::handle talk) {
   LayerReadRequest request;
   request.directions = held.doubles("out");
   request.inputs = held.floats("inputs", 2);
-  held.set_rest({Field("names", request.names, ""), Field("form", request.form, ""),
-                 Field("k", request.strongest, "")});
+  held.set_rest(
+      {Field("names", request.names, ""), Field("form", request.form, ""), Field("k", request.strongest, "")});
   Call call(talk);
   LayerReading result = call.run([&] { return read_layer(call.engine(), held.layer(), request); });
   std::string text = json_text(to_json(result));
@@ -134,16 +132,13 @@ nb::object form_outputs_of(nb::handle values, nb::handle talk) {
   const size_t h = held.layer().left.rows();
   const auto reals = [&](const char* name, std::vector<double>& numbers, bool needed) {
     numbers = held.reals(name);
-    if ((needed || !numbers.empty()) && numbers.size() != h)
-      refuse(name, "another number of units", std::to_string(h));
+    if ((needed || !numbers.empty()) && numbers.size() != h) refuse(name, "another number of units", std::to_string(h));
   };
-  for (const TermList& list : kTermLists)
-    reals(list.name, line.*list.values, list.values == &GateTerms::gain);
+  for (const TermList& list : kTermLists) reals(list.name, line.*list.values, list.values == &GateTerms::gain);
   reals("slope", line.slope, false);
   held.set_rest({Field("power", line.power, ""), Field("size", line.size, "")});
   Call call(talk);
-  return to_numpy(
-      call.run([&] { return form_values(call.engine(), held.layer(), directions, line, inputs); }));
+  return to_numpy(call.run([&] { return form_values(call.engine(), held.layer(), directions, line, inputs); }));
 }
 
 }  // namespace

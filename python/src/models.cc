@@ -29,8 +29,7 @@ std::string model_json(nb::handle values, nb::handle talk) {
 // (name, shape, type) of every tensor that glint reads, by name.
 nb::list tensors_of(const WeightFile& file) {
   nb::list all;
-  for (const StoredTensor& t : file.tensors())
-    all.append(nb::make_tuple(t.name, t.shape, std::string(name(t.type))));
+  for (const StoredTensor& t : file.tensors()) all.append(nb::make_tuple(t.name, t.shape, std::string(name(t.type))));
   return all;
 }
 
@@ -61,8 +60,8 @@ nb::object weights_of(OpenRun& run) {
   for (const ParamSpec& spec : table.specs()) {
     std::vector<size_t> shape = {spec.rows, spec.cols};
     if (spec.vector) shape = {spec.cols};
-    arrays[spec.name.c_str()] = nb::cast(
-        nb::ndarray<nb::numpy, const float>(floats.data() + spec.offset, shape.size(), shape.data(), owner));
+    arrays[spec.name.c_str()] =
+        nb::cast(nb::ndarray<nb::numpy, const float>(floats.data() + spec.offset, shape.size(), shape.data(), owner));
   }
   return arrays;
 }
@@ -83,8 +82,7 @@ OwnLayer own_layer(const Run& run, std::optional<size_t> asked) {
     Matrix<float> out(weights.rows(), weights.cols()), buffer;
     constexpr size_t kAtOnce = 256;
     for (size_t first = 0; first < weights.rows(); first += kAtOnce) {
-      const ConstMatrixView<float> some =
-          weights.floats({first, std::min(kAtOnce, weights.rows() - first)}, buffer);
+      const ConstMatrixView<float> some = weights.floats({first, std::min(kAtOnce, weights.rows() - first)}, buffer);
       for (size_t i = 0; i < some.rows(); i++) std::ranges::copy(some.row(i), out.view().row_ptr(first + i));
     }
     return out;
@@ -124,11 +122,11 @@ nb::dict layer_dict(OpenRun& run, nb::handle values, nb::handle talk) {
 std::string import_json(nb::handle values, const Gate& gate, nb::handle talk) {
   ImportRequest request;
   request.gate = gate_info(gate.kind).text.name, request.gate_params = gate.params;
-  set_from({Field("weights", request.weights, ""), Field("height", request.height, ""),
-            Field("width", request.width, ""), Field("residual", request.residual, ""),
-            Field("rms_norm", request.rms_norm, ""), Field("data", request.data, ""),
-            Field("classes", request.class_names, ""), Field("out", request.out, "")},
-           dict_of(values));
+  set_from(
+      {Field("weights", request.weights, ""), Field("height", request.height, ""), Field("width", request.width, ""),
+       Field("residual", request.residual, ""), Field("rms_norm", request.rms_norm, ""),
+       Field("data", request.data, ""), Field("classes", request.class_names, ""), Field("out", request.out, "")},
+      dict_of(values));
   Call call(talk);
   return json_text(to_json(call.run([&] { return import_classifier(call.engine(), request); })));
 }

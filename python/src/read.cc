@@ -26,9 +26,8 @@ namespace {
 nb::object picture_array(const std::vector<const std::vector<double>*>& rows, const PictureSize& size) {
   const size_t count = rows.size(), width = count ? rows[0]->size() : 0;
   const bool pictures = !size.empty() && size.height * size.width == width;
-  NewArray<double> out =
-      new_array<double>(pictures || width == 0 ? std::vector<size_t>{count, size.height, size.width}
-                                               : std::vector<size_t>{count, width});
+  NewArray<double> out = new_array<double>(pictures || width == 0 ? std::vector<size_t>{count, size.height, size.width}
+                                                                  : std::vector<size_t>{count, width});
   for (size_t i = 0; i < count; i++)
     if (rows[i]->size() == width) std::copy(rows[i]->begin(), rows[i]->end(), out.data + i * width);
   return out.array;
@@ -103,8 +102,7 @@ nb::object explain_answer(ExplainResult result) {
 nb::object explain_token_answer(const ExplainTokenResult& result) {
   nb::list trust;
   for (const ExplainedLayer& layer : result.layers) trust.append(trust_text(result, layer));
-  return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result),
-                        path_text(result), trust,
+  return nb::make_tuple(json_text(to_json(result)), verdict_text(result), check_text(result), path_text(result), trust,
                         figure_tuple("explain", logit_figure(explanation_figure(result))));
 }
 
@@ -119,8 +117,7 @@ nb::object attack_answer(const Attack& result) {
   for (size_t u = 0; u < units; u++)
     for (size_t g = 0; g < goals; g++)
       for (size_t k = 0; k < kinds; k++)
-        std::copy_n(result.results[u][g].masks[k].begin(), width,
-                    masks.data + ((u * goals + g) * kinds + k) * width);
+        std::copy_n(result.results[u][g].masks[k].begin(), width, masks.data + ((u * goals + g) * kinds + k) * width);
   return nb::make_tuple(json_text(to_json(result)), masks.array, figure_list(draw_attack(result, "")));
 }
 
@@ -152,44 +149,35 @@ nb::tuple compare_models(nb::handle values, nb::handle data, nb::handle talk) {
 
 void bind_read(nb::module_& m, nb::class_<OpenRun>& run) {
   answer<ReadRequest>(
-      run, "read", [](const Engine& e, Run& of, const ReadRequest& q) { return read(e, of, q); },
-      read_answer);
+      run, "read", [](const Engine& e, Run& of, const ReadRequest& q) { return read(e, of, q); }, read_answer);
   answer<ReadRequest>(
-      run, "read_layers",
-      [](const Engine& e, Run& of, const ReadRequest& q) { return read_layers(e, of, q); },
+      run, "read_layers", [](const Engine& e, Run& of, const ReadRequest& q) { return read_layers(e, of, q); },
       [](const ReadLayersResult& result) {
         const nb::tuple figure = figure_tuple("layers", figure_of(layers_chart(result)));
         return nb::make_tuple(json_text(to_json(result)), nb::make_tuple(figure));
       });
-  answer<ScanRequest>(
-      run, "scan", [](const Engine& e, Run& of, const ScanRequest& q) { return scan(e, of.language(), q); });
+  answer<ScanRequest>(run, "scan",
+                      [](const Engine& e, Run& of, const ScanRequest& q) { return scan(e, of.language(), q); });
   answer<NeuronsRequest>(
-      run, "neurons",
-      [](const Engine& e, Run& of, const NeuronsRequest& q) { return neurons(e, of.language(), q); },
+      run, "neurons", [](const Engine& e, Run& of, const NeuronsRequest& q) { return neurons(e, of.language(), q); },
       [](const NeuronsResult& result) {
-        return nb::make_tuple(json_text(to_json(result)),
-                              nb::make_tuple(figure_tuple("neurons", result.drawn)));
+        return nb::make_tuple(json_text(to_json(result)), nb::make_tuple(figure_tuple("neurons", result.drawn)));
       });
   answer<ExplainRequest>(
-      run, "explain",
-      [](const Engine& e, Run& of, const ExplainRequest& q) { return explain(e, of.image(), q); },
+      run, "explain", [](const Engine& e, Run& of, const ExplainRequest& q) { return explain(e, of.image(), q); },
       explain_answer);
   answer<ExplainRequest>(
       run, "explain_token",
       [](const Engine& e, Run& of, const ExplainRequest& q) { return explain_token(e, of.language(), q); },
       explain_token_answer);
-  answer<AblationRequest>(
-      run, "ablate", [](const Engine& e, Run& of, const AblationRequest& q) { return ablate(e, of, q); });
+  answer<AblationRequest>(run, "ablate",
+                          [](const Engine& e, Run& of, const AblationRequest& q) { return ablate(e, of, q); });
   answer<AttackRequest>(
-      run, "attack",
-      [](const Engine& e, Run& of, const AttackRequest& q) { return attack(e, of.image(), q); },
+      run, "attack", [](const Engine& e, Run& of, const AttackRequest& q) { return attack(e, of.image(), q); },
       attack_answer);
   answer<PassagesRequest>(
-      run, "passages",
-      [](const Engine& e, Run& of, const PassagesRequest& q) { return passages(e, of.language(), q); },
-      [](const PassagesResult& result) {
-        return nb::make_tuple(json_text(to_json(result)), passages_html(result));
-      });
+      run, "passages", [](const Engine& e, Run& of, const PassagesRequest& q) { return passages(e, of.language(), q); },
+      [](const PassagesResult& result) { return nb::make_tuple(json_text(to_json(result)), passages_html(result)); });
   run.def("near", &tokens_near, nb::arg("vectors"), nb::arg("count"));
   describe<CompareRequest>("compare");
   m.def("compare", &compare_models, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());

@@ -44,8 +44,7 @@ Json json_of(nb::handle object, const std::string& name) {
   if (nb::hasattr(object, "tolist")) return json_of(object.attr("tolist")(), name);  // of NumPy
   if (nb::hasattr(object, "__fspath__")) return text_of(object.attr("__fspath__")(), name);
   if (PyDict_Check(p) || PyBytes_Check(p) || !PySequence_Check(p))
-    refuse(name, std::string("a value that is ") + Py_TYPE(p)->tp_name,
-           "a number, a text, or a list of them");
+    refuse(name, std::string("a value that is ") + Py_TYPE(p)->tp_name, "a number, a text, or a list of them");
   Json list = Json::array();
   for (const nb::handle item : nb::borrow<nb::sequence>(object)) list.push_back(json_of(item, name));
   return list;

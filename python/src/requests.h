@@ -61,8 +61,7 @@ Request request_of(nb::handle values, RunSource source = {}, nb::handle data = n
   if constexpr (requires { request.along; }) {
     Matrix<double> vector;
     take(rest, "vector", vector);
-    if (vector.size() > 0)
-      request.along.vectors.push_back({"vector", {vector.data(), vector.data() + vector.size()}});
+    if (vector.size() > 0) request.along.vectors.push_back({"vector", {vector.data(), vector.data() + vector.size()}});
   }
   set_from(fields_of(request), rest);
   if constexpr (requires { request.spectra; }) request.spectra = request.figures;

@@ -67,8 +67,8 @@ nb::object image_logits(OpenRun& run, const AnyArray& inputs, const Rows& rows, 
 nb::object logits_of(OpenRun& run, const AnyArray& inputs, nb::handle talk) {
   if (holds<uint32_t>(inputs)) {
     const std::span<const TokenId> tokens = tokens_in(inputs, "X");
-    return to_numpy(run.call(
-        talk, [&](const Engine& engine, Run& of) { return language_logits(engine, of.language(), tokens); }));
+    return to_numpy(
+        run.call(talk, [&](const Engine& engine, Run& of) { return language_logits(engine, of.language(), tokens); }));
   }
   const Rows rows = rows_of(inputs);
   if (inputs.ndim() != 2 || !rows.good) refuse("X", "not a matrix", "[samples, numbers]");
@@ -161,12 +161,10 @@ void bind_runs(nb::module_& m, nb::class_<OpenRun>& run) {
       true);
   answer<EvaluationRequest>(
       run, "evaluate_text",
-      [](const Engine& e, Run& of, const EvaluationRequest& q) { return evaluate_text(e, of.language(), q); },
-      true);
-  answer<PageRequest>(run, "page",
-                      [](const Engine& e, Run& of, const PageRequest& q) { return write_page(e, of, q); });
-  answer<ExportRequest>(
-      run, "export", [](const Engine& e, Run& of, const ExportRequest& q) { return export_run(e, of, q); });
+      [](const Engine& e, Run& of, const EvaluationRequest& q) { return evaluate_text(e, of.language(), q); }, true);
+  answer<PageRequest>(run, "page", [](const Engine& e, Run& of, const PageRequest& q) { return write_page(e, of, q); });
+  answer<ExportRequest>(run, "export",
+                        [](const Engine& e, Run& of, const ExportRequest& q) { return export_run(e, of, q); });
   describe<ReadabilityRequest>("readability");
   m.def("described", [] { return json_text(described()); });
   m.def("readability", &readability_json, nb::arg("fields"), nb::arg("data").none(), nb::arg("talk").none());

@@ -52,13 +52,11 @@ class Teller {
       uint64_t done = 0, total = 0;
       for (const auto& [_, n] : steps_) done += n;
       for (const auto& [_, n] : totals_) total += n;
-      call_.on_python([&] {
-        call_.talk().attr("step")(job.out, job.options.seed, step, totals_[&job], loss, done, total);
-      });
+      call_.on_python(
+          [&] { call_.talk().attr("step")(job.out, job.options.seed, step, totals_[&job], loss, done, total); });
     };
     h.evaluation = [this](const TrainJob& job, const Evaluation& e) {
-      call_.on_python(
-          [&] { call_.talk().attr("evaluation")(evaluation_dict(job.out, job.options.seed, e)); });
+      call_.on_python([&] { call_.talk().attr("evaluation")(evaluation_dict(job.out, job.options.seed, e)); });
     };
     h.note = [this](const TrainJob&, const std::string& text) { call_.note(text); };
     return h;
@@ -91,11 +89,10 @@ TrainRequest train_request(nb::handle values, nb::handle data, bool* every_step 
   nb::dict rest = dict_of(values);
   request.changes = taken_pairs(rest, "changes");
   bool ignored = false;
-  set_from(
-      {Field("recipe", request.recipe, ""), Field("seeds", request.seeds, ""), Field("out", request.out, ""),
-       Field("force", request.force, ""), Field("checkpoint_every", request.checkpoint_every, ""),
-       Field("data_dir", request.data_dir, ""), Field("every_step", every_step ? *every_step : ignored, "")},
-      rest);
+  set_from({Field("recipe", request.recipe, ""), Field("seeds", request.seeds, ""), Field("out", request.out, ""),
+            Field("force", request.force, ""), Field("checkpoint_every", request.checkpoint_every, ""),
+            Field("data_dir", request.data_dir, ""), Field("every_step", every_step ? *every_step : ignored, "")},
+           rest);
   return request;
 }
 
@@ -104,8 +101,7 @@ nb::object train_json(nb::handle values, nb::handle data, nb::handle talk, nb::h
   bool every_step = false;
   const TrainRequest request = train_request(values, data, &every_step);
   const auto precision = [&] {
-    return training_options(request.recipe, request.changes, request.data_dir, request.images.get())
-        .options.precision;
+    return training_options(request.recipe, request.changes, request.data_dir, request.images.get()).options.precision;
   };
   Call call(talk, precision, ranks);
   Teller teller(call, every_step);
@@ -127,11 +123,10 @@ SweepRequest sweep_request(nb::handle values) {
   nb::dict rest = dict_of(values);
   for (const auto& [name, text] : taken_pairs(rest, "lists"))
     request.plan.lists.push_back(parse_option_list(name, text));
-  set_from(
-      {Field("recipe", request.plan.recipe, ""), Field("seeds", request.plan.seeds, ""),
-       Field("one_at_a_time", request.plan.one_at_a_time, ""), Field("data_dir", request.plan.data_dir, ""),
-       Field("out", request.out, ""), Field("tolerance", request.tolerance, "")},
-      rest);
+  set_from({Field("recipe", request.plan.recipe, ""), Field("seeds", request.plan.seeds, ""),
+            Field("one_at_a_time", request.plan.one_at_a_time, ""), Field("data_dir", request.plan.data_dir, ""),
+            Field("out", request.out, ""), Field("tolerance", request.tolerance, "")},
+           rest);
   return request;
 }
 
@@ -153,11 +148,11 @@ std::string sweep_json(nb::handle values, nb::handle talk) {
 
 ReproduceRequest reproduce_request(nb::handle values) {
   ReproduceRequest request;
-  set_from({Field("what", request.what, ""), Field("quick", request.quick, ""),
-            Field("seeds", request.seeds, ""), Field("data", request.data, ""),
-            Field("stories", request.stories, ""), Field("data_dir", request.data_dir, ""),
-            Field("out", request.out, ""), Field("judge_only", request.judge_only, "")},
-           dict_of(values));
+  set_from(
+      {Field("what", request.what, ""), Field("quick", request.quick, ""), Field("seeds", request.seeds, ""),
+       Field("data", request.data, ""), Field("stories", request.stories, ""), Field("data_dir", request.data_dir, ""),
+       Field("out", request.out, ""), Field("judge_only", request.judge_only, "")},
+      dict_of(values));
   return request;
 }
 

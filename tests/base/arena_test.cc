@@ -18,13 +18,11 @@ TEST(Arena, PiecesAreAlignedAndDoNotOverlap) {
   const auto a = arena.alloc<char>(1);
   const auto b = arena.alloc<float>(17);
   const auto c = arena.alloc<double>(3);
-  for (const void* p :
-       {static_cast<void*>(a.data()), static_cast<void*>(b.data()), static_cast<void*>(c.data())})
+  for (const void* p : {static_cast<void*>(a.data()), static_cast<void*>(b.data()), static_cast<void*>(c.data())})
     EXPECT_EQ(reinterpret_cast<uintptr_t>(p) % kAlignment, 0u);
   EXPECT_GE(reinterpret_cast<char*>(b.data()), a.data() + 1);
   EXPECT_GE(reinterpret_cast<char*>(c.data()), reinterpret_cast<char*>(b.data() + 17));
-  EXPECT_EQ(arena.used(),
-            Arena::bytes_for<char>(1) + Arena::bytes_for<float>(17) + Arena::bytes_for<double>(3));
+  EXPECT_EQ(arena.used(), Arena::bytes_for<char>(1) + Arena::bytes_for<float>(17) + Arena::bytes_for<double>(3));
 }
 
 TEST(Arena, StartsZeroed) {

@@ -33,8 +33,7 @@ class FakeDisk : public FileSystem {
     void write(std::span<const std::byte> bytes) override {
       // A failing write leaves half of the bytes, as a full disk does.
       const bool whole = disk_.allowed("write " + path_);
-      disk_.files[path_].append(reinterpret_cast<const char*>(bytes.data()),
-                                whole ? bytes.size() : bytes.size() / 2);
+      disk_.files[path_].append(reinterpret_cast<const char*>(bytes.data()), whole ? bytes.size() : bytes.size() / 2);
       disk_.synced[path_] = false;
       if (!whole) throw Error({.what = "cannot write", .where = path_});
     }
@@ -247,9 +246,7 @@ TEST_F(RealFiles, AFullDiskIsReportedWithAHint) {
 // be guessed.
 TEST_F(RealFiles, NothingIsWrittenThroughALink) {
   put("outside", "precious");
-  const auto link = [&](const std::string& name) {
-    std::filesystem::create_symlink(path("outside"), path(name));
-  };
+  const auto link = [&](const std::string& name) { std::filesystem::create_symlink(path("outside"), path(name)); };
   link("f");
   link("f.tmp");
   link("f." + std::to_string(::getpid()) + ".tmp");
@@ -389,8 +386,7 @@ TEST_F(RealFiles, ReadFileRefusesAHugeSparseFileWithoutReadingIt) {
 
 TEST_F(RealFiles, ReadersRefuseWhatIsNotARegularFile) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
-  for (const std::string& p :
-       {path("nothing"), directory_.string(), path("pipe"), std::string("/dev/zero")}) {
+  for (const std::string& p : {path("nothing"), directory_.string(), path("pipe"), std::string("/dev/zero")}) {
     EXPECT_EQ(error_of([&] { read_file(p); }).code, ErrorCode::bad_file) << p;
     const ErrorParts e = error_of([&] { MappedFile file(p); });
     EXPECT_EQ(e.code, ErrorCode::bad_file) << p;

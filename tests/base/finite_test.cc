@@ -14,8 +14,7 @@ void expect_found_everywhere() {
   constexpr T kInf = std::numeric_limits<T>::infinity(), kNan = std::numeric_limits<T>::quiet_NaN();
   for (const size_t n : {0u, 1u, 3u, 16u, 37u}) {
     std::vector<T> x(n, std::numeric_limits<T>::max());
-    for (size_t i = 0; i < n; i++)
-      x[i] = i % 3 == 0 ? -x[i] : i % 3 == 1 ? T{0} : std::numeric_limits<T>::denorm_min();
+    for (size_t i = 0; i < n; i++) x[i] = i % 3 == 0 ? -x[i] : i % 3 == 1 ? T{0} : std::numeric_limits<T>::denorm_min();
     EXPECT_TRUE(all_finite(std::span<const T>(x)));
     for (size_t i = 0; i < n; i++)
       for (const T bad : {kInf, -kInf, kNan, -kNan}) {

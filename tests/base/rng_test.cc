@@ -36,8 +36,8 @@ TEST(Philox, GivesTheKnownAnswers) {
   uint64_t key = 0;
   PhiloxBlock counter, expected;
   file >> std::hex;
-  while (file >> rounds >> key && file >> counter[0] >> counter[1] >> counter[2] >> counter[3] >>
-                                      expected[0] >> expected[1] >> expected[2] >> expected[3]) {
+  while (file >> rounds >> key && file >> counter[0] >> counter[1] >> counter[2] >> counter[3] >> expected[0] >>
+                                      expected[1] >> expected[2] >> expected[3]) {
     ASSERT_EQ(rounds, kPhiloxRounds);
     EXPECT_EQ(philox(counter, key), expected) << "line " << lines + 1;
     lines++;
@@ -90,8 +90,7 @@ TEST(Rng, EveryBitIsSetHalfOfTheTime) {
     const uint32_t word = rng.bits(i);
     for (int b = 0; b < 32; b++) ones[b] += word >> b & 1;
   }
-  for (int b = 0; b < 32; b++)
-    EXPECT_NEAR(ones[b], kDraws / 2.0, 5 * std::sqrt(kDraws * 0.25)) << "bit " << b;
+  for (int b = 0; b < 32; b++) EXPECT_NEAR(ones[b], kDraws / 2.0, 5 * std::sqrt(kDraws * 0.25)) << "bit " << b;
 }
 
 TEST(Rng, UniformHasTheMomentsOfTheUniform) {

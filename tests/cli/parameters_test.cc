@@ -25,8 +25,7 @@ TEST(Parameters, CallsAreShownAsCommands) {
 }
 
 TEST(Parameters, AnythingElseStaysAsItIs) {
-  for (const char* text :
-       {"", "plain", "`", "a ` b", "`unknown`", "`no(thing)`", "``", "--out d_model", "`d_model"})
+  for (const char* text : {"", "plain", "`", "a ` b", "`unknown`", "`no(thing)`", "``", "--out d_model", "`d_model"})
     EXPECT_EQ(typed(text), text);
   EXPECT_EQ(typed("`x`d_model`"), "`x--d-model");  // the second mark begins a pair as well as it ends one
 }

@@ -48,8 +48,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 }
 
 TEST(Picture, ACellShowsFourParts) {
-  const char* const expected[16] = {"",  "▘", "▝", "▀", "▖", "▌", "▞", "▛",
-                                    "▗", "▚", "▐", "▜", "▄", "▙", "▟", "█"};
+  const char* const expected[16] = {"", "▘", "▝", "▀", "▖", "▌", "▞", "▛", "▗", "▚", "▐", "▜", "▄", "▙", "▟", "█"};
   for (unsigned bits = 0; bits < 16; bits++) {
     std::vector<float> v;
     for (unsigned k = 0; k < 4; k++) v.push_back(bits >> k & 1 ? 1.0f : 0.0f);
@@ -64,8 +63,7 @@ TEST(Picture, AColumnAPixelIsAHalfBlock) {
 TEST(Picture, EvenGraysAreShadesOfTheirBrightness) {
   const std::pair<float, const char*> steps[] = {{0.05f, "\n"},   {0.25f, "░░\n"}, {0.45f, "▒▒\n"},
                                                  {0.55f, "▒▒\n"}, {0.75f, "▓▓\n"}, {0.95f, "██\n"}};
-  for (const auto& [v, text] : steps)
-    EXPECT_EQ(draw_one(make(2, 2, {v, v, v, v}), Form::blocks, 2), text) << v;
+  for (const auto& [v, text] : steps) EXPECT_EQ(draw_one(make(2, 2, {v, v, v, v}), Form::blocks, 2), text) << v;
 }
 
 TEST(Picture, SmallerThanItsPixelsShowsMeans) {
@@ -169,10 +167,8 @@ TEST(Picture, NeverWiderThanTheTerminal) {
 
 TEST(Picture, AsManySideBySideAsFit) {
   // A caption widens the slot to at most one and a half pictures: 21 columns and a gap of 2.
-  for (const auto& [columns, rows] :
-       {std::pair<size_t, size_t>{43, 7}, {44, 4}, {66, 4}, {67, 3}, {89, 3}, {90, 2}}) {
-    const std::string text =
-        draw(captioned(7), {.form = Form::blocks, .columns = columns, .picture_columns = 14});
+  for (const auto& [columns, rows] : {std::pair<size_t, size_t>{43, 7}, {44, 4}, {66, 4}, {67, 3}, {89, 3}, {90, 2}}) {
+    const std::string text = draw(captioned(7), {.form = Form::blocks, .columns = columns, .picture_columns = 14});
     // 14 columns of a square are 7 lines; two lines of caption; an empty line between rows.
     EXPECT_EQ(lines_of(text).size(), rows * 10 - 1) << columns;
     for (int i = 0; i < 7; i++) EXPECT_NE(text.find("#" + std::to_string(i)), text.npos);

@@ -21,8 +21,7 @@ struct Stage {
     return {.interactive = interactive, .color = interactive, .width = [this] { return columns; }};
   }
   ProgressSetup setup(uint64_t total, uint64_t start = 0) {
-    return {
-        .label = "train", .total = total, .unit = "images", .start = start, .now = [this] { return time; }};
+    return {.label = "train", .total = total, .unit = "images", .start = start, .now = [this] { return time; }};
   }
   std::string last() const {
     const std::string all = err.str();
@@ -138,8 +137,7 @@ TEST(Progress, TextsOfTimesAndRates) {
 
 TEST(ErrorText, ColorsOnlyWhenAsked) {
   const ErrorParts parts{.what = "bad", .where = "file", .expected = "good", .hint = "retry"};
-  EXPECT_EQ(error_text(parts, false),
-            "glint: error: bad\n  where:    file\n  expected: good\n  try:      retry\n");
+  EXPECT_EQ(error_text(parts, false), "glint: error: bad\n  where:    file\n  expected: good\n  try:      retry\n");
   EXPECT_EQ(error_text({.what = "bad"}, false), "glint: error: bad\n");
   EXPECT_NE(error_text(parts, true).find("\x1b["), std::string::npos);
 }

@@ -69,8 +69,8 @@ TEST(Verb, ReadsEveryKindOfOption) {
 
 TEST(Verb, ReadsTheSharedOptions) {
   Sample s;
-  s.parse({"--seed", "18446744073709551615", "--threads", "2", "--precision", "bf16", "--json", "--quiet",
-           "--isa", "v3", "--linalg", "eigen"});
+  s.parse({"--seed", "18446744073709551615", "--threads", "2", "--precision", "bf16", "--json", "--quiet", "--isa",
+           "v3", "--linalg", "eigen"});
   const SharedOptions& o = s.verb.shared();
   EXPECT_EQ(o.seed, 18446744073709551615u);
   EXPECT_EQ(o.threads, 2u);

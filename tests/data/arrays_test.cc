@@ -28,9 +28,7 @@ struct Arrays {
       floats.data()[i] = 0.5f * static_cast<float>(i) - 3;
     }
   }
-  Dataset of_bytes() const {
-    return make_dataset(Samples<uint8_t>{bytes, labels}, {test_bytes, test_labels}, options);
-  }
+  Dataset of_bytes() const { return make_dataset(Samples<uint8_t>{bytes, labels}, {test_bytes, test_labels}, options); }
   Dataset of_floats() const {
     return make_dataset(Samples<float>{floats, labels}, {test_floats, test_labels}, options);
   }
@@ -70,8 +68,8 @@ TEST(Arrays, AViewMayHaveGapsBetweenItsRows) {
   Matrix<float> wide(4, 9);
   for (size_t i = 0; i < 4; i++)
     for (size_t j = 0; j < 6; j++) wide(i, j) = a.floats(i, j);
-  const Dataset data = make_dataset({std::as_const(wide).view().col_range(0, 6), a.labels},
-                                    {a.test_floats, a.test_labels}, a.options);
+  const Dataset data =
+      make_dataset({std::as_const(wide).view().col_range(0, 6), a.labels}, {a.test_floats, a.test_labels}, a.options);
   EXPECT_EQ(data.checksum, a.of_floats().checksum);
 }
 

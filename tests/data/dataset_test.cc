@@ -33,8 +33,7 @@ std::map<std::string, std::string> small_set() {
           {"t10k-labels-idx1-ubyte", label_file(4, 3)}};
 }
 
-void write_set(const TempFolder& folder, const std::string& below,
-               const std::map<std::string, std::string>& files) {
+void write_set(const TempFolder& folder, const std::string& below, const std::map<std::string, std::string>& files) {
   for (const auto& [name, content] : files) folder.write(below + name, content);
 }
 
@@ -63,8 +62,8 @@ TEST(Dataset, FolderOfPlainFiles) {
 // The checksum is of the content: packing, spelling and threads do not change it, a pixel does.
 TEST(Dataset, ChecksumIsOfTheContent) {
   std::string lines;
-  for (const char* name : {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte",
-                           "t10k-labels-idx1-ubyte"})
+  for (const char* name :
+       {"train-images-idx3-ubyte", "train-labels-idx1-ubyte", "t10k-images-idx3-ubyte", "t10k-labels-idx1-ubyte"})
     lines += sha256_hex(as_bytes(small_set()[name])) + "  " + name + "\n";
   const std::string expected = sha256_hex(as_bytes(lines));
 
@@ -209,8 +208,7 @@ TEST(Dataset, GlyphsEqualTheirFiles) {
     const auto text = [](const auto& s) { return std::string(s.begin(), s.end()); };
     folder.write(std::string(name) + "-images-idx3-ubyte",
                  idx_image_header(set->count(), 28, 28) + text(set->pixels.span()));
-    folder.write(std::string(name) + "-labels-idx1-ubyte",
-                 idx_label_header(set->count()) + text(set->labels));
+    folder.write(std::string(name) + "-labels-idx1-ubyte", idx_label_header(set->count()) + text(set->labels));
   }
   const Dataset files = load_dataset(folder.path(), {});
   EXPECT_EQ(files.checksum, glyphs.checksum);

@@ -64,11 +64,9 @@ TEST(Idx, EveryHeaderRuleIsChecked) {
     const char* what;
     const char* where;
   } cases[] = {
-      {0, 1, "not an IDX file", "byte 0"},   {1, 7, "not an IDX file", "byte 1"},
-      {2, 9, "element type is 9", "byte 2"}, {2, 0, "element type is 0", "byte 2"},
-      {3, 1, "rank is 1", "byte 3"},         {3, 4, "rank is 4", "byte 3"},
-      {7, 0, "dimension is 0", "byte 4"},    {11, 0, "dimension is 0", "byte 8"},
-      {15, 0, "dimension is 0", "byte 12"},
+      {0, 1, "not an IDX file", "byte 0"},   {1, 7, "not an IDX file", "byte 1"}, {2, 9, "element type is 9", "byte 2"},
+      {2, 0, "element type is 0", "byte 2"}, {3, 1, "rank is 1", "byte 3"},       {3, 4, "rank is 4", "byte 3"},
+      {7, 0, "dimension is 0", "byte 4"},    {11, 0, "dimension is 0", "byte 8"}, {15, 0, "dimension is 0", "byte 12"},
   };
   for (const auto& c : cases) {
     std::string file = image_file(3, 2, 5);
@@ -143,8 +141,7 @@ TEST(Idx, HugeDimensionsAllocateNothing) {
   EXPECT_EQ(image_error(gzip(file)).where, "f (unpacked), byte 4");
   put_be(file, 8, most);
   put_be(file, 12, most);  // 2^96: past 64 bits
-  for (const std::string& f : {file, gzip(file)})
-    EXPECT_NE(image_error(f).what.find("64 bits"), std::string::npos);
+  for (const std::string& f : {file, gzip(file)}) EXPECT_NE(image_error(f).what.find("64 bits"), std::string::npos);
   std::string labels = label_file(4, 4);
   put_be(labels, 4, most);
   EXPECT_EQ(label_error(labels).where, "f, byte 8");
@@ -184,8 +181,7 @@ TEST(Idx, FilesAreNamedInErrors) {
   const TempFolder folder;
   EXPECT_EQ(idx_error([&] { read_idx_images(folder.path("none")); }).where, folder.path("none"));
   folder.write("short", "ab");
-  EXPECT_EQ(idx_error([&] { read_idx_labels(folder.path("short")); }).where,
-            folder.path("short") + ", byte 2");
+  EXPECT_EQ(idx_error([&] { read_idx_labels(folder.path("short")); }).where, folder.path("short") + ", byte 2");
   EXPECT_EQ(idx_error([&] { read_idx_images(folder.path()); }).what, "not a regular file");
 }
 

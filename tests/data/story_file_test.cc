@@ -11,9 +11,9 @@ namespace {
 std::string xz(const std::string& content) {
   std::string packed(lzma_stream_buffer_bound(content.size()), '\0');
   size_t size = 0;
-  const lzma_ret result = lzma_easy_buffer_encode(
-      1, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(content.data()), content.size(),
-      reinterpret_cast<uint8_t*>(packed.data()), &size, packed.size());
+  const lzma_ret result =
+      lzma_easy_buffer_encode(1, LZMA_CHECK_CRC64, nullptr, reinterpret_cast<const uint8_t*>(content.data()),
+                              content.size(), reinterpret_cast<uint8_t*>(packed.data()), &size, packed.size());
   if (result != LZMA_OK) throw std::runtime_error("lzma");
   packed.resize(size);
   return packed;
@@ -33,8 +33,7 @@ TEST(StoryReader, SplitsTrimsAndSkipsEmptyStories) {
                "\xEF\xBB\xBF one\r\ntwo \r\n<|endoftext|>\r\n\r\n<|endoftext|>\n "
                "three<|endoftext|>four\n\n<|endoftext|>\n");
   StoryCounts counts;
-  EXPECT_EQ(stories_of(folder.path("a.txt"), &counts),
-            (std::vector<std::string>{"one\r\ntwo", "three", "four"}));
+  EXPECT_EQ(stories_of(folder.path("a.txt"), &counts), (std::vector<std::string>{"one\r\ntwo", "three", "four"}));
   EXPECT_EQ(counts.stories, 3u);
   EXPECT_EQ(counts.empty, 1u);  // what follows the last mark is no story
   EXPECT_EQ(counts.bytes, 8u + 5 + 4);
@@ -93,8 +92,7 @@ TEST(StoryReader, FilesThatCannotBeRead) {
   EXPECT_EQ(error_parts([&] { StoryReader r(folder.path("none")); }).where, folder.path("none"));
   EXPECT_EQ(error_parts([&] { stories_of(folder.path()); }).code, ErrorCode::bad_file);  // a folder
   folder.write("endless", std::string(kMaxStoryBytes + (size_t{1} << 20), 'x'));
-  EXPECT_NE(error_parts([&] { stories_of(folder.path("endless")); }).what.find("more than 16 MB"),
-            std::string::npos);
+  EXPECT_NE(error_parts([&] { stories_of(folder.path("endless")); }).what.find("more than 16 MB"), std::string::npos);
 }
 
 TEST(StoryReader, InvalidUtf8IsReplacedAndCounted) {
@@ -103,8 +101,7 @@ TEST(StoryReader, InvalidUtf8IsReplacedAndCounted) {
     uint64_t replaced;
   } cases[] = {
       {"plain", "plain", 0},
-      {"gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80",
-       0},
+      {"gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", "gr\xC3\xBC\xC3\x9F \xE2\x82\xAC \xF0\x9F\x98\x80", 0},
       {"a\xFFz", "a\xEF\xBF\xBDz", 1},
       {"a\xE2\x82z", "a\xEF\xBF\xBDz", 1},          // a cut sequence is one stretch
       {"\x80\x80", "\xEF\xBF\xBD\xEF\xBF\xBD", 2},  // stray bytes are one each

@@ -17,9 +17,8 @@ size_t sentences(const std::string& text) {
     size_t next = i + 1;
     while (next < text.size() && text[next] == '"') next++;
     n += (text[i] == '.' || text[i] == '!' || text[i] == '?') &&
-         (next == text.size() ||
-          (text[next] == ' ' && next + 1 < text.size() &&
-           (std::isupper(static_cast<unsigned char>(text[next + 1])) || text[next + 1] == '"')));
+         (next == text.size() || (text[next] == ' ' && next + 1 < text.size() &&
+                                  (std::isupper(static_cast<unsigned char>(text[next + 1])) || text[next + 1] == '"')));
   }
   return n;
 }
@@ -164,8 +163,7 @@ TEST_F(CorpusFolder, IsTheSameAtAnyNumberOfThreads) {
   const CorpusBuildResult a = build_corpus(real_files(), one, build("a"));
   const CorpusBuildResult b = build_corpus(real_files(), three, build("b"));
   for (const char* file : {kTokenizerFile, kTrainFile, kValidFile, kCorpusInfoFile})
-    EXPECT_EQ(read_file(folder_.path(std::string("a/") + file)),
-              read_file(folder_.path(std::string("b/") + file)))
+    EXPECT_EQ(read_file(folder_.path(std::string("a/") + file)), read_file(folder_.path(std::string("b/") + file)))
         << file;
   EXPECT_EQ(a.train.stories, 1470u);
   EXPECT_EQ(a.valid.stories, 30u);
@@ -215,8 +213,7 @@ TEST_F(CorpusFolder, StopsAndRefusesWithoutLeavingAnything) {
   folder_.write("empty", "\n<|endoftext|>\n");
   CorpusBuild nothing = build("nothing");
   nothing.texts = {folder_.path("empty")};
-  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, nothing); }).what,
-            "there are no stories in the text");
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, nothing); }).what, "there are no stories in the text");
   CorpusBuild few = build("few");
   few.valid_share = 0.001;
   EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, few); }).hint,
@@ -225,8 +222,7 @@ TEST_F(CorpusFolder, StopsAndRefusesWithoutLeavingAnything) {
   folder_.write("bad.model", read_file(folder_.path("a/tokenizer.model")).substr(0, 5000));
   damaged.tokenizer = folder_.path("bad.model");
   EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, damaged); }).code, ErrorCode::bad_file);
-  for (const char* out : {"nothing", "few", "damaged"})
-    EXPECT_FALSE(std::filesystem::exists(folder_.path(out))) << out;
+  for (const char* out : {"nothing", "few", "damaged"}) EXPECT_FALSE(std::filesystem::exists(folder_.path(out))) << out;
 }
 
 TEST_F(CorpusFolder, EmptyFilesAreNamed) {
@@ -284,8 +280,7 @@ TEST_F(CorpusFolder, RunsAreNotOverwritten) {
   }
   CorpusBuild tales = build("a");
   tales.out = kTales;
-  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, tales); }).what,
-            "a corpus cannot be called tales");
+  EXPECT_EQ(error_parts([&] { build_corpus(real_files(), pool, tales); }).what, "a corpus cannot be called tales");
   EXPECT_FALSE(std::filesystem::exists(kTales));
 }
 
@@ -319,14 +314,12 @@ TEST_F(CorpusFolder, FilesThatDoNotBelongTogetherAreRefused) {
   EXPECT_EQ(parts.code, ErrorCode::bad_file);
   EXPECT_EQ(parts.what, "the corpus was made with another tokenizer");
   std::filesystem::remove(folder_.path("a/valid.bin"));
-  EXPECT_EQ(error_parts([&] { load_text_data(folder_.path("a")); }).where,
-            folder_.path("a") + " (no valid.bin)");
+  EXPECT_EQ(error_parts([&] { load_text_data(folder_.path("a")); }).where, folder_.path("a") + " (no valid.bin)");
 }
 
 TEST(TextData, MistakesNameTheCommand) {
   const TempFolder folder;
-  EXPECT_EQ(error_parts([&] { load_text_data(folder.path()); }).hint,
-            "`tokenize(TEXT, out=" + folder.path() + ")`");
+  EXPECT_EQ(error_parts([&] { load_text_data(folder.path()); }).hint, "`tokenize(TEXT, out=" + folder.path() + ")`");
   EXPECT_EQ(error_parts([] { load_text_data("talez"); }).code, ErrorCode::usage);
   EXPECT_EQ(error_parts([&] { load_text_data(folder.path("none")); }).what, "no such folder");
   folder.write("s.txt", "x");

@@ -21,13 +21,11 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
         if (size < 4096) stories.emplace_back(story.begin(), story.end());
       }
       if (size >= 4096) continue;
-      const std::vector<std::byte> again =
-          glint::corpus_bytes(stories, corpus.vocab(), corpus.tokenizer_hash());
+      const std::vector<std::byte> again = glint::corpus_bytes(stories, corpus.vocab(), corpus.tokenizer_hash());
       constexpr size_t kChecksum = 40;  // it and the end mark are the last bytes
       if (again.size() != size || std::memcmp(again.data(), data, size - kChecksum) != 0) std::abort();
     } catch (const glint::Error& e) {
-      if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos)
-        std::abort();
+      if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos) std::abort();
     }
   return 0;
 }

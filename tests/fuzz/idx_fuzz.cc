@@ -16,8 +16,7 @@ void try_it(F&& f) {
   try {
     f();
   } catch (const glint::Error& e) {
-    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos)
-      std::abort();
+    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos) std::abort();
   }
 }
 
@@ -42,8 +41,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const glint::MemoryPromise promise(size);
     try_it([&] {
       const glint::IdxLabels labels = glint::parse_idx_labels(file, "fuzz", 10);
-      if (std::any_of(labels.values.begin(), labels.values.end(), [](uint8_t v) { return v >= 10; }))
-        std::abort();
+      if (std::any_of(labels.values.begin(), labels.values.end(), [](uint8_t v) { return v >= 10; })) std::abort();
       glint::Sha256 hash;
       hash.update(glint::as_bytes(glint::idx_label_header(labels.values.size())));
       hash.update(std::as_bytes(std::span(labels.values)));

@@ -16,8 +16,8 @@ static std::string with_right_checksums(const uint8_t* data, size_t size) {
   for (size_t at = 8; at + 12 <= size;) {
     const size_t n = byte(at) << 24 | byte(at + 1) << 16 | byte(at + 2) << 8 | byte(at + 3);
     if (n > size - at - 12) break;
-    const auto sum = static_cast<uint32_t>(
-        ::crc32_z(0, reinterpret_cast<const unsigned char*>(file.data()) + at + 4, n + 4));
+    const auto sum =
+        static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const unsigned char*>(file.data()) + at + 4, n + 4));
     for (size_t i = 0; i < 4; i++) file[at + 8 + n + i] = static_cast<char>(sum >> (24 - 8 * i));
     at += n + 12;
   }

@@ -10,8 +10,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   try {
     glint::use_tokenizer(*glint::parse_tokenizer_bin({reinterpret_cast<const char*>(data), size}, "fuzz"));
   } catch (const glint::Error& e) {
-    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos)
-      std::abort();
+    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos) std::abort();
   }
   return 0;
 }

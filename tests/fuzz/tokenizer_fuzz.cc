@@ -16,8 +16,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
       if (id >= t.size()) std::abort();
     t.decode(ids);
   } catch (const glint::Error& e) {
-    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos)
-      std::abort();
+    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos) std::abort();
   }
   return 0;
 }

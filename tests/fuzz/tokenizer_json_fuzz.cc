@@ -11,8 +11,7 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
     const std::string_view text(reinterpret_cast<const char*>(data), size);
     glint::use_tokenizer(*glint::parse_tokenizer_json(text, "fuzz", R"({"eos_token":"</s>"})", "fuzz"));
   } catch (const glint::Error& e) {
-    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos)
-      std::abort();
+    if (e.code() != glint::ErrorCode::bad_file || e.parts().where.find("fuzz") == std::string::npos) std::abort();
   }
   return 0;
 }

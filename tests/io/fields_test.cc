@@ -53,10 +53,9 @@ TEST(Fields, AreSetFromTextAndFromJsonAlike) {
       {"figures", "false"}, {"form", "scaled"}, {"scale", "0.25"}, {"near", "3"},    {"layer", "2"},
       {"words", "x"},       {"token", "happy"}, {"at", "-1, 0.5"}, {"seeds", "4,5"}, {"beside", "linear"}};
   for (const auto& [name, text] : typed) set_field(*find_field(fields_of(a), name), text);
-  set_fields(fields_of(b),
-             parse_json(R"({"figures": false, "form": "scaled", "scale": 0.25, "near": 3, "layer": 2,
+  set_fields(fields_of(b), parse_json(R"({"figures": false, "form": "scaled", "scale": 0.25, "near": 3, "layer": 2,
       "words": "x", "at": [-1, 0.5], "seeds": [4, 5], "beside": "linear", "unit": null})",
-                        "text"));
+                                      "text"));
   set_field_json(*find_field(fields_of(b), "token"), "happy");
   EXPECT_EQ(fields_json(fields_of(a)), fields_json(fields_of(b)));
   EXPECT_EQ(a.words, (std::vector<std::string>{"x", "token:happy"}));
@@ -82,9 +81,8 @@ TEST(Fields, RefuseWhatIsOutsideTheirDomainByName) {
   const auto json = [&](const char* text) {
     return refused([&] { set_fields(fields_of(q), parse_json(text, "text")); });
   };
-  for (const char* text :
-       {R"({"layer": 0})", R"({"layer": -1})", R"({"layer": 1.5})", R"({"layer": "1"})", R"({"near": true})",
-        R"({"form": "none"})", R"({"figures": 1})", R"({"at": ["x"]})"})
+  for (const char* text : {R"({"layer": 0})", R"({"layer": -1})", R"({"layer": 1.5})", R"({"layer": "1"})",
+                           R"({"near": true})", R"({"form": "none"})", R"({"figures": 1})", R"({"at": ["x"]})"})
     json(text);
   EXPECT_EQ(json(R"({"lyaer": 3})").where, "lyaer");
   EXPECT_NE(json(R"({"lyaer": 3})").expected.find("layer"), std::string::npos);
@@ -109,8 +107,7 @@ TEST(Fields, OfARequestAreCheckedAgainstTheirRangeAndTheKindOfModel) {
 TEST(Fields, AreDescribed) {
   Request q;
   const OrderedJson all = describe_fields(fields_of(q));
-  EXPECT_EQ(all[1],
-            OrderedJson::parse(R"({"name": "form", "type": "text", "help": "The form", "default": "auto",
+  EXPECT_EQ(all[1], OrderedJson::parse(R"({"name": "form", "type": "text", "help": "The form", "default": "auto",
                                           "choices": ["auto", "weights", "scaled"]})"));
   EXPECT_EQ(all[6]["type"], "maybe count");
   EXPECT_TRUE(all[6]["default"].is_null());

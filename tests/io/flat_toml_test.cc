@@ -44,8 +44,7 @@ TEST(FlatToml, Values) {
 }
 
 TEST(FlatToml, LinesKeysAndComments) {
-  const auto all =
-      parse_flat_toml("\xEF\xBB\xBF# one\r\n\n \t a-1_B=1\n'two words' = 2\n\"\\u0061\"\t=\t3", "x");
+  const auto all = parse_flat_toml("\xEF\xBB\xBF# one\r\n\n \t a-1_B=1\n'two words' = 2\n\"\\u0061\"\t=\t3", "x");
   ASSERT_EQ(all.size(), 3u);
   EXPECT_EQ(all[0].key, "a-1_B");
   EXPECT_EQ(all[0].line, 3u);

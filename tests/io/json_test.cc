@@ -12,8 +12,7 @@ std::string json_refusal(const std::string& text) {
 
 TEST(Json, ParsesEveryKindOfValue) {
   const Json j = parse_json(
-      " {\"a\": [1, -2, 0.5, 1e3, true, false, null], \"s\": \"\\u00e9\\ud83d\\ude00\\n\\/\", \"o\": {}} ",
-      "x");
+      " {\"a\": [1, -2, 0.5, 1e3, true, false, null], \"s\": \"\\u00e9\\ud83d\\ude00\\n\\/\", \"o\": {}} ", "x");
   EXPECT_EQ(j.dump(), "{\"a\":[1,-2,0.5,1000.0,true,false,null],\"o\":{},\"s\":\"\u00e9\U0001f600\\n/\"}");
   EXPECT_TRUE(j["a"][0].is_number_unsigned());
   EXPECT_EQ(parse_json("18446744073709551615", "x").get<uint64_t>(), UINT64_MAX);
@@ -37,8 +36,7 @@ TEST(Json, RefusesWhatIsNotJson) {
   EXPECT_EQ(json_refusal(""), "JSON ends too early @ r.json, byte 0 ! a value");
   EXPECT_EQ(json_refusal("{\"a\":1,\"b\":2,\"a\":3}"), "duplicate key 'a' @ r.json, byte 13 ! each key once");
   EXPECT_EQ(json_refusal("[{\"a\":1,\"\\u0061\":3}]"), "duplicate key 'a' @ r.json, byte 8 ! each key once");
-  EXPECT_EQ(json_refusal("{\"a\":1} x"),
-            "unexpected 'x' in JSON @ r.json, byte 8 ! the end of the JSON text");
+  EXPECT_EQ(json_refusal("{\"a\":1} x"), "unexpected 'x' in JSON @ r.json, byte 8 ! the end of the JSON text");
   EXPECT_EQ(json_refusal("{a:1}"), "unexpected 'a' in JSON @ r.json, byte 1 ! a key in quotes");
   EXPECT_EQ(json_refusal("{\"a\" 1}"), "unexpected '1' in JSON @ r.json, byte 5 ! ':' after a key");
   EXPECT_EQ(json_refusal("{\"a\":1,}"), "unexpected '}' in JSON @ r.json, byte 7 ! a key in quotes");
@@ -58,16 +56,15 @@ TEST(Json, RefusesWhatIsNotJson) {
   EXPECT_EQ(json_refusal("\"a\nb\""), "control byte in a string @ r.json, byte 2 ! an escape such as \\n");
   EXPECT_EQ(json_refusal("\"\\x\""),
             "unexpected 'x' in JSON @ r.json, byte 2 ! one of \" \\ / b f n r t u after a backslash");
-  EXPECT_EQ(json_refusal("\"\\u12g4\""),
-            "unexpected 'g' in JSON @ r.json, byte 5 ! four hexadecimal digits after \\u");
+  EXPECT_EQ(json_refusal("\"\\u12g4\""), "unexpected 'g' in JSON @ r.json, byte 5 ! four hexadecimal digits after \\u");
   EXPECT_EQ(json_refusal("\"\\ud800\""),
             "half of a surrogate pair in a string @ r.json, byte 1 ! \\uDC00 to \\uDFFF next");
   EXPECT_EQ(json_refusal("\"\\ud800\\u0041\""),
             "half of a surrogate pair in a string @ r.json, byte 1 ! \\uDC00 to \\uDFFF next");
   EXPECT_EQ(json_refusal("\"\\udc00\""),
             "half of a surrogate pair in a string @ r.json, byte 1 ! \\uD800 to \\uDBFF before it");
-  for (const char* bad : {"\"\x80\"", "\"\xc0\xaf\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"",
-                          "\"\xf4\x90\x80\x80\"", "\"\xf0\x80\x80\x80\"", "\"\xe2\x82\""})
+  for (const char* bad : {"\"\x80\"", "\"\xc0\xaf\"", "\"\xe0\x80\x80\"", "\"\xed\xa0\x80\"", "\"\xf4\x90\x80\x80\"",
+                          "\"\xf0\x80\x80\x80\"", "\"\xe2\x82\""})
     EXPECT_EQ(json_refusal(bad), "text is not UTF-8 @ r.json, byte 1 ! UTF-8");
 }
 
@@ -75,8 +72,7 @@ TEST(Json, BoundsDepthAndMemory) {
   EXPECT_EQ(json_refusal(std::string(64, '[') + std::string(64, ']')), "(no complaint)");
   EXPECT_EQ(json_refusal(std::string(65, '[') + std::string(65, ']')),
             "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
-  EXPECT_EQ(json_refusal(std::string(1000000, '[')),
-            "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
+  EXPECT_EQ(json_refusal(std::string(1000000, '[')), "JSON is nested too deeply @ r.json, byte 64 ! less nesting");
   std::string many = "[{}";
   for (size_t i = 0; i < 1000000; i++) many += ",{}";
   EXPECT_EQ(json_refusal(many + "]").substr(0, 26), "JSON needs too much memory");
@@ -110,10 +106,8 @@ TEST(Json, FieldsAreTyped) {
   EXPECT_EQ(complaint([&] { f.required<uint64_t>("neg"); }),
             "field 'neg' is negative @ c.json ! a non-negative integer");
   EXPECT_EQ(complaint([&] { f.required<double>("s"); }), "field 's' is a string @ c.json ! a number");
-  EXPECT_EQ(complaint([&] { f.optional<std::string>("b", ""); }),
-            "field 'b' is true or false @ c.json ! a string");
-  EXPECT_EQ(complaint([&] { f.object("o").required<int64_t>("w"); }),
-            "field 'o.w' is a string @ c.json ! an integer");
+  EXPECT_EQ(complaint([&] { f.optional<std::string>("b", ""); }), "field 'b' is true or false @ c.json ! a string");
+  EXPECT_EQ(complaint([&] { f.object("o").required<int64_t>("w"); }), "field 'o.w' is a string @ c.json ! an integer");
   EXPECT_EQ(complaint([&] { f.object("l"); }), "field 'l' is an array @ c.json ! an object");
   EXPECT_EQ(complaint([&] { f.array("o"); }), "field 'o' is an object @ c.json ! an array");
   EXPECT_EQ(complaint([&] {

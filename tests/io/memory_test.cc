@@ -109,8 +109,7 @@ void check_gguf(const std::string& file) {
 
 TEST(Memory, GgufOfManyParts) {
   GgufFile tensors, pairs, lists, texts;
-  for (uint64_t i = 0; i < 131072; i++)
-    tensors.tensor(std::to_string(i), {1, 1, 1, 1}, i % 2 ? 0 : 24, 32 * i);
+  for (uint64_t i = 0; i < 131072; i++) tensors.tensor(std::to_string(i), {1, 1, 1, 1}, i % 2 ? 0 : 24, 32 * i);
   tensors.data.assign(32 * 131072, 'x');
   check_gguf(tensors.bytes());
   for (uint64_t i = 0; i < 65536; i++) {
@@ -135,8 +134,7 @@ TEST(Memory, SmallFilesThatClaimMuch) {
   for (const uint64_t n : {uint64_t{1} << 16, uint64_t{1} << 17, uint64_t{1} << 32, UINT64_MAX}) {
     small("GGUF" + raw<uint32_t>(3) + raw(n) + raw<uint64_t>(0), gguf);
     small("GGUF" + raw<uint32_t>(3) + raw<uint64_t>(0) + raw(n), gguf);
-    for (uint32_t type = 0; type < 13; type++)
-      small(GgufFile().pair("k", 9, raw(type) + raw(n)).bytes(), gguf);
+    for (uint32_t type = 0; type < 13; type++) small(GgufFile().pair("k", 9, raw(type) + raw(n)).bytes(), gguf);
     small(GgufFile().pair("k", 8, raw(n)).bytes(), gguf);
     small(GgufFile().tensor("t", {n, n}, 0, 0).bytes(), gguf);
   }

@@ -69,8 +69,7 @@ TEST(Npy, RoundTripsEveryShape) {
 TEST(Npy, RefusesEveryOtherFile) {
   const std::string good = "{'descr': '|u1', 'fortran_order': False, 'shape': (2,), }";
   EXPECT_EQ(npy_refusal(file_of(good, "ab")), "(no complaint)");
-  EXPECT_EQ(npy_refusal(file_of("{\"shape\":(2,),'fortran_order':False,'descr':'|u1'}   ", "ab")),
-            "(no complaint)");
+  EXPECT_EQ(npy_refusal(file_of("{\"shape\":(2,),'fortran_order':False,'descr':'|u1'}   ", "ab")), "(no complaint)");
   EXPECT_EQ(npy_refusal(""), "not a .npy file @ a.npy, byte 0 ! \\x93NUMPY");
   EXPECT_EQ(npy_refusal("\x93NUMPY"), "unknown version of the .npy format @ a.npy, byte 6 ! 1.0 or 2.0");
   EXPECT_EQ(npy_refusal(std::string("\x93NUMPY\3\0\0\0\0\0", 12)),
@@ -88,8 +87,7 @@ TEST(Npy, RefusesEveryOtherFile) {
   EXPECT_EQ(dict("{'descr': '|u1', 'shape': (2,)}"),
             "header lacks a key @ a.npy, byte 10 ! descr, fortran_order and shape");
   EXPECT_EQ(dict("{'more': 1}"), "unknown key 'more' @ a.npy, byte 11 ! descr, fortran_order and shape");
-  EXPECT_EQ(dict("{'descr': '|u1', 'descr': '|u1'}"),
-            "duplicate key 'descr' @ a.npy, byte 27 ! each key once");
+  EXPECT_EQ(dict("{'descr': '|u1', 'descr': '|u1'}"), "duplicate key 'descr' @ a.npy, byte 27 ! each key once");
   EXPECT_EQ(dict("{'descr': '>f4'}"), "element type '>f4' @ a.npy, byte 20 ! '<f4', '<f8', '|u1' or '<i4'");
   EXPECT_EQ(dict("{'descr': [('x', '<f4')]}"), "bad header @ a.npy, byte 20 ! a string in quotes");
   EXPECT_EQ(dict("{'descr': '|u1}"), "string without an end @ a.npy, byte 20 ! a closing quote");

@@ -11,8 +11,7 @@ namespace {
 constexpr uint8_t kBackground = 100;  // as in make_io.py
 
 std::string big_endian(uint32_t v) {
-  return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8),
-          static_cast<char>(v)};
+  return {static_cast<char>(v >> 24), static_cast<char>(v >> 16), static_cast<char>(v >> 8), static_cast<char>(v)};
 }
 std::string chunk(const std::string& kind, const std::string& data) {
   const std::string body = kind + data;
@@ -21,8 +20,7 @@ std::string chunk(const std::string& kind, const std::string& data) {
   return big_endian(static_cast<uint32_t>(data.size())) + body + big_endian(sum);
 }
 std::string header(uint32_t width, uint32_t height, char bits = 8, char type = 0) {
-  return "\x89PNG\r\n\x1a\n" +
-         chunk("IHDR", big_endian(width) + big_endian(height) + std::string{bits, type, 0, 0, 0});
+  return "\x89PNG\r\n\x1a\n" + chunk("IHDR", big_endian(width) + big_endian(height) + std::string{bits, type, 0, 0, 0});
 }
 std::string png_refusal(const std::string& file) {
   return complaint([&] { decode_png(as_bytes(file), "p.png"); });
@@ -107,8 +105,7 @@ TEST(Png, RefusesPicturesThatAreTooLarge) {
   EXPECT_EQ(png_refusal(header(0x7fffffff, 0x7fffffff) + data).substr(0, 27), "bad PNG: Invalid IHDR data ");
   EXPECT_EQ(png_refusal(header(8192, 8192) + data),
             "picture of 8192 x 8192 @ p.png, byte 16 ! at most 50331648 pixels");
-  EXPECT_EQ(png_refusal(header(8000, 6000, 16, 6) + data).substr(0, 39),
-            "picture of 8000 x 6000 in a file of 100");
+  EXPECT_EQ(png_refusal(header(8000, 6000, 16, 6) + data).substr(0, 39), "picture of 8000 x 6000 in a file of 100");
 }
 
 // A text that inflates to 100 MB must not be inflated.
@@ -116,8 +113,8 @@ TEST(Png, SkipsCompressedChunks) {
   const std::string flood(100 << 20, 'a');
   std::string packed(::compressBound(flood.size()), '\0');
   uLongf size = packed.size();
-  ASSERT_EQ(::compress2(reinterpret_cast<Bytef*>(packed.data()), &size,
-                        reinterpret_cast<const Bytef*>(flood.data()), flood.size(), 1),
+  ASSERT_EQ(::compress2(reinterpret_cast<Bytef*>(packed.data()), &size, reinterpret_cast<const Bytef*>(flood.data()),
+                        flood.size(), 1),
             Z_OK);
   packed.resize(size);
   const std::string good = read_file(golden("gray8.png"));

@@ -167,18 +167,14 @@ TEST(Safetensors, EveryHalfIsExact) {
 }
 
 TEST(Safetensors, RefusesBadLengths) {
-  EXPECT_EQ(tensors_refusal(""),
-            "file of 0 bytes is too short @ m.st, byte 0 ! 8 bytes of header length first");
-  EXPECT_EQ(tensors_refusal("1234567"),
-            "file of 7 bytes is too short @ m.st, byte 7 ! 8 bytes of header length first");
-  EXPECT_EQ(
-      tensors_refusal(std::string(8, '\xff') + "{}"),
-      "header length 18446744073709551615 is too large @ m.st, byte 0 ! at most 100000000 bytes; is this a "
-      "safetensors file?");
+  EXPECT_EQ(tensors_refusal(""), "file of 0 bytes is too short @ m.st, byte 0 ! 8 bytes of header length first");
+  EXPECT_EQ(tensors_refusal("1234567"), "file of 7 bytes is too short @ m.st, byte 7 ! 8 bytes of header length first");
+  EXPECT_EQ(tensors_refusal(std::string(8, '\xff') + "{}"),
+            "header length 18446744073709551615 is too large @ m.st, byte 0 ! at most 100000000 bytes; is this a "
+            "safetensors file?");
   std::string beyond = file_of("{}");
   beyond[0] = 3;
-  EXPECT_EQ(tensors_refusal(beyond),
-            "header length 3 is beyond the end of the file @ m.st, byte 0 ! at most 2 bytes");
+  EXPECT_EQ(tensors_refusal(beyond), "header length 3 is beyond the end of the file @ m.st, byte 0 ! at most 2 bytes");
   EXPECT_EQ(header_refusal(""), "header does not begin with '{' @ m.st, byte 8 ! a JSON object");
   EXPECT_EQ(header_refusal(" {}"), "header does not begin with '{' @ m.st, byte 8 ! a JSON object");
   EXPECT_EQ(header_refusal("{}", 1),
@@ -213,8 +209,7 @@ TEST(Safetensors, RefusesBadShapes) {
   };
   EXPECT_EQ(with_shape("1"), "(no complaint)");
   EXPECT_EQ(with_shape(""), "(no complaint)");
-  EXPECT_EQ(with_shape("-1"),
-            "'-1' is not a non-negative integer of 64 bits @ m.st, byte 23 ! a non-negative integer");
+  EXPECT_EQ(with_shape("-1"), "'-1' is not a non-negative integer of 64 bits @ m.st, byte 23 ! a non-negative integer");
   EXPECT_EQ(with_shape("1.0"),
             "'1.0' is not a non-negative integer of 64 bits @ m.st, byte 23 ! a non-negative integer");
   EXPECT_EQ(with_shape("1e0"),
@@ -226,12 +221,10 @@ TEST(Safetensors, RefusesBadShapes) {
   EXPECT_EQ(with_shape("\"1\""), "unexpected '\"' in JSON @ m.st, byte 23 ! a non-negative integer");
   EXPECT_EQ(with_shape("2"), "tensor 'a' has 4 bytes of data @ m.st, byte 9 ! 8 bytes for F32 [2]");
   // 2^62 + 1 floats are 4 bytes when the product wraps round.
-  EXPECT_EQ(
-      with_shape("4611686018427387905"),
-      "tensor 'a' of shape [4611686018427387905] is too large @ m.st, byte 9 ! a size below 2^64 bytes");
-  EXPECT_EQ(
-      with_shape("4294967296,4294967296"),
-      "tensor 'a' of shape [4294967296, 4294967296] is too large @ m.st, byte 9 ! a size below 2^64 bytes");
+  EXPECT_EQ(with_shape("4611686018427387905"),
+            "tensor 'a' of shape [4611686018427387905] is too large @ m.st, byte 9 ! a size below 2^64 bytes");
+  EXPECT_EQ(with_shape("4294967296,4294967296"),
+            "tensor 'a' of shape [4294967296, 4294967296] is too large @ m.st, byte 9 ! a size below 2^64 bytes");
   EXPECT_EQ(with_shape("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"), "(no complaint)");
   EXPECT_EQ(with_shape("1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1,1"),
             "too many dimensions in tensor 'a' @ m.st, byte 22 ! at most 16");
@@ -280,8 +273,7 @@ TEST(Safetensors, RefusesBadMetadata) {
 TEST(Safetensors, RefusesTooManyTensors) {
   std::string header = "{";
   for (size_t i = 0; i <= 131072; i++)
-    header +=
-        (i ? ",\"" : "\"") + std::to_string(i) + "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}";
+    header += (i ? ",\"" : "\"") + std::to_string(i) + "\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]}";
   EXPECT_EQ(header_refusal(header + "}").substr(0, 16), "too many tensors");
   // One less is read, and quickly: nothing is quadratic.
   header.resize(header.rfind(",\"131072\""));

@@ -28,12 +28,12 @@ TEST(SvgPng, DrawsWhatTheSvgSays) {
 
 TEST(SvgPng, DrawsEmbeddedPictures) {
   // A gray PNG of one black pixel, as the figures embed theirs.
-  const SvgPng picture = svg_to_png(
-      std::string(kHead) +
-      "<image width=\"8\" height=\"4\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
-      "href=\"data:image/png;base64,"
-      "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==\"/>"
-      "</svg>");
+  const SvgPng picture =
+      svg_to_png(std::string(kHead) +
+                 "<image width=\"8\" height=\"4\" preserveAspectRatio=\"none\" style=\"image-rendering:pixelated\" "
+                 "href=\"data:image/png;base64,"
+                 "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg==\"/>"
+                 "</svg>");
   if (missing(picture)) GTEST_SKIP() << picture.problem;
   ASSERT_EQ(picture.problem, "");
   EXPECT_EQ(decode_png(as_bytes(picture.png), "picture")(4, 8), 0);
@@ -44,8 +44,7 @@ TEST(SvgPng, SaysWhatIsWrong) {
   if (missing(none)) GTEST_SKIP() << none.problem;
   EXPECT_EQ(none.png, "");
   EXPECT_NE(none.problem.find("cannot be read"), std::string::npos) << none.problem;
-  EXPECT_NE(svg_to_png("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"90000\" height=\"4\"/>").problem,
-            "");
+  EXPECT_NE(svg_to_png("<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"90000\" height=\"4\"/>").problem, "");
   EXPECT_NE(svg_to_png("<svg xmlns=\"http://www.w3.org/2000/svg\"/>").problem, "");
 }
 

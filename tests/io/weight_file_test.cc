@@ -17,9 +17,7 @@ std::vector<float> widened(const StoredTensor& t) {
   return out;
 }
 
-void write_bytes(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
+void write_bytes(const std::string& path, const std::string& bytes) { std::ofstream(path, std::ios::binary) << bytes; }
 
 // Any bytes, of which about one in 32 scales is no number: the scales tell what the widened values would.
 TEST(StoredTensor, ScalesTellWhetherAllValuesAreSound) {
@@ -110,16 +108,14 @@ TEST(WeightFile, NamesWhatIsAbsentOrCannotBeRead) {
   const WeightFile file = open_gguf(golden("quantised.gguf"));
   ASSERT_EQ(file.unreadable().size(), 1u);
   EXPECT_EQ(file.find("integers"), nullptr);
-  EXPECT_NE(complaint([&] { file.at("integers"); }).find("tensor 'integers' is stored as I32"),
-            std::string::npos);
+  EXPECT_NE(complaint([&] { file.at("integers"); }).find("tensor 'integers' is stored as I32"), std::string::npos);
   EXPECT_NE(complaint([&] { file.at("q4_9"); }).find("no tensor 'q4_9'"), std::string::npos);
 }
 
 TEST(WeightFile, ListsOfIntegersKeepTheirSign) {
   GgufFile f;
   std::string narrow = raw<uint32_t>(3) + raw<uint64_t>(100), wide = raw<uint32_t>(10) + raw<uint64_t>(100);
-  for (int i = 0; i < 100; i++)
-    narrow += raw<int16_t>(static_cast<int16_t>(-i)), wide += raw<uint64_t>(1ull << 40);
+  for (int i = 0; i < 100; i++) narrow += raw<int16_t>(static_cast<int16_t>(-i)), wide += raw<uint64_t>(1ull << 40);
   f.pair("n", 9, narrow).pair("w", 9, wide);
   const std::string bytes = f.bytes();
   const WeightContents c = parse_gguf(as_bytes(bytes), "m");
@@ -146,14 +142,11 @@ TEST(WeightFile, HostileGguf) {
   says(with([](GgufFile& f) { f.tensors = 1u << 30; }), "the file claims 1073741824 tensors");
   says(with([](GgufFile& f) { f.pairs = UINT64_MAX; }), "the file claims 18446744073709551615 pairs");
   // Lengths beyond the file, and such that wrap when added to the place (CVE-2024-21802).
-  says(with([](GgufFile& f) { f.head += raw(UINT64_MAX), f.pairs = 1; }),
-       "a key has 18446744073709551615 bytes");
+  says(with([](GgufFile& f) { f.head += raw(UINT64_MAX), f.pairs = 1; }), "a key has 18446744073709551615 bytes");
   says(with([](GgufFile& f) { f.head += raw<uint64_t>(5000) + "abc", f.pairs = 1; }), "goes beyond the end");
   says(with([](GgufFile& f) { f.pair("k", 8, raw<uint64_t>(UINT64_MAX - 7)); }), "a text has");
-  says(with([](GgufFile& f) { f.pair("k", 9, raw<uint32_t>(4) + raw<uint64_t>(UINT64_MAX / 4 + 2)); }),
-       "claims");
-  says(with([](GgufFile& f) { f.pair("k", 9, raw<uint32_t>(8) + raw<uint64_t>(1000000)); }),
-       "claims 1000000 values");
+  says(with([](GgufFile& f) { f.pair("k", 9, raw<uint32_t>(4) + raw<uint64_t>(UINT64_MAX / 4 + 2)); }), "claims");
+  says(with([](GgufFile& f) { f.pair("k", 9, raw<uint32_t>(8) + raw<uint64_t>(1000000)); }), "claims 1000000 values");
   says(with([](GgufFile& f) { f.pair("k", 9, raw<uint32_t>(9) + raw<uint64_t>(1)); }), "is of the type 9");
   says(with([](GgufFile& f) { f.pair("k", 9, raw<uint32_t>(13) + raw<uint64_t>(1)); }), "is of the type 13");
   says(with([](GgufFile& f) { f.pair("k", 13, "abcd"); }), "unknown type 13");
@@ -164,8 +157,7 @@ TEST(WeightFile, HostileGguf) {
   says(with([](GgufFile& f) { f.pair("\xff", 0, "a"); }), "a key is not UTF-8");
   for (const uint32_t alignment : {0u, 1u, 33u, 48u, 131072u, 0x80000000u})
     says(with([&](GgufFile& f) { f.pair("general.alignment", 4, raw(alignment)); }), "general.alignment is");
-  says(with([](GgufFile& f) { f.pair("general.alignment", 5, raw<int32_t>(-32)); }),
-       "general.alignment is -32");
+  says(with([](GgufFile& f) { f.pair("general.alignment", 5, raw<int32_t>(-32)); }), "general.alignment is -32");
   says(with([](GgufFile& f) { f.pair("split.count", 2, raw<uint16_t>(3)); }), "one of several files");
   // Tensors.
   says(with([](GgufFile& f) { f.tensor("t", {1, 1, 1, 1, 1}, 0, 0); }), "has 5 dimensions");
@@ -184,8 +176,7 @@ TEST(WeightFile, HostileGguf) {
   says(with([](GgufFile& f) { f.tensor("t", {(1ull << 62) + 1}, 0, 0); }), "is too large");
   // Data beyond the file (CVE-2026-7482), overlaps, holes.
   says(with([](GgufFile& f) { f.tensor("t", {17}, 0, 0); }), "goes beyond the file");
-  says(with([](GgufFile& f) { f.tensor("t", {4}, 0, UINT64_MAX - 15); }),
-       "begins at byte 18446744073709551600");
+  says(with([](GgufFile& f) { f.tensor("t", {4}, 0, UINT64_MAX - 15); }), "begins at byte 18446744073709551600");
   says(with([](GgufFile& f) { f.tensor("t", {4}, 0, 4); }), "begins at byte 4");
   says(with([](GgufFile& f) { f.tensor("t", {4}, 0, 0).tensor("u", {4}, 0, 0); }), "begins at byte 0");
   says(with([](GgufFile& f) { f.tensor("t", {4}, 0, 0).tensor("u", {4}, 0, 64); }), "begins at byte 64");
@@ -262,9 +253,8 @@ TEST(WeightFile, HostileLlama2c) {
   says(v0.substr(0, v0.size() - 4), "the file has");
   EXPECT_FALSE(is_llama2c(as_bytes(v0 + "x")));  // no mark: only the exact size will do
   EXPECT_EQ(llama2c_size(as_bytes(v0)), "");
-  EXPECT_EQ(llama2c_size(as_bytes(v0 + "x")), "the file begins as a llama2.c file of " +
-                                                  std::to_string(v0.size()) + " bytes does, and has " +
-                                                  std::to_string(v0.size() + 1));
+  EXPECT_EQ(llama2c_size(as_bytes(v0 + "x")), "the file begins as a llama2.c file of " + std::to_string(v0.size()) +
+                                                  " bytes does, and has " + std::to_string(v0.size() + 1));
   EXPECT_EQ(llama2c_size(as_bytes(std::string("a text that is longer than a header"))), "");
   for (size_t i = 0; i < 7; i++)
     for (const int32_t n : {0, INT32_MIN, INT32_MAX}) {
@@ -285,8 +275,7 @@ TEST(WeightFile, HostileLlama2c) {
 TEST(WeightFile, TheTwoFilesOfARealModelAreTheSame) {
   const std::string folder = std::string(GLINT_SOURCE_DIR) + "/../shared/data/llama/";
   if (!exists(folder + "stories260K.bin")) GTEST_SKIP() << "no " << folder;
-  const WeightFile a = open_weights(folder + "stories260K.bin"),
-                   b = open_weights(folder + "stories260K.gguf");
+  const WeightFile a = open_weights(folder + "stories260K.bin"), b = open_weights(folder + "stories260K.gguf");
   EXPECT_EQ(a.format(), WeightFormat::llama2c);
   EXPECT_EQ(a.tensors().size(), 47u);
   for (const StoredTensor& t : a.tensors()) {
@@ -296,18 +285,15 @@ TEST(WeightFile, TheTwoFilesOfARealModelAreTheSame) {
   }
 }
 
-std::string safetensors_of_zeros(const std::string& name, const std::string& dtype, uint64_t values,
-                                 uint64_t bytes) {
-  const std::string header = "{\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" +
-                             std::to_string(values) + "],\"data_offsets\":[0," + std::to_string(bytes) +
-                             "]}}";
+std::string safetensors_of_zeros(const std::string& name, const std::string& dtype, uint64_t values, uint64_t bytes) {
+  const std::string header = "{\"" + name + "\":{\"dtype\":\"" + dtype + "\",\"shape\":[" + std::to_string(values) +
+                             "],\"data_offsets\":[0," + std::to_string(bytes) + "]}}";
   return raw<uint64_t>(header.size()) + header;
 }
 
 TEST(WeightFile, FoldersOfShards) {
   const Folder folder;
-  write_bytes(folder / "a.safetensors",
-              safetensors_of_zeros("x", "BF16", 2, 4) + std::string("\x80\x3f\x00\x40", 4));
+  write_bytes(folder / "a.safetensors", safetensors_of_zeros("x", "BF16", 2, 4) + std::string("\x80\x3f\x00\x40", 4));
   write_bytes(folder / "b.safetensors", safetensors_of_zeros("y", "I64", 1, 8) + std::string(8, '\0'));
   const auto index = [&](const std::string& map) {
     write_bytes(folder / "model.safetensors.index.json",
@@ -336,8 +322,8 @@ TEST(WeightFile, FoldersOfShards) {
   refuses("the index names a tensor 'x' that is not in 'b.safetensors'");
   index(R"("x":"a.safetensors","x":"a.safetensors")");
   refuses("duplicate key 'x'");
-  for (const char* name : {"../a.safetensors", "/etc/passwd", "sub/a.safetensors", "..\\\\a.safetensors",
-                           "a\\u0000.safetensors"}) {
+  for (const char* name :
+       {"../a.safetensors", "/etc/passwd", "sub/a.safetensors", "..\\\\a.safetensors", "a\\u0000.safetensors"}) {
     index(std::string("\"x\":\"") + name + "\"");
     refuses("is a path");
   }

@@ -14,8 +14,7 @@ namespace {
 // By comparing distances in double. Beyond the largest bf16 the upper neighbour is 2^128, which is infinity.
 uint16_t nearest_bf16(float f) {
   const uint32_t bits = static_cast<uint32_t>(vmath::float_to_bits(f));
-  const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u),
-                 low = static_cast<uint16_t>(bits >> 16 & 0x7fffu);
+  const uint16_t sign = static_cast<uint16_t>(bits >> 16 & 0x8000u), low = static_cast<uint16_t>(bits >> 16 & 0x7fffu);
   if (std::isinf(f)) return static_cast<uint16_t>(sign | 0x7f80u);
   const auto magnitude = [](uint32_t b) {
     return b == 0x7f80u ? 0x1p128 : static_cast<double>(from_bf16(static_cast<uint16_t>(b)));
@@ -37,8 +36,7 @@ void expect_rounded(float f) {
 
 TEST(Bf16, RoundsToNearestEven) {
   const Rng rng(3, Stream::test);
-  for (uint64_t i = 0; i < 2'000'000; i++)
-    expect_rounded(vmath::bits_to_float(static_cast<int32_t>(rng.bits(i))));
+  for (uint64_t i = 0; i < 2'000'000; i++) expect_rounded(vmath::bits_to_float(static_cast<int32_t>(rng.bits(i))));
 }
 
 TEST(Bf16, TiesAndNeighboursOfEveryValue) {

@@ -24,13 +24,13 @@ struct Unit {
 
 inline std::vector<Unit> bf16_units() {
   const auto native = [](bool here, Bf16Unit unit) { return here ? &bf16_products(unit) : nullptr; };
-  return {{"emulated", &bf16_products(Bf16Unit::emulated)},
-          {"avx512", native(cpu().avx512_bf16, Bf16Unit::avx512),
-           "this processor has no AVX-512 BF16: vdpbf16ps runs simulated only"},
-          {"amx", native(cpu().amx_bf16, Bf16Unit::amx),
-           "this processor has no AMX BF16: its tiles run simulated only"},
-          {"avx512_simulated", &bf16_avx512_simulated},
-          {"amx_simulated", &bf16_amx_simulated}};
+  return {
+      {"emulated", &bf16_products(Bf16Unit::emulated)},
+      {"avx512", native(cpu().avx512_bf16, Bf16Unit::avx512),
+       "this processor has no AVX-512 BF16: vdpbf16ps runs simulated only"},
+      {"amx", native(cpu().amx_bf16, Bf16Unit::amx), "this processor has no AMX BF16: its tiles run simulated only"},
+      {"avx512_simulated", &bf16_avx512_simulated},
+      {"amx_simulated", &bf16_amx_simulated}};
 }
 
 inline Products bf16_of(const Unit& u) { return {kernels(cpu().best), *u.products}; }

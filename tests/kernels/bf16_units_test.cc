@@ -38,8 +38,7 @@ TEST(SimulatedIntrinsics, AddsAProductAsTheLibraryDoes) {
     if (std::fabs(want) == kLeast) continue;  // the library rounds to fewer digits there: see below
     flushes += want == 0 && a != 0 && b != 0;
     infinite += std::isinf(want);
-    ASSERT_EQ(bits_of(got), bits_of(want))
-        << a << " * " << b << " + " << c << " = " << got << ", not " << want;
+    ASSERT_EQ(bits_of(got), bits_of(want)) << a << " * " << b << " + " << c << " = " << got << ", not " << want;
   }
   EXPECT_GT(flushes, 1000u);
   EXPECT_GT(infinite, 1000u);
@@ -148,8 +147,8 @@ void expect_same(const Matrix<float>& got, const Matrix<float>& want, const std:
   for (size_t i = 0; i < got.size(); i++) {
     const float g = got.span()[i], w = want.span()[i];
     if (std::isnan(g) && std::isnan(w)) continue;
-    ASSERT_EQ(bits_of(g), bits_of(w)) << what << " at row " << i / got.cols() << ", column " << i % got.cols()
-                                      << ": " << g << ", should be " << w;
+    ASSERT_EQ(bits_of(g), bits_of(w)) << what << " at row " << i / got.cols() << ", column " << i % got.cols() << ": "
+                                      << g << ", should be " << w;
   }
 }
 
@@ -162,8 +161,7 @@ void for_products(const std::function<Matrix<float>(uint32_t, size_t, size_t)>& 
   for (const auto& [m, n, k] : kShapes)
     for (const bool add : {false, true})
       check({make(1, m, k), make(2, k, n), make(3, m, n), add},
-            std::to_string(m) + " x " + std::to_string(n) + ", k " + std::to_string(k) +
-                (add ? ", added" : ""));
+            std::to_string(m) + " x " + std::to_string(n) + ", k " + std::to_string(k) + (add ? ", added" : ""));
 }
 
 // Ordinary numbers, and numbers so small that products and sums are flushed.
@@ -199,10 +197,8 @@ TEST(Bf16Units, GiveThePortableUnitsBytesWhereNothingIsRounded) {
       const Rng rng(21, Stream::test, what);
       for (size_t i = 0; i < x.size(); i++) {
         const auto r = static_cast<uint32_t>(rng.bits(i));
-        x.span()[i] =
-            static_cast<float>(static_cast<int>(r % 129) - 64);  // 1100 products below 2^12: below 2^23
-        if (specials && r >> 16 < 100)
-          x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInfinity : -kInfinity;
+        x.span()[i] = static_cast<float>(static_cast<int>(r % 129) - 64);  // 1100 products below 2^12: below 2^23
+        if (specials && r >> 16 < 100) x.span()[i] = r >> 16 < 10 ? std::nanf("") : r % 2 ? kInfinity : -kInfinity;
       }
       return x;
     };

@@ -63,9 +63,9 @@ Worst compare(const Gate& gate, const std::vector<float>& x) {
       worst.value_ulps = std::max(worst.value_ulps, value_ulps);
       worst.slope_error = std::max(worst.slope_error, slope_error);
       if ((value_ulps <= 4 && slope_error <= 1) || ++bad > 3) continue;
-      ADD_FAILURE() << describe(gate) << " on " << name(isa) << " at " << x[i] << ": value " << v[i]
-                    << ", should be " << value[i] << " (" << value_ulps << " ulp); slope " << s[i]
-                    << ", should be " << slope[i] << " (" << slope_error << " of the bound)";
+      ADD_FAILURE() << describe(gate) << " on " << name(isa) << " at " << x[i] << ": value " << v[i] << ", should be "
+                    << value[i] << " (" << value_ulps << " ulp); slope " << s[i] << ", should be " << slope[i] << " ("
+                    << slope_error << " of the bound)";
     }
     EXPECT_EQ(bad, 0u) << "floats outside the bounds: " << describe(gate) << " on " << name(isa);
   }
@@ -80,8 +80,7 @@ class GateTest : public ::testing::TestWithParam<int> {
 
 TEST_P(GateTest, MillionsOfFloatsWithin4Ulp) {
   const Gate gate{kind(), {}};
-  const Worst any = compare(gate, any_floats(1'000'000, 1)),
-              normal = compare(gate, normal_floats(1'000'000, 2));
+  const Worst any = compare(gate, any_floats(1'000'000, 1)), normal = compare(gate, normal_floats(1'000'000, 2));
   RecordProperty("worst_value_ulps", std::to_string(std::max(any.value_ulps, normal.value_ulps)));
   RecordProperty("worst_slope_of_bound", std::to_string(std::max(any.slope_error, normal.slope_error)));
 }
@@ -173,9 +172,8 @@ void check_slopes(const GateInfo& info) {
 TEST_P(GateTest, SlopeIsTheDerivative) { check_slopes(info()); }
 
 TEST_P(GateTest, SpecialValues) {
-  const std::vector<float> x = {0.0f,    -0.0f,    kTiny, -static_cast<float>(kTiny),
-                                1e-40f,  -1e-40f,  1e38f, -1e38f,
-                                3.4e38f, -3.4e38f, kInf,  -kInf};
+  const std::vector<float> x = {
+      0.0f, -0.0f, kTiny, -static_cast<float>(kTiny), 1e-40f, -1e-40f, 1e38f, -1e38f, 3.4e38f, -3.4e38f, kInf, -kInf};
   const std::vector<float> nan = {kNan, -kNan};
   for (const GateParams& g : many_params(info().text.has_params)) {
     SCOPED_TRACE(describe({kind(), g}));
@@ -264,8 +262,7 @@ TEST(Gates, QuadraticShrink) {
 }
 
 TEST(Gates, NamesAndAliases) {
-  for (int i = 0; i < kGateCount; i++)
-    EXPECT_EQ(parse_gate(gate_table()[i].text.name), static_cast<GateKind>(i));
+  for (int i = 0; i < kGateCount; i++) EXPECT_EQ(parse_gate(gate_table()[i].text.name), static_cast<GateKind>(i));
   EXPECT_EQ(parse_gate("none"), GateKind::Identity);  // the paper's names
   EXPECT_EQ(parse_gate("bilinear"), GateKind::Identity);
   EXPECT_EQ(parse_gate("swiglu"), GateKind::Silu);

@@ -61,17 +61,15 @@ struct Op {
 
 inline std::vector<Target> every_isa() {
   std::vector<Target> targets;
-  for (const Isa isa : runnable_isas(cpu()))
-    targets.push_back({std::string(name(isa)), Products(kernels(isa))});
+  for (const Isa isa : runnable_isas(cpu())) targets.push_back({std::string(name(isa)), Products(kernels(isa))});
   return targets;
 }
 
 // body(first, count, worker) over rows in tiles of `step`: borders do not depend on the threads.
 template <class Body>
 void for_row_tiles(ThreadPool& pool, size_t rows, size_t step, const Body& body) {
-  pool.for_tiles((rows + step - 1) / step, [&](size_t tile, size_t worker) {
-    body(tile * step, std::min(step, rows - tile * step), worker);
-  });
+  pool.for_tiles((rows + step - 1) / step,
+                 [&](size_t tile, size_t worker) { body(tile * step, std::min(step, rows - tile * step), worker); });
 }
 
 inline Matrix<double> column(const std::vector<double>& v) {

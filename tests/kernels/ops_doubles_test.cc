@@ -88,8 +88,7 @@ Case double_add_case(const Shape& s) {
 
 std::vector<Op> double_ops() {
   std::vector<Shape> shapes;
-  for (size_t depth = 1; depth <= 70; depth++)
-    shapes.push_back({1 + depth % 23, 1 + depth % 9, depth, depth % 4});
+  for (size_t depth = 1; depth <= 70; depth++) shapes.push_back({1 + depth % 23, 1 + depth % 9, depth, depth % 4});
   for (const size_t vectors : {1, 4, 5, 8}) shapes.push_back({35, vectors, 1061, 3});  // several stretches
   shapes.push_back({0, 3, 9, 0});
   return {{"double_dots_f32", every_isa(), shapes, double_dots_case<float>},

@@ -39,8 +39,8 @@ Case forward_case(const Gate& gate, const Shape& shape) {
   Matrix<double> bound = y;
   for (size_t i = 0; i < shape.rows; i++)
     for (size_t j = 0; j < shape.cols; j++)
-      bound(i, j) = (kValueError + 1.01 * kU) * std::fabs(y(i, j)) +
-                    4 * kTiny * (1 + std::fabs(in->z_double(i, shape.cols + j)));
+      bound(i, j) =
+          (kValueError + 1.01 * kU) * std::fabs(y(i, j)) + 4 * kTiny * (1 + std::fabs(in->z_double(i, shape.cols + j)));
   test.expected.push_back({std::move(y), std::move(bound)});
   return test;
 }
@@ -51,16 +51,13 @@ Case backward_case(const Gate& gate, const Shape& shape, bool in_place) {
   const auto in = std::make_shared<GateInput>(gate, shape);
   Case test;
   test.run = [in, in_place](const Target& target, ThreadPool& pool, Scratch&) {
-    Guarded<float> dz =
-        in_place ? in->z : Guarded<float>(in->shape.rows, 2 * in->shape.cols, in->shape.pad + 2);
-    const ConstMatrixView<float> z =
-        in_place ? ConstMatrixView<float>(dz.view()) : std::as_const(in->z).view();
+    Guarded<float> dz = in_place ? in->z : Guarded<float>(in->shape.rows, 2 * in->shape.cols, in->shape.pad + 2);
+    const ConstMatrixView<float> z = in_place ? ConstMatrixView<float>(dz.view()) : std::as_const(in->z).view();
     for_row_tiles(pool, in->shape.rows, kGateRows, [&](size_t first, size_t count, size_t) {
       target.kernels().glu_backward[static_cast<int>(in->gate.kind)](
-          in->gate.params, count, in->shape.cols, z.row_ptr(first), z.stride(),
-          z.row_ptr(first) + in->shape.cols, z.stride(), in->dy.view().row_ptr(first), in->dy.view().stride(),
-          dz.view().row_ptr(first), dz.view().stride(), dz.view().row_ptr(first) + in->shape.cols,
-          dz.view().stride());
+          in->gate.params, count, in->shape.cols, z.row_ptr(first), z.stride(), z.row_ptr(first) + in->shape.cols,
+          z.stride(), in->dy.view().row_ptr(first), in->dy.view().stride(), dz.view().row_ptr(first),
+          dz.view().stride(), dz.view().row_ptr(first) + in->shape.cols, dz.view().stride());
     });
     return std::vector<Output>{output("dz", dz)};
   };
@@ -83,8 +80,7 @@ Case backward_case(const Gate& gate, const Shape& shape, bool in_place) {
 
 std::vector<Op> gate_ops() {
   std::vector<std::pair<std::string, Gate>> gates;
-  for (int i = 0; i < kGateCount; i++)
-    gates.emplace_back(gate_names()[i], Gate{static_cast<GateKind>(i), {}});
+  for (int i = 0; i < kGateCount; i++) gates.emplace_back(gate_names()[i], Gate{static_cast<GateKind>(i), {}});
   gates.emplace_back("sqs_p2", Gate{GateKind::Sqs, {.c = 0.5, .lambda = 0.5, .p = 2}});
   gates.emplace_back("sqs_unshrunk", Gate{GateKind::Sqs, {.c = 0.5, .lambda = 0, .p = 1}});
   std::vector<Op> ops;

@@ -48,12 +48,11 @@ void multiply_on(const ProductInput& in, const Target& target, ThreadPool& pool,
   }
   Matrix<std::byte> packed(1, products.packed_bytes(s.depth, s.cols));
   for_row_tiles(pool, products.panels(s.cols), 2, [&](size_t first, size_t count, size_t) {
-    products.pack(b, in.kind.transposed ? Products::Form::transposed : Products::Form::as_is, packed.span(),
-                  first, count);
+    products.pack(b, in.kind.transposed ? Products::Form::transposed : Products::Form::as_is, packed.span(), first,
+                  count);
   });
   for_row_tiles(pool, s.rows, s.rows < 100 ? 24 : 96, [&](size_t i, size_t rows, size_t worker) {
-    products.multiply(a.row_range(i, rows), packed.span(), c.row_range(i, rows), in.kind.accumulate,
-                      scratch[worker]);
+    products.multiply(a.row_range(i, rows), packed.span(), c.row_range(i, rows), in.kind.accumulate, scratch[worker]);
   });
 }
 
@@ -61,8 +60,7 @@ Case product_case(const Kind& kind, const Shape& shape) {
   const auto in = std::make_shared<ProductInput>(kind, shape);
   Case test;
   test.run = [in](const Target& target, ThreadPool& pool, Scratch& scratch) {
-    Guarded<float> c =
-        in->kind.accumulate ? in->c : Guarded<float>(in->shape.rows, in->shape.cols, in->shape.pad);
+    Guarded<float> c = in->kind.accumulate ? in->c : Guarded<float>(in->shape.rows, in->shape.cols, in->shape.pad);
     multiply_on(*in, target, pool, scratch, c.view());
     return std::vector<Output>{output("c", c)};
   };
@@ -119,19 +117,17 @@ std::vector<Op> product_ops() {
       {"multiply_as_is", {.tn = false, .transposed = false, .accumulate = false, .bf16 = false}},
       {"multiply_as_is_accumulate", {.tn = false, .transposed = false, .accumulate = true, .bf16 = false}},
       {"multiply_transposed", {.tn = false, .transposed = true, .accumulate = false, .bf16 = false}},
-      {"multiply_transposed_accumulate",
-       {.tn = false, .transposed = true, .accumulate = true, .bf16 = false}},
+      {"multiply_transposed_accumulate", {.tn = false, .transposed = true, .accumulate = true, .bf16 = false}},
       {"multiply_tn", {.tn = true, .transposed = false, .accumulate = false, .bf16 = false}},
       {"multiply_tn_accumulate", {.tn = true, .transposed = false, .accumulate = true, .bf16 = false}}};
   std::vector<Op> ops;
   for (auto [name, kind] : kinds) {
     const bool training = name == "multiply_transposed" || name == "multiply_tn";
-    ops.push_back({name, every_isa(), product_shapes(training),
-                   [kind = kind](const Shape& s) { return product_case(kind, s); }});
+    ops.push_back(
+        {name, every_isa(), product_shapes(training), [kind = kind](const Shape& s) { return product_case(kind, s); }});
     kind.bf16 = true;
     for (const Unit& u : bf16_units())
-      ops.push_back({name + "_bf16_" + u.name,
-                     u.products ? std::vector<Target>{bf16_target(u)} : std::vector<Target>{},
+      ops.push_back({name + "_bf16_" + u.name, u.products ? std::vector<Target>{bf16_target(u)} : std::vector<Target>{},
                      product_shapes(false), [kind = kind](const Shape& s) { return product_case(kind, s); },
                      u.products ? "" : u.missing});
   }
@@ -166,8 +162,8 @@ TEST(Products, CutsOfMAndNDoNotChangeBytes) {
           Matrix<std::byte> packed(1, products.packed_bytes(s.depth, cols));
           products.pack(b.view().row_range(j, cols), Products::Form::transposed, packed.span(), 0,
                         products.panels(cols));
-          products.multiply(a.view().row_range(i, rows), packed.span(),
-                            c.view().row_range(i, rows).col_range(j, cols), accumulate, scratch[0]);
+          products.multiply(a.view().row_range(i, rows), packed.span(), c.view().row_range(i, rows).col_range(j, cols),
+                            accumulate, scratch[0]);
         };
         const auto multiply_tn = [&](size_t i, size_t rows, size_t j, size_t cols, Matrix<float>& c) {
           products.multiply_tn(at.view().col_range(i, rows), bt.view().col_range(j, cols),
@@ -186,8 +182,7 @@ TEST(Products, CutsOfMAndNDoNotChangeBytes) {
             }
           }
           EXPECT_TRUE(same_bytes(cut, whole)) << target.name << " k " << s.depth << " cut at " << step;
-          EXPECT_TRUE(same_bytes(cut_tn, whole_tn))
-              << target.name << " tn, k " << s.depth << " cut at " << step;
+          EXPECT_TRUE(same_bytes(cut_tn, whole_tn)) << target.name << " tn, k " << s.depth << " cut at " << step;
         }
       }
     }

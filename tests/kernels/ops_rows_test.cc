@@ -23,8 +23,7 @@ struct RowInput {
     a_double = to_double(a.view());
     b_double = to_double(b.view());
     const Rng rng(5, Stream::test);
-    for (size_t i = 1; i < s.rows; i++)
-      labels[i] = static_cast<uint32_t>(rng.below(std::max<size_t>(s.cols, 1), i));
+    for (size_t i = 1; i < s.rows; i++) labels[i] = static_cast<uint32_t>(rng.below(std::max<size_t>(s.cols, 1), i));
   }
 };
 
@@ -42,13 +41,11 @@ Case xent_case(const Shape& shape, double spread, float scale, Gradient gradient
     Guarded<float> d = in_place ? in->a : Guarded<float>(shape.rows, shape.cols, shape.pad + 2);
     Guarded<float> loss(shape.rows, 1, 0);
     Guarded<uint8_t> hit(shape.rows, 1, 0);
-    const ConstMatrixView<float> x =
-        in_place ? ConstMatrixView<float>(d.view()) : std::as_const(in->a).view();
+    const ConstMatrixView<float> x = in_place ? ConstMatrixView<float>(d.view()) : std::as_const(in->a).view();
     for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
-      target.kernels().softmax_xent(count, shape.cols, x.row_ptr(first), x.stride(),
-                                    in->labels.data() + first, scale,
-                                    gradient == Gradient::none ? nullptr : d.view().row_ptr(first),
-                                    d.view().stride(), loss.view().row_ptr(first), hit.view().row_ptr(first));
+      target.kernels().softmax_xent(count, shape.cols, x.row_ptr(first), x.stride(), in->labels.data() + first, scale,
+                                    gradient == Gradient::none ? nullptr : d.view().row_ptr(first), d.view().stride(),
+                                    loss.view().row_ptr(first), hit.view().row_ptr(first));
     });
     std::vector<Output> out = {output("loss", loss), output("hit", hit)};
     if (gradient != Gradient::none) out.push_back(output("dlogits", d));
@@ -69,8 +66,8 @@ Case xent_case(const Shape& shape, double spread, float scale, Gradient gradient
     hit(i, 0) = want.hit[i];
     for (size_t j = 0; j < shape.cols; j++) {
       const double s = std::exp(x[j] - top) / total;
-      d_bound(i, j) = scale * (kU * s * (total_error + 4 + top - x[j]) + 2e-38) +
-                      (j == label ? 2 * kU * scale : 0) + kTiny;
+      d_bound(i, j) =
+          scale * (kU * s * (total_error + 4 + top - x[j]) + 2e-38) + (j == label ? 2 * kU * scale : 0) + kTiny;
     }
   }
   test.expected.push_back({column(want.loss), std::move(loss_bound)});
@@ -88,17 +85,15 @@ Case norm_forward_case(const Shape& shape) {
     Guarded<float> y(shape.rows, shape.cols, shape.pad + 2), inverse(shape.rows, 1, 0);
     const ConstMatrixView<float> x = std::as_const(in->a).view();
     for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
-      target.kernels().rmsnorm_forward(count, shape.cols, x.row_ptr(first), x.stride(), eps,
-                                       y.view().row_ptr(first), y.view().stride(),
-                                       inverse.view().row_ptr(first));
+      target.kernels().rmsnorm_forward(count, shape.cols, x.row_ptr(first), x.stride(), eps, y.view().row_ptr(first),
+                                       y.view().stride(), inverse.view().row_ptr(first));
     });
     return std::vector<Output>{output("y", y), output("inverse", inverse)};
   };
   reference::Norm want = reference::rmsnorm_forward(in->a_double, eps);
   const double relative = kU * ((static_cast<double>(shape.cols) + 3) / 2 + 4);
   const auto bound = [&](double v) { return relative * std::fabs(v) + kTiny; };
-  Matrix<double> inverse = column(want.inverse), y_bound = map(want.y, bound),
-                 inverse_bound = map(inverse, bound);
+  Matrix<double> inverse = column(want.inverse), y_bound = map(want.y, bound), inverse_bound = map(inverse, bound);
   test.expected.push_back({std::move(want.y), std::move(y_bound)});
   test.expected.push_back({std::move(inverse), std::move(inverse_bound)});
   return test;
@@ -113,9 +108,8 @@ Case norm_backward_case(const Shape& shape) {
     Guarded<float> dx(shape.rows, shape.cols, shape.pad + 2);
     const ConstMatrixView<float> y = std::as_const(in->a).view(), dy = std::as_const(in->b).view();
     for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
-      target.kernels().rmsnorm_backward(count, shape.cols, y.row_ptr(first), y.stride(),
-                                        inverse->data() + first, dy.row_ptr(first), dy.stride(),
-                                        dx.view().row_ptr(first), dx.view().stride());
+      target.kernels().rmsnorm_backward(count, shape.cols, y.row_ptr(first), y.stride(), inverse->data() + first,
+                                        dy.row_ptr(first), dy.stride(), dx.view().row_ptr(first), dx.view().stride());
     });
     return std::vector<Output>{output("dx", dx)};
   };
@@ -144,8 +138,7 @@ Case add_case(const Shape& shape, bool bias) {
     const ConstMatrixView<float> x = std::as_const(in->a).view();
     for_row_tiles(pool, shape.rows, kRowTile, [&](size_t first, size_t count, size_t) {
       if (bias)
-        target.kernels().add_bias(count, shape.cols, vector->data(), y.view().row_ptr(first),
-                                  y.view().stride());
+        target.kernels().add_bias(count, shape.cols, vector->data(), y.view().row_ptr(first), y.view().stride());
       else
         target.kernels().add_rows(count, shape.cols, x.row_ptr(first), x.stride(), y.view().row_ptr(first),
                                   y.view().stride());
@@ -167,8 +160,8 @@ Case column_case(const Shape& shape) {
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> sums(*start, 0);
     for_row_tiles(pool, shape.cols, 24, [&](size_t first, size_t count, size_t) {
-      target.kernels().column_sums(shape.rows, count, std::as_const(in->a).view().data() + first,
-                                   in->a.view().stride(), sums.view().data() + first);
+      target.kernels().column_sums(shape.rows, count, std::as_const(in->a).view().data() + first, in->a.view().stride(),
+                                   sums.view().data() + first);
     });
     return std::vector<Output>{output("sums", sums)};
   };
@@ -189,14 +182,11 @@ Case column_case(const Shape& shape) {
 std::vector<Op> row_ops() {
   const std::vector<Shape> any = row_shapes(0), some = row_shapes(1);
   return {
-      {"softmax_xent", every_isa(), some,
-       [](const Shape& s) { return xent_case(s, 3, 0.125f, Gradient::apart); }},
+      {"softmax_xent", every_isa(), some, [](const Shape& s) { return xent_case(s, 3, 0.125f, Gradient::apart); }},
       {"softmax_xent_in_place", every_isa(), some,
        [](const Shape& s) { return xent_case(s, 3, 1.0f / 512, Gradient::in_place); }},
-      {"softmax_xent_loss_only", every_isa(), some,
-       [](const Shape& s) { return xent_case(s, 3, 1, Gradient::none); }},
-      {"softmax_xent_wide", every_isa(), some,
-       [](const Shape& s) { return xent_case(s, 60, 1, Gradient::apart); }},
+      {"softmax_xent_loss_only", every_isa(), some, [](const Shape& s) { return xent_case(s, 3, 1, Gradient::none); }},
+      {"softmax_xent_wide", every_isa(), some, [](const Shape& s) { return xent_case(s, 60, 1, Gradient::apart); }},
       {"rmsnorm_forward", every_isa(), some, [](const Shape& s) { return norm_forward_case(s); }},
       {"rmsnorm_backward", every_isa(), some, [](const Shape& s) { return norm_backward_case(s); }},
       {"add_rows", every_isa(), any, [](const Shape& s) { return add_case(s, false); }},
@@ -209,8 +199,7 @@ namespace {
 
 TEST(SoftmaxXent, SpecialLogits) {
   constexpr float kInf = HUGE_VALF, kNan = NAN;
-  const float x[][3] = {{1, kNan, 2},  {kNan, 1, 2},       {kInf, 0, 0},
-                        {-kInf, 0, 0}, {1e38f, -1e38f, 0}, {7, 7, 1}};
+  const float x[][3] = {{1, kNan, 2}, {kNan, 1, 2}, {kInf, 0, 0}, {-kInf, 0, 0}, {1e38f, -1e38f, 0}, {7, 7, 1}};
   const uint32_t labels[] = {2, 2, 0, 0, 0, 1};
   for (const Isa isa : runnable_isas(cpu())) {
     float loss[6], d[6][3];

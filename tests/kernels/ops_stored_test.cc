@@ -44,9 +44,7 @@ std::vector<std::byte> random_rows(WeightLayout layout, size_t n, size_t k, size
   const Rng random(7, Stream::noise);
   for (size_t i = 0; i < bytes.size(); i++) bytes[i] = static_cast<std::byte>(random.bits(i));
   const Matrix<float> values = random_matrix(5, n, k);
-  const auto put = [&](size_t at, const void* value, size_t size) {
-    std::memcpy(bytes.data() + 1 + at, value, size);
-  };
+  const auto put = [&](size_t at, const void* value, size_t size) { std::memcpy(bytes.data() + 1 + at, value, size); };
   for (size_t r = 0; r < n; r++) {
     if (in_blocks(layout)) {  // any bytes are values; scales must be numbers, one of them subnormal
       for (size_t b = 0; b < k / block_of(layout); b++)
@@ -146,9 +144,8 @@ std::vector<Op> stored_ops() {
     shapes.push_back({0, 1, 9, 0});
     shapes.push_back({67, 1, 768 / block_of(layout), 0});
     for (const bool accumulate : {false, true})
-      ops.push_back({std::string("stored_dots_") + layout_name(layout) + (accumulate ? "_add" : ""),
-                     every_isa(), shapes,
-                     [=](const Shape& shape) { return dots_case(layout, shape, accumulate); }});
+      ops.push_back({std::string("stored_dots_") + layout_name(layout) + (accumulate ? "_add" : ""), every_isa(),
+                     shapes, [=](const Shape& shape) { return dots_case(layout, shape, accumulate); }});
     ops.push_back({std::string("stored_floats_") + layout_name(layout), every_isa(), shapes,
                    [=](const Shape& shape) { return floats_case(layout, shape); }});
   }

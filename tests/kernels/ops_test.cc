@@ -10,8 +10,7 @@ namespace {
 
 std::vector<Op> op_table() {
   std::vector<Op> all;
-  for (const auto& part :
-       {gate_ops(), row_ops(), update_ops(), product_ops(), text_ops(), stored_ops(), double_ops()})
+  for (const auto& part : {gate_ops(), row_ops(), update_ops(), product_ops(), text_ops(), stored_ops(), double_ops()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }
@@ -40,8 +39,8 @@ TEST_P(OpTest, MatchesTheReferenceAtAnyThreadCount) {
   const Op& op = GetParam();
   ASSERT_FALSE(op.targets.empty());
   for (const Shape& shape : op.shapes) {
-    SCOPED_TRACE(op.name + " rows " + std::to_string(shape.rows) + " cols " + std::to_string(shape.cols) +
-                 " depth " + std::to_string(shape.depth) + " pad " + std::to_string(shape.pad));
+    SCOPED_TRACE(op.name + " rows " + std::to_string(shape.rows) + " cols " + std::to_string(shape.cols) + " depth " +
+                 std::to_string(shape.depth) + " pad " + std::to_string(shape.pad));
     const Case test = op.make(shape);
     for (const Target& target : op.targets) {
       SCOPED_TRACE(target.name);

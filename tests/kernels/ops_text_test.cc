@@ -24,8 +24,8 @@ Case rotary_case(const Shape& shape, bool back) {
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> y = *x;
     for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
-      target.kernels().rotary(count, heads, half, cos->view().row_ptr(first), sin->view().row_ptr(first),
-                              back, y.view().row_ptr(first), y.view().stride());
+      target.kernels().rotary(count, heads, half, cos->view().row_ptr(first), sin->view().row_ptr(first), back,
+                              y.view().row_ptr(first), y.view().stride());
     });
     return std::vector<Output>{output("x", y)};
   };
@@ -44,15 +44,13 @@ size_t first_visible(const Shape& s) { return s.cols > s.rows ? s.cols - s.rows 
 
 Case softmax_case(const Shape& shape, double spread) {
   const size_t visible = first_visible(shape);
-  const auto x =
-      std::make_shared<Guarded<float>>(random_matrix(1, shape.rows, shape.cols, spread), shape.pad);
+  const auto x = std::make_shared<Guarded<float>>(random_matrix(1, shape.rows, shape.cols, spread), shape.pad);
   Case test;
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> e = *x, lse(shape.rows, 1, 0), inverse(shape.rows, 1, 0);
     for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
-      target.kernels().causal_softmax(count, visible + first, shape.cols, e.view().row_ptr(first),
-                                      e.view().stride(), lse.view().row_ptr(first),
-                                      inverse.view().row_ptr(first));
+      target.kernels().causal_softmax(count, visible + first, shape.cols, e.view().row_ptr(first), e.view().stride(),
+                                      lse.view().row_ptr(first), inverse.view().row_ptr(first));
     });
     return std::vector<Output>{output("e", e), output("lse", lse), output("inverse", inverse)};
   };
@@ -84,15 +82,14 @@ Case softmax_backward_case(const Shape& shape) {
   const auto dp = std::make_shared<Guarded<float>>(random_matrix(2, shape.rows, shape.cols), shape.pad);
   const auto dot = std::make_shared<Matrix<float>>(random_matrix(3, shape.rows, 1));
   const Matrix<double> in = to_double(std::as_const(*x).view()), d_in = to_double(std::as_const(*dp).view());
-  const auto lse =
-      std::make_shared<Matrix<float>>(to_float(column(reference::causal_softmax(in, visible).lse)));
+  const auto lse = std::make_shared<Matrix<float>>(to_float(column(reference::causal_softmax(in, visible).lse)));
   Case test;
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> p = *x, ds = *dp;
     for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
       target.kernels().causal_softmax_backward(count, visible + first, shape.cols, lse->data() + first,
-                                               dot->data() + first, p.view().row_ptr(first),
-                                               ds.view().row_ptr(first), p.view().stride());
+                                               dot->data() + first, p.view().row_ptr(first), ds.view().row_ptr(first),
+                                               p.view().stride());
     });
     return std::vector<Output>{output("p", p), output("ds", ds)};
   };
@@ -104,8 +101,7 @@ Case softmax_backward_case(const Shape& shape) {
       const double relative = kU * (3 + std::fabs(in(i, j) - shift[i])), p = want.p(i, j);
       const bool seen = j < std::min(visible + i, shape.cols);
       p_bound(i, j) = seen ? relative * p + kFloor : 0;
-      ds_bound(i, j) =
-          seen ? (p * (relative + 2 * kU) + kFloor) * (std::fabs(d_in(i, j)) + std::fabs(mean[i])) : 0;
+      ds_bound(i, j) = seen ? (p * (relative + 2 * kU) + kFloor) * (std::fabs(d_in(i, j)) + std::fabs(mean[i])) : 0;
     }
   test.expected.push_back({std::move(want.p), std::move(p_bound)});
   test.expected.push_back({std::move(want.ds), std::move(ds_bound)});
@@ -127,9 +123,8 @@ Case dots_case(const Shape& shape) {
   };
   const Matrix<double> x = to_double(std::as_const(*a).view()), y = to_double(std::as_const(*b).view());
   const double n = static_cast<double>(shape.cols);
-  test.expected.push_back(
-      {column(reference::row_dots(x, y)), map(column(reference::row_dots(absolute(x), absolute(y))),
-                                              [=](double v) { return (n + 1) * kU * v + kTiny; })});
+  test.expected.push_back({column(reference::row_dots(x, y)), map(column(reference::row_dots(absolute(x), absolute(y))),
+                                                                  [=](double v) { return (n + 1) * kU * v + kTiny; })});
   return test;
 }
 
@@ -139,11 +134,10 @@ Case scale_case(const Shape& shape, bool in_place) {
   Case test;
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> y = in_place ? *x : Guarded<float>(shape.rows, shape.cols, shape.pad + 1);
-    const ConstMatrixView<float> from =
-        in_place ? ConstMatrixView<float>(y.view()) : std::as_const(*x).view();
+    const ConstMatrixView<float> from = in_place ? ConstMatrixView<float>(y.view()) : std::as_const(*x).view();
     for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
-      target.kernels().scale_rows(count, shape.cols, factor->data() + first, from.row_ptr(first),
-                                  from.stride(), y.view().row_ptr(first), y.view().stride());
+      target.kernels().scale_rows(count, shape.cols, factor->data() + first, from.row_ptr(first), from.stride(),
+                                  y.view().row_ptr(first), y.view().stride());
     });
     return std::vector<Output>{output("y", y)};
   };
@@ -188,9 +182,8 @@ Case blocks_case(const Shape& shape) {
   test.run = [=](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> share(*sum, 0), loss(shape.rows, 1, 0);
     for_row_tiles(pool, shape.rows, kTileRows, [&](size_t first, size_t count, size_t) {
-      target.kernels().xent_from_blocks(count, shape.cols, shape.rows, top->data() + first,
-                                        share.view().data() + first, target_logit->data() + first,
-                                        loss.view().row_ptr(first));
+      target.kernels().xent_from_blocks(count, shape.cols, shape.rows, top->data() + first, share.view().data() + first,
+                                        target_logit->data() + first, loss.view().row_ptr(first));
     });
     return std::vector<Output>{output("loss", loss), output("share", share)};
   };
@@ -217,8 +210,7 @@ Case blocks_case(const Shape& shape) {
 }  // namespace
 
 std::vector<Op> text_ops() {
-  std::vector<Shape> any = row_shapes(0, false), some = row_shapes(1, false),
-                     strips = {{24, 256}, {24, 272, 0, 16}};
+  std::vector<Shape> any = row_shapes(0, false), some = row_shapes(1, false), strips = {{24, 256}, {24, 272, 0, 16}};
   for (const Shape& s : some)
     if (s.rows <= s.cols) strips.push_back(s);
   return {
@@ -226,8 +218,7 @@ std::vector<Op> text_ops() {
       {"rotary_back", every_isa(), some, [](const Shape& s) { return rotary_case(s, true); }},
       {"causal_softmax", every_isa(), strips, [](const Shape& s) { return softmax_case(s, 3); }},
       {"causal_softmax_wide", every_isa(), strips, [](const Shape& s) { return softmax_case(s, 60); }},
-      {"causal_softmax_backward", every_isa(), strips,
-       [](const Shape& s) { return softmax_backward_case(s); }},
+      {"causal_softmax_backward", every_isa(), strips, [](const Shape& s) { return softmax_backward_case(s); }},
       {"row_dots", every_isa(), any, [](const Shape& s) { return dots_case(s); }},
       {"scale_rows", every_isa(), any, [](const Shape& s) { return scale_case(s, false); }},
       {"scale_rows_in_place", every_isa(), any, [](const Shape& s) { return scale_case(s, true); }},

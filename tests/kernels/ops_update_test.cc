@@ -44,15 +44,15 @@ Case adamw_case(const Shape& shape, const AdamwStep& step) {
   struct Input {
     Matrix<float> g, m, v, p;
   };
-  const auto in = std::make_shared<Input>(Input{random_matrix(1, 1, n), random_matrix(2, 1, n, 0.1),
-                                                random_matrix(3, 1, n, 0.1), random_matrix(4, 1, n)});
+  const auto in = std::make_shared<Input>(
+      Input{random_matrix(1, 1, n), random_matrix(2, 1, n, 0.1), random_matrix(3, 1, n, 0.1), random_matrix(4, 1, n)});
   for (float& v : in->v.span()) v = v * v;
   Case test;
   test.run = [in, step](const Target& target, ThreadPool& pool, Scratch&) {
     Guarded<float> m(in->m, 0), v(in->v, 0), p(in->p, 0);
     for_row_tiles(pool, in->g.cols(), kTile, [&](size_t first, size_t count, size_t) {
-      target.kernels().adamw(step, count, in->g.data() + first, m.view().data() + first,
-                             v.view().data() + first, p.view().data() + first);
+      target.kernels().adamw(step, count, in->g.data() + first, m.view().data() + first, v.view().data() + first,
+                             p.view().data() + first);
     });
     return std::vector<Output>{output("m", m), output("v", v), output("p", p)};
   };
@@ -65,8 +65,8 @@ Case adamw_case(const Shape& shape, const AdamwStep& step) {
     em(0, i) = 4 * kU * (std::fabs(beta1 * m0(0, i)) + std::fabs(step.rest1 * grad)) + kTiny;
     ev(0, i) = 6 * kU * v(0, i) + kTiny;
     const double per_m = step.lr / step.correction1 / (std::sqrt(v(0, i) / step.correction2) + step.eps);
-    ep(0, i) = kU * (4 * std::fabs(p0(0, i)) + 12 * std::fabs(per_m * m(0, i)) + std::fabs(p(0, i))) +
-               1.01 * per_m * em(0, i);
+    ep(0, i) =
+        kU * (4 * std::fabs(p0(0, i)) + 12 * std::fabs(per_m * m(0, i)) + std::fabs(p(0, i))) + 1.01 * per_m * em(0, i);
   }
   test.expected.push_back({std::move(m), std::move(em)});
   test.expected.push_back({std::move(v), std::move(ev)});

@@ -58,10 +58,8 @@ void check_glu(const Gate& gate) {
     const reference::LayerGradient g = reference::glu_backward(gate, x, w, out.z, dy);
     // Powers p < 1 have large derivatives near 0: a smaller step.
     const double h = kStep / 10;
-    expect_gradient([&](const auto& v) { return dot(reference::glu_forward(gate, v, w).y, dy); }, x, g.dx,
-                    "dx", h);
-    expect_gradient([&](const auto& v) { return dot(reference::glu_forward(gate, x, v).y, dy); }, w, g.dw,
-                    "dW", h);
+    expect_gradient([&](const auto& v) { return dot(reference::glu_forward(gate, v, w).y, dy); }, x, g.dx, "dx", h);
+    expect_gradient([&](const auto& v) { return dot(reference::glu_forward(gate, x, v).y, dy); }, w, g.dw, "dW", h);
     return;
   }
   FAIL() << "no inputs away from 0";
@@ -112,8 +110,7 @@ TEST(ReferenceGradients, Attention) {
 TEST(ReferenceGradients, Rotary) {
   const Matrix<double> x = random_double(1, 3, 12), y = random_double(2, 3, 12), cos = random_double(3, 3, 2),
                        sin = random_double(4, 3, 2);
-  EXPECT_NEAR(dot(reference::rotary(x, 3, cos, sin, false), y),
-              dot(x, reference::rotary(y, 3, cos, sin, true)), 1e-12);
+  EXPECT_NEAR(dot(reference::rotary(x, 3, cos, sin, false), y), dot(x, reference::rotary(y, 3, cos, sin, true)), 1e-12);
 }
 
 // By hand: t = 1, beta 0.9 and 0.99, g = 2 from zero moments. m = 0.2, v = 0.04; corrected 2 and 4: a step of
@@ -139,8 +136,7 @@ TEST(Reference, AdamwFirstStepIsTheLearningRate) {
 
 TEST(Reference, ProductsByHand) {
   Matrix<double> a(2, 2), b(2, 2);
-  for (size_t i = 0; i < 4; i++)
-    a.span()[i] = static_cast<double>(i + 1), b.span()[i] = static_cast<double>(i + 5);
+  for (size_t i = 0; i < 4; i++) a.span()[i] = static_cast<double>(i + 1), b.span()[i] = static_cast<double>(i + 5);
   const std::vector<double> ab = {19, 22, 43, 50}, atb = {26, 30, 38, 44};
   for (size_t i = 0; i < 4; i++) {
     EXPECT_EQ(reference::multiply(a, b).span()[i], ab[i]);

@@ -100,8 +100,8 @@ TEST(Foreign, LossIsTheMeanOverAllTokensButTheBeginning) {
   EXPECT_EQ(ids.front(), 1u);  // the beginning, and no end
   EXPECT_NE(ids.back(), 2u);
   const TempFolder folder;
-  const TextEvaluation r = evaluate_text(
-      engine, {.source = RunSource{.run = kTinyFile, .text = written(folder, "a.txt", "the cat sat\n")}});
+  const TextEvaluation r =
+      evaluate_text(engine, {.source = RunSource{.run = kTinyFile, .text = written(folder, "a.txt", "the cat sat\n")}});
   EXPECT_EQ(r.tokens, ids.size() - 1);
   EXPECT_EQ(r.stories, 1u);
   EXPECT_NEAR(r.loss(), loss_by_hand(model, engine, ids), 1e-6);
@@ -197,8 +197,7 @@ TEST(Foreign, TokensThatCalibrateDoNotMeasure) {
   EXPECT_EQ(turns.language().stories().train.stories(), 2u);
   EXPECT_EQ(turns.language().stories().valid.stories(), 1u);
   EXPECT_EQ(turns.language().stories().valid.story(0).ids(), turns.language().tokenizer().encode("a dog"));
-  const auto opened_empty =
-      glint::open_run(engine, {.run = kTinyFile, .data = written(folder, "empty.txt", "the")});
+  const auto opened_empty = glint::open_run(engine, {.run = kTinyFile, .data = written(folder, "empty.txt", "the")});
   glint::Run& empty = *opened_empty;
   EXPECT_THROW(empty.language().stories(), Error);
 }
@@ -217,8 +216,7 @@ TEST(Foreign, AllLayersCostOneRunThroughTheModel) {
   // Each layer says what a reading of it alone says.
   for (size_t i = 0; i < layers; i++) {
     ReadRequest one = request;
-    one.source = RunSource{.run = kTinyFile, .tokens = 200}, one.layer = i + 1,
-    one.spectra = one.figures = false;
+    one.source = RunSource{.run = kTinyFile, .tokens = 200}, one.layer = i + 1, one.spectra = one.figures = false;
     const nlohmann::ordered_json alone = to_json(read(any_engine(), one));
     EXPECT_EQ(r.layers[i]["fidelity"], alone["fidelity"]);
     EXPECT_EQ(r.layers[i]["controls"], alone["controls"]);
@@ -247,8 +245,7 @@ TEST(Foreign, AllLayersOfAnExpertAreReadFromTheirWeights) {
   const TempFolder folder;
   for (const char* file : {"mixtral", "mixtral.gguf", "qwen2_moe"}) {
     ReadRequest request{.figures = false};
-    request.source = RunSource{.run = kFamiliesDir + file, .expert = "1"},
-    request.along.directions = {"hidden:1"};
+    request.source = RunSource{.run = kFamiliesDir + file, .expert = "1"}, request.along.directions = {"hidden:1"};
     request.out = folder.path(file);
     const ReadLayersResult r = read_layers(any_engine(), request);
     EXPECT_TRUE(r.trust.empty()) << "nothing was measured";
@@ -341,8 +338,7 @@ TEST(Foreign, WhatAGluReadsCanBeChanged) {
   const size_t before = 288 * 8 + 2 * 8 + 2 * 64 + 2 * 32 + 2 * 32 + 2 * 64 + 2 * 8 + 2 * 96;
   std::fill_n(bytes.begin() + 28 + 4 * before, 4 * 96, '\0');
   const TempFolder folder;
-  const FamilyModel model(open_weights(kTinyFile)),
-      without(open_weights(written(folder, "without.bin", bytes)));
+  const FamilyModel model(open_weights(kTinyFile)), without(open_weights(written(folder, "without.bin", bytes)));
   const Engine engine({.threads = 1});
   const std::vector<TokenId> tokens = {1, 270, 280, 265, 271};
   const auto logits = [&](const FamilyModel& of, const FamilyPass::Change& change) {
@@ -383,8 +379,7 @@ TEST(Foreign, ATokenizerOfAnotherModelIsRefused) {
     open_model(kTinyFile, other);
     FAIL() << "no error";
   } catch (const Error& e) {
-    EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos)
-        << e.what();
+    EXPECT_NE(std::string(e.what()).find("the tokenizer is that of another model"), std::string::npos) << e.what();
   }
 }
 
@@ -401,17 +396,14 @@ TEST(Foreign, AWrongTokenizerBesideAModelIsNamed) {
     EXPECT_EQ(e.parts().where, folder.path("tokenizer.bin"));
   }
   std::vector<std::string> notes;
-  const Engine engine(
-      {.threads = 1},
-      {.note = [&](const std::string& n) { notes.push_back(n); }, .progress = {}, .should_stop = {}});
+  const Engine engine({.threads = 1},
+                      {.note = [&](const std::string& n) { notes.push_back(n); }, .progress = {}, .should_stop = {}});
   const ModelInfo info = model_info(engine, {.path = model});
   EXPECT_EQ(info.tokenizer, "");
   ASSERT_EQ(notes.size(), 1u);
   EXPECT_NE(notes[0].find("tokenizer.bin is not used"), std::string::npos) << notes[0];
-  EXPECT_NO_THROW(
-      neurons(engine, {.source = RunSource{.run = model}, .figures = false, .out = folder.path("out")}));
-  EXPECT_NO_THROW(
-      export_run(engine, {.source = RunSource{.run = model}, .npy = {}, .hf = folder.path("hub")}));
+  EXPECT_NO_THROW(neurons(engine, {.source = RunSource{.run = model}, .figures = false, .out = folder.path("out")}));
+  EXPECT_NO_THROW(export_run(engine, {.source = RunSource{.run = model}, .npy = {}, .hf = folder.path("hub")}));
   EXPECT_EQ(notes.size(), 4u);  // the export also says that its folder has none
   EXPECT_THROW(glint::open_language_run(engine, {.run = model})->tokenizer(), Error);
 }
@@ -457,8 +449,7 @@ TEST(Foreign, AModelIsNoRecipe) {
 TEST(Foreign, ExpertsNeedNoTokenizer) {
   const Engine engine({.threads = 1});
   ReadRequest request;
-  request.source = RunSource{.run = kFamiliesDir + "mixtral", .expert = "1"},
-  request.along.directions = {"hidden:1"};
+  request.source = RunSource{.run = kFamiliesDir + "mixtral", .expert = "1"}, request.along.directions = {"hidden:1"};
   request.spectra = request.figures = false;
   const ReadResult r = read(engine, request);
   ASSERT_EQ(r.directions.size(), 1u);
@@ -470,8 +461,7 @@ TEST(Foreign, MixturesSayWhatCanBeDone) {
   const Engine engine({.threads = 1});
   const std::string path = kFamiliesDir + "mixtral";
   const ModelInfo info = model_info(engine, {.path = path});
-  for (const ModelInfo::Verb& v : info.verbs)
-    EXPECT_EQ(v.can, v.verb == "spectrum" || v.verb == "export") << v.verb;
+  for (const ModelInfo::Verb& v : info.verbs) EXPECT_EQ(v.can, v.verb == "spectrum" || v.verb == "export") << v.verb;
   const auto hint = [](const auto& use) {
     try {
       use();
@@ -557,8 +547,7 @@ TEST(LanguageReading, SingleExpertsComputeWhatTransformersComputes) {
         const LanguageReading reading(model, engine.compute(), engine.linalg(), expert);
         const GluLayerView l = reading.layer(layer);
         const WeightRows rows = reading.projection(layer);
-        Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()),
-            p(rows.rows(), l.hidden());
+        Matrix<double> lefts(l.hidden(), l.inputs()), rights(l.hidden(), l.inputs()), p(rows.rows(), l.hidden());
         Matrix<float> buffer;
         l.left.widen(0, lefts, buffer), l.right.widen(0, rights, buffer), rows.widen(0, p, buffer);
         const std::vector<float>& norm = model.layers()[layer].before_glu.weight;
@@ -598,8 +587,7 @@ TEST(LanguageReading, ExpertsAreAskedForByNumber) {
   };
   has(error("llama", "1", 0), "the model has no experts");
   has(error("mixtral", "", 0), "layer 1 has 3 experts");
-  for (const char* wrong : {"0", "4", "-1", "one", "12345", "shared"})
-    has(error("mixtral", wrong, 0), "from 1 to 3");
+  for (const char* wrong : {"0", "4", "-1", "one", "12345", "shared"}) has(error("mixtral", wrong, 0), "from 1 to 3");
   has(error("qwen2_moe", "7", 0), "from 1 to 3, or shared");
   has(error("qwen3_moe_mixed", "1", 1), "layer 2 has no experts");
   EXPECT_EQ(error("qwen2_moe", "shared", 0), "");
@@ -610,8 +598,7 @@ TEST(LanguageReading, IsReadOnTheTalesOrOnAText) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   ReadRequest request{.source = RunSource{.run = kTinyFile}};
-  request.along.directions = {"cat"}, request.layer = 1, request.out = folder.path("reading"),
-  request.figures = false;
+  request.along.directions = {"cat"}, request.layer = 1, request.out = folder.path("reading"), request.figures = false;
   const ReadResult tales = read(engine, request);
   ASSERT_EQ(tales.directions.size(), 1u);
   EXPECT_EQ(tales.form, Form::calibrated);
@@ -650,8 +637,8 @@ TEST(RealModel, Stories260KIsTheSameInBothFormats) {
   EXPECT_EQ(a.tokens_of(text), b.tokens_of(text));
   const double first = loss_by_hand(a, engine, a.tokens_of(text));
   EXPECT_EQ(first, loss_by_hand(b, engine, b.tokens_of(text)));  // bit-equal weights
-  const GenerateResult story = generate_stories(
-      engine, a, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
+  const GenerateResult story =
+      generate_stories(engine, a, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
   EXPECT_TRUE(
       story.stories[0].text.starts_with("Once upon a time, there was a little girl named Lily. She loved to "
                                         "play outside in the park. One day, she "
@@ -665,8 +652,8 @@ TEST(RealModel, Stories15MTellsItsStory) {
   const auto held_model = open_model(path);
   const LanguageRun& model = *held_model;
   const Engine engine({.threads = 2});
-  const GenerateResult story = generate_stories(
-      engine, model, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
+  const GenerateResult story =
+      generate_stories(engine, model, {.prompt = "Once upon a time", .sampling = {.temperature = 0}, .tokens = 60});
   EXPECT_TRUE(story.stories[0].text.starts_with(
       "Once upon a time, there was a little girl named Lily. She loved to play outside in the sunshine. One "
       "day, "

@@ -81,8 +81,7 @@ std::vector<float> waves(size_t count, double start) {
 }
 
 OrderedJson layer_of_arrays(const Engine& engine) {
-  const std::vector<float> left = waves(20, 0), right = waves(20, 1), projection = waves(12, 2),
-                           inputs = waves(160, 3);
+  const std::vector<float> left = waves(20, 0), right = waves(20, 1), projection = waves(12, 2), inputs = waves(160, 3);
   const std::vector<double> direction = {1, 0, -1};
   const LayerArrays layer{.left = {left.data(), 4, 5},
                           .right = {right.data(), 4, 5},
@@ -120,9 +119,7 @@ const std::vector<std::pair<const char*, Call>>& calls() {
       {"model", [](const Engine& e) { return to_json(model_info(e, {.path = "sqs"})); }},
       {"model-foreign", [](const Engine& e) { return to_json(model_info(e, {.path = kTiny})); }},
       {"evaluate-images",
-       [](const Engine& e) {
-         return to_json(evaluate_images(e, {.source = RunSource{.run = "sqs"}, .worst = 2}));
-       }},
+       [](const Engine& e) { return to_json(evaluate_images(e, {.source = RunSource{.run = "sqs"}, .worst = 2})); }},
       {"evaluate-text",
        [](const Engine& e) { return to_json(evaluate_text(e, {.source = RunSource{.run = "tales"}})); }},
       {"evaluate-foreign",
@@ -196,8 +193,7 @@ const std::vector<std::pair<const char*, Call>>& calls() {
        }},
       {"scan",
        [](const Engine& e) {
-         return to_json(
-             scan(e, {.source = RunSource{.run = kTiny, .tokens = 200}, .layer = 2, .out = "read"}));
+         return to_json(scan(e, {.source = RunSource{.run = kTiny, .tokens = 200}, .layer = 2, .out = "read"}));
        }},
       {"scan-latents",
        [](const Engine& e) {
@@ -224,11 +220,8 @@ const std::vector<std::pair<const char*, Call>>& calls() {
        }},
       {"explain-local",
        [](const Engine& e) {
-         return to_json(explain(e, {.source = RunSource{.run = "deep"},
-                                    .form = "local",
-                                    .figures = false,
-                                    .index = 5,
-                                    .unit = "0,1"}));
+         return to_json(explain(
+             e, {.source = RunSource{.run = "deep"}, .form = "local", .figures = false, .index = 5, .unit = "0,1"}));
        }},
       {"explain-token",
        [](const Engine& e) {
@@ -244,36 +237,31 @@ const std::vector<std::pair<const char*, Call>>& calls() {
       {"explain-foreign",
        [](const Engine& e) {
          return to_json(explain_token(
-             e,
-             {.source = RunSource{.run = kTiny}, .show = 1, .figures = false, .prompt = "the", .near = 2}));
+             e, {.source = RunSource{.run = kTiny}, .show = 1, .figures = false, .prompt = "the", .near = 2}));
        }},
       {"ablate",
        [](const Engine& e) {
-         return to_json(ablate(
-             e, {.source = RunSource{.run = "sqs"}, .along = Along{.directions = {"1,2"}}, .remove = "1,2"}));
+         return to_json(
+             ablate(e, {.source = RunSource{.run = "sqs"}, .along = Along{.directions = {"1,2"}}, .remove = "1,2"}));
        }},
       {"ablate-language",
        [](const Engine& e) {
-         return to_json(ablate(
-             e, {.source = RunSource{.run = "tales"}, .layer = 1, .along = Along{.directions = {"happy"}}}));
+         return to_json(
+             ablate(e, {.source = RunSource{.run = "tales"}, .layer = 1, .along = Along{.directions = {"happy"}}}));
        }},
       {"ablate-foreign",
        [](const Engine& e) {
-         return to_json(ablate(
-             e, {.source = RunSource{.run = kTiny}, .layer = 1, .along = Along{.directions = {"the"}}}));
+         return to_json(
+             ablate(e, {.source = RunSource{.run = kTiny}, .layer = 1, .along = Along{.directions = {"the"}}}));
        }},
       {"attack",
        [](const Engine& e) {
-         return to_json(attack(e, {.source = RunSource{.run = "sqs"},
-                                   .show = 2,
-                                   .images = 20,
-                                   .strengths = {0, 1},
-                                   .figures = false}));
+         return to_json(attack(
+             e, {.source = RunSource{.run = "sqs"}, .show = 2, .images = 20, .strengths = {0, 1}, .figures = false}));
        }},
       {"compare",
        [](const Engine& e) {
-         return to_json(
-             compare(e, {.runs = {"sqs", "identity"}, .control = {}, .show = 2, .figures = false}));
+         return to_json(compare(e, {.runs = {"sqs", "identity"}, .control = {}, .show = 2, .figures = false}));
        }},
       {"compare-control",
        [](const Engine& e) {
@@ -286,8 +274,8 @@ const std::vector<std::pair<const char*, Call>>& calls() {
        }},
       {"compare-language",
        [](const Engine& e) {
-         return to_json(compare(
-             e, {.runs = {"tales", kTiny}, .control = {}, .token = "the,t", .show = 2, .figures = false}));
+         return to_json(
+             compare(e, {.runs = {"tales", kTiny}, .control = {}, .token = "the,t", .show = 2, .figures = false}));
        }},
       {"readability",
        [](const Engine& e) {
@@ -304,13 +292,11 @@ const std::vector<std::pair<const char*, Call>>& calls() {
       {"page",
        [](const Engine& e) {
          return to_json(write_page(
-             e,
-             {.source = RunSource{.run = "sqs"}, .second = {}, .out = "page.html", .images = 20, .show = 2}));
+             e, {.source = RunSource{.run = "sqs"}, .second = {}, .out = "page.html", .images = 20, .show = 2}));
        }},
       {"page-language",
        [](const Engine& e) {
-         return to_json(
-             write_page(e, {.source = RunSource{.run = "tales"}, .second = {}, .out = "page.html"}));
+         return to_json(write_page(e, {.source = RunSource{.run = "tales"}, .second = {}, .out = "page.html"}));
        }},
       {"page-readings",
        [](const Engine& e) {
@@ -326,8 +312,8 @@ const std::vector<std::pair<const char*, Call>>& calls() {
        }},
       {"export-language",
        [](const Engine& e) {
-         return to_json(export_run(
-             e, {.source = RunSource{.run = "tales"}, .npy = "arrays-tales", .hf = "folder-tales"}));
+         return to_json(
+             export_run(e, {.source = RunSource{.run = "tales"}, .npy = "arrays-tales", .hf = "folder-tales"}));
        }},
       {"import",
        [](const Engine& e) {
@@ -340,10 +326,8 @@ const std::vector<std::pair<const char*, Call>>& calls() {
        }},
       {"plan", [](const Engine&) { return to_json(plan_sweep(swept().plan).jobs("sweep")); }},
       {"sweep", [](const Engine& e) { return to_json(sweep(e, swept())); }},
-      {"sweep-reading",
-       [](const Engine&) { return OrderedJson::parse(read_file("sweep/readings/sqs-seed-0.json")); }},
-      {"reproduce",
-       [](const Engine& e) { return to_json(reproduce(e, {.what = "formulas", .quick = true})); }},
+      {"sweep-reading", [](const Engine&) { return OrderedJson::parse(read_file("sweep/readings/sqs-seed-0.json")); }},
+      {"reproduce", [](const Engine& e) { return to_json(reproduce(e, {.what = "formulas", .quick = true})); }},
       {"passages", first_axes},
       {"layer", layer_of_arrays},
   };

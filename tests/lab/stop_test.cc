@@ -18,8 +18,7 @@ using fixtures::SavedModel;
 // Says stop at the question behind `limit`. One thread: the questions are the same in every run.
 struct Counter {
   size_t asked = 0, limit = ~size_t{0};
-  Engine engine{{.threads = 1},
-                {.note = {}, .progress = {}, .should_stop = [this] { return ++asked > limit; }}};
+  Engine engine{{.threads = 1}, {.note = {}, .progress = {}, .should_stop = [this] { return ++asked > limit; }}};
 };
 
 std::shared_ptr<const Dataset> few_glyphs() {
@@ -76,9 +75,8 @@ TEST(Stop, EndsCompare) {
   const auto images = few_glyphs();
   Counter counter;
   expect_stops(counter, 30, [&] {
-    compare_runs(
-        counter.engine,
-        {.runs = {a.folder.path(), b.folder.path()}, .source = RunSource{.images = images}, .control = {}});
+    compare_runs(counter.engine,
+                 {.runs = {a.folder.path(), b.folder.path()}, .source = RunSource{.images = images}, .control = {}});
   });
 }
 

@@ -35,11 +35,10 @@ class TinyRun : public ::testing::Test {
   static void SetUpTestSuite() {
     folder_ = new TempFolder;
     engine_ = new Engine({.threads = 2});
-    train(
-        *engine_,
-        {.recipe = "tales",
-         .changes = {{"epochs", "1"}, {"layers", "2"}, {"d-model", "16"}, {"heads", "2"}, {"context", "48"}},
-         .out = folder_->path("run")});
+    train(*engine_,
+          {.recipe = "tales",
+           .changes = {{"epochs", "1"}, {"layers", "2"}, {"d-model", "16"}, {"heads", "2"}, {"context", "48"}},
+           .out = folder_->path("run")});
   }
   static void TearDownTestSuite() {
     delete engine_;
@@ -155,8 +154,7 @@ TEST_F(TinyRun, WhatCannotBeExplainedIsSaid) {
 // shows what is said.
 TEST_F(TinyRun, PassagesOfAReading) {
   ReadRequest request{.source = RunSource{.run = run()}};
-  request.along.directions = {"happy"}, request.show = 2, request.passages = 3,
-  request.out = folder_->path("reading");
+  request.along.directions = {"happy"}, request.show = 2, request.passages = 3, request.out = folder_->path("reading");
   const ReadResult r = read(engine(), request);
   ASSERT_TRUE(r.text->passage_text);
   EXPECT_GT(r.text->passage_text->tokens, 1000u);
@@ -215,8 +213,7 @@ TEST(ForeignToken, ExplainedWithPassages) {
   expect_sums(r);
   EXPECT_EQ(r.samples, "the built-in tales");
   const TempFolder folder;
-  std::ofstream(folder.path("a.txt"))
-      << "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>the cat sat the cat";
+  std::ofstream(folder.path("a.txt")) << "the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>the cat sat the cat";
   PassagesRequest p{.source = {.run = kTinyModel, .text = folder.path("a.txt")}};
   p.vectors = Matrix<double>(1, 8), p.vectors(0, 0) = 1, p.values = {-2.0}, p.layer = 1;
   const PassagesResult found = passages(engine, p);
@@ -234,8 +231,7 @@ TEST(ForeignToken, Stories260KAddsUp) {
   const Engine engine({.threads = 2});
   ExplainRequest q;
   q.source = {.run = bin, .tokenizer = fixtures::real_model("tok512.bin")};
-  q.prompt = "Once upon a time, there was a little girl named", q.layers = "all", q.form = "local",
-  q.figures = false;
+  q.prompt = "Once upon a time, there was a little girl named", q.layers = "all", q.form = "local", q.figures = false;
   const ExplainTokenResult r = explain_token(engine, q);
   expect_sums(r);
   for (const ExplainedLayer& e : r.layers) EXPECT_NEAR(e.share.rest, 0, 1e-4);

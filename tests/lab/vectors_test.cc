@@ -33,16 +33,15 @@ std::shared_ptr<const Dataset> points() {
     for (size_t i = 0; i < x.rows(); i++) {
       labels.push_back(static_cast<uint32_t>(i % kClasses));
       for (size_t j = 0; j < kInputs; j++)
-        x(i, j) = static_cast<float>(rng.normal(labels[i] * kInputs + j) +
-                                     0.1 * rng.normal(first + i * kInputs + j));
+        x(i, j) = static_cast<float>(rng.normal(labels[i] * kInputs + j) + 0.1 * rng.normal(first + i * kInputs + j));
     }
   };
   Matrix<float> train, test;
   std::vector<uint32_t> train_labels, test_labels;
   make(kSamples, 100000, train, train_labels);
   make(1, 500000, test, test_labels);
-  return std::make_shared<Dataset>(make_dataset(Samples<float>{train, train_labels},
-                                                Samples<float>{test, test_labels}, {.name = "points"}));
+  return std::make_shared<Dataset>(
+      make_dataset(Samples<float>{train, train_labels}, Samples<float>{test, test_labels}, {.name = "points"}));
 }
 
 struct VectorRun {
@@ -71,15 +70,13 @@ void expect_needs_pictures(const std::function<void()>& call) {
     ADD_FAILURE() << "vectors are not refused";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::usage);
-    EXPECT_NE(e.parts().what.find("needs pictures: the samples of points are vectors"), std::string::npos)
-        << e.what();
+    EXPECT_NE(e.parts().what.find("needs pictures: the samples of points are vectors"), std::string::npos) << e.what();
   }
 }
 
 TEST(Vectors, AreTrainedSavedOpenedAndRead) {
   const VectorRun v;
-  const ImageEvaluation e =
-      evaluate_images(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data}});
+  const ImageEvaluation e = evaluate_images(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data}});
   EXPECT_EQ(e.images, kClasses);
   EXPECT_EQ(e.classes.size(), kClasses);
   EXPECT_GT(e.accuracy, 0.2);  // chance is 1/300
@@ -99,8 +96,7 @@ TEST(Vectors, AreTrainedSavedOpenedAndRead) {
   EXPECT_EQ(r.figures.size(), 3u);
   EXPECT_TRUE(std::filesystem::exists(v.run(0) + "/calibration.safetensors"));
 
-  const ExplainResult x =
-      explain(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data}, .index = 299});
+  const ExplainResult x = explain(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data}, .index = 299});
   EXPECT_EQ(x.input, "test sample 299 of points");
   EXPECT_EQ(x.label, 299u);
   EXPECT_TRUE(x.pixels.empty());
@@ -111,8 +107,7 @@ TEST(Vectors, AreTrainedSavedOpenedAndRead) {
 
 TEST(Vectors, AreComparedAndExported) {
   const VectorRun v;
-  CompareRequest q{
-      .runs = {v.run(0), v.run(1)}, .source = RunSource{.images = v.data}, .control = {}, .unit = "0,299"};
+  CompareRequest q{.runs = {v.run(0), v.run(1)}, .source = RunSource{.images = v.data}, .control = {}, .unit = "0,299"};
   const Comparison c = compare_runs(v.engine, q);
   ASSERT_EQ(c.results.size(), 1u);
   EXPECT_EQ(c.units, (std::vector<size_t>{0, 299}));
@@ -121,9 +116,9 @@ TEST(Vectors, AreComparedAndExported) {
   q.runs = {v.run(0), v.run(0)};
   EXPECT_NEAR(compare_runs(v.engine, q).matrices.at(1)(0, 0), 1, 1e-9);
 
-  const ExportResult e = export_run(v.engine, {.source = RunSource{.run = v.run(0), .images = v.data},
-                                               .npy = v.folder.path("npy"),
-                                               .hf = v.folder.path("hf")});
+  const ExportResult e = export_run(
+      v.engine,
+      {.source = RunSource{.run = v.run(0), .images = v.data}, .npy = v.folder.path("npy"), .hf = v.folder.path("hf")});
   EXPECT_TRUE(std::ranges::any_of(e.arrays, [](const ExportedArray& a) { return a.name == "gates.0.gain"; }));
   EXPECT_TRUE(std::filesystem::exists(v.folder.path("hf") + "/config.json"));
 }
@@ -146,8 +141,8 @@ TEST(Vectors, OfAnotherSizeDoNotFit) {
   const VectorRun v;
   const Matrix<float> x(2, kInputs + 1);
   const std::vector<uint32_t> labels = {0, 1};
-  const auto wider = std::make_shared<Dataset>(
-      make_dataset(Samples<float>{x, labels}, Samples<float>{x, labels}, {.name = "wider"}));
+  const auto wider =
+      std::make_shared<Dataset>(make_dataset(Samples<float>{x, labels}, Samples<float>{x, labels}, {.name = "wider"}));
   try {
     const auto opened_run = glint::open_run(v.engine, {.run = v.run(0), .images = wider});
     ADD_FAILURE() << "not refused";

@@ -36,16 +36,14 @@ TEST(Arguments, AClassifierRefusesANonsensicalConfiguration) {
   expect_refused(make([](ClassifierConfig& c) { c.classes = 65537; }), "more classes than there may be");
   expect_refused(make([](ClassifierConfig& c) { c.d_model = 0; }), "d_model 0");
   expect_refused(make([](ClassifierConfig& c) { c.gate.params.p = -1; }), "p = -1");
-  expect_refused(make([](ClassifierConfig& c) { c.residual = true, c.d_hidden = 5; }),
-                 "residual, other width");
+  expect_refused(make([](ClassifierConfig& c) { c.residual = true, c.d_hidden = 5; }), "residual, other width");
   expect_refused([&] { ClassifierEngine(kImages, m.compute, 0, true); }, "a batch of 0");
 }
 
 TEST(Arguments, AClassifierRefusesWhatDoesNotFit) {
   const TestMachine m(2);
   ClassifierEngine engine(kImages, m.compute, 4, true), reader(kImages, m.compute, 4, false);
-  Matrix<float> weights(1, engine.params().table.floats()), gradients(1, weights.size()),
-      few(1, weights.size() - 1);
+  Matrix<float> weights(1, engine.params().table.floats()), gradients(1, weights.size()), few(1, weights.size() - 1);
   engine.params().table.initialise(weights.span(), 1);
   const ClassifierEngine::RowSource source = [](size_t, float* out) { std::fill_n(out, 6, 0.5f); };
   const std::vector<uint32_t> labels = {0, 1, 2, 0};
@@ -62,15 +60,12 @@ TEST(Arguments, AClassifierRefusesWhatDoesNotFit) {
   for (const uint32_t bad : {3u, 255u, 65536u}) {
     const std::vector<uint32_t> wrong = {0, 1, bad, 0};
     expect_refused([&] { engine.evaluate(4, source, wrong); }, "a label out of range");
-    expect_refused([&] { engine.forward_backward(4, source, wrong, gradients.span()); },
-                   "a label out of range");
+    expect_refused([&] { engine.forward_backward(4, source, wrong, gradients.span()); }, "a label out of range");
     EXPECT_NO_THROW(engine.evaluate(2, source, wrong));  // labels beyond the rows are not read
   }
   expect_refused([&] { engine.forward_backward(0, source, labels, gradients.span()); }, "no rows");
-  expect_refused([&] { engine.forward_backward(2, source, labels, few.span()); },
-                 "gradients of another size");
-  expect_refused([&] { reader.forward_backward(2, source, labels, gradients.span()); },
-                 "not made for training");
+  expect_refused([&] { engine.forward_backward(2, source, labels, few.span()); }, "gradients of another size");
+  expect_refused([&] { reader.forward_backward(2, source, labels, gradients.span()); }, "not made for training");
   expect_refused([&] { engine.layer_input(1); }, "no such layer");
   expect_refused([&] { engine.state(1); }, "no such layer");
   EXPECT_TRUE(std::isfinite(engine.evaluate(4, source, labels).loss)) << "it goes on";
@@ -151,8 +146,7 @@ TEST(Arguments, AGeneratorRefusesWhatDoesNotFit) {
   const std::vector<TokenId> prompt = {1}, wrong = {1, 20, 2};
   const auto tell = [&](Generator& g, std::span<const TokenId> begin, size_t tokens) {
     generate(
-        g, m.compute, {.prompt = begin, .tokens = tokens}, [](uint32_t, TokenId) { return true; },
-        [](const Story&) {});
+        g, m.compute, {.prompt = begin, .tokens = tokens}, [](uint32_t, TokenId) { return true; }, [](const Story&) {});
   };
   Generator alone(kText, m.compute, 1);
   alone.set_weights(weights.span());

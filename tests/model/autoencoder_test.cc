@@ -40,8 +40,7 @@ TEST(Autoencoder, LatentsDoWhatTheirProgramsSay) {
     ASSERT_EQ(sae.latents(), expected["latents"].get<size_t>());
     std::vector<size_t> all(sae.latents());
     std::iota(all.begin(), all.end(), size_t{0});
-    const Matrix<float> got = latent_activations(one, sae, x, all),
-                        again = latent_activations(two, sae, x, all);
+    const Matrix<float> got = latent_activations(one, sae, x, all), again = latent_activations(two, sae, x, all);
     size_t active = 0;
     for (size_t i = 0; i < x.rows(); i++)
       for (size_t z = 0; z < all.size(); z++) {

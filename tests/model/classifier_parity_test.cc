@@ -61,8 +61,8 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
   const Json& o = golden.json["optimizer"];
   Adamw adamw(table, {o["beta1"], o["beta2"], o["eps"], o["weight_decay"], c["clip"]});
   for (uint64_t step = 1; step <= 3; step++) {
-    const BatchResult r = engine.forward_backward(batch, rows, labels, gradients.span(),
-                                                  step == 1 ? kept.view() : MatrixView<float>());
+    const BatchResult r =
+        engine.forward_backward(batch, rows, labels, gradients.span(), step == 1 ? kept.view() : MatrixView<float>());
     if (step == 1) {
       EXPECT_TRUE(std::ranges::equal(kept.span(), evaluated.span())) << label << "logits beside gradients";
       EXPECT_EQ(r.loss, seen.loss) << label;
@@ -75,8 +75,7 @@ void check_case(const Golden& golden, const Json& c, const TestMachine& machine,
       EXPECT_NEAR(norm, want, kTolerance * want) << label;
     }
     engine.set_weights(weights.span());
-    if (step == 1)
-      expect_tensors(table, weights.span(), flat(get("after1")), kTolerance, label + "after one step");
+    if (step == 1) expect_tensors(table, weights.span(), flat(get("after1")), kTolerance, label + "after one step");
   }
   expect_tensors(table, weights.span(), flat(get("after3")), kTolerance, label + "after three steps");
 }
@@ -128,8 +127,7 @@ TEST(ClassifierParity, CosineSchedule) {
         EXPECT_NEAR(rate.at(e * steps + i), s["rates"][e].get<double>(), 1e-14 * base) << e;
     // By step: an epoch of one step is the same thing.
     const LearningRate by_step{base, Schedule::cosine_step, 0, 1, epochs};
-    for (uint64_t e = 0; e < epochs; e++)
-      EXPECT_NEAR(by_step.at(e), s["rates"][e].get<double>(), 1e-14 * base) << e;
+    for (uint64_t e = 0; e < epochs; e++) EXPECT_NEAR(by_step.at(e), s["rates"][e].get<double>(), 1e-14 * base) << e;
   }
 }
 
@@ -147,11 +145,9 @@ TEST(ClassifierParity, AModelMadeByPyTorchLoads) {
   const std::vector<uint32_t> labels(inputs.view.rows());
   engine.evaluate(
       inputs.view.rows(),
-      [&](size_t row, float* out) { std::copy_n(inputs.view.row_ptr(row), inputs.view.cols(), out); },
-      labels);
+      [&](size_t row, float* out) { std::copy_n(inputs.view.row_ptr(row), inputs.view.cols(), out); }, labels);
   for (size_t i = 0; i < inputs.view.rows(); i++)
-    expect_close<float>(engine.logits().row(i), logits.view.row(i), kTolerance,
-                        "logits of row " + std::to_string(i));
+    expect_close<float>(engine.logits().row(i), logits.view.row(i), kTolerance, "logits of row " + std::to_string(i));
 }
 
 }  // namespace

@@ -30,8 +30,7 @@ std::string error_with(const std::string& family, const std::function<void(Json&
   }
 }
 
-void expect_refused(const std::string& family, const std::function<void(Json&)>& change,
-                    const std::string& words) {
+void expect_refused(const std::string& family, const std::function<void(Json&)>& change, const std::string& words) {
   const std::string error = error_with(family, change);
   EXPECT_NE(error.find(words), std::string::npos) << family << ": " << (error.empty() ? "no error" : error);
 }
@@ -108,9 +107,8 @@ std::string error_with_key(const std::string& file, const std::string& key, cons
 
 TEST(FamilyConfig, RefusesKeysOfGgufByTheirValue) {
   EXPECT_EQ(error_with_key("llama.gguf", "llama.attention.causal", true), "");
-  EXPECT_NE(
-      error_with_key("llama.gguf", "llama.attention.causal", false).find("`llama.attention.causal` false"),
-      std::string::npos);
+  EXPECT_NE(error_with_key("llama.gguf", "llama.attention.causal", false).find("`llama.attention.causal` false"),
+            std::string::npos);
   const std::string layout = "llama.tensor_data_layout";
   EXPECT_EQ(error_with_key("llama.gguf", layout, "Meta AI original pth"), "");
   EXPECT_NE(error_with_key("llama.gguf", layout, "reference").find(layout), std::string::npos);
@@ -188,11 +186,9 @@ TEST(FamilyConfig, RefusesTensorsThatTheFamilyDoesNotHave) {
     EXPECT_NE(error.find(name), std::string::npos) << error;
   }
   // Of a type that glint does not read, too.
-  EXPECT_NE(
-      error_with_tensor("llama", "model.layers.0.mlp.up_proj.weight_scale", Dtype::u8).find("weight_scale"),
-      std::string::npos);
-  EXPECT_NE(error_with_tensor("qwen3", "model.layers.0.self_attn.q_norm.bias").find("q_norm.bias"),
+  EXPECT_NE(error_with_tensor("llama", "model.layers.0.mlp.up_proj.weight_scale", Dtype::u8).find("weight_scale"),
             std::string::npos);
+  EXPECT_NE(error_with_tensor("qwen3", "model.layers.0.self_attn.q_norm.bias").find("q_norm.bias"), std::string::npos);
   EXPECT_NE(error_with_tensor("olmo", "model.layers.0.input_layernorm.weight").find("input_layernorm"),
             std::string::npos);
   EXPECT_NE(error_with_tensor("qwen2_moe", "model.layers.0.mlp.experts.9.up_proj.weight").find("experts.9"),
@@ -231,8 +227,7 @@ TEST(FamilyConfig, TrustsTensorsNotTheFlag) {
   const SafetensorsFile file(kConfigs + "qwen2/model.safetensors");
   std::vector<TensorToWrite> tensors;
   for (const TensorInfo& t : file->tensors())
-    tensors.push_back(
-        {t.name == "model.embed_tokens.weight" ? "lm_head.weight" : t.name, t.dtype, t.shape, t.bytes});
+    tensors.push_back({t.name == "model.embed_tokens.weight" ? "lm_head.weight" : t.name, t.dtype, t.shape, t.bytes});
   write_safetensors(real_files(), folder / "model.safetensors", tensors);
   const FamilyModel only_head(open_weights(folder.path()));
   EXPECT_TRUE(only_head.tied());

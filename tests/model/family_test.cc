@@ -35,8 +35,7 @@ Matrix<float> all_logits(const FamilyModel& model, const Compute& compute, std::
   FamilyPass pass(model, compute, tokens.size());
   Matrix<float> out(tokens.size(), model.vocab());
   pass.feed_all(tokens, [&](size_t first, MatrixView<float> logits) {
-    for (size_t i = 0; i < logits.rows(); i++)
-      std::ranges::copy(logits.row(i), out.view().row_ptr(first + i));
+    for (size_t i = 0; i < logits.rows(); i++) std::ranges::copy(logits.row(i), out.view().row_ptr(first + i));
   });
   return out;
 }
@@ -65,9 +64,8 @@ std::vector<Opened> opened_files() {
                              {"llama_v2.bin", "llama_v2"},
                              {"q8.gguf", "q8"},
                              {"q4.gguf", "q4"}};
-  for (const char* name :
-       {"llama", "llama3", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3", "olmo", "olmo2",
-        "stablelm", "stablelm_parallel", "qwen2_yarn", "phi3_long"}) {
+  for (const char* name : {"llama", "llama3", "mistral", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3", "olmo",
+                           "olmo2", "stablelm", "stablelm_parallel", "qwen2_yarn", "phi3_long"}) {
     all.push_back({name, name});
     if (std::string(name) != "mistral") all.push_back({std::string(name) + ".gguf", name});
   }
@@ -164,16 +162,14 @@ TEST(FamilyPass, TextsAreAsLongAsTheShortFactorsOfLongropeAreFor) {
 
 TEST(FamilyPass, MixturesOfExpertsAreNotRun) {
   TestMachine machine(1);
-  for (const char* name :
-       {"mixtral", "qwen2_moe", "qwen3_moe", "mixtral.gguf", "qwen2_moe.gguf", "qwen3_moe.gguf"}) {
+  for (const char* name : {"mixtral", "qwen2_moe", "qwen3_moe", "mixtral.gguf", "qwen2_moe.gguf", "qwen3_moe.gguf"}) {
     const FamilyModel model(open_weights(kFamilies + name));
     EXPECT_TRUE(model.mixture()) << name;
     try {
       const FamilyPass pass(model, machine.compute, 4);
       ADD_FAILURE() << name;
     } catch (const Error& e) {
-      EXPECT_NE(std::string(e.what()).find("a mixture of experts cannot be run yet"), std::string::npos)
-          << e.what();
+      EXPECT_NE(std::string(e.what()).find("a mixture of experts cannot be run yet"), std::string::npos) << e.what();
     }
   }
 }

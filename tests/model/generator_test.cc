@@ -66,8 +66,7 @@ TEST(Generator, LogitsAreThoseOfTheEngine) {
         std::vector<uint32_t> slots;
         std::vector<TokenId> tokens;
         for (size_t s = stories.size(); s-- > 0;)
-          if (t < stories[s].size())
-            slots.push_back(static_cast<uint32_t>(s)), tokens.push_back(stories[s][t]);
+          if (t < stories[s].size()) slots.push_back(static_cast<uint32_t>(s)), tokens.push_back(stories[s][t]);
         const MatrixView<float> logits = generator.step(slots, tokens);
         for (size_t i = 0; i < slots.size(); i++) {
           const std::span<const float> row = std::as_const(expected[slots[i]]).view().row(t);
@@ -142,8 +141,7 @@ const Kernels& best() {
   return table;
 }
 
-std::map<TokenId, double> shares(const SamplingOptions& options, const std::vector<float>& logits,
-                                 size_t draws) {
+std::map<TokenId, double> shares(const SamplingOptions& options, const std::vector<float>& logits, size_t draws) {
   Sampler sampler(options);
   std::map<TokenId, double> counts;
   for (size_t i = 0; i < draws; i++) {
@@ -215,11 +213,7 @@ TEST(Generate, StoriesDependOnTheirNumberAlone) {
     size_t stories = 0;
     const GenerateCounts counts = generate(
         generator, m.compute,
-        {.prompt = prompt,
-         .end = 0,
-         .first = c.first,
-         .count = c.count,
-         .sampling = {.temperature = 1.5, .seed = 4}},
+        {.prompt = prompt, .end = 0, .first = c.first, .count = c.count, .sampling = {.temperature = 1.5, .seed = 4}},
         [&](uint32_t story, TokenId id) {
           streamed[story].push_back(id);
           return true;
@@ -282,8 +276,8 @@ TEST(Generate, PromptsThatDoNotFitAreErrors) {
   const auto code = [&](size_t n) {
     try {
       generate(
-          generator, m.compute, {.prompt = std::span(prompt, n), .end = 0},
-          [](uint32_t, TokenId) { return true; }, [](const Story& s) { EXPECT_LE(s.ids.size(), 1u); });
+          generator, m.compute, {.prompt = std::span(prompt, n), .end = 0}, [](uint32_t, TokenId) { return true; },
+          [](const Story& s) { EXPECT_LE(s.ids.size(), 1u); });
     } catch (const Error& e) {
       return e.exit_code();
     }

@@ -59,8 +59,7 @@ TEST(GlintModel, SaysWhatItIs) {
   const Both both(GateKind::Sqs), square(GateKind::Relu, 0);
   const FamilyModel model = glint_model(both.own, "runs/first");
   EXPECT_EQ(model.text(), "sqs, 3 layers, width 16 and 20, 50 tokens, " +
-                              std::to_string(transformer_params(both.own->config).table.parameters()) +
-                              " parameters");
+                              std::to_string(transformer_params(both.own->config).table.parameters()) + " parameters");
   EXPECT_NE(glint_model(square.own, "").text().find("width 16, "), std::string::npos);
   EXPECT_EQ(model.window(), 24u);
   EXPECT_EQ(family_list().find("glint"), std::string::npos);  // no file says that it is one

@@ -30,8 +30,7 @@ LanguageModel language_sample() {
 
 void save(const Folder& folder, const LanguageModel& m) {
   save_config(real_files(), folder.path(), m);
-  save_weights(real_files(), folder / "model.safetensors", transformer_params(m.config).table,
-               m.weights.span());
+  save_weights(real_files(), folder / "model.safetensors", transformer_params(m.config).table, m.weights.span());
 }
 
 TEST(LanguageFile, RoundTrip) {
@@ -98,11 +97,9 @@ TEST(LanguageFile, WrongConfigurationsAreRefused) {
     else
       json[key] = value;
     write_atomic(real_files(), folder / "config.json", json.dump());
-    EXPECT_EQ(error_of([&] { load_language_model(folder.path()); }).code, ErrorCode::bad_file)
-        << key << value;
+    EXPECT_EQ(error_of([&] { load_language_model(folder.path()); }).code, ErrorCode::bad_file) << key << value;
   };
-  for (const char* key :
-       {"format", "vocab", "layers", "d_model", "d_hidden", "heads", "context", "gate", "c"})
+  for (const char* key : {"format", "vocab", "layers", "d_model", "d_hidden", "heads", "context", "gate", "c"})
     refused(key, nullptr);
   for (const char* key : {"vocab", "layers", "d_model", "heads", "context"})
     for (const Json& value : {Json(0), Json(-1), Json(1 << 20), Json("4"), Json(4.5)}) refused(key, value);

@@ -37,8 +37,7 @@ ImageModel sample() {
 
 void save(const Folder& folder, const ImageModel& m) {
   save_config(real_files(), folder.path(), m);
-  save_weights(real_files(), folder / "model.safetensors", classifier_params(m.config).table,
-               m.weights.span());
+  save_weights(real_files(), folder / "model.safetensors", classifier_params(m.config).table, m.weights.span());
 }
 
 // The tensors of the model's file, to be spoilt and written again.
@@ -50,10 +49,8 @@ struct Tensors {
     for (const ParamSpec& s : p.table.specs()) {
       const auto part = m.weights.span().subspan(s.offset, s.size());
       data.emplace_back(part.begin(), part.end());
-      list.push_back({s.name,
-                      Dtype::f32,
-                      s.vector ? std::vector<size_t>{s.cols} : std::vector<size_t>{s.rows, s.cols},
-                      {}});
+      list.push_back(
+          {s.name, Dtype::f32, s.vector ? std::vector<size_t>{s.cols} : std::vector<size_t>{s.rows, s.cols}, {}});
     }
   }
   void write(const Folder& folder) {
@@ -116,8 +113,7 @@ TEST(ModelFile, TensorsAreFoundByName) {
   std::vector<float> gradients(p.table.floats());
   p.table.find(std::span(gradients), "head.bias")(0, 2) = 5;
   EXPECT_EQ(gradients[p.table.find("head.bias").offset + 2], 5);
-  EXPECT_EQ(error_of([&] { p.table.find(std::span(gradients).first(8), "head.bias"); }).code,
-            ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { p.table.find(std::span(gradients).first(8), "head.bias"); }).code, ErrorCode::usage);
 }
 
 TEST(ModelFile, SavedTwiceIsTheSameBytes) {
@@ -185,8 +181,8 @@ TEST(ModelFile, WrongConfig) {
     EXPECT_EQ(e.code, ErrorCode::bad_file) << key << " " << value << ": " << e.what;
     EXPECT_NE(e.where.find("config.json"), std::string::npos) << key << " " << value << ": " << e.where;
   };
-  for (const char* key : {"format", "inputs", "classes", "layers", "d_model", "d_hidden", "gate", "c",
-                          "lambda", "p", "bias", "residual", "norm", "image", "class_names"}) {
+  for (const char* key : {"format", "inputs", "classes", "layers", "d_model", "d_hidden", "gate", "c", "lambda", "p",
+                          "bias", "residual", "norm", "image", "class_names"}) {
     if (std::string(key) != "image") refused(key, nullptr);
     refused(key, Json::array({Json::object()}));
     if (std::string(key) != "c") refused(key, -1);
@@ -277,8 +273,7 @@ TEST(ModelFile, AbsentAndDamaged) {
   const Folder folder;
   EXPECT_EQ(error_of([&] { load_image_model(folder / "nothing"); }).code, ErrorCode::bad_file);
   save(folder, sample());
-  const std::string weights = read_file(folder / "model.safetensors"),
-                    config = read_file(folder / "config.json");
+  const std::string weights = read_file(folder / "model.safetensors"), config = read_file(folder / "config.json");
   for (size_t size = 0; size < weights.size(); size += 37) {
     write_atomic(real_files(), folder / "model.safetensors", weights.substr(0, size));
     EXPECT_EQ(error_of([&] { load_image_model(folder.path()); }).code, ErrorCode::bad_file) << size;

@@ -13,8 +13,7 @@ namespace {
 
 using namespace model_testing;
 
-constexpr GateKind kGates[] = {GateKind::Sqs, GateKind::Identity, GateKind::Relu, GateKind::Gelu,
-                               GateKind::Silu};
+constexpr GateKind kGates[] = {GateKind::Sqs, GateKind::Identity, GateKind::Relu, GateKind::Gelu, GateKind::Silu};
 
 void scale(std::span<float> x, double factor) {
   constexpr double kMost = std::numeric_limits<float>::max();
@@ -90,8 +89,7 @@ TEST(Overflow, IsNotHiddenByAGateThatSaturates) {
     for (size_t r = 0; r < w.rows() / 2; r++)
       for (float& v : w.row(r)) v = -3e38f;
     // Only inputs that are positive: every left half is minus infinity.
-    const MatrixView<float> embed =
-        c.engine.params().table.view(c.weights.span(), c.engine.params().embed.weight);
+    const MatrixView<float> embed = c.engine.params().table.view(c.weights.span(), c.engine.params().embed.weight);
     for (size_t r = 0; r < embed.rows(); r++)
       for (float& v : embed.row(r)) v = std::fabs(v);
     expect_overflow([&] { c.evaluate(); }, std::string(gate_info(gate).text.name));
@@ -112,8 +110,7 @@ TEST(Overflow, OfALogitThatIsNotTheTarget) {
   Classifier c(classifier(GateKind::Sqs, Norm::none));
   std::fill(c.labels.begin(), c.labels.end(), uint8_t{0});
   scale({c.block(1).data(), 2 * 24 * 24}, 1e4);  // so that the head gets numbers above 1
-  const MatrixView<float> head =
-      c.engine.params().table.view(c.weights.span(), c.engine.params().head.weight);
+  const MatrixView<float> head = c.engine.params().table.view(c.weights.span(), c.engine.params().head.weight);
   for (float& v : head.row(2)) v = v > 0 ? 3e38f : -3e38f;
   expect_overflow([&] { c.evaluate(); }, "evaluate");
 }
@@ -219,8 +216,7 @@ TEST(Overflow, ReachesTheInputsOfALayer) {
 }
 
 TEST(Overflow, ASamplerTakesNoLogitsThatAreNoNumbers) {
-  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(),
-                  kInf = std::numeric_limits<float>::infinity();
+  constexpr float kNan = std::numeric_limits<float>::quiet_NaN(), kInf = std::numeric_limits<float>::infinity();
   const Kernels& k = kernels(cpu().best);
   for (const std::vector<float>& logits :
        {std::vector<float>{1, kNan, 2}, {kNan, 1, 2}, {1, kInf, 2}, {-kInf, -kInf}}) {

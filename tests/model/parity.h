@@ -23,13 +23,10 @@ struct Golden {
   FloatMatrix get(const std::string& name) const { return tensors->matrix(name, tensors->at(name).shape); }
 };
 
-inline std::span<const float> flat(const FloatMatrix& m) {
-  return {m.view.data(), m.view.rows() * m.view.cols()};
-}
+inline std::span<const float> flat(const FloatMatrix& m) { return {m.view.data(), m.view.rows() * m.view.cols()}; }
 
 template <class Want>
-void expect_close(std::span<const float> got, std::span<const Want> want, double tolerance,
-                  const std::string& what) {
+void expect_close(std::span<const float> got, std::span<const Want> want, double tolerance, const std::string& what) {
   ASSERT_EQ(got.size(), want.size()) << what;
   double largest = 0, worst = 0;
   for (const Want v : want) largest = std::max(largest, std::fabs(static_cast<double>(v)));
@@ -46,8 +43,7 @@ inline void expect_tensors(const ParamTable& table, std::span<const float> got, 
   ASSERT_EQ(flat.size(), table.parameters());
   size_t at = 0;
   for (const ParamSpec& s : table.specs()) {
-    expect_close<float>(got.subspan(s.offset, s.size()), flat.subspan(at, s.size()), tolerance,
-                        what + " " + s.name);
+    expect_close<float>(got.subspan(s.offset, s.size()), flat.subspan(at, s.size()), tolerance, what + " " + s.name);
     at += s.size();
   }
 }

@@ -19,9 +19,7 @@ const WeightFile& quantised() {
   return file;
 }
 
-StoredMatrix matrix_of(const StoredTensor& t) {
-  return {.tensor = &t, .first = 0, .rows = t.rows(), .cols = t.cols()};
-}
+StoredMatrix matrix_of(const StoredTensor& t) { return {.tensor = &t, .first = 0, .rows = t.rows(), .cols = t.cols()}; }
 
 // The kernels of every level widen as the formats' own program does, to the last bit.
 TEST(StoredProduct, KernelsWidenToTheLastBit) {
@@ -58,8 +56,8 @@ TEST(StoredProduct, AFewVectorsAndManyAreThoseOfTheWidenedWeights) {
           for (size_t r = 0; r < w.rows; r++) {
             double sum = w.bias[r], sizes = std::fabs(w.bias[r]);
             for (size_t j = 0; j < w.cols; j++) {
-              const reference::StoredParts parts = reference::stored_parts(
-                  static_cast<WeightLayout>(t.type), t.bytes.data() + r * t.row_bytes(), j);
+              const reference::StoredParts parts =
+                  reference::stored_parts(static_cast<WeightLayout>(t.type), t.bytes.data() + r * t.row_bytes(), j);
               sum += double{wide(r, j)} * x(i, j);
               sizes += (std::fabs(parts.product) + std::fabs(parts.offset)) * std::fabs(x(i, j));
             }

@@ -39,8 +39,7 @@ struct Rows {
   }
 };
 
-void check_transformer(const Golden& golden, const Json& c, const TestMachine& machine,
-                       const std::string& target) {
+void check_transformer(const Golden& golden, const Json& c, const TestMachine& machine, const std::string& target) {
   const std::string name = c["name"], label = name + " on " + target + ": ";
   const auto get = [&](const char* key) { return golden.get(name + "/" + key); };
   const TransformerConfig config = transformer_from(c["config"]);
@@ -81,19 +80,16 @@ void check_transformer(const Golden& golden, const Json& c, const TestMachine& m
       EXPECT_NEAR(r.loss, seen.loss, 1e-12 * total) << label;  // the same losses, added in another order
       EXPECT_EQ(r.correct, seen.correct) << label;
       EXPECT_EQ(r.tokens, seen.tokens) << label;
-      expect_tensors(table, gradients.span(), flat(get("gradients")), kTransformerTolerance,
-                     label + "gradient of");
+      expect_tensors(table, gradients.span(), flat(get("gradients")), kTransformerTolerance, label + "gradient of");
     }
     const double norm = adamw.step(machine.compute, step, o["lr"], gradients.span(), weights.span());
     const double want = get("norm").view(0, 0);
     engine.set_weights(weights.span());
     if (step > 1) continue;
     EXPECT_NEAR(norm, want, kTransformerTolerance * want) << label;
-    expect_tensors(table, weights.span(), flat(get("after1")), kTransformerTolerance,
-                   label + "after one step");
+    expect_tensors(table, weights.span(), flat(get("after1")), kTransformerTolerance, label + "after one step");
   }
-  expect_tensors(table, weights.span(), flat(get("after3")), kTransformerTolerance,
-                 label + "after three steps");
+  expect_tensors(table, weights.span(), flat(get("after3")), kTransformerTolerance, label + "after three steps");
 }
 
 TEST(TransformerParity, EveryCaseOnEveryLevel) {

@@ -16,8 +16,7 @@ class ReferenceTransformer {
  public:
   using Rows = std::vector<std::vector<T>>;
 
-  ReferenceTransformer(const TransformerConfig& config, const TransformerParams& params,
-                       std::vector<T> weights)
+  ReferenceTransformer(const TransformerConfig& config, const TransformerParams& params, std::vector<T> weights)
       : c_(config), p_(params), w_(std::move(weights)) {}
 
   std::vector<T>& weights() { return w_; }
@@ -87,8 +86,7 @@ class ReferenceTransformer {
   void turn(std::vector<T>& r, size_t first, size_t position) const {
     const size_t half = c_.head_dim() / 2;
     for (size_t j = 0; j < half; j++) {
-      const T angle =
-          static_cast<T>(position) * std::pow(T(10000), -static_cast<T>(j) / static_cast<T>(half));
+      const T angle = static_cast<T>(position) * std::pow(T(10000), -static_cast<T>(j) / static_cast<T>(half));
       const T a = r[first + j], b = r[first + half + j];
       r[first + j] = a * std::cos(angle) - b * std::sin(angle);
       r[first + half + j] = b * std::cos(angle) + a * std::sin(angle);

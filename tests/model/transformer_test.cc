@@ -37,8 +37,7 @@ struct Text {
     size_t total = 0;
     for (const size_t n : lengths) total += n + 1;
     const Rng rng(11, Stream::test);
-    for (size_t i = 0; i < total; i++)
-      ids.push_back(static_cast<TokenId>(rng.below(static_cast<uint32_t>(vocab), i)));
+    for (size_t i = 0; i < total; i++) ids.push_back(static_cast<TokenId>(rng.below(static_cast<uint32_t>(vocab), i)));
     size_t at = 0;
     for (const size_t n : lengths) {
       const std::span<const TokenId> row(ids.data() + at, n + 1);
@@ -59,9 +58,7 @@ struct Model {
     engine.params().table.initialise(weights.span(), 5);
     engine.set_weights(weights.span());
   }
-  TextResult backward(std::span<const TokenRow> rows) {
-    return engine.forward_backward(rows, gradients.span());
-  }
+  TextResult backward(std::span<const TokenRow> rows) { return engine.forward_backward(rows, gradients.span()); }
 };
 
 std::vector<std::byte> bytes(const Matrix<float>& m) {
@@ -127,8 +124,7 @@ TEST(Transformer, FollowsATokenThroughAllLayers) {
       double square = 0;
       for (const float v : t.stream.view().row(2 * i + 1)) square += static_cast<double>(v) * v;
       const double scale = 1 / std::sqrt(square / static_cast<double>(c.d_model) + kNormEps);
-      for (size_t j = 0; j < c.d_model; j++)
-        EXPECT_NEAR(scale * t.stream(2 * i + 1, j), t.glu_inputs(i, j), 1e-5);
+      for (size_t j = 0; j < c.d_model; j++) EXPECT_NEAR(scale * t.stream(2 * i + 1, j), t.glu_inputs(i, j), 1e-5);
     }
   }
   size_t tokens = 0, first = 0;
@@ -187,8 +183,8 @@ TEST(Transformer, TheSameBytesAtAnyThreadCount) {
     std::vector<std::byte> first;
     TextResult first_result;
     for (const size_t threads : kThreadCounts) {
-      const auto machine = bf16 ? std::make_unique<TestMachine>(threads, Bf16Unit::emulated)
-                                : std::make_unique<TestMachine>(threads);
+      const auto machine =
+          bf16 ? std::make_unique<TestMachine>(threads, Bf16Unit::emulated) : std::make_unique<TestMachine>(threads);
       Model model(c, machine->compute, 5);
       TextResult r = model.backward(text.rows);
       const TextResult seen = model.engine.evaluate(text.rows);
@@ -238,9 +234,8 @@ TEST(Transformer, ASequenceDoesNotSeeTheOthers) {
   });
   TextResult sum;
   for (const TokenRow& row : text.rows) {
-    const TextResult one = model.engine.evaluate({&row, 1}, [&](size_t, std::span<const float> losses) {
-      alone.emplace_back(losses.begin(), losses.end());
-    });
+    const TextResult one = model.engine.evaluate(
+        {&row, 1}, [&](size_t, std::span<const float> losses) { alone.emplace_back(losses.begin(), losses.end()); });
     sum.loss += one.loss, sum.correct += one.correct, sum.tokens += one.tokens;
   }
   EXPECT_EQ(together, alone);
@@ -318,12 +313,12 @@ TEST(TransformerParams, NamesAndShapes) {
   std::vector<std::string> names;
   for (const ParamSpec& s : p.table.specs())
     names.push_back(s.name + " " + std::to_string(s.rows) + " " + std::to_string(s.cols));
-  EXPECT_EQ(names, (std::vector<std::string>{
-                       "transformer.wte.weight 200 24", "transformer.h.0.attn.qkv.weight 72 24",
-                       "transformer.h.0.attn.o.weight 24 24", "transformer.h.0.mlp.w.weight 40 24",
-                       "transformer.h.0.mlp.p.weight 24 20", "transformer.h.1.attn.qkv.weight 72 24",
-                       "transformer.h.1.attn.o.weight 24 24", "transformer.h.1.mlp.w.weight 40 24",
-                       "transformer.h.1.mlp.p.weight 24 20", "lm_head.weight 200 24"}));
+  EXPECT_EQ(names,
+            (std::vector<std::string>{"transformer.wte.weight 200 24", "transformer.h.0.attn.qkv.weight 72 24",
+                                      "transformer.h.0.attn.o.weight 24 24", "transformer.h.0.mlp.w.weight 40 24",
+                                      "transformer.h.0.mlp.p.weight 24 20", "transformer.h.1.attn.qkv.weight 72 24",
+                                      "transformer.h.1.attn.o.weight 24 24", "transformer.h.1.mlp.w.weight 40 24",
+                                      "transformer.h.1.mlp.p.weight 24 20", "lm_head.weight 200 24"}));
   EXPECT_EQ(p.table[p.wte].fan_in, 0u);  // normal
   EXPECT_EQ(p.table[p.head].fan_in, 24u);
   EXPECT_EQ(p.table[p.blocks[1].mlp_p].fan_in, 20u);

@@ -44,8 +44,7 @@ TEST(Arguments, LabelsThatAreNoClass) {
     EXPECT_NO_THROW(softmax_loss_backward(k, logits, labels, 2, gradient, losses, hits));
     expect_refused([&] { softmax_loss_forward(k, logits, std::span(labels).first(1), losses, hits); },
                    "too few labels");
-    expect_refused([&] { softmax_loss_backward(k, logits, labels, 0, gradient, losses, hits); },
-                   "an empty batch");
+    expect_refused([&] { softmax_loss_backward(k, logits, labels, 0, gradient, losses, hits); }, "an empty batch");
   }
 }
 

@@ -22,8 +22,7 @@ double longest(const Matrix<double>& m) {
   return v;
 }
 
-void expect_near(ConstMatrixView<float> got, const Matrix<double>& want, double bound,
-                 const std::string& what) {
+void expect_near(ConstMatrixView<float> got, const Matrix<double>& want, double bound, const std::string& what) {
   for (size_t i = 0; i < want.rows(); i++)
     for (size_t j = 0; j < want.cols(); j++)
       ASSERT_NEAR(got(i, j), want(i, j), bound) << what << " at " << i << ", " << j;
@@ -39,20 +38,17 @@ void check(const Kernels& k, size_t t, size_t heads, size_t n) {
   const size_t d = heads * n;
   const float s = 0.6f;
   const Attention attention(k, heads, n, t + 3, s, true);
-  Guarded<float> qkv(random_matrix(1, t, 3 * d), 5), dy(random_matrix(2, t, d), 3), y(t, d, 1),
-      d_qkv(t, 3 * d, 2);
+  Guarded<float> qkv(random_matrix(1, t, 3 * d), 5), dy(random_matrix(2, t, d), 3), y(t, d, 1), d_qkv(t, 3 * d, 2);
   Matrix<float> lse(heads, t + 3), scratch(1, attention.scratch_floats());
   attention.forward(std::as_const(qkv).view(), y.view(), lse, scratch.span());
-  attention.backward(std::as_const(qkv).view(), y.view(), lse, std::as_const(dy).view(), d_qkv.view(),
-                     scratch.span());
+  attention.backward(std::as_const(qkv).view(), y.view(), lse, std::as_const(dy).view(), d_qkv.view(), scratch.span());
   EXPECT_TRUE(y.intact() && d_qkv.intact() && qkv.intact() && dy.intact());
   for (size_t h = 0; h < heads; h++) {
     const Matrix<double> q = head_part(qkv.view(), h * n, n), key = head_part(qkv.view(), d + h * n, n),
                          v = head_part(qkv.view(), 2 * d + h * n, n), g = head_part(dy.view(), h * n, n);
     const double e = kU * (static_cast<double>(n) + 1) * longest(q) * longest(key);
     const double p = 2 * e + kU * (2 * static_cast<double>(t + n) + 20);
-    expect_near(y.view().col_range(h * n, n), reference::attention_forward(q, key, v, s), p * s * largest(v),
-                "y");
+    expect_near(y.view().col_range(h * n, n), reference::attention_forward(q, key, v, s), p * s * largest(v), "y");
     const reference::AttentionGradient want = reference::attention_backward(q, key, v, s, g);
     const double dp = 2 * s * longest(g) * longest(v), rows = std::sqrt(static_cast<double>(t));
     expect_near(d_qkv.view().col_range(h * n, n), want.dq, 3 * p * dp * largest(key), "dq");
@@ -116,8 +112,7 @@ TEST(Rotary, TurnsByTheFormula) {
         for (size_t h = 0; h < heads; h++)
           for (size_t j = 0; j < half; j++) {
             const size_t at = part * d + h * n + j;
-            const double angle =
-                static_cast<double>(first + i) * std::pow(10000.0, -2.0 * static_cast<double>(j) / n);
+            const double angle = static_cast<double>(first + i) * std::pow(10000.0, -2.0 * static_cast<double>(j) / n);
             const double a = x(i, at), b = x(i, at + half), scale = part == 0 ? 1 / std::sqrt(n) : 1;
             const double left = part == 2 ? a : scale * (a * std::cos(angle) - b * std::sin(angle));
             const double right = part == 2 ? b : scale * (b * std::cos(angle) + a * std::sin(angle));

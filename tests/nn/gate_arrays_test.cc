@@ -55,8 +55,7 @@ TEST(GateArrays, DoublesAreTheFormula) {
   ThreadPool pool(2);
   const Gate gate{GateKind::Silu, {}};
   Matrix<double> l(2, 40000), r(2, 40000), y(2, 40000), dl(2, 40000), dr(2, 40000);
-  for (size_t i = 0; i < l.size(); i++)
-    l.data()[i] = std::sin(0.1 * static_cast<double>(i)) * 4, r.data()[i] = 2;
+  for (size_t i = 0; i < l.size(); i++) l.data()[i] = std::sin(0.1 * static_cast<double>(i)) * 4, r.data()[i] = 2;
   glu_array(&pool, gate, l, r, y);
   glu_array_backward(&pool, gate, l, r, y, dl, dr);
   const GateInfo& info = gate_info(gate.kind);

@@ -37,8 +37,7 @@ void expect_gate(const GluRun& got, const Gate& gate, const Matrix<float>& dy, c
       const double dyr = std::fabs(d(i, j) * z(i, h + j));
       const double slope = slope_bound(gate_info(gate.kind), z(i, j), gate.params);
       ASSERT_LE(std::fabs(got.y(i, j) - y(i, j)), 10 * kU * std::fabs(y(i, j)) + 8 * kTiny) << what << " y";
-      ASSERT_LE(std::fabs(got.dz(i, j) - dz(i, j)),
-                1.01 * dyr * slope + 3 * kU * std::fabs(dz(i, j)) + 8 * kTiny)
+      ASSERT_LE(std::fabs(got.dz(i, j) - dz(i, j)), 1.01 * dyr * slope + 3 * kU * std::fabs(dz(i, j)) + 8 * kTiny)
           << what << " dl";
       ASSERT_LE(std::fabs(got.dz(i, h + j) - dz(i, h + j)), 10 * kU * std::fabs(dz(i, h + j)) + 8 * kTiny)
           << what << " dr";
@@ -60,11 +59,9 @@ TEST(GluLayer, MatchesTheReferenceAtAnyThreadCount) {
   Scratch scratch(7);
   for (const auto& [product_name, products] : every_product()) {
     for (const Gate& gate : gates()) {
-      for (const Sizes& s :
-           {Sizes{0, 3, 2}, {1, 1, 1}, {5, 7, 6}, {67, 33, 17}, {300, 64, 65}, {513, 20, 96}}) {
-        const std::string what = product_name + " " + std::string(gate_info(gate.kind).text.name) +
-                                 " batch " + std::to_string(s.batch) + " d " + std::to_string(s.d) + " h " +
-                                 std::to_string(s.h);
+      for (const Sizes& s : {Sizes{0, 3, 2}, {1, 1, 1}, {5, 7, 6}, {67, 33, 17}, {300, 64, 65}, {513, 20, 96}}) {
+        const std::string what = product_name + " " + std::string(gate_info(gate.kind).text.name) + " batch " +
+                                 std::to_string(s.batch) + " d " + std::to_string(s.d) + " h " + std::to_string(s.h);
         const Matrix<float> x = random_matrix(1, s.batch, s.d), dy = random_matrix(3, s.batch, s.h);
         const Matrix<float> w = random_matrix(2, 2 * s.h, s.d, 0.5);
         GluRun first;
@@ -72,17 +69,15 @@ TEST(GluLayer, MatchesTheReferenceAtAnyThreadCount) {
           ThreadPool pool(threads);
           GluRun got = run({products, pool, scratch}, gate, x, w, dy);
           if (threads == 1) {
-            const Matrix<double> wd = operand(products, w), xd = operand(products, x),
-                                 dzd = operand(products, got.dz);
+            const Matrix<double> wd = operand(products, w), xd = operand(products, x), dzd = operand(products, got.dz);
             expect_product(got.z, xd, reference::transpose(wd), false, what + " z");
             expect_gate(got, gate, dy, what);
             expect_product(got.dx, dzd, wd, false, what + " dx");
             expect_product(got.dw, dzd, xd, true, what + " dW");
             first = std::move(got);
           } else {
-            ASSERT_TRUE(same_bytes(got.z, first.z) && same_bytes(got.y, first.y) &&
-                        same_bytes(got.dz, first.dz) && same_bytes(got.dx, first.dx) &&
-                        same_bytes(got.dw, first.dw))
+            ASSERT_TRUE(same_bytes(got.z, first.z) && same_bytes(got.y, first.y) && same_bytes(got.dz, first.dz) &&
+                        same_bytes(got.dx, first.dx) && same_bytes(got.dw, first.dw))
                 << what << " depends on the number of threads";
           }
         }
@@ -95,8 +90,7 @@ TEST(GluLayer, MatchesTheReferenceAtAnyThreadCount) {
 TEST(GluLayer, WithoutInputGradient) {
   ThreadPool pool(2);
   Scratch scratch(2);
-  const Matrix<float> x = random_matrix(1, 70, 30), w = random_matrix(2, 40, 30),
-                      dy = random_matrix(3, 70, 20);
+  const Matrix<float> x = random_matrix(1, 70, 30), w = random_matrix(2, 40, 30), dy = random_matrix(3, 70, 20);
   for (const auto& [name, products] : every_product()) {
     const GluRun with = run({products, pool, scratch}, {}, x, w, dy),
                  without = run({products, pool, scratch}, {}, x, w, dy, false);

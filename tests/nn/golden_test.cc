@@ -24,8 +24,7 @@ Matrix<double> matrix(const nlohmann::json& rows) {
 Gate gate_of(const nlohmann::json& c) {
   Gate gate{parse_gate(c.at("gate").get<std::string>()), {}};
   const nlohmann::json& p = c.at("params");
-  gate.params = {p.value("c", gate.params.c), p.value("lambda", gate.params.lambda),
-                 p.value("p", gate.params.p)};
+  gate.params = {p.value("c", gate.params.c), p.value("lambda", gate.params.lambda), p.value("p", gate.params.p)};
   return gate;
 }
 
@@ -78,8 +77,7 @@ TEST(Golden, FloatKernels) {
       const Gate gate = gate_of(c);
       PackedWeights packed(products, w.rows(), w.cols());
       packed.pack_all(compute, w);
-      Matrix<float> z(x.rows(), w.rows()), y(x.rows(), w.rows() / 2), dx(x.rows(), x.cols()),
-          dw(w.rows(), w.cols());
+      Matrix<float> z(x.rows(), w.rows()), y(x.rows(), w.rows() / 2), dx(x.rows(), x.cols()), dw(w.rows(), w.cols());
       glu_layer_forward(compute, gate, packed, x, z, y);
       glu_layer_backward(compute, gate, packed, x, z, dy, dx, dw);
       const std::string what = c.at("gate").get<std::string>() + " on " + std::string(name(isa));

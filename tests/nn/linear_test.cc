@@ -63,8 +63,7 @@ LinearRun run(const Compute& compute, const Matrix<float>& x, const Matrix<float
     const Range r = chunk_range(x.rows(), chunk);
     const auto rows = [&](auto view) { return view.row_range(r.first, r.count); };
     linear_forward(compute.products, rows(x.view()), packed, rows(out.y.view()), compute.scratch[worker]);
-    linear_backward(compute.products, rows(dy.view()), packed, rows(out.dx.view()), false,
-                    compute.scratch[worker]);
+    linear_backward(compute.products, rows(dy.view()), packed, rows(out.dx.view()), false, compute.scratch[worker]);
     linear_backward(compute.products, rows(dy.view()), packed, rows(out.dx_added.view()), true,
                     compute.scratch[worker]);
   });
@@ -78,8 +77,8 @@ TEST(Linear, MatchesTheReferenceAtAnyThreadCount) {
   Scratch scratch(7);
   for (const auto& [name, products] : every_product()) {
     for (const Sizes& s : kSizes) {
-      const std::string what = name + " batch " + std::to_string(s.batch) + " n " + std::to_string(s.n) +
-                               " k " + std::to_string(s.k);
+      const std::string what =
+          name + " batch " + std::to_string(s.batch) + " n " + std::to_string(s.n) + " k " + std::to_string(s.k);
       const Matrix<float> x = random_matrix(1, s.batch, s.k), w = random_matrix(2, s.n, s.k);
       const Matrix<float> dy = random_matrix(3, s.batch, s.n), before = random_matrix(4, s.batch, s.k);
       LinearRun first;
@@ -87,8 +86,7 @@ TEST(Linear, MatchesTheReferenceAtAnyThreadCount) {
         ThreadPool pool(threads);
         LinearRun got = run({products, pool, scratch}, x, w, dy, before);
         if (threads == 1) {
-          const Matrix<double> xd = operand(products, x), wd = operand(products, w),
-                               dyd = operand(products, dy);
+          const Matrix<double> xd = operand(products, x), wd = operand(products, w), dyd = operand(products, dy);
           expect_product(got.y, xd, reference::transpose(wd), false, what + " y");
           expect_product(got.dx, dyd, wd, false, what + " dx");
           expect_product(got.dx_added, dyd, wd, false, what + " dx +=", &before);
@@ -108,8 +106,8 @@ TEST(Linear, MatchesTheReferenceAtAnyThreadCount) {
 TEST(Linear, BiasAndResidual) {
   ThreadPool pool(1);
   Scratch scratch(1);
-  const Matrix<float> x = random_matrix(1, 9, 20), w = random_matrix(2, 13, 20),
-                      before = random_matrix(3, 9, 13), bias = random_matrix(4, 1, 13);
+  const Matrix<float> x = random_matrix(1, 9, 20), w = random_matrix(2, 13, 20), before = random_matrix(3, 9, 13),
+                      bias = random_matrix(4, 1, 13);
   for (const auto& [name, products] : every_product()) {
     PackedWeights packed(products, w.rows(), w.cols());
     packed.pack_all({products, pool, scratch}, w);
@@ -147,8 +145,7 @@ TEST(WeightGradient, TilesCoverTheMatrixOnce) {
         weight_gradient_tile(products, dy, x, dw, tile, scratch[0]);
         for (size_t i = 0; i < dw.size(); i++) written[i] += std::isnan(dw.span()[i]) ? 0 : 1;
       }
-      EXPECT_TRUE(std::all_of(written.begin(), written.end(), [](int c) { return c == 1; }))
-          << name << " " << n;
+      EXPECT_TRUE(std::all_of(written.begin(), written.end(), [](int c) { return c == 1; })) << name << " " << n;
     }
   }
 }
@@ -163,13 +160,12 @@ TEST(WeightGradient, BandsOfABatchInPartsHaveTheBytesOfItsTiles) {
       Matrix<float> tiles(n, k), bands(n, k);
       for (size_t i = 0; i < weight_gradient_tiles(products, n); i++) {
         weight_gradient_tile(products, dy, x, tiles, i, scratch[0]);
-        weight_gradient_band(products, dy.view().row_range(0, first), x.view().row_range(0, first), bands, i,
-                             false, scratch[0]);
-        weight_gradient_band(products, dy.view().row_range(first, m - first),
-                             x.view().row_range(first, m - first), bands, i, true, scratch[0]);
+        weight_gradient_band(products, dy.view().row_range(0, first), x.view().row_range(0, first), bands, i, false,
+                             scratch[0]);
+        weight_gradient_band(products, dy.view().row_range(first, m - first), x.view().row_range(first, m - first),
+                             bands, i, true, scratch[0]);
       }
-      EXPECT_TRUE(std::equal(tiles.span().begin(), tiles.span().end(), bands.span().begin()))
-          << name << " " << n;
+      EXPECT_TRUE(std::equal(tiles.span().begin(), tiles.span().end(), bands.span().begin())) << name << " " << n;
     }
   }
 }

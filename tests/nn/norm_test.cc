@@ -32,8 +32,8 @@ Pair run(const Kernels& k, ConstMatrixView<float> x, ConstMatrixView<float> du) 
 
 // u: the mean square is off by (d + 2) u, the inverse root by half of that and four roundings. dx: the mean
 // of du u is off by (d + 2) u of mean|du u| and by what u is off; then a product, a difference and a product.
-void expect_near(const Pair& got, const Matrix<double>& u, const Matrix<double>& dx,
-                 std::span<const double> inverse, const Matrix<double>& du, const std::string& what) {
+void expect_near(const Pair& got, const Matrix<double>& u, const Matrix<double>& dx, std::span<const double> inverse,
+                 const Matrix<double>& du, const std::string& what) {
   ASSERT_TRUE(got.u.intact() && got.dx.intact()) << what;
   const double d = static_cast<double>(u.cols()), relative = kU * ((d + 3) / 2 + 4);
   for (size_t i = 0; i < u.rows(); i++) {
@@ -79,8 +79,7 @@ TEST(Norm, BackwardIsTheGradient) {
         for (size_t c = 0; c < at.cols(); c++) total += norm.y(i, c) * weight(i, c);
         return total;
       };
-      EXPECT_NEAR(got.dx.view()(i, j), (loss(step) - loss(-step)) / (2 * step), 30 * kU * largest)
-          << i << ", " << j;
+      EXPECT_NEAR(got.dx.view()(i, j), (loss(step) - loss(-step)) / (2 * step), 30 * kU * largest) << i << ", " << j;
     }
   }
 }

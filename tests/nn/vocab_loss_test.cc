@@ -17,10 +17,7 @@ struct Head {
   VocabScratch memory;
   Scratch scratch{1};
   Head(const Products& p, const Matrix<float>& h)
-      : products(p),
-        head(p, h.rows(), h.cols(), true),
-        arena(VocabScratch::bytes(head)),
-        memory(arena, head) {
+      : products(p), head(p, h.rows(), h.cols(), true), arena(VocabScratch::bytes(head)), memory(arena, head) {
     for (size_t i = 0; i < head.pieces(); i++) head.pack(products, h, i);
   }
 };
@@ -58,8 +55,7 @@ void check(const Products& products, size_t rows, size_t vocab, size_t d) {
     EXPECT_NEAR(losses[i], want.loss[i], p + kU * want.loss[i]) << i;
     EXPECT_EQ(hits[i], want.hit[i]) << i;
     for (size_t j = 0; j < vocab; j++) ASSERT_NEAR(logits(i, j), want_logits(i, j), e);
-    for (size_t j = 0; j < d; j++)
-      ASSERT_NEAR(du(i, j), g.dx(i, j), 3 * p * scale * weight) << i << ", " << j;
+    for (size_t j = 0; j < d; j++) ASSERT_NEAR(du(i, j), g.dx(i, j), 3 * p * scale * weight) << i << ", " << j;
   }
   for (size_t j = 0; j < vocab; j++)
     for (size_t c = 0; c < d; c++)
@@ -71,14 +67,9 @@ void check(const Products& products, size_t rows, size_t vocab, size_t d) {
 TEST(VocabLoss, MatchesTheReference) {
   for (const Isa isa : runnable_isas(cpu())) {
     const Products products(kernels(isa));
-    for (const auto& [rows, vocab, d] : {std::array<size_t, 3>{1, 2, 2},
-                                         {7, 13, 8},
-                                         {132, 192, 16},
-                                         {144, 193, 12},
-                                         {33, 250, 128},
-                                         {5, 191, 24}}) {
-      SCOPED_TRACE(std::string(name(isa)) + ": " + std::to_string(rows) + " rows, vocabulary " +
-                   std::to_string(vocab));
+    for (const auto& [rows, vocab, d] :
+         {std::array<size_t, 3>{1, 2, 2}, {7, 13, 8}, {132, 192, 16}, {144, 193, 12}, {33, 250, 128}, {5, 191, 24}}) {
+      SCOPED_TRACE(std::string(name(isa)) + ": " + std::to_string(rows) + " rows, vocabulary " + std::to_string(vocab));
       check(products, rows, vocab, d);
       if (HasFatalFailure()) return;
     }
@@ -95,8 +86,7 @@ TEST(VocabLoss, TheFirstOfEqualLogitsIsThePrediction) {
   for (const auto& [target, hit] : {std::pair<TokenId, int>{200, 1}, {205, 0}, {450, 0}, {0, 0}}) {
     float loss = 0;
     uint8_t got = 9;
-    vocab_loss_forward(products, head.head, u, {&target, 1}, head.memory, {&loss, 1}, {&got, 1},
-                       head.scratch[0]);
+    vocab_loss_forward(products, head.head, u, {&target, 1}, head.memory, {&loss, 1}, {&got, 1}, head.scratch[0]);
     EXPECT_EQ(got, hit) << target;
     const double lse = std::log(3 * std::exp(3.0) + 597);
     EXPECT_NEAR(loss, lse - (target == 0 ? 0 : 3), 1e-5);
@@ -112,8 +102,7 @@ TEST(VocabLoss, NanIsNotHidden) {
   const TokenId target = 1;
   float loss = 0;
   uint8_t hit = 0;
-  vocab_loss_forward(products, head.head, u, {&target, 1}, head.memory, {&loss, 1}, {&hit, 1},
-                     head.scratch[0]);
+  vocab_loss_forward(products, head.head, u, {&target, 1}, head.memory, {&loss, 1}, {&hit, 1}, head.scratch[0]);
   EXPECT_TRUE(std::isnan(loss));
 }
 

@@ -56,8 +56,7 @@ TEST(Claims, ConvergenceNearSwigluAndGelu) {
   EXPECT_EQ(verdict(half, "convergence-near"), Verdict::in_part);
   EXPECT_NE(find(converging(2), "convergence-near").measured.find("75 % never"), std::string::npos);
   // The paper's own table: SQS comes to the loss that GELU has at the middle only much later.
-  EXPECT_EQ(find({}, "convergence-near").paper, "holds in part")
-      << find({}, "convergence-near").paper_measured;
+  EXPECT_EQ(find({}, "convergence-near").paper, "holds in part") << find({}, "convergence-near").paper_measured;
 }
 
 TEST(Claims, DataEfficiencyOnPar) {
@@ -125,8 +124,7 @@ Measured chosen(double other_agreement, double other_accuracy) {
   for (const char* data : {"mnist", "fashion-mnist"}) {
     m.choices.push_back({data, .5, .01, {.1, .1, .1}, {.9, .9, .9}, {.7, .71, .72}, {0, 0, 0}, {0, 0, 0}});
     const double a = other_agreement, b = other_accuracy;
-    m.choices.push_back(
-        {data, .1, .01, {.1, .1, .1}, {b, b, b}, {a, a + .01, a + .02}, {0, 0, 0}, {0, 0, 0}});
+    m.choices.push_back({data, .1, .01, {.1, .1, .1}, {b, b, b}, {a, a + .01, a + .02}, {0, 0, 0}, {0, 0, 0}});
   }
   return m;
 }

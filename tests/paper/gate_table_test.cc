@@ -30,8 +30,7 @@ TEST(GateTable, EveryGateIsExported) {
 }
 
 TEST(GateTable, Json) {
-  const nlohmann::ordered_json sqs = gate_json(gate_info(GateKind::Sqs)),
-                               silu = gate_json(gate_info(GateKind::Silu));
+  const nlohmann::ordered_json sqs = gate_json(gate_info(GateKind::Sqs)), silu = gate_json(gate_info(GateKind::Silu));
   EXPECT_EQ(sqs["name"], "sqs");
   EXPECT_EQ(sqs["parity"], "odd");
   EXPECT_EQ(sqs["options"].dump(), R"({"c":0.01,"lambda":0.5,"p":1.0})");

@@ -30,10 +30,8 @@ inline GateRuns runs_of(const std::string& gate, double last, double metric, siz
   return g;
 }
 
-inline TaskRuns task_of(const std::string& data, const Losses& losses, const Losses& metrics = {},
-                        size_t seeds = 3) {
-  TaskRuns t{
-      .data = data, .text = data == "stories", .train = 60000, .test = 10000, .steps = 400, .epochs = 20};
+inline TaskRuns task_of(const std::string& data, const Losses& losses, const Losses& metrics = {}, size_t seeds = 3) {
+  TaskRuns t{.data = data, .text = data == "stories", .train = 60000, .test = 10000, .steps = 400, .epochs = 20};
   for (const auto& [gate, loss] : losses)
     t.gates.push_back(runs_of(gate, loss, metrics.contains(gate) ? metrics.at(gate) : 0.95, seeds));
   return t;

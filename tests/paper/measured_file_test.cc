@@ -34,22 +34,17 @@ Measured everything() {
   m.out = "out", m.command = "glint reproduce --quick --out out";
   m.version = "0.1.0", m.cpu = "a processor", m.date = "2026-01-02";
   m.notices = {"This is the quick form."};
-  m.runs = {
-      {.path = "mnist-4.2/sqs/seed-0",
-       .group = "mnist-4.2",
-       .command = "glint train",
-       .state = "finished",
-       .steps = 40,
-       .seconds = 1.5,
-       .version = "0.1.0"},
-      {.path = "mnist-4.2/relu/seed-0", .group = "mnist-4.2", .command = "glint train", .state = "failed"}};
+  m.runs = {{.path = "mnist-4.2/sqs/seed-0",
+             .group = "mnist-4.2",
+             .command = "glint train",
+             .state = "finished",
+             .steps = 40,
+             .seconds = 1.5,
+             .version = "0.1.0"},
+            {.path = "mnist-4.2/relu/seed-0", .group = "mnist-4.2", .command = "glint train", .state = "failed"}};
   for (const char* data : {"mnist", "tales"}) {
-    TaskRuns task{.data = data,
-                  .text = data == std::string("tales"),
-                  .train = 100,
-                  .test = 10,
-                  .steps = 40,
-                  .epochs = 4};
+    TaskRuns task{
+        .data = data, .text = data == std::string("tales"), .train = 100, .test = 10, .steps = 40, .epochs = 4};
     for (const std::string_view gate : kPaperGates) {
       RunCurve curve{.seed = 0};
       for (size_t c = 0; c < kCheckpoints; c++) {
@@ -117,13 +112,8 @@ Measured everything() {
   for (const char* gate : {"products", "sqs", "identity", "relu", "silu", "gelu"})
     m.times.push_back({256, 256, gate, 1.0, 0.9, 1.1, 5});
   m.timing = timing_numbers(m.times);
-  m.depth = {{.data = "mnist",
-              .gate = "sqs",
-              .layers = 2,
-              .accuracy = {0.9},
-              .loss = {0.3},
-              .epochs = 2,
-              .classes = 10}};
+  m.depth = {
+      {.data = "mnist", .gate = "sqs", .layers = 2, .accuracy = {0.9}, .loss = {0.3}, .epochs = 2, .classes = 10}};
   m.pictures = {{.data = "mnist",
                  .size = {2, 2},
                  .r2 = 0.5,
@@ -151,12 +141,10 @@ Measured everything() {
                              .forward = {{1, 2, 1, 2, {1, 0, 0, 1}}},
                              .against = {},
                              .linear_pixels = {0, 1, 1, 0}}}};
-  m.explained = {
-      .data = "mnist", .run = "out/runs/x", .index = 3, .r2 = 0.9, .agreement = 0.95, .explanation = e};
+  m.explained = {.data = "mnist", .run = "out/runs/x", .index = 3, .r2 = 0.9, .agreement = 0.95, .explanation = e};
   m.samples = {{"sqs", "once upon a time"}};
   m.formulas = compute_formulas();
-  m.matches = {
-      {.data = "mnist", .gate = "sqs", .classes = 2, .matched = {0.5}, .cosine = {0.4}, .twins = {1}}};
+  m.matches = {{.data = "mnist", .gate = "sqs", .classes = 2, .matched = {0.5}, .cosine = {0.4}, .twins = {1}}};
   m.choices = {{.data = "mnist",
                 .lambda = 0.5,
                 .c = 0.01,
@@ -270,8 +258,7 @@ TEST(Report, TheHeadCountsTheTable) {
   const Measured m = everything();
   const Findings findings = judge(m);
   const std::string words = summary(m, findings);
-  EXPECT_TRUE(words.starts_with("Of " + std::to_string(findings.size()) + " claims (3 of them our own)"))
-      << words;
+  EXPECT_TRUE(words.starts_with("Of " + std::to_string(findings.size()) + " claims (3 of them our own)")) << words;
 }
 
 TEST(Report, ANormThatDoesTheSameIsSaidFirst) {
@@ -282,8 +269,7 @@ TEST(Report, ANormThatDoesTheSameIsSaidFirst) {
   m.tasks.push_back(task);
   const Report report = make_report(m, judge(m));
   ASSERT_EQ(report.notices.size(), 2u);
-  EXPECT_NE(report.notices[1].find("no clear advantage over bilinear"), std::string::npos)
-      << report.notices[1];
+  EXPECT_NE(report.notices[1].find("no clear advantage over bilinear"), std::string::npos) << report.notices[1];
   for (GateRuns& g : m.tasks.back().gates)
     if (g.gate == "sqs") g.runs[0].at.back().loss /= 2;
   EXPECT_EQ(make_report(m, judge(m)).notices.size(), 1u);

@@ -21,8 +21,7 @@ TEST(StudentT, QuantilesWithAFormula) {
 
 // Printed tables have three decimals.
 TEST(StudentT, QuantilesOfPrintedTables) {
-  const std::vector<std::pair<double, double>> table = {
-      {3, 3.182}, {4, 2.776}, {9, 2.262}, {30, 2.042}, {120, 1.980}};
+  const std::vector<std::pair<double, double>> table = {{3, 3.182}, {4, 2.776}, {9, 2.262}, {30, 2.042}, {120, 1.980}};
   for (const auto& [dof, t] : table) EXPECT_NEAR(student_t_quantile(0.975, dof), t, 5e-4) << dof;
 }
 

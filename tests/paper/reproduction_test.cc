@@ -45,8 +45,7 @@ TEST(PaperValues, FifteenRowsAndSixteenShapes) {
   EXPECT_FALSE(paper_row("glyphs", "sqs"));
   EXPECT_TRUE(std::isnan(paper_timing()[0].ms("tanh")));
   for (const PaperRow& row : paper_table1())  // every loss falls over training
-    for (size_t c = 1; c < kCheckpoints; c++)
-      EXPECT_LT(row.at[c].loss, row.at[c - 1].loss) << row.data << row.gate;
+    for (size_t c = 1; c < kCheckpoints; c++) EXPECT_LT(row.at[c].loss, row.at[c - 1].loss) << row.data << row.gate;
 }
 
 TEST(Table1, MeanSpreadPaperDeviationAndBest) {
@@ -160,8 +159,7 @@ TEST(Milestones, AStepIsKnownUpToTheEvaluationBefore) {
   std::vector<TaskRuns> tasks = {mnist(), mnist()};
   tasks[1].data = "fashion-mnist";
   const ReportTable t = milestone_table(tasks);
-  EXPECT_NE(t.caption.find("MNIST and Fashion-MNIST 10, 20, 30, 40 (4 evaluations)"), std::string::npos)
-      << t.caption;
+  EXPECT_NE(t.caption.find("MNIST and Fashion-MNIST 10, 20, 30, 40 (4 evaluations)"), std::string::npos) << t.caption;
   EXPECT_EQ(t.rows[0].cells[3].note, "after 0");
   EXPECT_EQ(t.rows[0].cells[4].text, "20 \xc2\xb1 0");
   EXPECT_EQ(t.rows[0].cells[4].note, "after 10");
@@ -170,10 +168,9 @@ TEST(Milestones, AStepIsKnownUpToTheEvaluationBefore) {
   std::vector<CurvePoint>& points = tasks[1].gates[0].runs[0].points;
   points.clear();
   for (uint64_t s = 1; s <= 30; s++) points.push_back({s, 1, 0.5});
-  EXPECT_NE(
-      milestone_table(tasks).caption.find("; Fashion-MNIST 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
-                                          "\xe2\x80\xa6, 30 (30 evaluations)"),
-      std::string::npos);
+  EXPECT_NE(milestone_table(tasks).caption.find("; Fashion-MNIST 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, "
+                                                "\xe2\x80\xa6, 30 (30 evaluations)"),
+            std::string::npos);
 }
 
 TEST(ReadingTables, EveryMeanHasItsSpreadOverSeeds) {
@@ -255,8 +252,7 @@ TEST(Timing, RatiosAreGeometricMeans) {
   std::vector<TimedGate> times;
   for (const size_t width : {256, 512})
     for (const std::string_view gate : kPaperGates)
-      times.push_back(
-          {256, width, std::string(gate), gate == "sqs" ? (width == 256 ? 2.0 : 0.5) : 1.0, 0, 0, 5});
+      times.push_back({256, width, std::string(gate), gate == "sqs" ? (width == 256 ? 2.0 : 0.5) : 1.0, 0, 0, 5});
   const TimingNumbers n = timing_numbers(times);
   EXPECT_EQ(n.shapes, 2u);
   EXPECT_EQ(n.fastest, 1u);
@@ -306,17 +302,11 @@ Report small_report() {
   s.blocks.push_back(Notice{"quick & small"});
   s.blocks.push_back(table1({&task, 1}));
   const Chart chart = loss_figure(task);
-  s.blocks.push_back(
-      ReportFigure{.name = "loss", .caption = "The loss.", .svg = to_svg(chart), .csv = to_csv(chart)});
-  s.blocks.push_back(
-      ReportFigure{.name = "again", .caption = "Again.", .svg = to_svg(chart), .csv = to_csv(chart)});
+  s.blocks.push_back(ReportFigure{.name = "loss", .caption = "The loss.", .svg = to_svg(chart), .csv = to_csv(chart)});
+  s.blocks.push_back(ReportFigure{.name = "again", .caption = "Again.", .svg = to_svg(chart), .csv = to_csv(chart)});
   s.blocks.push_back(Quotation{"sqs", "once upon <a> time"});
-  s.blocks.push_back(Findings{{.id = "x",
-                               .quote = "a | b",
-                               .place = "here",
-                               .rule = "r",
-                               .measured = "1 < 2",
-                               .verdict = Verdict::in_part}});
+  s.blocks.push_back(Findings{
+      {.id = "x", .quote = "a | b", .place = "here", .rule = "r", .measured = "1 < 2", .verdict = Verdict::in_part}});
   r.sections.push_back(s);
   return r;
 }

@@ -97,25 +97,22 @@ TEST(Verdicts, AccuracyOnPar) {
 
 TEST(Verdicts, ComparableLoss) {
   const auto with = [](double sqs) {
-    return verdict(
-        images(kSqsLowest, {{"sqs", sqs}, {"relu", .2}, {"gelu", .1}, {"silu", .3}, {"identity", .2}}),
-        "comparable-loss");
+    return verdict(images(kSqsLowest, {{"sqs", sqs}, {"relu", .2}, {"gelu", .1}, {"silu", .3}, {"identity", .2}}),
+                   "comparable-loss");
   };
   EXPECT_EQ(with(.109), Verdict::holds);
   EXPECT_EQ(with(.12), Verdict::in_part);
   EXPECT_EQ(with(.13), Verdict::fails);
-  const Finding f =
-      find(images(kSqsLowest, {{"sqs", .12}, {"relu", .3}, {"gelu", .1}, {"silu", .3}, {"identity", .2}}),
-           "comparable-loss");
+  const Finding f = find(images(kSqsLowest, {{"sqs", .12}, {"relu", .3}, {"gelu", .1}, {"silu", .3}, {"identity", .2}}),
+                         "comparable-loss");
   EXPECT_NE(f.measured.find("closes 80 % of the gap"), std::string::npos) << f.measured;
   EXPECT_NE(f.measured.find("clearly higher"), std::string::npos) << f.measured;
 }
 
 Measured similar(double mnist, double fashion, const std::string& measure = "by rank") {
   Measured m;
-  m.similarity = {
-      {"mnist", "weights", "pixels", measure, {mnist, mnist / 2}, {0, 0}, {0, 0}, {}, 5},
-      {"fashion-mnist", "weights", "pixels", measure, {fashion, fashion / 2}, {0, 0}, {0, 0}, {}, 5}};
+  m.similarity = {{"mnist", "weights", "pixels", measure, {mnist, mnist / 2}, {0, 0}, {0, 0}, {}, 5},
+                  {"fashion-mnist", "weights", "pixels", measure, {fashion, fashion / 2}, {0, 0}, {0, 0}, {}, 5}};
   return m;
 }
 
@@ -178,8 +175,7 @@ TEST(Verdicts, FirstEigenvectorsDominate) {
 TEST(Verdicts, Explains) {
   const auto with = [](double mnist, double fashion, double fitted) {
     Measured m;
-    m.trust = {trust_of("mnist", "weights", mnist, mnist),
-               trust_of("fashion-mnist", "weights", fashion, fashion),
+    m.trust = {trust_of("mnist", "weights", mnist, mnist), trust_of("fashion-mnist", "weights", fashion, fashion),
                // The linear part of a calibrated form earns nothing.
                trust_of("fashion-mnist", "calibrated", .99, fitted)};
     return verdict(m, "explains");
@@ -202,8 +198,7 @@ TEST(Verdicts, AsFast) {
   Measured m;
   m.cpu = "a processor";
   m.timing = TimingNumbers{16, 3, {{"relu", 1}}};
-  EXPECT_NE(find(m, "as-fast").measured.find("on this CPU (glint's kernels, not Triton on a GPU)"),
-            std::string::npos);
+  EXPECT_NE(find(m, "as-fast").measured.find("on this CPU (glint's kernels, not Triton on a GPU)"), std::string::npos);
 }
 
 TEST(Verdicts, BestOnStories) {

@@ -52,8 +52,7 @@ void expect_balanced(const std::string& svg) {
 }
 
 TEST(Axis, LinearTicksAreOneTwoFiveAndInside) {
-  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0, 10}, 6)),
-            (std::vector<std::string>{"0", "2", "4", "6", "8", "10"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {0, 10}, 6)), (std::vector<std::string>{"0", "2", "4", "6", "8", "10"}));
   EXPECT_EQ(labels(axis_ticks(Scale::linear, {-0.13, 0.41}, 6)),
             (std::vector<std::string>{"\xe2\x88\x92"
                                       "0.1",
@@ -84,10 +83,8 @@ TEST(Axis, WholeNumbersHaveNoTicksBetweenThem) {
             (std::vector<std::string>{"1", "2", "3", "4"}));
   EXPECT_EQ(labels(axis_ticks(Scale::linear, {0.85, 4.15}, 9, 0, false))[1], "1.5") << "as other axes have";
   EXPECT_EQ(labels(axis_ticks(Scale::linear, {0.9, 1.1}, 9, 0, true)), (std::vector<std::string>{"1"}));
-  EXPECT_EQ(labels(axis_ticks(Scale::linear, {-1, 49}, 9, 0, true)),
-            labels(axis_ticks(Scale::linear, {-1, 49}, 9)));
-  Chart chart{
-      .x = {.label = "layer"}, .y = {}, .series = {{.name = "a", .points = {{1, 0}, {2, 1}, {3, 0}}}}};
+  EXPECT_EQ(labels(axis_ticks(Scale::linear, {-1, 49}, 9, 0, true)), labels(axis_ticks(Scale::linear, {-1, 49}, 9)));
+  Chart chart{.x = {.label = "layer"}, .y = {}, .series = {{.name = "a", .points = {{1, 0}, {2, 1}, {3, 0}}}}};
   EXPECT_NE(to_svg(chart).find(">1.5<"), std::string::npos);
   chart.x.whole = true;
   EXPECT_EQ(to_svg(chart).find(">1.5<"), std::string::npos);
@@ -112,8 +109,7 @@ TEST(Axis, LogTicksAreDecades) {
                                                                                        "10^\xe2\x88\x92"
                                                                                        "7"}));
   // Under two decades the 2 and the 5 help; in less than a factor of two only even steps do.
-  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.06, 2.5}, 8)),
-            (std::vector<std::string>{"0.1", "0.2", "0.5", "1", "2"}));
+  EXPECT_EQ(labels(axis_ticks(Scale::log, {0.06, 2.5}, 8)), (std::vector<std::string>{"0.1", "0.2", "0.5", "1", "2"}));
   EXPECT_GE(labels(axis_ticks(Scale::log, {0.61, 0.68}, 6)).size(), 2u);
   // Many decades: a label at every other one or so, and never more than asked for.
   EXPECT_LE(labels(axis_ticks(Scale::log, {1e-40, 1e40}, 6)).size(), 7u);
@@ -166,8 +162,7 @@ TEST(Axis, LimitsComeFromTheDataThatCanBeDrawn) {
   const Limits log = axis_limits({.label = "", .scale = Scale::log}, {0, -5, 0.1, 10}, 0);
   EXPECT_NEAR(log.min, 0.1, 1e-15);
   EXPECT_NEAR(log.max, 10, 1e-14);
-  for (const std::vector<double>& few :
-       {std::vector<double>{}, {7}, {0, 0}, {1e300, 1e300}, {1, 1 + 1e-15}}) {
+  for (const std::vector<double>& few : {std::vector<double>{}, {7}, {0, 0}, {1e300, 1e300}, {1, 1 + 1e-15}}) {
     for (const Scale scale : {Scale::linear, Scale::log}) {
       const Limits some = axis_limits({.label = "", .scale = scale}, few, 0.05);
       EXPECT_LT(some.min, some.max);
@@ -200,8 +195,7 @@ TEST(Chart, LabelsOfALogAxisKeepOffEachOther) {
     const std::string svg = to_svg(chart);
     const std::regex label("<text x=\"[0-9.]+\" y=\"([0-9.]+)\" text-anchor=\"end\">");
     std::vector<double> y;
-    for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it)
-      y.push_back(std::stod((*it)[1]));
+    for (std::sregex_iterator it(svg.begin(), svg.end(), label), end; it != end; ++it) y.push_back(std::stod((*it)[1]));
     EXPECT_GE(y.size(), 4u) << lowest;
     std::sort(y.begin(), y.end());
     for (size_t i = 1; i < y.size(); i++) EXPECT_GE(y[i] - y[i - 1], 12 * 1.2) << lowest;
@@ -227,9 +221,7 @@ TEST(Chart, PointsLieWhereTheAxisSays) {
   chart.y.min = 0, chart.y.max = 20;
   const std::string d = curve(to_svg(chart));
   std::smatch m;
-  ASSERT_TRUE(
-      std::regex_match(d, m, std::regex("M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)")))
-      << d;
+  ASSERT_TRUE(std::regex_match(d, m, std::regex("M([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)L([0-9.]+) ([0-9.]+)"))) << d;
   const auto at = [&](int i) { return std::stod(m[i].str()); };
   EXPECT_NEAR(at(3), (at(1) + at(5)) / 2, 0.011);  // written to a hundredth
   EXPECT_NEAR(at(4), (at(2) + at(6)) / 2, 0.011);
@@ -333,8 +325,7 @@ TEST(Chart, LabelsStandBesideTheirPointsAndKeepOffEachOther) {
       return std::stod(svg.substr(svg.find(name, tag) + std::string(name).size()));
     };
     at.emplace_back(number(" x=\""), number(" y=\""));
-    EXPECT_NE(svg.find("<a href=\"#p" + std::to_string(i) + "\"><circle"), svg.npos)
-        << "no link at the point";
+    EXPECT_NE(svg.find("<a href=\"#p" + std::to_string(i) + "\"><circle"), svg.npos) << "no link at the point";
   }
   for (size_t i = 0; i < at.size(); i++)
     for (size_t k = 0; k < i; k++)
@@ -347,8 +338,7 @@ TEST(Chart, CsvHasTheSameNumbers) {
   chart.series[0].name = "a,b";
   EXPECT_EQ(to_csv(chart), "series,x,y\n\"a,b\",0,0.3333333333333333\n\"a,b\",1,\n");
   chart.series.push_back({.name = "c", .points = {{2, 3, 2.5, 3.5}}});
-  EXPECT_EQ(to_csv(chart),
-            "series,x,y,lower,upper\n\"a,b\",0,0.3333333333333333,,\n\"a,b\",1,,,\nc,2,3,2.5,3.5\n");
+  EXPECT_EQ(to_csv(chart), "series,x,y,lower,upper\n\"a,b\",0,0.3333333333333333,,\n\"a,b\",1,,,\nc,2,3,2.5,3.5\n");
 }
 
 }  // namespace

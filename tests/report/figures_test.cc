@@ -67,10 +67,9 @@ TEST(Svg, EmbedsAPictureWhoseBytesComeBack) {
 }
 
 TEST(FeatureGrid, DrawsEveryPictureAndListsItsPixels) {
-  const FeatureGrid grid{
-      .title = "T < U",
-      .size = kSize,
-      .rows = {{"3, \"x\"", "note", {picture(2), picture(1)}, {picture(-3)}}, {"5", "", {}, {}}}};
+  const FeatureGrid grid{.title = "T < U",
+                         .size = kSize,
+                         .rows = {{"3, \"x\"", "note", {picture(2), picture(1)}, {picture(-3)}}, {"5", "", {}, {}}}};
   const Figure f = feature_grid(grid);
   expect_document(f.svg);
   EXPECT_EQ(count_in_figure(f.svg, "<image"), 3u + 1);  // and the legend
@@ -109,17 +108,16 @@ TEST(SpectrumFigure, MarksNearEqualEigenvalues) {
 double width_of(const std::string& svg) { return std::stod(svg.substr(svg.find("width=\"") + 7)); }
 
 TEST(SpectrumFigure, WithoutPicturesHasNoScaleOfColoursAndNoTextIsCutOff) {
-  SpectrumPlot plot{
-      .title =
-          "a title that is longer than the figure is wide, because the name of a token and what "
-          "the model was trained on are in it",
-      .note =
-          "and a note that is about as long as the title, which tells how far to trust it, with "
-          "many numbers and some words between them, until it is wider than the plot",
-      .values = {3, 2, -1},
-      .groups = {0, 1, 2},
-      .positive = {{.value = 3}},
-      .negative = {{.value = -1}}};
+  SpectrumPlot plot{.title =
+                        "a title that is longer than the figure is wide, because the name of a token and what "
+                        "the model was trained on are in it",
+                    .note =
+                        "and a note that is about as long as the title, which tells how far to trust it, with "
+                        "many numbers and some words between them, until it is wider than the plot",
+                    .values = {3, 2, -1},
+                    .groups = {0, 1, 2},
+                    .positive = {{.value = 3}},
+                    .negative = {{.value = -1}}};
   const std::string bare = spectrum_figure(plot).svg;
   expect_document(bare);
   EXPECT_EQ(bare.find("+max"), std::string::npos);
@@ -163,19 +161,15 @@ TEST(SharedFigure, ListsEveryDirectionAndUnit) {
 TEST(ExplainFigure, HasTheInputTheLogitsAndTheTerms) {
   const ExplainedTerm term{
       .rank = 2, .eigenvalue = 3, .projection = -2, .contribution = 12, .pixels = picture(0).pixels};
-  const Explanation e{.title = "image",
-                      .size = kSize,
-                      .input = {0, 0.5, 1, 0, 0, 1},
-                      .class_names = {"cat", "dog"},
-                      .logits = {4, -1},
-                      .probabilities = {0.99, 0.01},
-                      .classes = {{.name = "cat",
-                                   .logit = 4,
-                                   .positive = 12,
-                                   .negative = -9,
-                                   .rest = 1,
-                                   .forward = {term},
-                                   .against = {}}}};
+  const Explanation e{
+      .title = "image",
+      .size = kSize,
+      .input = {0, 0.5, 1, 0, 0, 1},
+      .class_names = {"cat", "dog"},
+      .logits = {4, -1},
+      .probabilities = {0.99, 0.01},
+      .classes = {
+          {.name = "cat", .logit = 4, .positive = 12, .negative = -9, .rest = 1, .forward = {term}, .against = {}}}};
   const Figure f = explain_figure(e);
   expect_document(f.svg);
   EXPECT_EQ(count_in_figure(f.svg, "<image"), 1u + 1 + 1);
@@ -244,9 +238,7 @@ TEST(ExplainFigure, ALongNoteIsWrappedAndNotCutOff) {
                 .logits = {4, -1},
                 .probabilities = {0.99, 0.01},
                 .classes = {}};
-  const auto height_of = [](const std::string& svg) {
-    return std::stod(svg.substr(svg.find("height=\"") + 8));
-  };
+  const auto height_of = [](const std::string& svg) { return std::stod(svg.substr(svg.find("height=\"") + 8)); };
   e.note = "short";
   const std::string brief = explain_figure(e).svg;
   for (int i = 0; i < 100; i++) e.note += " word" + std::to_string(i);

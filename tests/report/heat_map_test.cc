@@ -32,8 +32,7 @@ std::string fill_before(const std::string& svg, const std::string& text) {
 
 TEST(HeatMap, EveryNumberIsInItsCellTheBetterTheDarker) {
   const Figure f = heat_maps(example());
-  for (const char* text :
-       {">0.50<", ">0.25<", ">1.00<", ">\u2013<", ">norm rms<", ">&lt;1&gt;<", ">test loss<"})
+  for (const char* text : {">0.50<", ">0.25<", ">1.00<", ">\u2013<", ">norm rms<", ">&lt;1&gt;<", ">test loss<"})
     EXPECT_NE(f.svg.find(text), f.svg.npos) << text;
   const auto brightness = [&](const char* text) {
     return std::stoi(fill_before(f.svg, text).substr(1, 2), nullptr, 16);

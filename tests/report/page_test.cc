@@ -102,14 +102,12 @@ TEST(Page, HoldsItsDataAndRefusesEverythingElse) {
   const std::string scripts = between(policy, "script-src ", ";");  // one script, by its hash
   EXPECT_TRUE(scripts.starts_with("'sha256-") && scripts.find(' ') == scripts.npos) << scripts;
   // The hashes are those of the inline elements.
-  for (const auto& [before, after] :
-       {std::pair{"<style>", "</style>"}, {"<script type=\"module\">", "</script>"}}) {
+  for (const auto& [before, after] : {std::pair{"<style>", "</style>"}, {"<script type=\"module\">", "</script>"}}) {
     const std::string content = between(page.html, before, after);
     Sha256 hash;
     hash.update(as_bytes(content));
     const Sha256::Digest digest = hash.finish();
-    EXPECT_NE(policy.find("'sha256-" + base64(std::as_bytes(std::span(digest))) + "'"), std::string::npos)
-        << before;
+    EXPECT_NE(policy.find("'sha256-" + base64(std::as_bytes(std::span(digest))) + "'"), std::string::npos) << before;
   }
   const Json json = parse_json(between(page.html, kDataStart, "</script>"), "page");
   const Json& w = json["runs"][0]["tensors"]["embed.weight"];
@@ -200,8 +198,7 @@ TEST(Page, ModulesImportOnlyEachOther) {
       ASSERT_TRUE(target.starts_with("glint/")) << files[i].name << " imports " << target;
       EXPECT_NE(std::find(names.begin(), names.end(), target.substr(6) + ".js"), names.end()) << target;
     }
-    for (const char* word :
-         {"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "XMLHttpRequest"})
+    for (const char* word : {"innerHTML", "insertAdjacentHTML", "document.write", "eval(", "fetch(", "XMLHttpRequest"})
       EXPECT_EQ(source.find(word), std::string::npos) << files[i].name << " has " << word;
   }
   EXPECT_GT(imports, 20u);

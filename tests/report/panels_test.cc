@@ -51,8 +51,7 @@ TEST(Panels, ImagesKeepTheirPixels) {
   const size_t block = picture.cols() / 3;
   ASSERT_EQ(picture.rows(), 2 * block);
   for (size_t r = 0; r < 2; r++)
-    for (size_t c = 0; c < 3; c++)
-      EXPECT_EQ(picture(r * block + block / 2, c * block + block / 2), 51 * (3 * r + c));
+    for (size_t c = 0; c < 3; c++) EXPECT_EQ(picture(r * block + block / 2, c * block + block / 2), 51 * (3 * r + c));
 }
 
 // Programs blur small images that they enlarge, so cells of a matrix must be large in the image itself.
@@ -62,8 +61,7 @@ TEST(Panels, CellsOfSharesAreLargeBlocksOfOneColour) {
   ASSERT_GE(block, 16u);
   ASSERT_EQ(picture.rows(), 2 * block);
   for (size_t y = 0; y < picture.rows(); y++)
-    for (size_t x = 0; x < picture.cols(); x++)
-      EXPECT_EQ(picture(y, x), picture(y / block * block, x / block * block));
+    for (size_t x = 0; x < picture.cols(); x++) EXPECT_EQ(picture(y, x), picture(y / block * block, x / block * block));
   EXPECT_GT(picture(0, 0), picture(0, block)) << "more is darker";
 }
 
@@ -75,13 +73,11 @@ TEST(Panels, ZeroIsWhiteInSignedMapsAndBothSignsAreDarker) {
   EXPECT_GE(picture(0, block + block / 2), 245);
   EXPECT_LT(picture(0, 0), 150);
   EXPECT_LT(picture(0, 2 * block + block / 2), 245);
-  EXPECT_GT(picture(0, 2 * block + block / 2), picture(0, 0))
-      << "half of the largest magnitude is half the colour";
+  EXPECT_GT(picture(0, 2 * block + block / 2), picture(0, 0)) << "half of the largest magnitude is half the colour";
 }
 
 TEST(Panels, CaptionsAreEscapedAndCounted) {
-  PanelGrid grid{
-      .title = "a & b", .notes = {"note"}, .panels = {panel(PanelTone::gray), panel(PanelTone::share)}};
+  PanelGrid grid{.title = "a & b", .notes = {"note"}, .panels = {panel(PanelTone::gray), panel(PanelTone::share)}};
   grid.scale_bar = true;
   const std::string svg = to_svg(grid);
   EXPECT_NE(svg.find("a &amp; b"), svg.npos);
@@ -98,9 +94,9 @@ TEST(Panels, NothingAndEmptyPanelsAreFine) {
 }
 
 TEST(SimilarityFigure, AControlIsDashedInTheColourOfItsLine) {
-  const Chart chart = similarity_figure(
-      "t", {{.name = "one", .mean = {0.98, 0.5}, .spread = {0.1, 0.1}, .control = {0.3, 0.2}},
-            {.name = "two", .mean = {0.4}, .spread = {}, .control = {}}});
+  const Chart chart =
+      similarity_figure("t", {{.name = "one", .mean = {0.98, 0.5}, .spread = {0.1, 0.1}, .control = {0.3, 0.2}},
+                              {.name = "two", .mean = {0.4}, .spread = {}, .control = {}}});
   ASSERT_EQ(chart.series.size(), 3u);
   EXPECT_EQ(chart.series[1].stroke, Stroke::dashed);
   EXPECT_EQ(chart.series[1].color, chart.series[0].color);

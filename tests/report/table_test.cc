@@ -107,8 +107,7 @@ TEST(Table, AWideTableBreaksTextBeforeItBreaksApart) {
 }
 
 TEST(Table, ColumnsThatDoNotFitFollowBelowWithTheFirst) {
-  Table t(
-      {{.header = "class"}, {.header = "a", .align = Align::right}, {.header = "b", .align = Align::right}});
+  Table t({{.header = "class"}, {.header = "a", .align = Align::right}, {.header = "b", .align = Align::right}});
   t.add({"coat", "0.5 \xc2\xb1 0.1", "1.5 \xc2\xb1 0.2"});
   EXPECT_EQ(t.terminal(20),
             "class          a\n"

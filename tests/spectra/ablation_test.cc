@@ -60,8 +60,7 @@ TEST(AblatedInputs, KeepAShareAlongTheBasisAndAllOfTheRest) {
   x(0, 0) = 3, x(0, 1) = 4, x(0, 2) = 5, x(1, 0) = -1;
   Matrix<double> basis(1, 3);
   basis(0, 0) = 0.6, basis(0, 1) = 0.8;  // x has 5 along it, then -0.6
-  const Matrix<float> none = ablated_inputs(linalg, x, basis, 0),
-                      half = ablated_inputs(linalg, x, basis, 0.5),
+  const Matrix<float> none = ablated_inputs(linalg, x, basis, 0), half = ablated_inputs(linalg, x, basis, 0.5),
                       same = ablated_inputs(linalg, x, basis, 1), more = ablated_inputs(linalg, x, basis, 2);
   EXPECT_NEAR(none(0, 0), 0, 1e-6);
   EXPECT_NEAR(none(0, 1), 0, 1e-6);
@@ -121,8 +120,7 @@ TEST(OutputChanges, ABilinearLayerDoesExactlyWhatItsEigenvectorsSay) {
   const Directions classes = m.reading.classes();
   const GateTerms line = weights_form(m.reading.layer(0));
   const Activations a = m.reading.run(ablation_images(80), 0);
-  const std::vector<UnitForm> forms =
-      unit_forms({m.linalg, m.machine.pool, m.reading.layer(0)}, line, classes.weights);
+  const std::vector<UnitForm> forms = unit_forms({m.linalg, m.machine.pool, m.reading.layer(0)}, line, classes.weights);
   for (size_t c = 0; c < 3; c++) {
     const Spectrum& s = forms[c].spectrum;
     const Matrix<double> basis = input_basis(m.reading.layer(0), rows_of(s.vectors, {0, 11}));
@@ -149,10 +147,9 @@ TEST(OutputChanges, AreThoseOfTheModelWithTheFoldedWeights) {
     const Activations before = m.reading.run(images, 0);
     const std::vector<UnitForm> forms =
         unit_forms({m.linalg, m.machine.pool, m.reading.layer(0)}, line, classes.weights);
-    const Matrix<double> basis =
-        input_basis(m.reading.layer(0), rows_of(forms[1].spectrum.vectors, {0, 1, 2}));
-    const OutputChanges changes = output_changes(m.reading, classes, line, before.inputs,
-                                                 ablated_inputs(m.linalg, before.inputs, basis, 0));
+    const Matrix<double> basis = input_basis(m.reading.layer(0), rows_of(forms[1].spectrum.vectors, {0, 1, 2}));
+    const OutputChanges changes =
+        output_changes(m.reading, classes, line, before.inputs, ablated_inputs(m.linalg, before.inputs, basis, 0));
     ImageModel folded = m.model;
     const ParamTable table = classifier_params(folded.config).table;
     fold_ablation(m.linalg, basis, 0, table.find(folded.weights.span(), "blocks.0.weight"));

@@ -47,8 +47,7 @@ TEST(ClassMask, OfOneLayerIsTheEigenMask) {
     for (const int push : {1, -1}) {
       const Features f = features(m.linalg, spectra[1].vectors, m.reading.input_map());
       const std::vector<float> expected = eigen_mask(spectra[1].values, f, mean, 3, 2.0, push);
-      const std::vector<float> got =
-          class_mask(m.reading, units.weights.view().row(1), lines, means, 3, 2.0, push);
+      const std::vector<float> got = class_mask(m.reading, units.weights.view().row(1), lines, means, 3, 2.0, push);
       EXPECT_NEAR(length(got), 2, 1e-6);
       // The mean input passes through the model in float: 60 roundings of 6e-8 of numbers near 1.
       for (size_t i = 0; i < 20; i++) EXPECT_NEAR(got[i], expected[i], 1e-4);
@@ -83,8 +82,7 @@ TEST(ClassMask, OfTwoLayersIsTheGradient) {
   };
   // Of both signs together: up with the supporters, up with less of the opponents.
   const std::vector<float> up = class_mask(m.reading, units.weights.view().row(0), lines, means, 12, 1.0, 1);
-  const std::vector<float> down =
-      class_mask(m.reading, units.weights.view().row(0), lines, means, 12, 1.0, -1);
+  const std::vector<float> down = class_mask(m.reading, units.weights.view().row(0), lines, means, 12, 1.0, -1);
   std::vector<double> p(20), plus = p, minus = p;
   for (size_t i = 0; i < 20; i++) p[i] = images(0, i) / 255.0;
   // Each mask moves its own part of the form; both parts together make the gradient, so it lies in their
@@ -117,8 +115,7 @@ TEST(Decisions, AMaskOfStrengthZeroChangesNothing) {
   const std::vector<float> mask = random_mask(20, 1, 1);
   EXPECT_EQ(decisions(m.reading, images, all_rows(), mask, 0), plain);
   const Matrix<float> logits = m.reading.run(images, 0).logits;
-  for (size_t i = 0; i < kImages; i++)
-    EXPECT_EQ(logits(i, plain[i]), *std::ranges::max_element(logits.view().row(i)));
+  for (size_t i = 0; i < kImages; i++) EXPECT_EQ(logits(i, plain[i]), *std::ranges::max_element(logits.view().row(i)));
   EXPECT_TRUE(decisions(m.reading, images, {}).empty());
 }
 

@@ -26,8 +26,7 @@ struct Joint : testing::Test {
     const Matrix<double> own = layer_outputs({linalg, pool, layer.view()}, head, x),
                          read = form_outputs({linalg, pool, layer.view()}, line, head, x);
     double sum = 0;
-    for (size_t i = 0; i < own.size(); i++)
-      sum += (own.data()[i] - read.data()[i]) * (own.data()[i] - read.data()[i]);
+    for (size_t i = 0; i < own.size(); i++) sum += (own.data()[i] - read.data()[i]) * (own.data()[i] - read.data()[i]);
     return sum;
   }
 };
@@ -47,10 +46,9 @@ TEST_F(Joint, LeavesTheIdentityExactlyAsItIs) {
 TEST_F(Joint, NeverHasALargerErrorThanAffineOnItsData) {
   for (int kind = 0; kind < kGateCount; kind++)
     for (const bool bias : {false, true}) {
-      const Layer layer = random_layer(kHidden, kInputs, bias, static_cast<GateKind>(kind),
-                                       40 + 3 * static_cast<uint32_t>(kind));
-      const double affine =
-          error(layer, calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine));
+      const Layer layer =
+          random_layer(kHidden, kInputs, bias, static_cast<GateKind>(kind), 40 + 3 * static_cast<uint32_t>(kind));
+      const double affine = error(layer, calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine));
       const double joint = error(layer, joint_form({linalg, pool, layer.view()}, head, x));
       EXPECT_LE(joint, affine * (1 + 1e-9)) << "gate " << kind << " bias " << bias;
       if (static_cast<GateKind>(kind) == GateKind::Relu) {
@@ -76,15 +74,13 @@ TEST_F(Joint, WithoutDataOrWithDeadUnitsTheLinesStayFinite) {
   for (size_t i = 0; i < kInputs; i++) layer.left(3, i) = layer.right(3, i) = 0;
   const GateTerms line = joint_form({linalg, pool, layer.view()}, head, x);
   EXPECT_EQ(line.gain[3], 1.0);
-  for (size_t h = 0; h < kHidden; h++)
-    EXPECT_TRUE(std::isfinite(line.gain[h]) && std::isfinite(line.shift[h]));
+  for (size_t h = 0; h < kHidden; h++) EXPECT_TRUE(std::isfinite(line.gain[h]) && std::isfinite(line.shift[h]));
   const GateTerms none = joint_form({linalg, pool, layer.view()}, head, x.view().row_range(0, 0));
   for (size_t h = 0; h < kHidden; h++) EXPECT_EQ(none.gain[h], 1.0);
 }
 
 struct CalibrationFile : testing::Test {
-  const std::string path =
-      testing::TempDir() + "glint-calibration-" + std::to_string(::getpid()) + ".safetensors";
+  const std::string path = testing::TempDir() + "glint-calibration-" + std::to_string(::getpid()) + ".safetensors";
   static StoredCalibration make() {
     StoredCalibration c{.model = "aa", .data = "bb", .inputs = 12};
     c.kinds = {Calibration::joint, Calibration::gain};

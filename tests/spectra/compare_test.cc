@@ -60,8 +60,7 @@ TEST(BestMatching, LargeOnesKeepTheirOptimum) {
   const Matrix<double> potentials = random_matrix(2, n, 701);
   for (size_t i = 0; i < n; i++)
     for (size_t j = 0; j < n; j++)
-      weight(i, j) =
-          potentials(0, i) + potentials(1, j) - (hidden[i] == j ? 0 : 0.01 + std::fabs(weight(i, j)));
+      weight(i, j) = potentials(0, i) + potentials(1, j) - (hidden[i] == j ? 0 : 0.01 + std::fabs(weight(i, j)));
   EXPECT_EQ(best_matching(weight), hidden);
 }
 

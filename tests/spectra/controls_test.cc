@@ -18,9 +18,8 @@ class LinearControl : public ::testing::TestWithParam<LinalgBackend> {
   const LinearAlgebra linalg{GetParam()};
   ThreadPool pool{2};
 };
-INSTANTIATE_TEST_SUITE_P(Backends, LinearControl, ::testing::ValuesIn(backends()), [](const auto& p) {
-  return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen";
-});
+INSTANTIATE_TEST_SUITE_P(Backends, LinearControl, ::testing::ValuesIn(backends()),
+                         [](const auto& p) { return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen"; });
 
 TEST_P(LinearControl, FindsTheMapThatMadeTheOutputs) {
   const size_t n = 700, d = 90, units = 4;  // more than one block of columns and one tile of rows

@@ -48,9 +48,8 @@ class Eigh : public testing::TestWithParam<LinalgBackend> {
  protected:
   const LinearAlgebra linalg{GetParam()};
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Eigh, testing::ValuesIn(backends()), [](const auto& p) {
-  return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen";
-});
+INSTANTIATE_TEST_SUITE_P(Backends, Eigh, testing::ValuesIn(backends()),
+                         [](const auto& p) { return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen"; });
 
 TEST_P(Eigh, TheForcedBackendIsTheOneUsed) {
   EXPECT_EQ(linalg.uses_openblas(), GetParam() == LinalgBackend::openblas);
@@ -77,8 +76,7 @@ TEST_P(Eigh, AgreesWithNumpy) {
       if (k > 0) gap = std::min(gap, values[k - 1] - values[k]);
       if (k + 1 < values.size()) gap = std::min(gap, values[k] - values[k + 1]);
       if (gap > 1e-6 * scale) {
-        EXPECT_NEAR(std::fabs(dot(s.vectors.view().row(k), vectors.view().row(k))), 1, 1e-10)
-            << "vector " << k;
+        EXPECT_NEAR(std::fabs(dot(s.vectors.view().row(k), vectors.view().row(k))), 1, 1e-10) << "vector " << k;
       }
     }
   }
@@ -181,8 +179,8 @@ TEST_P(Eigh, BitsDoNotDependOnTheNumberOfThreads) {
       const std::vector<Spectrum> got = eigh_many(linalg, pool, count, n, fill);
       for (size_t i = 0; i < count; i++) {
         EXPECT_EQ(got[i].values, expected[i].values);
-        EXPECT_TRUE(std::equal(got[i].vectors.span().begin(), got[i].vectors.span().end(),
-                               expected[i].vectors.span().begin()));
+        EXPECT_TRUE(
+            std::equal(got[i].vectors.span().begin(), got[i].vectors.span().end(), expected[i].vectors.span().begin()));
       }
     }
   }
@@ -310,8 +308,7 @@ TEST(OpenBlasDeathTest, WithoutRoomThereIsEigenAndANote) {
       std::_Exit(e.exit_code());
     }
   };
-  EXPECT_EXIT(try_it(LinalgBackend::automatic), testing::ExitedWithCode(0),
-              "Eigen.*: .*no room for OpenBLAS");
+  EXPECT_EXIT(try_it(LinalgBackend::automatic), testing::ExitedWithCode(0), "Eigen.*: .*no room for OpenBLAS");
   EXPECT_EXIT(try_it(LinalgBackend::openblas), testing::ExitedWithCode(1), "no room for OpenBLAS");
   EXPECT_EXIT(try_it(LinalgBackend::eigen), testing::ExitedWithCode(0), "Eigen [0-9.]*: \n");
 #endif

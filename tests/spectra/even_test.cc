@@ -57,8 +57,7 @@ TEST_P(EvenPart, IsTheFormOfTheWeightsOrTheWholeLayer) {
   const Matrix<double> q = random_matrix(2, 25, 700), x = random_matrix(40, 18, 701);
   for (const bool bias : {false, true}) {
     const Layer layer = random_layer(25, 18, bias, kind());
-    const std::vector<UnitForm> forms =
-        unit_forms({linalg, pool, layer.view()}, weights_form(layer.view()), q);
+    const std::vector<UnitForm> forms = unit_forms({linalg, pool, layer.view()}, weights_form(layer.view()), q);
     for (size_t u = 0; u < 2; u++)
       for (size_t i = 0; i < x.rows(); i++) {
         const TwoSides f = two_sides(layer, q.view().row(u), x.view().row(i));
@@ -72,8 +71,7 @@ TEST_P(EvenPart, IsTheFormOfTheWeightsOrTheWholeLayer) {
 
 TEST_P(EvenPart, TheGainComesFromTheGatesParity) {
   const Layer layer = random_layer(5, 4, false, kind());
-  for (const double gain : weights_form(layer.view()).gain)
-    EXPECT_EQ(gain, parity() == Parity::odd ? 1 : 0.5);
+  for (const double gain : weights_form(layer.view()).gain) EXPECT_EQ(gain, parity() == Parity::odd ? 1 : 0.5);
 }
 
 TEST_P(EvenPart, MirroredOutputsAreThoseOfTheMirrorImage) {
@@ -144,8 +142,7 @@ TEST(EvenShare, StandsInEveryFidelity) {
     const Activations a = m.reading.activations(0, images.view());
     const Directions classes = m.reading.classes();
     const GateTerms line = weights_lines(m.reading)[0];
-    const EvenShare share =
-        even_share({m.linalg, m.reading.pool(), m.reading.layer(0)}, classes.weights, a.inputs);
+    const EvenShare share = even_share({m.linalg, m.reading.pool(), m.reading.layer(0)}, classes.weights, a.inputs);
     const Reading reading = read(m.reading, classes, line, a);
     EXPECT_EQ(reading.fidelity.even_share, share.all);
     EXPECT_EQ(reading.fidelity.each(&Trust::even_share), share.unit);

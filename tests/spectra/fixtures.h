@@ -79,11 +79,8 @@ struct Layer {
 };
 
 inline Layer random_layer(size_t hidden, size_t inputs, bool bias, GateKind kind, uint32_t sub = 100) {
-  Layer layer{random_matrix<float>(hidden, inputs, sub),
-              random_matrix<float>(hidden, inputs, sub + 1),
-              {},
-              {},
-              Gate{kind, {}}};
+  Layer layer{
+      random_matrix<float>(hidden, inputs, sub), random_matrix<float>(hidden, inputs, sub + 1), {}, {}, Gate{kind, {}}};
   for (float& w : layer.left.span()) w /= std::sqrt(static_cast<float>(inputs));
   for (float& w : layer.right.span()) w /= std::sqrt(static_cast<float>(inputs));
   if (!bias) return layer;
@@ -105,8 +102,7 @@ inline double exact_output(const GluLayerView& layer, std::span<const double> q,
   const Matrix<double> left = widened(layer.left), right = widened(layer.right);
   double sum = 0;
   for (size_t h = 0; h < layer.hidden(); h++) {
-    double l = layer.bias_left.empty() ? 0 : layer.bias_left[h],
-           r = layer.bias_right.empty() ? 0 : layer.bias_right[h];
+    double l = layer.bias_left.empty() ? 0 : layer.bias_left[h], r = layer.bias_right.empty() ? 0 : layer.bias_right[h];
     for (size_t i = 0; i < layer.inputs(); i++) l += left(h, i) * x[i];
     for (size_t i = 0; i < layer.inputs(); i++) r += right(h, i) * x[i];
     sum += q[h] * gate_info(layer.gate.kind).value(l, layer.gate.params) * r;

@@ -14,9 +14,8 @@ class Forms : public testing::TestWithParam<LinalgBackend> {
   const LinearAlgebra linalg{GetParam()};
   ThreadPool pool{2};
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Forms, testing::ValuesIn(backends()), [](const auto& p) {
-  return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen";
-});
+INSTANTIATE_TEST_SUITE_P(Backends, Forms, testing::ValuesIn(backends()),
+                         [](const auto& p) { return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen"; });
 
 std::vector<Gate> gates() {
   std::vector<Gate> out;
@@ -30,8 +29,7 @@ TEST_P(Forms, CalibrationAgreesWithNumpy) {
   const nlohmann::json g = golden()["layer"];
   const Matrix<float> x = to_matrix<float>(g["x"]);
   for (const std::string name : {"sqs", "silu"}) {
-    const Layer layer{
-        to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, {parse_gate(name), {}}};
+    const Layer layer{to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, {parse_gate(name), {}}};
     const GateTerms gain = calibrated_form({linalg, pool, layer.view()}, x, Calibration::gain);
     const GateTerms affine = calibrated_form({linalg, pool, layer.view()}, x, Calibration::affine);
     EXPECT_TRUE(gain.shift.empty());
@@ -44,8 +42,7 @@ TEST_P(Forms, CalibrationAgreesWithNumpy) {
     const Matrix<double> head = hidden_weights(to_matrix<float>(g["head"]).view());
     const Matrix<double> logits = layer_outputs({linalg, pool, layer.view()}, head, x);
     for (size_t i = 0; i < x.rows(); i++)
-      for (size_t u = 0; u < head.rows(); u++)
-        EXPECT_NEAR(logits(i, u), g[name + "_logits"][i][u].get<double>(), 1e-4);
+      for (size_t u = 0; u < head.rows(); u++) EXPECT_NEAR(logits(i, u), g[name + "_logits"][i][u].get<double>(), 1e-4);
   }
 }
 
@@ -103,8 +100,7 @@ TEST_P(Forms, UnitsThatTheDataNeverMoveKeepTheirWeights) {
     EXPECT_EQ(line.gain[2], 1);
     EXPECT_LT(line.gain[0], 1);
   }
-  const GateTerms none =
-      calibrated_form({linalg, pool, layer.view()}, Matrix<float>(0, 6), Calibration::affine);
+  const GateTerms none = calibrated_form({linalg, pool, layer.view()}, Matrix<float>(0, 6), Calibration::affine);
   for (double g : none.gain) EXPECT_EQ(g, 1);
 }
 
@@ -147,8 +143,7 @@ TEST_P(Forms, LocalFormWhereTheGateJumps) {
     for (size_t h = 0; h < 3; h++) {
       const double l = pre_activation(layer.view(), h, x).l;
       EXPECT_LE(std::fabs(near.gain[h]), kLocalGain);
-      EXPECT_NEAR(near.gain[h] * l + near.shift[h], gate_info(GateKind::Sqs).value(l, layer.gate.params),
-                  1e-16);
+      EXPECT_NEAR(near.gain[h] * l + near.shift[h], gate_info(GateKind::Sqs).value(l, layer.gate.params), 1e-16);
     }
   }
 }
@@ -188,8 +183,7 @@ TEST_P(Forms, LayerOutputsAreTheLayer) {
     const Matrix<double> outputs = layer_outputs({linalg, pool, layer.view()}, w, x);
     for (size_t i = 0; i < x.rows(); i++) {
       const std::vector<double> xi(x.view().row(i).begin(), x.view().row(i).end());
-      for (size_t u = 0; u < 2; u++)
-        EXPECT_NEAR(outputs(i, u), exact_output(layer.view(), w.view().row(u), xi), 1e-4);
+      for (size_t u = 0; u < 2; u++) EXPECT_NEAR(outputs(i, u), exact_output(layer.view(), w.view().row(u), xi), 1e-4);
     }
   }
 }
@@ -206,8 +200,7 @@ TEST_P(Forms, BitsDoNotDependOnTheNumberOfThreads) {
     const GateTerms again = calibrated_form({linalg, many, layer.view()}, x, Calibration::affine);
     EXPECT_EQ(again.gain, line.gain);
     EXPECT_EQ(again.shift, line.shift);
-    EXPECT_TRUE(
-        std::ranges::equal(form_outputs({linalg, many, layer.view()}, line, w, x).span(), outputs.span()));
+    EXPECT_TRUE(std::ranges::equal(form_outputs({linalg, many, layer.view()}, line, w, x).span(), outputs.span()));
   }
 }
 
@@ -224,12 +217,10 @@ TEST_P(Forms, FewPairsOfAWideLayerAreTheStrongestOfAll) {
     ASSERT_EQ(few[u].spectrum.count(), 6u);
     for (size_t k = 0; k < 6; k++) {
       EXPECT_NEAR(few[u].spectrum.values[k] / expected.spectrum.values[k], 1, 1e-10);
-      EXPECT_NEAR(dot(few[u].spectrum.vectors.view().row(k), expected.spectrum.vectors.view().row(k)), 1,
-                  1e-10);
+      EXPECT_NEAR(dot(few[u].spectrum.vectors.view().row(k), expected.spectrum.vectors.view().row(k)), 1, 1e-10);
     }
   }
-  EXPECT_EQ(unit_forms({linalg, pool, layer.view()}, line, w, {}, {.strongest = 500})[0].spectrum.count(),
-            500u);
+  EXPECT_EQ(unit_forms({linalg, pool, layer.view()}, line, w, {}, {.strongest = 500})[0].spectrum.count(), 500u);
 }
 
 TEST_P(Forms, DataThatAreNotFiniteAreANumericError) {

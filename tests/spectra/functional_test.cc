@@ -38,8 +38,7 @@ TEST(FunctionalSimilarity, ClosedFormIsTheMeanOverDrawnInputs) {
   for (size_t d = 0; d < draws; d++) {
     for (size_t i = 0; i < n; i++) x[i] = rng.normal(d * n + i);
     const double fa = value(a, x), fb = value(b, x);
-    product += fa * fb / draws, mean_a += fa / draws, mean_b += fb / draws,
-        squares += fa * fb * fa * fb / draws;
+    product += fa * fb / draws, mean_a += fa / draws, mean_b += fb / draws, squares += fa * fb * fa * fb / draws;
   }
   const double error = 5 * std::sqrt(squares / draws);
   const GaussianProduct closed = gaussian_product(a, b);
@@ -107,8 +106,7 @@ TEST(FunctionalSimilarity, LayersAreTheirDenseForms) {
       const SmallLayer one(1, bias), two(2, bias);
       const auto forms = [&](const SmallLayer& s) {
         const std::vector<UnitForm> units = unit_forms({linalg, pool, s.view()}, s.line, s.weights);
-        return mapped ? functional_forms(linalg, units, s.map())
-                      : functional_forms(linalg, units, SmallLayer::kInputs);
+        return mapped ? functional_forms(linalg, units, s.map()) : functional_forms(linalg, units, SmallLayer::kInputs);
       };
       const FunctionalSimilarity got = functional_similarity(linalg, forms(one), forms(two));
       double sum = 0, sum_a = 0, sum_b = 0;
@@ -132,8 +130,7 @@ TEST(FunctionalSimilarity, AConstantIsLikeNothing) {
   SmallLayer none(2, false);
   for (size_t i = 0; i < none.weights.size(); i++) none.weights.data()[i] = 0;
   const auto forms = [&](const SmallLayer& s) {
-    return functional_forms(linalg, unit_forms({linalg, pool, s.view()}, s.line, s.weights),
-                            SmallLayer::kInputs);
+    return functional_forms(linalg, unit_forms({linalg, pool, s.view()}, s.line, s.weights), SmallLayer::kInputs);
   };
   EXPECT_EQ(functional_similarity(linalg, forms(one), forms(none)).all, 0);
 }

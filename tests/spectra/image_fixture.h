@@ -7,8 +7,8 @@
 namespace glint::fixtures {
 
 struct OneImageModel {
-  explicit OneImageModel(uint64_t seed, size_t layers = 1, bool bias = false,
-                         GateKind gate = GateKind::Identity, bool residual = false)
+  explicit OneImageModel(uint64_t seed, size_t layers = 1, bool bias = false, GateKind gate = GateKind::Identity,
+                         bool residual = false)
       : model(make(seed, layers, bias, gate, residual)), reading(model, machine.compute, linalg) {}
 
   static ImageModel make(uint64_t seed, size_t layers, bool bias, GateKind gate, bool residual) {

@@ -82,8 +82,7 @@ double exact_logit(const ImageReading& reading, std::span<const uint8_t> pixels,
   const InputMap map = reading.input_map();
   std::vector<double> x(map.matrix.rows());
   for (size_t i = 0; i < x.size(); i++)
-    for (size_t p = 0; p < pixels.size(); p++)
-      x[i] += static_cast<double>(map.matrix(i, p)) * pixels[p] / 255.0;
+    for (size_t p = 0; p < pixels.size(); p++) x[i] += static_cast<double>(map.matrix(i, p)) * pixels[p] / 255.0;
   const Matrix<double> head = hidden_weights(reading.head());
   return exact_output(reading.layer(0), head.view().row(c), x);
 }
@@ -91,9 +90,8 @@ double exact_logit(const ImageReading& reading, std::span<const uint8_t> pixels,
 TEST(ImageReading, TermsOfABilinearModelAddUpToTheLogit) {
   const Reader r({"plain"}, GateKind::Identity);
   const ImageSet images = random_images(1000);
-  const std::vector<UnitForm> forms =
-      unit_forms({r.linalg, r.reading->pool(), r.reading->layer(0)}, weights_form(r.reading->layer(0)),
-                 r.reading->classes().weights);
+  const std::vector<UnitForm> forms = unit_forms({r.linalg, r.reading->pool(), r.reading->layer(0)},
+                                                 weights_form(r.reading->layer(0)), r.reading->classes().weights);
   const Matrix<double> embed = hidden_weights(r.reading->input_map().matrix);
   double worst = 0;
   for (size_t i = 0; i < images.count(); i++) {
@@ -134,8 +132,7 @@ TEST(ImageReading, FloatsAreReadAsBytesAre) {
     return std::ranges::equal(a.span(), b.span());
   };
   const uint32_t some[] = {7, 3, 299};
-  for (const std::span<const uint32_t> rows :
-       {std::span<const uint32_t>(), std::span<const uint32_t>(some)}) {
+  for (const std::span<const uint32_t> rows : {std::span<const uint32_t>(), std::span<const uint32_t>(some)}) {
     const Activations of_bytes = r.reading->run(bytes, 1, rows), of_floats = r.reading->run(floats, 1, rows);
     EXPECT_EQ(of_bytes.inputs.rows(), rows.empty() ? 300u : 3u);
     EXPECT_TRUE(same(of_bytes.inputs, of_floats.inputs) && same(of_bytes.logits, of_floats.logits));
@@ -145,8 +142,7 @@ TEST(ImageReading, FloatsAreReadAsBytesAre) {
   EXPECT_EQ(a.terms[Form::calibrated][1].shift, b.terms[Form::calibrated][1].shift);
   const Reading reading =
       r.reading->read(r.reading->classes(), b.terms[Form::calibrated][1], r.reading->run(floats, 1));
-  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.terms[Form::calibrated]).cols(),
-            kSide * kSide);
+  EXPECT_EQ(r.reading->pictures(1, reading.units[0].spectrum.vectors, b.terms[Form::calibrated]).cols(), kSide * kSide);
 }
 
 TEST(ImageReading, EveryFormOfTheIdentityGateIsTheModel) {
@@ -173,9 +169,7 @@ TEST(ImageReading, CalibrationIsCloserToTheModelThanTheWeights) {
   const ImageSet images = random_images(2000);
   const StoredCalibration c = r.reading->calibrate(images, "data");
   const Activations pass = r.reading->run(images.pixels, 0);
-  const auto r2 = [&](const GateTerms& line) {
-    return form_fidelity(*r.reading, r.reading->classes(), line, pass).r2;
-  };
+  const auto r2 = [&](const GateTerms& line) { return form_fidelity(*r.reading, r.reading->classes(), line, pass).r2; };
   EXPECT_GT(r2(c.terms[Form::calibrated][0]), r2(weights_lines(*r.reading)[0]));
   EXPECT_EQ(c.model, r.reading->weights_hash());
 }
@@ -215,15 +209,13 @@ TEST(Explanation, AccountsAddUpAndTheLocalOneIsTheLogit) {
     terms[Form::weights] = weights_lines(*r.reading).back();
     terms[Form::calibrated] = c.terms[Form::calibrated].back();
     for (const Form kind : {Form::weights, Form::calibrated, Form::local}) {
-      const std::vector<ClassExplanation> accounts =
-          explain_classes(*r.reading, pass, 7, terms, classes, kind);
+      const std::vector<ClassExplanation> accounts = explain_classes(*r.reading, pass, 7, terms, classes, kind);
       ASSERT_EQ(accounts.size(), 2u);
       for (const ClassExplanation& a : accounts) {
         EXPECT_EQ(a.logit, pass.logits(7, a.index));
         const FormSums& local = *a.sums[Form::local];
         EXPECT_FALSE(a.sums[Form::scaled]);
-        EXPECT_NEAR(local.total(), a.logit,
-                    1e-5 * (std::fabs(local.positive) + std::fabs(local.negative) + 1))
+        EXPECT_NEAR(local.total(), a.logit, 1e-5 * (std::fabs(local.positive) + std::fabs(local.negative) + 1))
             << v.name;
         const FormSums& sums = *a.sums[kind];
         double positive = 0, negative = 0;
@@ -247,9 +239,8 @@ TEST(Explanation, OfTheScaledFormUsesTheSizeOfItsInput) {
     ASSERT_EQ(c.terms[Form::scaled].size(), r.reading->layers());
     const Activations pass = r.reading->run(images.pixels, r.reading->last());
     const Directions all = r.reading->classes();
-    const Matrix<double> values =
-        form_outputs(r.reading->reader(r.reading->last()), c.terms[Form::scaled].back(), all.weights,
-                     pass.inputs, all.constants);
+    const Matrix<double> values = form_outputs(r.reading->reader(r.reading->last()), c.terms[Form::scaled].back(),
+                                               all.weights, pass.inputs, all.constants);
     const size_t classes[] = {4, 1};
     PerForm<std::optional<GateTerms>> terms;
     terms[Form::scaled] = c.terms[Form::scaled].back();
@@ -267,9 +258,8 @@ TEST(Explanation, OfTheScaledFormUsesTheSizeOfItsInput) {
 TEST(SpectraFile, KeepsTheStrongestTermsAndWritesTheSameBytes) {
   const LinearAlgebra linalg;
   const double values[] = {5, 1, 0.1, -2, -7};
-  UnitForm form{.spectrum = eigh(linalg, compose(values, random_orthonormal(linalg, 5, 9))),
-                .linear = {},
-                .constant = 0.5};
+  UnitForm form{
+      .spectrum = eigh(linalg, compose(values, random_orthonormal(linalg, 5, 9))), .linear = {}, .constant = 0.5};
   const UnitForm two = strongest_terms(form, 3);
   ASSERT_EQ(two.spectrum.count(), 3u);
   EXPECT_NEAR(two.spectrum.values[0], 5, 1e-12);
@@ -278,8 +268,7 @@ TEST(SpectraFile, KeepsTheStrongestTermsAndWritesTheSameBytes) {
   for (size_t j = 0; j < 5; j++) EXPECT_EQ(two.spectrum.vectors(2, j), form.spectrum.vectors(4, j));
   EXPECT_EQ(strongest_terms(form, 9).spectrum.count(), 5u);
 
-  const std::string path =
-      testing::TempDir() + "glint-spectra-" + std::to_string(::getpid()) + ".safetensors";
+  const std::string path = testing::TempDir() + "glint-spectra-" + std::to_string(::getpid()) + ".safetensors";
   const SpectraToWrite spectra{.units = {two, two},
                                .features = random_matrix(6, 7, 8),
                                .names = {"a", "b \"c\""},

@@ -16,8 +16,7 @@ const LinearAlgebra& backend(LinalgBackend kind) {
 }
 
 Layer golden_layer(const nlohmann::json& g, bool bias) {
-  Layer layer{
-      to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, Gate{GateKind::Identity, {}}};
+  Layer layer{to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, Gate{GateKind::Identity, {}}};
   if (bias) {
     layer.bias_left = g["bias_left"].get<std::vector<float>>();
     layer.bias_right = g["bias_right"].get<std::vector<float>>();
@@ -40,15 +39,14 @@ TEST(Interaction, SpectrumAgreesWithNumpy) {
       const Layer layer = golden_layer(g, bias);
       const Matrix<double> values = to_matrix<double>(g[bias ? "values_biased" : "values"]);
       ThreadPool pool(2);
-      const std::vector<Spectrum> spectra = interaction_spectra(
-          {backend(kind), pool, layer.view()}, hidden_weights(to_matrix<float>(g["head"]).view()));
+      const std::vector<Spectrum> spectra =
+          interaction_spectra({backend(kind), pool, layer.view()}, hidden_weights(to_matrix<float>(g["head"]).view()));
       ASSERT_EQ(spectra.size(), values.rows());
       for (size_t u = 0; u < values.rows(); u++) {
         ASSERT_EQ(spectra[u].count(), values.cols());
         const double scale = std::max(values(u, 0), -values(u, values.cols() - 1));
         for (size_t k = 0; k < values.cols(); k++)
-          EXPECT_NEAR(spectra[u].values[k], values(u, k),
-                      std::max(1e-10 * std::fabs(values(u, k)), 1e-14 * scale));
+          EXPECT_NEAR(spectra[u].values[k], values(u, k), std::max(1e-10 * std::fabs(values(u, k)), 1e-14 * scale));
       }
     }
 }
@@ -132,8 +130,7 @@ TEST(Interaction, MatrixFreeProductIsTheProduct) {
       ThreadPool pool(2);
       InteractionOperator({backend(kind), pool, layer.view()}).apply(w.view().row(0), x, y);
       for (size_t r = 0; r < y.rows(); r++)
-        for (size_t i = 0; i < y.cols(); i++)
-          EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-12);
+        for (size_t i = 0; i < y.cols(); i++) EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-12);
     }
 }
 
@@ -152,8 +149,7 @@ TEST(Interaction, MatrixFreeProductHasTheSameBitsAtAnyNumberOfThreads) {
       product.apply(w.view().row(0), x, y);  // sums of an earlier product must not stay
       if (threads == 1) {
         for (size_t r = 0; r < y.rows(); r++)
-          for (size_t i = 0; i < y.cols(); i++)
-            EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-11);
+          for (size_t i = 0; i < y.cols(); i++) EXPECT_NEAR(y(r, i), dot(q.view().row(i), x.view().row(r)), 1e-11);
         first = y;
       }
       EXPECT_TRUE(std::ranges::equal(y.span(), first.span())) << threads;
@@ -183,9 +179,8 @@ TEST(Interaction, FeaturesGiveTheProjectionOfTheEmbeddedInput) {
   for (size_t width : {d, d + 1}) {
     const Matrix<double> v = random_matrix(3, width, 312);
     for (bool row_is_input : {false, true}) {
-      const Features f =
-          features(backend(LinalgBackend::openblas), v,
-                   {row_is_input ? tokens.view() : e.view(), row_is_input, bias.view().row(0)});
+      const Features f = features(backend(LinalgBackend::openblas), v,
+                                  {row_is_input ? tokens.view() : e.view(), row_is_input, bias.view().row(0)});
       for (size_t k = 0; k < 3; k++) {
         double expected = width > d ? v(k, d) : 0;
         for (size_t i = 0; i < d; i++) {
@@ -246,8 +241,7 @@ TEST(Lanczos, AgreesWithTheFullDecomposition) {
       ThreadPool pool(2);
       for (TopBy by : {TopBy::magnitude, TopBy::both_ends})
         for (size_t k : {1u, 2u, 7u, 20u}) {
-          const Spectrum top =
-              top_interaction({backend(kind), pool, layer.view()}, w.view().row(0), k, {.by = by});
+          const Spectrum top = top_interaction({backend(kind), pool, layer.view()}, w.view().row(0), k, {.by = by});
           ASSERT_EQ(top.count(), k);
           std::vector<uint32_t> expected;
           if (by == TopBy::magnitude) {
@@ -255,8 +249,7 @@ TEST(Lanczos, AgreesWithTheFullDecomposition) {
             expected.resize(k);
           } else {
             for (size_t i = 0; i < (k + 1) / 2; i++) expected.push_back(static_cast<uint32_t>(i));
-            for (size_t i = 0; i < k / 2; i++)
-              expected.push_back(static_cast<uint32_t>(full.count() - 1 - i));
+            for (size_t i = 0; i < k / 2; i++) expected.push_back(static_cast<uint32_t>(full.count() - 1 - i));
           }
           std::sort(expected.begin(), expected.end());
           for (size_t i = 0; i < k; i++) {
@@ -376,9 +369,7 @@ TEST(Lanczos, NotANumberAndNoConvergenceAreNumericErrors) {
   const Matrix<double> m = random_symmetric(200, 334);
   EXPECT_EQ(code(product_with(m), {}), 0);
   EXPECT_EQ(code(product_with(m), {.max_products = 20}), 4);
-  EXPECT_EQ(
-      code([](auto, MatrixView<double> y) { std::fill_n(y.data(), y.rows() * y.cols(), std::nan("")); }, {}),
-      4);
+  EXPECT_EQ(code([](auto, MatrixView<double> y) { std::fill_n(y.data(), y.rows() * y.cols(), std::nan("")); }, {}), 4);
 }
 
 }  // namespace

@@ -39,8 +39,7 @@ struct OneLanguageModel {
   // Direction . P (gate(L x) * (R x)), number by number.
   double output(size_t layer, std::span<const double> direction, std::span<const float> x) const {
     const GluLayerView view = reading.layer(layer);
-    const Matrix<double> p = widened(reading.projection(layer)), l = widened(view.left),
-                         r = widened(view.right);
+    const Matrix<double> p = widened(reading.projection(layer)), l = widened(view.left), r = widened(view.right);
     double sum = 0;
     for (size_t h = 0; h < p.cols(); h++) {
       double left = 0, right = 0, weight = 0;
@@ -55,12 +54,9 @@ struct OneLanguageModel {
   }
 
   // Directions with these hidden weights at inputs x.
-  Reading read(size_t layer, const Matrix<double>& weights, const GateTerms& line,
-               const Matrix<float>& x) const {
-    const Directions directions{.layer = layer,
-                                .names = std::vector<std::string>(weights.rows()),
-                                .weights = weights,
-                                .constants = {}};
+  Reading read(size_t layer, const Matrix<double>& weights, const GateTerms& line, const Matrix<float>& x) const {
+    const Directions directions{
+        .layer = layer, .names = std::vector<std::string>(weights.rows()), .weights = weights, .constants = {}};
     return glint::read(reading, directions, line, {.inputs = x, .logits = {}, .residual_logits = {}});
   }
 
@@ -80,8 +76,7 @@ TEST(LanguageReading, BilinearEigenvectorsAreTheLayer) {
     ASSERT_EQ(x.rows(), 24u);
     const std::vector<TokenId> tokens = {7, 31};
     const Matrix<double> directions = m.reading.token_directions(tokens);
-    const auto read =
-        m.read(layer, m.reading.hidden(layer, directions), weights_form(m.reading.layer(layer)), x);
+    const auto read = m.read(layer, m.reading.hidden(layer, directions), weights_form(m.reading.layer(layer)), x);
     ASSERT_EQ(read.units.size(), 2u);
     EXPECT_NEAR(read.fidelity.r2, 1, 1e-9);
     for (size_t u = 0; u < 2; u++)

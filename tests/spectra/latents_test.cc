@@ -41,8 +41,7 @@ struct RandomLatents {
         if (length(i) == 0 || length(j) == 0) continue;
         double sum = 0;
         for (size_t a = 0; a < 6; a++)
-          for (size_t b = 0; b < 6; b++)
-            sum += static_cast<double>(decoder(i, a)) * form(a, b) * decoder(j, b);
+          for (size_t b = 0; b < 6; b++) sum += static_cast<double>(decoder(i, a)) * form(a, b) * decoder(j, b);
         all.push_back({i, j, (i == j ? 1 : 2) * sum / (length(i) * length(j))});
       }
     std::ranges::sort(all, {}, [](const LatentPair& p) { return -std::fabs(p.weight); });
@@ -61,16 +60,14 @@ TEST(LatentPairs, AreTheStrongestOfTheWholeMatrix) {
     const RandomLatents made(latents, bias);
     const std::vector<LatentPair> all = made.by_hand(linalg);
     for (const size_t most : {1, 50, 1500}) {
-      const std::vector<LatentPair> got =
-          strongest_pairs({linalg, one, made.view()}, made.q, made.decoder, most);
+      const std::vector<LatentPair> got = strongest_pairs({linalg, one, made.view()}, made.q, made.decoder, most);
       ASSERT_EQ(got.size(), std::min<size_t>(most, all.size()));
       for (size_t k = 0; k < got.size(); k++) {
         EXPECT_LE(got[k].first, got[k].second);
         // Sums of 36 products below 1 in double.
         EXPECT_NEAR(std::fabs(got[k].weight), std::fabs(all[k].weight), 1e-13);
       }
-      const std::vector<LatentPair> again =
-          strongest_pairs({linalg, two, made.view()}, made.q, made.decoder, most);
+      const std::vector<LatentPair> again = strongest_pairs({linalg, two, made.view()}, made.q, made.decoder, most);
       for (size_t k = 0; k < got.size(); k++)
         EXPECT_TRUE(got[k].first == again[k].first && got[k].second == again[k].second &&
                     got[k].weight == again[k].weight);

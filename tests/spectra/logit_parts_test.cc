@@ -72,8 +72,8 @@ TEST_P(FamilyParts, SharesOfAGluAddUp) {
     GateTerms shifted = weights_form(view);
     shifted.shift.assign(view.hidden(), 0.2);
     for (const GateTerms& line : {weights_form(view), shifted, local_form(view, x)}) {
-      const GluShare s = glu_share({linalg, reading.pool(), view}, layer, along.weights.view().row(0), 0,
-                                   line, trace, whole.glu[layer]);
+      const GluShare s = glu_share({linalg, reading.pool(), view}, layer, along.weights.view().row(0), 0, line, trace,
+                                   whole.glu[layer]);
       EXPECT_DOUBLE_EQ(s.quadratic + s.linear + s.constant + s.rest, s.share);
       double terms = 0, linear = 0;
       for (size_t k = 0; k < s.terms.size(); k++) {
@@ -95,8 +95,8 @@ TEST_P(FamilyParts, SharesOfAGluAddUp) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, FamilyParts,
-                         ::testing::Values("llama", "llama3", "qwen3", "gemma", "gemma2", "gemma3", "phi3",
-                                           "olmo", "olmo2", "stablelm", "stablelm_parallel"));
+                         ::testing::Values("llama", "llama3", "qwen3", "gemma", "gemma2", "gemma3", "phi3", "olmo",
+                                           "olmo2", "stablelm", "stablelm_parallel"));
 
 }  // namespace
 }  // namespace glint

@@ -17,8 +17,7 @@ class Measures : public testing::TestWithParam<LinalgBackend> {
   const LinearAlgebra linalg{GetParam()};
   ThreadPool pool{2};
   const nlohmann::json g = golden()["layer"];
-  const Layer layer{
-      to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, Gate{GateKind::Sqs, {}}};
+  const Layer layer{to_matrix<float>(g["left"]), to_matrix<float>(g["right"]), {}, {}, Gate{GateKind::Sqs, {}}};
   const Matrix<float> x = to_matrix<float>(g["x"]);
   const Matrix<double> head = hidden_weights(to_matrix<float>(g["head"]).view());
   const std::vector<uint32_t> labels = g["labels"].get<std::vector<uint32_t>>();
@@ -26,9 +25,8 @@ class Measures : public testing::TestWithParam<LinalgBackend> {
     return unit_forms({linalg, pool, layer.view()}, weights_form(layer.view()), head);
   }
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Measures, testing::ValuesIn(backends()), [](const auto& p) {
-  return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen";
-});
+INSTANTIATE_TEST_SUITE_P(Backends, Measures, testing::ValuesIn(backends()),
+                         [](const auto& p) { return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen"; });
 
 TEST_P(Measures, FidelityAgreesWithNumpy) {
   const Matrix<double> model = layer_outputs({linalg, pool, layer.view()}, head, x);
@@ -195,8 +193,7 @@ class Masks : public testing::Test {
     for (size_t i = 0; i < pictures.rows(); i++) {
       std::vector<double> e(16);
       for (size_t r = 0; r < 16; r++)
-        for (size_t c = 0; c < 30; c++)
-          e[r] += static_cast<double>(embed(r, c)) * static_cast<double>(pictures(i, c));
+        for (size_t c = 0; c < 30; c++) e[r] += static_cast<double>(embed(r, c)) * static_cast<double>(pictures(i, c));
       sum += form_value(form, e);
     }
     return sum / static_cast<double>(pictures.rows());

@@ -17,8 +17,7 @@ class ModelComparison : public ::testing::Test {
 
 TEST_F(ModelComparison, AModelIsLikeItself) {
   for (const CompareSpace space : {CompareSpace::input, CompareSpace::pixels}) {
-    const ModelVectors v =
-        model_vectors(one.reading, one.reading.classes(), weights_lines(one.reading), space, 4);
+    const ModelVectors v = model_vectors(one.reading, one.reading.classes(), weights_lines(one.reading), space, 4);
     const PairComparison c = compare_models(one.linalg, one.machine.pool, v, v, 4);
     ASSERT_EQ(c.size(), 3u);
     for (const Measure m : kMeasures)
@@ -31,8 +30,7 @@ TEST_F(ModelComparison, AModelIsLikeItself) {
 
 TEST_F(ModelComparison, KeepsTheStrongestOfEachSign) {
   const Directions units = one.reading.classes();
-  const ModelVectors v =
-      model_vectors(one.reading, units, weights_lines(one.reading), CompareSpace::input, 2);
+  const ModelVectors v = model_vectors(one.reading, units, weights_lines(one.reading), CompareSpace::input, 2);
   const std::vector<Spectrum> all =
       interaction_spectra({one.linalg, one.machine.pool, one.reading.layer(0)}, units.weights);
   for (size_t u = 0; u < 3; u++) {
@@ -40,8 +38,7 @@ TEST_F(ModelComparison, KeepsTheStrongestOfEachSign) {
     ASSERT_GT(s[1], 0);
     ASSERT_LT(s[s.size() - 2], 0);
     EXPECT_EQ(v.values[u], (std::vector<double>{s[0], s[1], s[s.size() - 2], s.back()}));
-    for (size_t i = 0; i < v.vectors[u].cols(); i++)
-      EXPECT_EQ(v.vectors[u](3, i), all[u].vectors(s.size() - 1, i));
+    for (size_t i = 0; i < v.vectors[u].cols(); i++) EXPECT_EQ(v.vectors[u](3, i), all[u].vectors(s.size() - 1, i));
   }
 }
 

@@ -18,19 +18,18 @@ struct Made {
   NeuronClass kind;
 };
 constexpr double kHalf = 0.5, kRoot = 0.8660254037844386;  // an angle of 60 degrees
-const Made kMade[] = {
-    {{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, NeuronClass::strengthening},
-    {{0, 1, 0}, {1, 0, 0}, {1, 0, 0}, NeuronClass::conditional_strengthening},
-    {{1, 0, 0}, {0, 1, 0}, {1, 0, 0}, NeuronClass::proportional_strengthening},
-    {{1, 0, 0}, {0, 1, 0}, {-1, 0, 0}, NeuronClass::proportional_strengthening},
-    {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, NeuronClass::orthogonal},
-    {{0, 1, 0}, {1, 0, 0}, {-1, 0, 0}, NeuronClass::conditional_weakening},
-    {{1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, NeuronClass::weakening},
-    // On the threshold, and a little beyond it.
-    {{0, 0, 1}, {1, 0, 0}, {kHalf - 1e-3, kRoot, 0}, NeuronClass::orthogonal},
-    {{0, 0, 1}, {1, 0, 0}, {kHalf + 1e-3, kRoot, 0}, NeuronClass::conditional_strengthening},
-    // A neuron that writes nothing.
-    {{1, 0, 0}, {1, 0, 0}, {0, 0, 0}, NeuronClass::orthogonal}};
+const Made kMade[] = {{{1, 0, 0}, {1, 0, 0}, {1, 0, 0}, NeuronClass::strengthening},
+                      {{0, 1, 0}, {1, 0, 0}, {1, 0, 0}, NeuronClass::conditional_strengthening},
+                      {{1, 0, 0}, {0, 1, 0}, {1, 0, 0}, NeuronClass::proportional_strengthening},
+                      {{1, 0, 0}, {0, 1, 0}, {-1, 0, 0}, NeuronClass::proportional_strengthening},
+                      {{1, 0, 0}, {0, 1, 0}, {0, 0, 1}, NeuronClass::orthogonal},
+                      {{0, 1, 0}, {1, 0, 0}, {-1, 0, 0}, NeuronClass::conditional_weakening},
+                      {{1, 0, 0}, {1, 0, 0}, {-1, 0, 0}, NeuronClass::weakening},
+                      // On the threshold, and a little beyond it.
+                      {{0, 0, 1}, {1, 0, 0}, {kHalf - 1e-3, kRoot, 0}, NeuronClass::orthogonal},
+                      {{0, 0, 1}, {1, 0, 0}, {kHalf + 1e-3, kRoot, 0}, NeuronClass::conditional_strengthening},
+                      // A neuron that writes nothing.
+                      {{1, 0, 0}, {1, 0, 0}, {0, 0, 0}, NeuronClass::orthogonal}};
 constexpr size_t kCount = std::size(kMade), kRepeat = 20, kWide = 8;
 
 struct MadeLayer {
@@ -46,9 +45,7 @@ struct MadeLayer {
       }
     }
   }
-  GluLayerView view() const {
-    return {.left = left, .right = right, .bias_left = {}, .bias_right = {}, .gate = {}};
-  }
+  GluLayerView view() const { return {.left = left, .right = right, .bias_left = {}, .bias_right = {}, .gate = {}}; }
   Matrix<float> left, right, down;
 };
 

@@ -37,8 +37,7 @@ TEST(Overflow, OfAnImageModelIsSaidByEveryReading) {
                       .height = 4,
                       .width = 5,
                       .classes = 3};
-      for (size_t i = 0; i < images.pixels.size(); i++)
-        images.pixels.data()[i] = static_cast<uint8_t>(i * 37 % 256);
+      for (size_t i = 0; i < images.pixels.size(); i++) images.pixels.data()[i] = static_cast<uint8_t>(i * 37 % 256);
       const size_t last = layers - 1;
       const std::vector<uint32_t> rows = {0, 1, 2};
       EXPECT_NO_THROW(m.reading.run(images.pixels, last));
@@ -133,8 +132,7 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
   const LinearAlgebra linalg;
   const auto own = std::make_shared<LanguageModel>();
   LanguageModel& model = *own;
-  model.config = {
-      .vocab = 30, .layers = 2, .d_model = 12, .d_hidden = 10, .heads = 2, .context = 16, .gate = {}};
+  model.config = {.vocab = 30, .layers = 2, .d_model = 12, .d_hidden = 10, .heads = 2, .context = 16, .gate = {}};
   const TransformerParams params = transformer_params(model.config);
   model.weights = Matrix<float>(1, params.table.floats());
   params.table.initialise(model.weights.span(), 7);
@@ -155,8 +153,7 @@ TEST(Overflow, OfALanguageModelIsSaidByEveryReading) {
 
   // Of rows that a float cannot have the length of, the cosines are the same.
   scale(model.weights.span().subspan(params.table[params.wte].offset, params.table[params.wte].size()), 1e38);
-  EXPECT_NEAR(LanguageReading(family, machine.compute, linalg).near(direction, 1).positive[0].cosine, cosine,
-              1e-5);
+  EXPECT_NEAR(LanguageReading(family, machine.compute, linalg).near(direction, 1).positive[0].cosine, cosine, 1e-5);
 
   scale(model.weights.span(), 1e10);
   const LanguageReading reading(family, machine.compute, linalg);

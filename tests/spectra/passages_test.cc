@@ -28,11 +28,7 @@ class BagModel : public GluModel {
   ThreadPool& pool() const override { return pool_; }
   size_t layers() const override { return 1; }
   GluLayerView layer(size_t) const override {
-    return {.left = left_,
-            .right = right_,
-            .bias_left = bias_,
-            .bias_right = bias_,
-            .gate = {GateKind::Silu, {}}};
+    return {.left = left_, .right = right_, .bias_left = bias_, .bias_right = bias_, .gate = {GateKind::Silu, {}}};
   }
   WeightRows projection(size_t) const override { return {}; }
   InputMap input_map() const override { return {.matrix = inputs_, .row_is_input = true, .bias = {}}; }
@@ -45,8 +41,7 @@ class BagModel : public GluModel {
     a.inputs = Matrix<float>(n, kWidth);
     n = 0;
     for (const TokenRow& row : rows)
-      for (const TokenId t : row.input)
-        std::ranges::copy(inputs_.view().row(t), a.inputs.view().row_ptr(n++));
+      for (const TokenId t : row.input) std::ranges::copy(inputs_.view().row(t), a.inputs.view().row_ptr(n++));
     return a;
   }
   double projected(std::span<const double> v, TokenId t) const {
@@ -57,8 +52,7 @@ class BagModel : public GluModel {
   double unit(size_t h, TokenId t) const {
     double l = bias_.empty() ? 0 : bias_[h], r = l;
     for (size_t j = 0; j < kWidth; j++)
-      l += static_cast<double>(left_(h, j)) * inputs_(t, j),
-          r += static_cast<double>(right_(h, j)) * inputs_(t, j);
+      l += static_cast<double>(left_(h, j)) * inputs_(t, j), r += static_cast<double>(right_(h, j)) * inputs_(t, j);
     return l / (1 + std::exp(-l)) * r;
   }
 
@@ -139,8 +133,7 @@ TEST(Passages, AreThoseOfASearchByHand) {
         EXPECT_NEAR(a.strength, -best[i].first, 1e-5 * a.strength);
         EXPECT_EQ(a.tokens.size(), a.shown.size());
         EXPECT_LE(a.tokens.size(), 8u);
-        for (size_t t = 0; t < a.tokens.size(); t++)
-          EXPECT_EQ(a.tokens[t], text[a.story].tokens[a.first + t]);
+        for (size_t t = 0; t < a.tokens.size(); t++) EXPECT_EQ(a.tokens[t], text[a.story].tokens[a.first + t]);
         for (size_t k = 0; k < i; k++) EXPECT_NE(a.story, got.passages[k].story);
       }
     }

@@ -32,8 +32,7 @@ TEST(DistinctPictures, CountsWhatIsNotAlike) {
   // Two alike and one apart: eigenvalues 2 and 1 of 3. A picture that is 0 does not count.
   Matrix<double> three(4, 7);
   for (size_t i = 0; i < 7; i++) three(0, i) = three(2, i) = basis(0, i), three(3, i) = 4 * basis(1, i);
-  EXPECT_NEAR(distinct_pictures(linalg, three), std::exp(-(2 / 3.0) * std::log(2 / 3.0) + std::log(3.0) / 3),
-              1e-9);
+  EXPECT_NEAR(distinct_pictures(linalg, three), std::exp(-(2 / 3.0) * std::log(2 / 3.0) + std::log(3.0) / 3), 1e-9);
   EXPECT_EQ(distinct_pictures(linalg, Matrix<double>(3, 7)), 0);
 }
 
@@ -66,8 +65,7 @@ TEST(AreaUnderCurve, IsTheShareOfPairsInTheRightOrder) {
   double right = 0, pairs = 0;
   for (size_t i = 0; i < 60; i++)
     for (size_t j = 0; j < 60; j++)
-      if (group[i] && !group[j])
-        right += scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0, pairs++;
+      if (group[i] && !group[j]) right += scores[i] > scores[j] ? 1 : scores[i] == scores[j] ? 0.5 : 0, pairs++;
   EXPECT_NEAR(area_under_curve(scores, group), right / pairs, 1e-12);
 }
 

@@ -19,9 +19,8 @@ class Scaled : public testing::TestWithParam<LinalgBackend> {
   const LinearAlgebra linalg{GetParam()};
   ThreadPool pool{2};
 };
-INSTANTIATE_TEST_SUITE_P(Backends, Scaled, testing::ValuesIn(backends()), [](const auto& p) {
-  return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen";
-});
+INSTANTIATE_TEST_SUITE_P(Backends, Scaled, testing::ValuesIn(backends()),
+                         [](const auto& p) { return p.param == LinalgBackend::openblas ? "OpenBlas" : "Eigen"; });
 
 GluLayerView normed(GluLayerView view) {
   view.normed = true;
@@ -179,8 +178,7 @@ TEST_P(Scaled, IsDecomposedAtItsSize) {
   const Matrix<double> head = random_matrix(3, 12, 46);
   const GateTerms line = scaled_form({linalg, pool, layer.view()}, head, x);
   const std::vector<UnitForm> forms = unit_forms({linalg, pool, layer.view()}, line, head),
-                              plain =
-                                  unit_forms({linalg, pool, layer.view()}, at_size(line, line.size), head);
+                              plain = unit_forms({linalg, pool, layer.view()}, at_size(line, line.size), head);
   const float scale = static_cast<float>(line.size / input_size(x.view().row(0)));
   for (float& e : x.view().row(0)) e *= scale;
   const Matrix<double> out = form_outputs({linalg, pool, layer.view()}, line, head, x.view().row_range(0, 1));
@@ -221,8 +219,7 @@ struct Refine : testing::Test {
       }
       for (size_t c = 0; c < kClasses; c++) {
         const double own = logits(i, c), error = form(i, c) - own - shift;
-        sum += kLogitWeight * error * error / kClasses -
-               std::exp(own) / own_total * (form(i, c) - std::log(total));
+        sum += kLogitWeight * error * error / kClasses - std::exp(own) / own_total * (form(i, c) - std::log(total));
       }
     }
     return sum / static_cast<double>(x.rows());

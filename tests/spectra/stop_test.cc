@@ -28,8 +28,7 @@ size_t questions(ThreadPool& pool, const std::function<std::vector<double>()>& c
   EXPECT_EQ(call(), want);
   const size_t all = asked;
   // With several threads the caller's share of the tiles varies: only the first question is sure to come.
-  for (const size_t stop_after :
-       {size_t{0}, pool.size() == 1 ? all / 2 : 0, pool.size() == 1 ? all - 1 : 0}) {
+  for (const size_t stop_after : {size_t{0}, pool.size() == 1 ? all / 2 : 0, pool.size() == 1 ? all - 1 : 0}) {
     asked = 0, limit = stop_after;
     try {
       call();
@@ -65,9 +64,7 @@ INSTANTIATE_TEST_SUITE_P(Threads, Stop, ::testing::Values(1, 2));
 
 TEST_P(Stop, Calibration) {
   const GluLayerView layer = r_.data.view();
-  expect_asks(tiles_, [&] {
-    return numbers(calibrated_form({r_.linalg, pool_, layer}, r_.x, Calibration::affine));
-  });
+  expect_asks(tiles_, [&] { return numbers(calibrated_form({r_.linalg, pool_, layer}, r_.x, Calibration::affine)); });
   expect_asks(2 * tiles_, [&] { return numbers(joint_form({r_.linalg, pool_, layer}, r_.weights, r_.x)); });
 }
 
@@ -76,8 +73,7 @@ TEST_P(Stop, Eigenvalues) {
     std::vector<double> values;
     for (const Spectrum& s : eigh_many(r_.linalg, pool_, 7, 12, [](size_t i, size_t, MatrixView<double> out) {
            for (size_t a = 0; a < 12; a++)
-             for (size_t b = 0; b < 12; b++)
-               out(a, b) = static_cast<double>((a + 1) * (b + 1) + i * (a == b));
+             for (size_t b = 0; b < 12; b++) out(a, b) = static_cast<double>((a + 1) * (b + 1) + i * (a == b));
          }))
       values.insert(values.end(), s.values.begin(), s.values.end());
     return values;

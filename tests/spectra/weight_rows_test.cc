@@ -45,8 +45,7 @@ constexpr StoredType kTypes[] = {StoredType::f32,  StoredType::f16,  StoredType:
 
 TEST(WeightRows, AreTheStoredNumbersTimesTheirFactors) {
   constexpr size_t kRows = 9, kCols = 512;
-  const Matrix<float> of_rows = random_matrix<float>(1, kRows, 1),
-                      of_columns = random_matrix<float>(1, kCols, 2);
+  const Matrix<float> of_rows = random_matrix<float>(1, kRows, 1), of_columns = random_matrix<float>(1, kCols, 2);
   for (const StoredType type : kTypes)
     for (const size_t offset : {0u, 1u}) {  // files need not align
       SCOPED_TRACE(std::string(name(type)) + " at " + std::to_string(offset));
@@ -69,8 +68,7 @@ TEST(WeightRows, AreTheStoredNumbersTimesTheirFactors) {
         part.widen(1, wide, buffer);
         for (size_t r = 0; r < 4; r++)
           for (size_t j = 0; j < kCols; j++)
-            ASSERT_EQ(wide(r, j), static_cast<double>(want(skip + 1 + r, j)) *
-                                      static_cast<double>(of_columns(0, j)) *
+            ASSERT_EQ(wide(r, j), static_cast<double>(want(skip + 1 + r, j)) * static_cast<double>(of_columns(0, j)) *
                                       static_cast<double>(of_rows(0, skip + 1 + r)));
         part.columns(3, 70, some);
         for (size_t j = 0; j < some.size(); j++)

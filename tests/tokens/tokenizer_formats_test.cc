@@ -51,8 +51,7 @@ const Golden& golden_tokenizers() {
     const Json tree = Json::parse(unpacked(path));
     Golden g;
     g.texts = tree["texts"].get<std::vector<std::string>>();
-    for (const Json& c : tree["cases"])
-      g.cases.push_back({c["name"], c["format"], bytes_of(c["file"]), c["checks"]});
+    for (const Json& c : tree["cases"]) g.cases.push_back({c["name"], c["format"], bytes_of(c["file"]), c["checks"]});
     return g;
   }();
   return golden;
@@ -100,8 +99,8 @@ TEST(TokenizerFormats, EncodeAndDecodeAreThoseOfTheLibraries) {
       const std::vector<TokenId> ids = t.encode(golden.texts[i]);
       std::string bytes(reinterpret_cast<const char*>(ids.data()), 4 * ids.size());
       bytes += t.decode(ids);
-      const auto sum = static_cast<uint32_t>(
-          ::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
+      const auto sum =
+          static_cast<uint32_t>(::crc32_z(0, reinterpret_cast<const unsigned char*>(bytes.data()), bytes.size()));
       compared++;
       if (sum != c.checks[i].get<uint32_t>() && different++ < 3)
         ADD_FAILURE() << c.name << ", text " << i << ": " << golden.texts[i];
@@ -125,8 +124,7 @@ TEST(TokenizerFormats, EveryPieceCanBeFoundBySpelling) {
       const std::optional<TokenId> back = t.find(spelled);
       found += back && t.piece(*back).ends_with(spelled);
     }
-    EXPECT_GE(found, t.size() * 9 / 10)
-        << c.name;  // pieces of several odd bytes have no spelling of their own
+    EXPECT_GE(found, t.size() * 9 / 10) << c.name;  // pieces of several odd bytes have no spelling of their own
   }
 }
 
@@ -159,8 +157,7 @@ TEST(TokenizerFormats, MarksFollowTheRuleOfTheFile) {
 // Cut into stretches for SentencePiece, the ids are those of the whole.
 TEST(TokenizerFormats, LongTextsAreCutWhereItDoesNotShow) {
   std::string text;
-  for (size_t i = 0; text.size() < 150'000; i++)
-    text += (i % 5 ? "upon a  time" : "\n little") + std::string(" ball");
+  for (size_t i = 0; text.size() < 150'000; i++) text += (i % 5 ? "upon a  time" : "\n little") + std::string(" ball");
   for (const char* name : {"sentencepiece bpe", "sentencepiece bpe, no dummy prefix"}) {
     const Tokenizer t = golden_tokenizer(name);
     const std::vector<TokenId> ids = t.encode(text);
@@ -178,8 +175,7 @@ TEST(TokenizerFormats, TheTokenizerOfAModel) {
   EXPECT_EQ(inside.format(), TokenizerFormat::gguf);
   const Tokenizer apart = Tokenizer::read(shared + "tok512.bin");
   EXPECT_EQ(apart.size(), 512u);
-  const std::string story =
-      "Once upon a time, there was a little girl named Lily.\nShe liked \xF0\x9F\x98\x80!";
+  const std::string story = "Once upon a time, there was a little girl named Lily.\nShe liked \xF0\x9F\x98\x80!";
   EXPECT_EQ(inside.encode(story), apart.encode(story));
   EXPECT_EQ(apart.decode(apart.encode(story)), story);
   EXPECT_TRUE(Tokenizer::of_model(open_weights(shared + "stories260K.bin")).empty());
@@ -226,8 +222,7 @@ TEST(TokenizerFormats, WhatIsNotKnownIsRefusedByName) {
   says("/model/new_thing", 1, "unknown field 'new_thing'");
   says("/model/unk_token", "nope", "'unk_token' 'nope' has no id");
   says("/normalizer", {{"type", "NFKC"}}, "names the normalizer 'NFKC', which is not supported");
-  says("/normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", ""}},
-       "regular expression");
+  says("/normalizer", {{"type", "Replace"}, {"pattern", {{"Regex", " {2,}"}}}, {"content", ""}}, "regular expression");
   says("/pre_tokenizer", {{"type", "Punctuation"}}, "names the pre-tokenizer 'Punctuation'");
   says("/pre_tokenizer/pretokenizers/0/pattern/Regex", "\\w+", "the regular expression '\\w+'");
   says("/pre_tokenizer/pretokenizers/0/behavior", "Removed", "'Removed' with a regular expression");
@@ -259,8 +254,7 @@ TEST(TokenizerFormats, HostileTokenizerBin) {
   EXPECT_NE(complaint_about(with(8, int32_t{-1})).find("a piece of -1 bytes"), std::string::npos);
   EXPECT_NE(complaint_about(with(8, INT32_MAX)).find("a piece of 2147483647 bytes"), std::string::npos);
   EXPECT_NE(complaint_about(with(4, 0x7fc00000u)).find("a score is no number"), std::string::npos);
-  EXPECT_NE(complaint_about(good.substr(0, good.size() - 1)).find("not beyond the end of the file"),
-            std::string::npos);
+  EXPECT_NE(complaint_about(good.substr(0, good.size() - 1)).find("not beyond the end of the file"), std::string::npos);
   EXPECT_NE(complaint_about(good.substr(0, 200)).find("the"), std::string::npos);
   std::string swapped = good;
   swapped[swapped.find("<0x41>") + 4] = '2';

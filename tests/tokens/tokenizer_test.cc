@@ -24,9 +24,8 @@ TEST(Tokenizer, DecodeOfEncodeIsTheLowerCaseText) {
         {"Once upon a time", "once upon a time"},
         {"  two \r\n\n lines\t", "two lines"},
         {"\"Hello!\" said Lily, 1234.", "\"hello!\" said lily, 1234."},
-        {"GR\xC3\x9CN \xE4\xBD\xA0 \xF0\x9F\x98\x80",
-         "gr\xC3\xBCn \xE4\xBD\xA0 \xF0\x9F\x98\x80"},  // in no tale
-        {"\xEF\xAC\x81sh", "fish"},                     // the ligature fi: NFKC
+        {"GR\xC3\x9CN \xE4\xBD\xA0 \xF0\x9F\x98\x80", "gr\xC3\xBCn \xE4\xBD\xA0 \xF0\x9F\x98\x80"},  // in no tale
+        {"\xEF\xAC\x81sh", "fish"},  // the ligature fi: NFKC
         {"", ""},
         {" \n", ""},
     };
@@ -200,8 +199,7 @@ TEST(Tokenizer, DamagedModelsNeverCrash) {
   for (size_t i = 0; i < 400; i++) {
     std::string bytes = model;
     // Half of them in the first part, where the pieces and the start of the table of characters are.
-    const size_t at =
-        i % 2 ? rng.below(bytes.size(), 2 * i) : rng.below(std::min<size_t>(40'000, bytes.size()), 2 * i);
+    const size_t at = i % 2 ? rng.below(bytes.size(), 2 * i) : rng.below(std::min<size_t>(40'000, bytes.size()), 2 * i);
     bytes[at] = static_cast<char>(rng.bits(4 * (2 * i + 1)));
     attempt(std::move(bytes));
   }
@@ -258,14 +256,11 @@ TEST(PieceModel, EveryRuleIsChecked) {
   for (size_t i = 0; i < kMaxPieces; i++) many += piece("a", 1);
   EXPECT_NE(problem(many).find("262144"), std::string::npos);
   EXPECT_EQ(error_parts([&] { Tokenizer::parse(unknown + a, "f"); }).what, "the tokenizer has no end piece");
-  EXPECT_NE(
-      error_parts([&] { Tokenizer::parse(unknown + end + a + a, "f"); }).what.find("SentencePiece cannot"),
-      std::string::npos);  // twice the same piece
+  EXPECT_NE(error_parts([&] { Tokenizer::parse(unknown + end + a + a, "f"); }).what.find("SentencePiece cannot"),
+            std::string::npos);  // twice the same piece
 
   // The table of characters.
-  const auto table_problem = [&](const std::string& table) {
-    return problem(unknown + field(3, field(2, table)));
-  };
+  const auto table_problem = [&](const std::string& table) { return problem(unknown + field(3, field(2, table))); };
   const auto u32 = [](uint32_t v) {
     std::string s(4, '\0');
     std::memcpy(s.data(), &v, 4);

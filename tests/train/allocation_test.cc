@@ -168,8 +168,8 @@ TEST(Allocation, NoneInALanguageStep) {
   config.context = 40;
   for (const bool bf16 : {false, true}) {
     for (const size_t threads : {1, 2}) {
-      const auto machine = bf16 ? std::make_unique<TestMachine>(threads, Bf16Unit::emulated)
-                                : std::make_unique<TestMachine>(threads);
+      const auto machine =
+          bf16 ? std::make_unique<TestMachine>(threads, Bf16Unit::emulated) : std::make_unique<TestMachine>(threads);
       TransformerEngine engine(config, machine->compute, 3, true);
       const ParamTable& table = engine.params().table;
       Adamw adamw(table, {.beta2 = 0.95, .weight_decay = 0.1, .clip = 1});

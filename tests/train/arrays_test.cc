@@ -28,8 +28,7 @@ Dataset float_data(bool pictures) {
   ArrayOptions options{.name = "spots", .class_names = bytes.class_names};
   if (pictures) options.height = bytes.train.height, options.width = bytes.train.width;
   return make_dataset({ConstMatrixView<float>(train.data(), bytes.train.count(), n), bytes.train.labels},
-                      {ConstMatrixView<float>(test.data(), bytes.test.count(), n), bytes.test.labels},
-                      options);
+                      {ConstMatrixView<float>(test.data(), bytes.test.count(), n), bytes.test.labels}, options);
 }
 
 std::string weights_of(const TrainOptions& options, const Dataset& data) {
@@ -125,8 +124,7 @@ TEST(TrainArrays, OtherArraysAreAnotherRun) {
     Dataset data = by_hand ? small_data() : float_data(true);
     if (by_hand) data.checksum.clear();
     run_training(small_options(), data, machine, out);
-    EXPECT_EQ(run_training(small_options(), data, machine, out).result.state,
-              TrainResult::State::already_finished);
+    EXPECT_EQ(run_training(small_options(), data, machine, out).result.state, TrainResult::State::already_finished);
     if (by_hand)
       data.train.pixels(17, 3) ^= 1;
     else

@@ -117,8 +117,7 @@ TEST(Checkpoint, CutEmptyAndForeignContentFallsBack) {
   save_at(folder.path(), 20);
   const std::string path = folder / file_of(20), good = read_file(path);
   std::vector<std::string> contents = {
-      "",         "\n",       "garbage", std::string(good.size(), '\0'), std::string(5000, '\xff'),
-      good + "x", good + good};
+      "", "\n", "garbage", std::string(good.size(), '\0'), std::string(5000, '\xff'), good + "x", good + good};
   for (size_t size = 1; size < good.size(); size += 41) contents.push_back(good.substr(0, size));
   for (const std::string& content : contents) {
     write_atomic(quick_files(), path, content);
@@ -183,8 +182,7 @@ TEST(Checkpoint, TheStateOfAnyOptimiser) {
   std::string notes;
   const auto load = [&](std::vector<StateBuffer> into) {
     notes.clear();
-    return load_newest_checkpoint(folder.path(), "id", state, into,
-                                  [&](const std::string& text) { notes += text; });
+    return load_newest_checkpoint(folder.path(), "id", state, into, [&](const std::string& text) { notes += text; });
   };
   ASSERT_TRUE(load({{"counts", other.span()}, {"velocity", few.span()}})) << notes;
   EXPECT_TRUE(std::ranges::equal(few.span(), velocity.span()));

@@ -32,9 +32,7 @@ class Damage : public ::testing::Test {
     fs::copy(folder_ / "whole", folder_ / name, fs::copy_options::recursive);
     return folder_ / name;
   }
-  static void put(const std::string& path, const std::string& content) {
-    write_atomic(quick_files(), path, content);
-  }
+  static void put(const std::string& path, const std::string& content) { write_atomic(quick_files(), path, content); }
   static bool mentions(const TrainRun& run, const std::string& text) {
     return std::any_of(run.notes.begin(), run.notes.end(),
                        [&](const std::string& n) { return n.find(text) != std::string::npos; });
@@ -202,9 +200,9 @@ TEST_F(Damage, LostMetricsGiveNoFalseResult) {
 
 TEST_F(Damage, ForceLeavesNoFilesOfTheOldRun) {
   const std::string run = copy("forced");
-  const std::vector<std::string> ours = {
-      "tokenizer.model",         "scan-layer-2.csv",        "explorer.html",   "spectra.safetensors",
-      "spectra-3-5.safetensors", "calibration.safetensors", ".run.json.failed"};
+  const std::vector<std::string> ours = {"tokenizer.model",     "scan-layer-2.csv",        "explorer.html",
+                                         "spectra.safetensors", "spectra-3-5.safetensors", "calibration.safetensors",
+                                         ".run.json.failed"};
   for (const std::string& name : ours) put(run + "/" + name, "old");
   fs::create_directory(run + "/figures");
   put(run + "/figures/truncation.svg", "old");
@@ -235,8 +233,8 @@ TEST_F(Damage, ADirectoryNamedLikeACheckpointIsNoObstacle) {
 TEST_F(Damage, LinksLeadNothingOut) {
   const std::string outside = folder_ / "outside";
   fs::create_directory(outside);
-  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors",
-                           ".run.json.failed", "tokenizer.model"}) {
+  for (const char* name :
+       {"run.json", "config.json", "metrics.jsonl", "model.safetensors", ".run.json.failed", "tokenizer.model"}) {
     const std::string run = copy("hostile"), secret = outside + "/secret";
     fs::remove_all(run + "/checkpoints/step-000000000030.safetensors");
     if (fs::exists(run + "/" + name))
@@ -276,8 +274,8 @@ TEST_F(Damage, LinksLeadNothingOut) {
 
 // Links that go round: an Error with the place, whatever the file.
 TEST_F(Damage, CirclesOfLinksAreErrors) {
-  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors", ".lock",
-                           "checkpoints", "calibration.safetensors"}) {
+  for (const char* name : {"run.json", "config.json", "metrics.jsonl", "model.safetensors", ".lock", "checkpoints",
+                           "calibration.safetensors"}) {
     const std::string run = copy("circle");
     fs::remove_all(run + "/" + name);
     fs::create_symlink(name, run + "/" + name);
@@ -313,8 +311,7 @@ TEST_F(Damage, TheStateIsTrueAfterEveryEnd) {
     const std::string name = "diverged-" + std::to_string(every);
     Diverging task(options_, data_, machine_.compute);
     const TrainSetup setup{.out = folder_ / name, .checkpoint_every = every, .machine = Json::object()};
-    const ErrorParts e =
-        error_of([&] { train(options_, task, machine_.compute, quick_files(), setup, TrainHooks{}); });
+    const ErrorParts e = error_of([&] { train(options_, task, machine_.compute, quick_files(), setup, TrainHooks{}); });
     EXPECT_EQ(e.code, ErrorCode::numeric);
     EXPECT_EQ(state(name), "diverged");
     EXPECT_NE(e.hint.find(every == 3 ? "the checkpoint of step 6 is kept" : "there is no checkpoint yet"),

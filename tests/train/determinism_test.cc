@@ -9,8 +9,7 @@ namespace {
 
 using namespace model_testing;
 
-std::map<std::string, std::string> whole_run(const TrainOptions& o, const Dataset& data,
-                                             TestMachine& machine) {
+std::map<std::string, std::string> whole_run(const TrainOptions& o, const Dataset& data, TestMachine& machine) {
   const Folder folder;
   const TrainRun run = run_training(o, data, machine, folder / "run");
   EXPECT_EQ(run.result.state, TrainResult::State::finished);

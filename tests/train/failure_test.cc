@@ -47,8 +47,7 @@ TEST_F(Failure, FullDiskAtAnyOperation) {
     for (const bool goes_on : {true, false}) {
       const std::string name = "full-" + std::to_string(at) + (goes_on ? "" : "-once");
       FailingFiles files(at, ENOSPC, goes_on);
-      const ErrorParts e =
-          error_of([&] { run_training(options_, data_, machine_, folder_ / name, 0, 5, files); });
+      const ErrorParts e = error_of([&] { run_training(options_, data_, machine_, folder_ / name, 0, 5, files); });
       EXPECT_EQ(e.code, ErrorCode::failure) << name << ": " << e.what;
       EXPECT_NE(e.what.find("No space left"), std::string::npos) << e.what;
       EXPECT_NE(e.where.find(name), std::string::npos) << e.where;
@@ -100,8 +99,7 @@ TEST_F(Failure, AnotherRunIsNotOverwritten) {
   expect_same(want, lasting_bytes(folder_ / "run"), "after the refusal");
   // Other data under the same name is another run, too.
   const Dataset more = small_data(340);
-  EXPECT_EQ(error_of([&] { run_training(options_, more, machine_, folder_ / "run"); }).code,
-            ErrorCode::usage);
+  EXPECT_EQ(error_of([&] { run_training(options_, more, machine_, folder_ / "run"); }).code, ErrorCode::usage);
 
   EXPECT_EQ(other_run(true).result.state, TrainResult::State::finished);
   run_training(other, data_, machine_, folder_ / "fresh");
@@ -169,8 +167,7 @@ TEST_F(Failure, AnUnreadableRunFileIsWrittenAnewWhereACheckpointIsLeft) {
     write_atomic(real_files(), mine / "run/run.json", content);
     TrainOptions other = options_;
     other.seed = 9;
-    EXPECT_EQ(error_of([&] { run_training(other, data_, machine_, mine / "run", 0, 5); }).code,
-              ErrorCode::bad_file);
+    EXPECT_EQ(error_of([&] { run_training(other, data_, machine_, mine / "run", 0, 5); }).code, ErrorCode::bad_file);
     const TrainRun again = run_training(options_, data_, machine_, mine / "run", 0, 5);
     EXPECT_EQ(again.result.resumed_from, 7u);
     ASSERT_EQ(again.notes.size(), 1u);
@@ -184,11 +181,10 @@ TEST_F(Failure, FieldsOfAnotherType) {
   go("run", 12);
   go("whole");
   const auto want = lasting_bytes(folder_ / "whole");
-  const std::string good = read_file(folder_ / "run/run.json"),
-                    metrics = read_file(folder_ / "run/metrics.jsonl");
-  for (const char* line : {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":11,\"test_loss\":null}\n", "x\n",
-                           "{\"step\":11,\"epoch\":\"x\"}\n", "{\"step\":11,\"epoch_end\":1}\n",
-                           "{\"step\":11,\"other\":1}\n"}) {
+  const std::string good = read_file(folder_ / "run/run.json"), metrics = read_file(folder_ / "run/metrics.jsonl");
+  for (const char* line :
+       {"[]\n", "{}\n", "{\"step\":\"x\"}\n", "{\"step\":11,\"test_loss\":null}\n", "x\n",
+        "{\"step\":11,\"epoch\":\"x\"}\n", "{\"step\":11,\"epoch_end\":1}\n", "{\"step\":11,\"other\":1}\n"}) {
     const std::string name = "damaged";
     fs::copy(folder_ / "run", folder_ / name, fs::copy_options::recursive);
     write_atomic(real_files(), folder_ / name + "/metrics.jsonl", metrics + line);
@@ -277,8 +273,7 @@ TEST_F(Failure, DataThatDoesNotFitIsRefused) {
   data = small_data();
   data.train.width = 7;
   EXPECT_EQ(code(data), ErrorCode::usage) << "pixels that do not fit height and width";
-  ClassifierEngine engine({.inputs = 36, .classes = 5, .d_model = 8, .gate = {}}, machine_.compute, 32,
-                          false);
+  ClassifierEngine engine({.inputs = 36, .classes = 5, .d_model = 8, .gate = {}}, machine_.compute, 32, false);
   Matrix<float> weights(1, engine.params().table.floats());
   engine.set_weights(weights.span());
   const Kernels& k = machine_.compute.kernels();
@@ -296,9 +291,7 @@ TEST_F(Failure, Divergence) {
   o.lr = 10;
   o.gate = "identity";
   o.schedule = "constant";
-  const auto attempt = [&] {
-    return error_of([&] { run_training(o, data_, machine_, folder_ / "run", 0, 1); });
-  };
+  const auto attempt = [&] { return error_of([&] { run_training(o, data_, machine_, folder_ / "run", 0, 1); }); };
   const ErrorParts first = attempt();
   EXPECT_EQ(first.code, ErrorCode::numeric);
   EXPECT_NE(first.where.find("step "), std::string::npos) << first.where;
@@ -358,8 +351,7 @@ TEST_F(Failure, OverflowInsideAModelIsADivergence) {
   };
   Overflowing task(options_, data_, machine_.compute);
   const TrainSetup setup{.out = folder_ / "run", .checkpoint_every = 3, .machine = Json::object()};
-  const ErrorParts e =
-      error_of([&] { train(options_, task, machine_.compute, quick_files(), setup, TrainHooks{}); });
+  const ErrorParts e = error_of([&] { train(options_, task, machine_.compute, quick_files(), setup, TrainHooks{}); });
   EXPECT_EQ(e.code, ErrorCode::numeric);
   EXPECT_EQ(e.what, "layer 1 overflows");
   EXPECT_NE(e.where.find("step 7"), std::string::npos) << e.where;
@@ -381,8 +373,7 @@ TEST_F(Failure, WeightsThatAreNoNumbersAreNeverSaved) {
   };
   Poisoned task(options_, data_, machine_.compute);
   const TrainSetup setup{.out = folder_ / "run", .checkpoint_every = 3, .machine = Json::object()};
-  const ErrorParts e =
-      error_of([&] { train(options_, task, machine_.compute, real_files(), setup, TrainHooks{}); });
+  const ErrorParts e = error_of([&] { train(options_, task, machine_.compute, real_files(), setup, TrainHooks{}); });
   EXPECT_EQ(e.code, ErrorCode::numeric);
   EXPECT_NE(e.what.find("embed.weight"), std::string::npos) << e.what;
   EXPECT_TRUE(fs::exists(folder_ / "run/checkpoints/step-000000000006.safetensors"));

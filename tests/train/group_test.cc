@@ -88,8 +88,7 @@ TEST(Group, AnOrderedSumIsALeftFold) {
               group.ordered_sum(pieces, 1 + group.rank() % 3, sum, [&](Range some) {
                 for (size_t p = some.first; p < some.first + some.count; p++)
                   for (size_t i = pieces[p].first; i < pieces[p].first + pieces[p].count; i++)
-                    for (size_t lane = own.first; lane < own.first + own.count; lane++)
-                      sum[i] += value(lane, i);
+                    for (size_t lane = own.first; lane < own.first + own.count; lane++) sum[i] += value(lane, i);
               });
               EXPECT_EQ(sum, want) << group.rank() << " of " << ranks;
             }
@@ -157,8 +156,7 @@ void check_rows(Bf16Unit unit, size_t cut) {
   ClassifierConfig config{.inputs = 36, .classes = 5, .layers = 2, .d_model = 72};
   config.bias = true;
   config.norm = Norm::rms;
-  auto machine =
-      unit == Bf16Unit::none ? std::make_unique<TestMachine>(2) : std::make_unique<TestMachine>(2, unit);
+  auto machine = unit == Bf16Unit::none ? std::make_unique<TestMachine>(2) : std::make_unique<TestMachine>(2, unit);
   const size_t rows = 352;
   ClassifierEngine engine(config, machine->compute, rows, true);
   const size_t floats = engine.params().table.floats();
@@ -172,8 +170,7 @@ void check_rows(Bf16Unit unit, size_t cut) {
   };
   engine.forward_backward(rows, source, set.labels, want.span());
   for (const size_t at : {cut, 5 * cut, 9 * cut}) {
-    const OrderedSum here = [](std::span<const Range> pieces, size_t, std::span<float>,
-                               const FoldPieces& fold) {
+    const OrderedSum here = [](std::span<const Range> pieces, size_t, std::span<float>, const FoldPieces& fold) {
       fold({0, pieces.size()});
     };
     first = 0;
@@ -182,8 +179,7 @@ void check_rows(Bf16Unit unit, size_t cut) {
     engine.forward_backward(rows - at, source, std::span(set.labels).subspan(at), got.span(),
                             BatchShare{at, rows, here});
     for (const ParamSpec& spec : engine.params().table.specs())
-      EXPECT_EQ(std::memcmp(want.data() + spec.offset, got.data() + spec.offset, spec.size() * sizeof(float)),
-                0)
+      EXPECT_EQ(std::memcmp(want.data() + spec.offset, got.data() + spec.offset, spec.size() * sizeof(float)), 0)
           << spec.name << " cut at row " << at;
   }
 }
@@ -196,13 +192,13 @@ TEST(Group, AGradientIsALeftFoldOverRowsInBf16) {
 
 // A run of all ranks. Threads differ from rank to rank.
 template <class MakeTask>
-std::vector<TrainResult> train_together(const TrainOptions& o, size_t ranks, const std::string& out,
-                                        Bf16Unit unit, const MakeTask& make, uint64_t stop_after = 0) {
+std::vector<TrainResult> train_together(const TrainOptions& o, size_t ranks, const std::string& out, Bf16Unit unit,
+                                        const MakeTask& make, uint64_t stop_after = 0) {
   std::vector<TrainResult> results(ranks);
   on_ranks(ranks, [&](Group& group) {
     const size_t threads = 1 + group.rank() % 2;
-    auto machine = unit == Bf16Unit::none ? std::make_unique<TestMachine>(threads)
-                                          : std::make_unique<TestMachine>(threads, unit);
+    auto machine =
+        unit == Bf16Unit::none ? std::make_unique<TestMachine>(threads) : std::make_unique<TestMachine>(threads, unit);
     const std::unique_ptr<Task> task = make(machine->compute, group);
     uint64_t steps = 0;
     TrainHooks hooks;
@@ -224,8 +220,7 @@ void check_images(TrainOptions o, Bf16Unit unit, const std::vector<size_t>& rank
   const auto want = lasting_bytes(folder / "alone");
   for (const size_t n : ranks) {
     const std::string out = folder / ("ranks-" + std::to_string(n));
-    for (const TrainResult& r : train_together(o, n, out, unit, make))
-      EXPECT_EQ(r.state, TrainResult::State::finished);
+    for (const TrainResult& r : train_together(o, n, out, unit, make)) EXPECT_EQ(r.state, TrainResult::State::finished);
     expect_same(want, lasting_bytes(out), o.gate + " on " + std::to_string(n) + " ranks");
   }
   // Stopped twice, each time with another number of ranks.
@@ -302,8 +297,8 @@ TrainOptions story_options() {
 
 TEST(GroupTraining, StoriesHaveTheSameBytesOnAnyRanks) {
   const TextData data = small_stories();
-  for (const auto& [gate, unit] : {std::pair("sqs", Bf16Unit::none), std::pair("gelu", Bf16Unit::none),
-                                   std::pair("silu", Bf16Unit::emulated)}) {
+  for (const auto& [gate, unit] :
+       {std::pair("sqs", Bf16Unit::none), std::pair("gelu", Bf16Unit::none), std::pair("silu", Bf16Unit::emulated)}) {
     TrainOptions o = story_options();
     o.gate = gate;
     if (unit != Bf16Unit::none) o.precision = "bf16";
@@ -357,8 +352,7 @@ TEST(GroupTraining, RanksWithOtherOptionsOrDataAreNamed) {
       FAIL() << "no error";
     } catch (const Error& e) {
       EXPECT_EQ(e.code(), ErrorCode::usage);
-      EXPECT_NE(e.parts().what.find("rank 2 of 3 has " + std::string(what)), std::string::npos)
-          << e.parts().what;
+      EXPECT_NE(e.parts().what.find("rank 2 of 3 has " + std::string(what)), std::string::npos) << e.parts().what;
     }
 }
 
@@ -399,8 +393,7 @@ TEST(GroupTraining, StoppedWithinAnEvaluation) {
       hooks.on_step = [&](uint64_t s, uint64_t, double) { step = s, asked = 0; };
       // Asked first in the evaluation after the step: the test set has three batches.
       hooks.should_stop = [&] { return stop_at && step == stop_at && ++asked == 2; };
-      train(o, task, machine.compute, quick_files(), {.out = out, .machine = Json::object(), .group = &group},
-            hooks);
+      train(o, task, machine.compute, quick_files(), {.out = out, .machine = Json::object(), .group = &group}, hooks);
     });
   };
   run(1, folder / "alone", 0);

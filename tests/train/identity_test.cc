@@ -33,8 +33,7 @@ class Identity : public ::testing::Test {
     write_atomic(quick_files(), path, sealed_text(run, 2) + "\n");
     const std::string after = hash_of(run);
     ASSERT_NE(before, after);
-    for (const auto& e : fs::directory_iterator(folder_ / (name + "/checkpoints")))
-      rename(e.path(), before, after);
+    for (const auto& e : fs::directory_iterator(folder_ / (name + "/checkpoints"))) rename(e.path(), before, after);
   }
 
   // The checkpoint with another identity, and the checksum that belongs to it: loaded and saved anew.

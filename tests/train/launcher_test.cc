@@ -17,16 +17,14 @@ Launcher launcher_of(const std::map<std::string, std::string>& variables) {
 
 TEST(Launcher, IsReadFromTheEnvironment) {
   using Kind = Launcher::Kind;
-  const auto expect = [](const std::map<std::string, std::string>& variables, Kind kind, size_t rank,
-                         size_t size) {
+  const auto expect = [](const std::map<std::string, std::string>& variables, Kind kind, size_t rank, size_t size) {
     const Launcher l = launcher_of(variables);
     EXPECT_EQ(l.kind, kind);
     EXPECT_EQ(l.rank, rank);
     EXPECT_EQ(l.size, size);
   };
   expect({}, Kind::none, 0, 1);
-  expect({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "2"}}, Kind::open_mpi,
-         2, 4);
+  expect({{"OMPI_COMM_WORLD_SIZE", "4"}, {"OMPI_COMM_WORLD_RANK", "2"}, {"PMIX_RANK", "2"}}, Kind::open_mpi, 2, 4);
   expect({{"PMI_SIZE", "3"}, {"PMI_RANK", "1"}}, Kind::mpich, 1, 3);
   expect({{"PMIX_RANK", "5"}}, Kind::other, 5, 0);
   // In a job of Slurm mpirun is asked first; of srun the step counts, not the job.

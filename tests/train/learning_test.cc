@@ -52,8 +52,7 @@ double linear_accuracy(const Dataset& data, TestMachine& machine) {
         float sum = 0;
         for (float& v : p) sum += v = std::exp(v - top);
         for (size_t c = 0; c < classes; c++) {
-          const float d =
-              (p[c] / sum - (c == data.train.labels[i] ? 1.0f : 0.0f)) / static_cast<float>(batch);
+          const float d = (p[c] / sum - (c == data.train.labels[i] ? 1.0f : 0.0f)) / static_cast<float>(batch);
           for (size_t j = 0; j < n; j++) g.data()[c * n + j] += d * x[j];
           g.data()[bias + c] += d;
         }
@@ -105,8 +104,8 @@ TEST(Noise, OffMeansCleanPixels) {
     return g;
   };
   const TrainOptions o = small_options();
-  ClassifierEngine engine(classifier_config(o, data.train.pixels.cols(), data.train.classes), machine.compute,
-                          o.batch, true);
+  ClassifierEngine engine(classifier_config(o, data.train.pixels.cols(), data.train.classes), machine.compute, o.batch,
+                          true);
   Matrix<float> w(1, engine.params().table.floats()), want(1, w.size());
   engine.params().table.initialise(w.span(), 0);
   engine.set_weights(w.span());

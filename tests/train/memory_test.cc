@@ -104,8 +104,7 @@ TEST(TrainInMemory, ADivergedRunIsAnError) {
   TrainOptions options = small_options();
   options.lr = 1e20;
   Nowhere nowhere;
-  const ErrorParts e =
-      error_of([&] { run_training(options, small_data(), machine, "", 0, 0, nowhere.files); });
+  const ErrorParts e = error_of([&] { run_training(options, small_data(), machine, "", 0, 0, nowhere.files); });
   EXPECT_EQ(e.code, ErrorCode::numeric);
   EXPECT_EQ(e.hint.find("out"), std::string::npos) << e.hint;
 }

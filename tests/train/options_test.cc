@@ -50,9 +50,7 @@ TEST(Options, Domains) {
     }
     if (!(s.low < s.high)) continue;
     const bool whole = std::holds_alternative<uint64_t*>(s.value);
-    const auto text = [&](double v) {
-      return whole ? std::to_string(static_cast<long long>(v)) : Json(v).dump();
-    };
+    const auto text = [&](double v) { return whole ? std::to_string(static_cast<long long>(v)) : Json(v).dump(); };
     EXPECT_NO_THROW(with(s.name, text(s.low))) << s.name;
     EXPECT_NO_THROW(with(s.name, text(s.high))) << s.name;
     refused(s.name, text(whole ? s.high + 1 : 1.01 * s.high));
@@ -87,8 +85,7 @@ TEST(Options, JsonRoundTrip) {
   for (const TrainOptions& o : {TrainOptions{}, all_changed()}) {
     const Json json = options_to_json(o);
     TrainOptions copy = o;
-    for (const Field& spec : fields_of(copy))
-      EXPECT_EQ(json.contains(spec.name), applies(spec, o)) << spec.name;
+    for (const Field& spec : fields_of(copy)) EXPECT_EQ(json.contains(spec.name), applies(spec, o)) << spec.name;
     EXPECT_EQ(options_to_json(options_from_json(parse_json(json.dump(), "text"), "text")), json);
   }
   const Json standard = options_to_json({}), changed = options_to_json(all_changed());
@@ -244,11 +241,10 @@ TEST(Recipes, UnknownKeyHasLineAndSuggestion) {
 }
 
 TEST(Recipes, WrongTypesAndDomains) {
-  for (const char* text :
-       {"layers = \"2\"", "layers = 2.5",     "layers = 2.0",     "layers = true",   "layers = -1",
-        "layers = [1]",   "layers = {a = 1}", "lr = \"0.1\"",     "lr = false",      "lr = nan",
-        "lr = inf",       "lr = 1979-05-27",  "bias = 1",         "bias = \"true\"", "gate = 5",
-        "data = 5",       "gate = true",      "norm = \"layer\"", "gate = \"sqz\"",  "lr = 11"}) {
+  for (const char* text : {"layers = \"2\"", "layers = 2.5",     "layers = 2.0",     "layers = true",   "layers = -1",
+                           "layers = [1]",   "layers = {a = 1}", "lr = \"0.1\"",     "lr = false",      "lr = nan",
+                           "lr = inf",       "lr = 1979-05-27",  "bias = 1",         "bias = \"true\"", "gate = 5",
+                           "data = 5",       "gate = true",      "norm = \"layer\"", "gate = \"sqz\"",  "lr = 11"}) {
     const ErrorParts e = recipe_refused(std::string("\n") + text + "\n");
     EXPECT_NE(e.where.find("line 2"), std::string::npos) << text << ": " << e.where;
     EXPECT_FALSE(e.expected.empty()) << text;

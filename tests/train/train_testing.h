@@ -129,8 +129,7 @@ inline TrainRun run_training(const TrainOptions& options, const Dataset& data, T
   hooks.on_step = [&](uint64_t step, uint64_t, double) { run.steps.push_back(step); };
   hooks.on_note = [&](const std::string& text) { run.notes.push_back(text); };
   hooks.should_stop = [&] { return stop_after && run.steps.size() >= stop_after; };
-  const TrainSetup setup{
-      .out = out, .force = force, .checkpoint_every = checkpoint_every, .machine = Json::object()};
+  const TrainSetup setup{.out = out, .force = force, .checkpoint_every = checkpoint_every, .machine = Json::object()};
   run.result = train(options, task, machine.compute, files, setup, hooks);
   return run;
 }
@@ -151,15 +150,14 @@ inline std::map<std::string, std::string> lasting_bytes(const std::string& direc
   run["result"].erase("seconds");
   bytes["run"] = run.dump();
   for (const auto& e : std::filesystem::directory_iterator(directory + "/checkpoints"))
-    if (const std::string name = e.path().filename().string();
-        e.is_regular_file() && bytes["last checkpoint"] < name)
+    if (const std::string name = e.path().filename().string(); e.is_regular_file() && bytes["last checkpoint"] < name)
       bytes["last checkpoint"] = name;
   bytes["checkpoint"] = read_file(directory + "/checkpoints/" + bytes["last checkpoint"]);
   return bytes;
 }
 
-inline void expect_same(const std::map<std::string, std::string>& a,
-                        const std::map<std::string, std::string>& b, const std::string& what) {
+inline void expect_same(const std::map<std::string, std::string>& a, const std::map<std::string, std::string>& b,
+                        const std::string& what) {
   for (const auto& [name, content] : a) {
     ASSERT_TRUE(b.contains(name)) << what;
     EXPECT_TRUE(content == b.at(name)) << what << ": " << name << " differs";

@@ -78,8 +78,8 @@ GLINT_INLINE void dots_tile(size_t k, const T* w, size_t w_row, const double* x,
 }
 
 template <class T, size_t vectors>
-GLINT_INLINE void dots_of(const DoubleRows<T>& g, size_t first, size_t k, const double* x, size_t x_row,
-                          double* out, size_t out_row) {
+GLINT_INLINE void dots_of(const DoubleRows<T>& g, size_t first, size_t k, const double* x, size_t x_row, double* out,
+                          size_t out_row) {
   const T* w = g.w + first;
   size_t r = 0;
   for (; r + kDotSide <= g.n; r += kDotSide)
@@ -96,14 +96,12 @@ void dots(const DoubleRows<T>& g, const double* x, size_t x_row, double* out, si
     size_t i = 0;
     for (; i + kTogether <= g.vectors; i += kTogether)
       dots_of<T, kTogether>(g, first, k, x + i * x_row + first, x_row, out + i * out_row, out_row);
-    for (; i < g.vectors; i++)
-      dots_of<T, 1>(g, first, k, x + i * x_row + first, x_row, out + i * out_row, out_row);
+    for (; i < g.vectors; i++) dots_of<T, 1>(g, first, k, x + i * x_row + first, x_row, out + i * out_row, out_row);
   }
 }
 
 template <class T, size_t across, size_t vectors>
-GLINT_INLINE void add_tile(size_t n, const T* w, size_t w_row, const double* c, size_t c_row, double* y,
-                           size_t y_row) {
+GLINT_INLINE void add_tile(size_t n, const T* w, size_t w_row, const double* c, size_t c_row, double* y, size_t y_row) {
   Doubles acc[vectors][across];
 #pragma GCC unroll 4
   for (size_t i = 0; i < vectors; i++)
@@ -127,8 +125,8 @@ GLINT_INLINE void add_tile(size_t n, const T* w, size_t w_row, const double* c, 
 }
 
 template <class T, size_t vectors>
-GLINT_INLINE void add_of(size_t n, size_t k, const T* w, size_t w_row, const double* c, size_t c_row,
-                         double* y, size_t y_row) {
+GLINT_INLINE void add_of(size_t n, size_t k, const T* w, size_t w_row, const double* c, size_t c_row, double* y,
+                         size_t y_row) {
   size_t j = 0;
   for (; j + kAcross * kHalf <= k; j += kAcross * kHalf)
     add_tile<T, kAcross, vectors>(n, w + j, w_row, c, c_row, y + j, y_row);
@@ -151,8 +149,7 @@ void add(const DoubleRows<T>& g, const double* c, size_t c_row, double* y, size_
       size_t i = 0;
       for (; i + kTogether <= g.vectors; i += kTogether)
         add_of<T, kTogether>(n, k, w, g.w_row, c + i * c_row + r, c_row, y + i * y_row + first, y_row);
-      for (; i < g.vectors; i++)
-        add_of<T, 1>(n, k, w, g.w_row, c + i * c_row + r, c_row, y + i * y_row + first, y_row);
+      for (; i < g.vectors; i++) add_of<T, 1>(n, k, w, g.w_row, c + i * c_row + r, c_row, y + i * y_row + first, y_row);
     }
   }
 }

@@ -11,8 +11,7 @@ namespace {
 // C = A B, or with `accumulate` C += A B. It is a template parameter because a branch inside would spill all
 // accumulators to the stack.
 template <size_t rows, bool accumulate>
-void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, size_t b_k, float* c,
-          size_t c_row) {
+void tile(size_t k, const float* a, size_t a_row, size_t a_k, const float* b, size_t b_k, float* c, size_t c_row) {
   Vec acc[rows][2];
 #pragma GCC unroll 16
   for (size_t i = 0; i < rows; i++) {
@@ -41,8 +40,7 @@ using TileFn = void (*)(size_t, const float*, size_t, size_t, const float*, size
 
 template <size_t... i>
 struct Tiles {
-  static constexpr TileFn fn[2][kMr + 1] = {{nullptr, &tile<i + 1, false>...},
-                                            {nullptr, &tile<i + 1, true>...}};
+  static constexpr TileFn fn[2][kMr + 1] = {{nullptr, &tile<i + 1, false>...}, {nullptr, &tile<i + 1, true>...}};
 };
 template <size_t n, size_t... i>
 struct MakeTiles : MakeTiles<n - 1, n - 1, i...> {};
@@ -90,14 +88,11 @@ typedef float LooseFour __attribute__((vector_size(16), aligned(alignof(float)))
 
 // out[k][j] = src[j][k] of a 4 x 4 block; rows of out are kNr apart.
 GLINT_INLINE void transpose4(const float* src, size_t stride, float* out) {
-  const Four a = *reinterpret_cast<const LooseFour*>(src),
-             b = *reinterpret_cast<const LooseFour*>(src + stride),
+  const Four a = *reinterpret_cast<const LooseFour*>(src), b = *reinterpret_cast<const LooseFour*>(src + stride),
              c = *reinterpret_cast<const LooseFour*>(src + 2 * stride),
              d = *reinterpret_cast<const LooseFour*>(src + 3 * stride);
-  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-             ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-             cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Four ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
   const auto put = [&](size_t k, Four v) __attribute__((always_inline)) {
     *reinterpret_cast<LooseFour*>(out + k * kNr) = v;
   };

@@ -6,8 +6,8 @@ namespace glint::GLINT_ISA {
 namespace {
 
 template <class G>
-void forward(const GateParams& params, size_t rows, size_t h, const float* left, size_t l_stride,
-             const float* right, size_t r_stride, float* y, size_t y_stride) {
+void forward(const GateParams& params, size_t rows, size_t h, const float* left, size_t l_stride, const float* right,
+             size_t r_stride, float* y, size_t y_stride) {
   with_functor<G>(params, [&](const auto gate) {
     for (size_t i = 0; i < rows; i++) {
       const float* __restrict l = left + i * l_stride;
@@ -19,9 +19,9 @@ void forward(const GateParams& params, size_t rows, size_t h, const float* left,
 }
 
 template <class G>
-void backward(const GateParams& params, size_t rows, size_t h, const float* left, size_t l_stride,
-              const float* right, size_t r_stride, const float* dy, size_t dy_stride, float* d_left,
-              size_t dl_stride, float* d_right, size_t dr_stride) {
+void backward(const GateParams& params, size_t rows, size_t h, const float* left, size_t l_stride, const float* right,
+              size_t r_stride, const float* dy, size_t dy_stride, float* d_left, size_t dl_stride, float* d_right,
+              size_t dr_stride) {
   with_functor<G>(params, [&](const auto gate) {
     for (size_t i = 0; i < rows; i++) {
       const float* l = left + i * l_stride;

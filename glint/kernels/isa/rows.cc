@@ -4,8 +4,8 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-void softmax_xent(size_t rows, size_t n, const float* logits, size_t stride, const uint32_t* labels,
-                  float scale, float* dlogits, size_t d_stride, float* loss, uint8_t* hit) {
+void softmax_xent(size_t rows, size_t n, const float* logits, size_t stride, const uint32_t* labels, float scale,
+                  float* dlogits, size_t d_stride, float* loss, uint8_t* hit) {
   for (size_t i = 0; i < rows; i++) {
     const float* x = logits + i * stride;
     const size_t label = labels[i];
@@ -27,8 +27,8 @@ void softmax_xent(size_t rows, size_t n, const float* logits, size_t stride, con
   }
 }
 
-void rmsnorm_forward(size_t rows, size_t n, const float* x, size_t x_stride, float eps, float* y,
-                     size_t y_stride, float* inverse) {
+void rmsnorm_forward(size_t rows, size_t n, const float* x, size_t x_stride, float eps, float* y, size_t y_stride,
+                     float* inverse) {
   for (size_t i = 0; i < rows; i++) {
     const float* in = x + i * x_stride;
     float* out = y + i * y_stride;
@@ -39,8 +39,8 @@ void rmsnorm_forward(size_t rows, size_t n, const float* x, size_t x_stride, flo
   }
 }
 
-void rmsnorm_backward(size_t rows, size_t n, const float* y, size_t y_stride, const float* inverse,
-                      const float* dy, size_t dy_stride, float* dx, size_t dx_stride) {
+void rmsnorm_backward(size_t rows, size_t n, const float* y, size_t y_stride, const float* inverse, const float* dy,
+                      size_t dy_stride, float* dx, size_t dx_stride) {
   for (size_t i = 0; i < rows; i++) {
     const float* out = y + i * y_stride;
     const float* d = dy + i * dy_stride;

@@ -38,14 +38,11 @@ GLINT_INLINE void sums_of(const Vec (&acc)[1], float* out) {
 // The same sums for four rows at once: a transpose, then whole vectors.
 GLINT_INLINE void sums_of(const Vec (&acc)[kSide], float* out) {
   const Quad a = fold4(acc[0]), b = fold4(acc[1]), c = fold4(acc[2]), d = fold4(acc[3]);
-  const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5),
-             ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
-             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5),
-             cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
-  const Quad sum = (__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5) +
-                    __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7)) +
-                   (__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5) +
-                    __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
+  const Quad ab_low = __builtin_shufflevector(a, b, 0, 4, 1, 5), ab_high = __builtin_shufflevector(a, b, 2, 6, 3, 7),
+             cd_low = __builtin_shufflevector(c, d, 0, 4, 1, 5), cd_high = __builtin_shufflevector(c, d, 2, 6, 3, 7);
+  const Quad sum =
+      (__builtin_shufflevector(ab_low, cd_low, 0, 1, 4, 5) + __builtin_shufflevector(ab_low, cd_low, 2, 3, 6, 7)) +
+      (__builtin_shufflevector(ab_high, cd_high, 0, 1, 4, 5) + __builtin_shufflevector(ab_high, cd_high, 2, 3, 6, 7));
   for (size_t i = 0; i < kSide; i++) out[i] = sum[i];
 }
 
@@ -77,8 +74,7 @@ GLINT_INLINE void flat_rows(const StoredDots& g, size_t first, float* out) {
   for (size_t i = 0; i < rows; i++) even[i] += odd[i];
   sums_of(even, out);
   for (; j < g.k; j++)
-    for (size_t i = 0; i < rows; i++)
-      out[i] += Layout::one(w + i * g.row_bytes + j * Layout::kBytes) * g.x[j];
+    for (size_t i = 0; i < rows; i++) out[i] += Layout::one(w + i * g.row_bytes + j * Layout::kBytes) * g.x[j];
 }
 
 // The rows of a block, its groups one after the other. What all rows share of x is loaded once.
@@ -110,8 +106,7 @@ GLINT_INLINE void block_rows(const StoredDots& g, size_t first, float* out) {
         const char* block = w + i * g.row_bytes;
         Vec sum = Layout::lanes(block, at) * load(x + at);
 #pragma GCC unroll 8
-        for (size_t p = 1; p < kParts; p++)
-          sum += Layout::lanes(block, at + p * kLanes) * load(x + at + p * kLanes);
+        for (size_t p = 1; p < kParts; p++) sum += Layout::lanes(block, at + p * kLanes) * load(x + at + p * kLanes);
         acc[i] += sum * scale[i][group];
         if constexpr (Layout::kMinimum) acc[i] -= all * least[i][group];
       }
@@ -120,9 +115,7 @@ GLINT_INLINE void block_rows(const StoredDots& g, size_t first, float* out) {
   sums_of(acc, out);
 }
 
-GLINT_INLINE void put(const StoredDots& g, size_t row, float sum) {
-  g.y[row] = g.accumulate ? g.y[row] + sum : sum;
-}
+GLINT_INLINE void put(const StoredDots& g, size_t row, float sum) { g.y[row] = g.accumulate ? g.y[row] + sum : sum; }
 
 template <class Layout>
 void flat_dots(const StoredDots& g) {

@@ -92,9 +92,7 @@ struct Q2_K {
     scaled_bytes(bytes & 0x0f0f0f0f0f0f0f0f, 0, d.first, d.first, scale);
     scaled_bytes(bytes >> 4 & 0x0f0f0f0f0f0f0f0f, 0, d.second, d.second, least);
   }
-  GLINT_INLINE static Vec lanes(const char* block, size_t j) {
-    return to_floats(plane(block + 16, j, 4) & 3);
-  }
+  GLINT_INLINE static Vec lanes(const char* block, size_t j) { return to_floats(plane(block + 16, j, 4) & 3); }
 };
 
 struct Q3_K {
@@ -105,9 +103,7 @@ struct Q3_K {
   GLINT_INLINE static void scales(const char* block, float* scale, float*) {
     constexpr uint64_t kNibbles = 0x0f0f0f0f0f0f0f0f, kPairs = 0x03030303;
     const uint64_t low = get_one<uint64_t>(block + 96), high = get_one<uint32_t>(block + 104);
-    const auto pairs = [&](int first) {
-      return (high >> first & kPairs) | (high >> (first + 2) & kPairs) << 32;
-    };
+    const auto pairs = [&](int first) { return (high >> first & kPairs) | (high >> (first + 2) & kPairs) << 32; };
     const Bytes16 bytes = {(low & kNibbles) | pairs(0) << 4, (low >> 4 & kNibbles) | pairs(4) << 4};
     const float d = half_at(block + 108);
     scaled_bytes(bytes, 32, d, d, scale);

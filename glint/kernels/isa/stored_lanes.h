@@ -48,9 +48,7 @@ GLINT_INLINE Ints from_i8(const char* p) {
 }
 #elif defined(GLINT_ISA_v3)
 GLINT_INLINE __m128i eight_bytes(const char* p) { return _mm_set_epi64x(0, get_one<int64_t>(p)); }
-GLINT_INLINE Ints from_u16(const char* p) {
-  return (Ints)_mm256_cvtepu16_epi32((__m128i)get<uint16_t, kLanes>(p));
-}
+GLINT_INLINE Ints from_u16(const char* p) { return (Ints)_mm256_cvtepu16_epi32((__m128i)get<uint16_t, kLanes>(p)); }
 GLINT_INLINE Ints from_u8(const char* p) { return (Ints)_mm256_cvtepu8_epi32(eight_bytes(p)); }
 GLINT_INLINE Ints from_i8(const char* p) { return (Ints)_mm256_cvtepi8_epi32(eight_bytes(p)); }
 #else
@@ -68,8 +66,7 @@ GLINT_INLINE Ints from_i8(const char* p) { return widened<int8_t>(p); }
 GLINT_INLINE float half_bits(uint32_t h) {
   const uint32_t magnitude = (h & 0x7fffu) << 13;
   const float value = __builtin_bit_cast(float, magnitude) * 0x1p112f;
-  const uint32_t wide =
-      (h & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : __builtin_bit_cast(uint32_t, value);
+  const uint32_t wide = (h & 0x7c00u) == 0x7c00u ? magnitude | 0x7f800000u : __builtin_bit_cast(uint32_t, value);
   return __builtin_bit_cast(float, wide | (h & 0x8000u) << 16);
 }
 GLINT_INLINE float half_at(const char* p) {
@@ -109,8 +106,8 @@ GLINT_INLINE void scaled_bytes(Bytes16 bytes, int32_t minus, float first, float 
   store(out + kLanes, to_floats((Ints)_mm256_cvtepu8_epi32(high) - minus) * second);
 #else
   for (size_t i = 0; i < 16; i++)
-    out[i] = static_cast<float>(static_cast<int32_t>(bytes[i / 8] >> (i % 8 * 8) & 255) - minus) *
-             (i < 8 ? first : second);
+    out[i] =
+        static_cast<float>(static_cast<int32_t>(bytes[i / 8] >> (i % 8 * 8) & 255) - minus) * (i < 8 ? first : second);
 #endif
 }
 

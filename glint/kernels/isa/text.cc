@@ -4,8 +4,8 @@
 namespace glint::GLINT_ISA {
 namespace {
 
-void rotary(size_t rows, size_t heads, size_t half, const float* __restrict cos, const float* __restrict sin,
-            bool back, float* __restrict x, size_t stride) {
+void rotary(size_t rows, size_t heads, size_t half, const float* __restrict cos, const float* __restrict sin, bool back,
+            float* __restrict x, size_t stride) {
   const float sign = back ? -1.0f : 1.0f;
   for (size_t i = 0; i < rows; i++, cos += half, sin += half) {
     for (size_t h = 0; h < heads; h++) {
@@ -71,8 +71,7 @@ void causal_softmax_backward(size_t rows, size_t visible, size_t width, const fl
   }
 }
 
-void row_dots(size_t rows, size_t n, const float* a, size_t a_stride, const float* b, size_t b_stride,
-              float* dots) {
+void row_dots(size_t rows, size_t n, const float* a, size_t a_stride, const float* b, size_t b_stride, float* dots) {
   for (size_t i = 0; i < rows; i++, a += a_stride, b += b_stride)
     dots[i] = reduce<float>(n, [&](size_t j) { return a[j] * b[j]; });
 }
@@ -93,19 +92,16 @@ void exp_rows(size_t rows, size_t n, float* x, size_t stride, float* top, float*
   }
 }
 
-void xent_from_blocks(size_t rows, size_t blocks, size_t stride, const float* top, float* sum,
-                      const float* target, float* loss) {
+void xent_from_blocks(size_t rows, size_t blocks, size_t stride, const float* top, float* sum, const float* target,
+                      float* loss) {
   for (size_t i = 0; i < rows; i++) {
     float largest = top[i], total = 0;
-    for (size_t b = 1; b < blocks; b++)
-      largest = top[b * stride + i] > largest ? top[b * stride + i] : largest;
-    for (size_t b = 0; b < blocks; b++)
-      total += sum[b * stride + i] * exp_below_zero(top[b * stride + i] - largest);
+    for (size_t b = 1; b < blocks; b++) largest = top[b * stride + i] > largest ? top[b * stride + i] : largest;
+    for (size_t b = 0; b < blocks; b++) total += sum[b * stride + i] * exp_below_zero(top[b * stride + i] - largest);
     loss[i] = static_cast<float>(vmath::log(static_cast<double>(total))) - (target[i] - largest);
     if (total != total) loss[i] = total;
     const float share = 1.0f / total;
-    for (size_t b = 0; b < blocks; b++)
-      sum[b * stride + i] = exp_below_zero(top[b * stride + i] - largest) * share;
+    for (size_t b = 0; b < blocks; b++) sum[b * stride + i] = exp_below_zero(top[b * stride + i] - largest) * share;
   }
 }
 

@@ -47,10 +47,8 @@ GLINT_INLINE CosSin cos_sin_turns(float t) {
   const float a = (t * 4.0f - (shifted - vmath::kRound)) * 1.57079632679489662f;
   const float z = a * a;
   const float s =
-      a +
-      a * z * (-1.6666667163e-1f + z * (8.3333337680e-3f + z * (-1.9841270114e-4f + z * 2.7557314297e-6f)));
-  const float c =
-      1.0f + z * (-0.5f + z * (4.1666667908e-2f + z * (-1.3888889225e-3f + z * 2.4801587642e-5f)));
+      a + a * z * (-1.6666667163e-1f + z * (8.3333337680e-3f + z * (-1.9841270114e-4f + z * 2.7557314297e-6f)));
+  const float c = 1.0f + z * (-0.5f + z * (4.1666667908e-2f + z * (-1.3888889225e-3f + z * 2.4801587642e-5f)));
   const bool odd = (quadrant & 1) != 0;
   const float cos = odd ? s : c, sin = odd ? c : s;
   // quadrant 0: (c, s); 1: (-s, c); 2: (-c, -s); 3: (s, -c)

@@ -100,25 +100,21 @@ std::string ImageEvaluation::class_text(size_t c) const {
 
 std::vector<Field> fields_of(EvaluationRequest& q) {
   std::vector<Field> source = fields_of(q.source);
-  std::erase_if(
-      source, [](const Field& f) { return f.name == "tokens" || f.name == "refine" || f.name == "expert"; });
+  std::erase_if(source, [](const Field& f) { return f.name == "tokens" || f.name == "refine" || f.name == "expert"; });
   for (Field& f : source) {
     if (f.name == "data") f.own();
     if (f.name == "tokenizer") f.foreign();
     if (f.name == "text") f.help = "A text for a language model; stories are separated by <|endoftext|>";
   }
-  return join(
-      std::move(source),
-      {Field("split", q.split, "Which images or stories").one_of({"test", "train"}).own(),
-       Field("worst", q.worst, "How many of the images with the highest loss to show")
-           .range(0, 1000)
-           .images(),
-       Field("sheet", q.sheet, "Write a .png picture of these images, with TRUE > PREDICTED below each")
-           .file()
-           .images(),
-       Field("logits", q.logits, "Write the logits of all images to this .npy file, f32 [images, classes]")
-           .file()
-           .images()});
+  return join(std::move(source),
+              {Field("split", q.split, "Which images or stories").one_of({"test", "train"}).own(),
+               Field("worst", q.worst, "How many of the images with the highest loss to show").range(0, 1000).images(),
+               Field("sheet", q.sheet, "Write a .png picture of these images, with TRUE > PREDICTED below each")
+                   .file()
+                   .images(),
+               Field("logits", q.logits, "Write the logits of all images to this .npy file, f32 [images, classes]")
+                   .file()
+                   .images()});
 }
 
 ImageEvaluation evaluate_images(const Engine& engine, const EvaluationRequest& q) {
@@ -127,10 +123,8 @@ ImageEvaluation evaluate_images(const Engine& engine, const EvaluationRequest& q
 
 ImageEvaluation evaluate_images(const Engine& engine, ImageRun& run, const EvaluationRequest& q) {
   if (!q.sheet.empty() && q.worst == 0)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "the sheet has nothing to show",
-                 .where = "worst",
-                 .expected = "1 or more"});
+    throw Error(
+        {.code = ErrorCode::usage, .what = "the sheet has nothing to show", .where = "worst", .expected = "1 or more"});
   check_request(q, run);
   const ImageModel& model = run.model();
   const Dataset& data = run.images();

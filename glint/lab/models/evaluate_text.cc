@@ -20,19 +20,18 @@ namespace {
 constexpr size_t kRows = 32;  // sequences in flight
 
 // The stories of a corpus of the run, as training evaluates them, in the precision of the engine.
-void measure_corpus(const Engine& engine, const LanguageRun& run, const std::string& split,
-                    TextEvaluation& r) {
+void measure_corpus(const Engine& engine, const LanguageRun& run, const std::string& split, TextEvaluation& r) {
   const TextData data = run.corpus();
   const Corpus& corpus = split == "train" ? data.train : data.valid;
   const LanguageModel& model = run.own();
   TransformerEngine transformer(model.config, engine.compute(), kRows, false);
   transformer.set_weights(model.weights.span());
   LossPositions positions;
-  const TextResult sum = evaluate_corpus(transformer, corpus, run.tokenizer().end(), r.context,
-                                         [&](std::span<const float> losses) {
-                                           engine.check_stop();
-                                           positions.add(losses);
-                                         });
+  const TextResult sum =
+      evaluate_corpus(transformer, corpus, run.tokenizer().end(), r.context, [&](std::span<const float> losses) {
+        engine.check_stop();
+        positions.add(losses);
+      });
   r.total_loss = sum.loss, r.correct = sum.correct, r.tokens = sum.tokens;
   r.stories = r.pieces = corpus.stories();
   for (size_t i = 0; i < corpus.stories(); i++) r.cut += corpus.story(i).size() + 1 > r.context;
@@ -43,8 +42,7 @@ void measure_corpus(const Engine& engine, const LanguageRun& run, const std::str
 
 // Any text, story by story. One longer than the context goes through in pieces, each with half a context or
 // more of what comes before it.
-void measure_text(const Engine& engine, const LanguageRun& run, const EvaluationRequest& q,
-                  TextEvaluation& r) {
+void measure_text(const Engine& engine, const LanguageRun& run, const EvaluationRequest& q, TextEvaluation& r) {
   const bool in_memory = !q.words.empty();
   TextLosses losses(engine, run.model(), r.context + 1);
   LossPositions positions;
@@ -85,8 +83,7 @@ void measure_text(const Engine& engine, const LanguageRun& run, const Evaluation
   if (r.pieces > r.stories)
     r.text += " in " + std::to_string(r.pieces) + " pieces of at most " + std::to_string(r.context) +
               " tokens, which overlap by half";
-  if (const auto tokens = static_cast<double>(run.model().vocab());
-      r.loss() > std::log(tokens) && run.foreign())
+  if (const auto tokens = static_cast<double>(run.model().vocab()); r.loss() > std::log(tokens) && run.foreign())
     engine.note("the model does worse than a guess among its " + std::to_string(run.model().vocab()) +
                 " tokens: its tokenizer may be that of another model");
 }
@@ -95,9 +92,7 @@ void measure_text(const Engine& engine, const LanguageRun& run, const Evaluation
 
 double TextEvaluation::perplexity() const { return std::exp(loss()); }
 
-double TextEvaluation::bits_per_byte() const {
-  return total_loss / std::log(2.0) / static_cast<double>(bytes);
-}
+double TextEvaluation::bits_per_byte() const { return total_loss / std::log(2.0) / static_cast<double>(bytes); }
 
 std::vector<std::string> TextEvaluation::notes() const {
   const auto count = [](uint64_t n, const char* one, const char* many) {
@@ -105,12 +100,10 @@ std::vector<std::string> TextEvaluation::notes() const {
   };
   std::vector<std::string> out;
   if (cut)
-    out.push_back(count(cut, "story is", "stories are") + " longer than the context of " +
-                  std::to_string(context) + " tokens and cut there");
-  if (replaced)
-    out.push_back(count(replaced, "stretch", "stretches") + " of bytes that are not UTF-8, read as spaces");
-  if (unknown)
-    out.push_back(count(unknown, "unknown token", "unknown tokens") + " (characters without a piece)");
+    out.push_back(count(cut, "story is", "stories are") + " longer than the context of " + std::to_string(context) +
+                  " tokens and cut there");
+  if (replaced) out.push_back(count(replaced, "stretch", "stretches") + " of bytes that are not UTF-8, read as spaces");
+  if (unknown) out.push_back(count(unknown, "unknown token", "unknown tokens") + " (characters without a piece)");
   if (empty) out.push_back(count(empty, "story", "stories") + " without a token, left out");
   return out;
 }
@@ -168,8 +161,7 @@ OrderedJson to_json(const TextEvaluation& r) {
   }
   j["positions"] = OrderedJson::array();
   for (const LossStretch& s : r.positions)
-    j["positions"].push_back(
-        {{"first", s.first + 1}, {"last", s.last + 1}, {"tokens", s.tokens}, {"loss", s.mean()}});
+    j["positions"].push_back({{"first", s.first + 1}, {"last", s.last + 1}, {"tokens", s.tokens}, {"loss", s.mean()}});
   return j;
 }
 

@@ -18,9 +18,7 @@ namespace {
 // it takes.
 constexpr size_t kSideBySide = 32, kMemory = size_t{256} << 20;
 
-double seconds() {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
-}
+double seconds() { return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count(); }
 
 // Hands stories on in the order of their numbers.
 class InOrder {
@@ -28,8 +26,7 @@ class InOrder {
   InOrder(const GenerateRequest& request, GenerateResult& result) : request_(request), result_(result) {}
   void add(GeneratedStory story) {
     waiting_.emplace(story.index, std::move(story));
-    for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_;
-         it = waiting_.erase(it), next_++) {
+    for (auto it = waiting_.begin(); it != waiting_.end() && it->first == next_; it = waiting_.erase(it), next_++) {
       if (request_.on_story) request_.on_story(it->second);
       if (request_.keep) result_.stories.push_back(std::move(it->second));
     }
@@ -83,9 +80,8 @@ void write_in_turn(const Engine& engine, const LanguageRun& run, const StoryPlan
       engine.check_stop();
       const std::span<float> logits = pass.feed({&ids.back(), 1});
       // Weights may have more tokens than the tokenizer: padding, which is never chosen.
-      const TokenId next =
-          sampler.choose(engine.compute().kernels(), logits.first(std::min(logits.size(), known)), index,
-                         ids.size() - prompt);
+      const TokenId next = sampler.choose(engine.compute().kernels(), logits.first(std::min(logits.size(), known)),
+                                          index, ids.size() - prompt);
       r.tokens++;
       ended = std::ranges::find(ends, next) != ends.end();
       if (ended) break;
@@ -104,8 +100,8 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
   std::vector<TokenId> ids = text.empty() ? run.beginning() : run.tokens_of(text);
   const auto unknown = std::count(ids.begin(), ids.end(), tokenizer.unknown());
   if (unknown > 0)
-    engine.note("the tokenizer does not know " + std::to_string(unknown) + " stretch" +
-                (unknown == 1 ? "" : "es") + " of the prompt; the model sees a mark instead");
+    engine.note("the tokenizer does not know " + std::to_string(unknown) + " stretch" + (unknown == 1 ? "" : "es") +
+                " of the prompt; the model sees a mark instead");
   if (ids.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "the tokenizer of this model puts nothing before a text",
@@ -116,8 +112,8 @@ std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run,
     throw Error({.code = ErrorCode::usage,
                  .what = "the prompt has " + std::to_string(ids.size() - marks) + " tokens",
                  .where = "prompt",
-                 .expected = "at most " + std::to_string(most) + ": the model sees " +
-                             std::to_string(context) + " tokens at once",
+                 .expected = "at most " + std::to_string(most) + ": the model sees " + std::to_string(context) +
+                             " tokens at once",
                  .hint = "a shorter prompt"});
   return ids;
 }
@@ -128,15 +124,13 @@ std::vector<Field> fields_of(GenerateRequest& q) {
   return join(
       std::move(source),
       {Field("prompt", q.prompt, "How the story begins; - reads it from stdin"),
-       Field("temperature", q.sampling.temperature,
-             "Below 1 the likely words are preferred; 0: always the likeliest")
+       Field("temperature", q.sampling.temperature, "Below 1 the likely words are preferred; 0: always the likeliest")
            .range(0, 1000),
        Field("top_k", q.sampling.top_k, "Only the K likeliest tokens; 0: all").range(0, kMaxVocab),
        Field("top_p", q.sampling.top_p, "Only the likeliest tokens that make up this share").range(1e-6, 1),
        Field("seed", q.sampling.seed, "The same seed gives the same stories"),
        Field("count", q.count, "Number of stories").range(1, kMostStories),
-       Field("tokens", q.tokens,
-             "The most tokens to add to the prompt; 0: until the context of the model is full")
+       Field("tokens", q.tokens, "The most tokens to add to the prompt; 0: until the context of the model is full")
            .range(0, 1e6)});
 }
 
@@ -150,14 +144,10 @@ GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, co
   const Tokenizer& tokenizer = run.tokenizer();
   const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt);
   const bool own = !run.foreign();
-  const StoryPlan plan{.prompt = prompt,
-                       .end = own ? tokenizer.end() : 0,
-                       .count = q.count,
-                       .tokens = q.tokens,
-                       .sampling = q.sampling};
+  const StoryPlan plan{
+      .prompt = prompt, .end = own ? tokenizer.end() : 0, .count = q.count, .tokens = q.tokens, .sampling = q.sampling};
   const size_t left = run.reading().context() - prompt.size();
-  const size_t most =
-      own ? most_added(run.own().config, plan) : std::min(q.tokens ? q.tokens : kUsualTokens, left);
+  const size_t most = own ? most_added(run.own().config, plan) : std::min(q.tokens ? q.tokens : kUsualTokens, left);
 
   GenerateResult r;
   r.run = run.directory();

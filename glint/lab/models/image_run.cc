@@ -113,9 +113,7 @@ std::vector<GateTerms> ImageRun::lines(Form form) {
   return form == Form::scaled && source_.refine ? calibration().refined : Run::lines(form);
 }
 
-StoredCalibration ImageRun::measure_calibration() {
-  return reading_.calibrate(images().train, images().checksum);
-}
+StoredCalibration ImageRun::measure_calibration() { return reading_.calibrate(images().train, images().checksum); }
 
 bool ImageRun::complete(StoredCalibration& calibration) {
   if (!source_.refine || !calibration.refined.empty()) return false;

@@ -29,11 +29,9 @@ constexpr std::string_view kLeftWords[] = {"left", "l",         "w_l", "w_left",
                                            "gate", "gate_proj", "w1",  "lin_l",  "linear_l"};
 constexpr std::string_view kRightWords[] = {"right", "r",       "w_r", "w_right", "wr",
                                             "up",    "up_proj", "w3",  "lin_r",   "linear_r"};
-constexpr std::string_view kEmbedWords[] = {"embed", "embedding", "input",  "in_proj",
-                                            "fc_in", "stem",      "encoder"};
+constexpr std::string_view kEmbedWords[] = {"embed", "embedding", "input", "in_proj", "fc_in", "stem", "encoder"};
 constexpr std::string_view kDownWords[] = {"down", "down_proj", "w2", "proj", "projection", "w_p", "p"};
-constexpr std::string_view kHeadWords[] = {"head",   "unembed",    "output", "out_proj",
-                                           "fc_out", "classifier", "decoder"};
+constexpr std::string_view kHeadWords[] = {"head", "unembed", "output", "out_proj", "fc_out", "classifier", "decoder"};
 
 bool among(std::span<const std::string_view> words, const std::string& word) {
   return std::ranges::find(words, word) != words.end();
@@ -74,8 +72,7 @@ std::optional<Found> place_of(const std::string& name) {
   return f;
 }
 
-[[noreturn]] void refuse_import(const std::string& where, const std::string& what,
-                                const std::string& expected) {
+[[noreturn]] void refuse_import(const std::string& where, const std::string& what, const std::string& expected) {
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = where, .expected = expected});
 }
 
@@ -99,8 +96,7 @@ class Importer {
     for (auto& [number, layer] : numbers_) {
       layer = next++;
       if (number != numbers_.begin()->first + layer)
-        refuse_import(file.where(),
-                      "there is layer " + std::to_string(number) + ", but not the one before it",
+        refuse_import(file.where(), "there is layer " + std::to_string(number) + ", but not the one before it",
                       "layers that are numbered one after the other");
     }
     sizes();
@@ -141,24 +137,20 @@ class Importer {
 
  private:
   using Key = std::tuple<Place, size_t, bool>;
-  bool has(Place place, size_t number, bool bias = false) const {
-    return places_.contains({place, number, bias});
-  }
+  bool has(Place place, size_t number, bool bias = false) const { return places_.contains({place, number, bias}); }
   const TensorInfo& at(Place place, size_t number, bool bias) const {
     const auto it = places_.find({place, number, bias});
     if (it != places_.end()) return *it->second;
     constexpr const char* kNames[] = {"embedding", "layer", "left half", "right half", "head"};
-    refuse_import(
-        file_.where(),
-        "there is no " + std::string(bias ? "bias of the " : "") + kNames[static_cast<int>(place)] +
-            (place == Place::embed || place == Place::head ? "" : " of layer " + std::to_string(number)),
-        "names such as embed.weight, blocks.0.left.weight, blocks.0.right.weight, head.weight");
+    refuse_import(file_.where(),
+                  "there is no " + std::string(bias ? "bias of the " : "") + kNames[static_cast<int>(place)] +
+                      (place == Place::embed || place == Place::head ? "" : " of layer " + std::to_string(number)),
+                  "names such as embed.weight, blocks.0.left.weight, blocks.0.right.weight, head.weight");
   }
   std::pair<size_t, size_t> shape(Place place, size_t number = 0) const {
     const TensorInfo& t = at(place, number, false);
     if (t.shape.size() != 2 || t.shape[0] == 0 || t.shape[1] == 0)
-      refuse_import(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape),
-                    "a matrix");
+      refuse_import(file_.where() + ", " + t.name, "a tensor has the shape " + show_shape(t.shape), "a matrix");
     return {t.shape[0], t.shape[1]};
   }
 
@@ -181,14 +173,12 @@ class Importer {
       transposed_ = e0 != l1 && (e1 == l0 || e1 == l1) && e1 != e0;
     config_.inputs = transposed_ ? e0 : e1;
     config_.d_model = transposed_ ? e1 : e0;
-    const size_t out =
-        l0 == config_.d_model && l1 == config_.d_model ? l0 : (l0 == config_.d_model ? l1 : l0);
+    const size_t out = l0 == config_.d_model && l1 == config_.d_model ? l0 : (l0 == config_.d_model ? l1 : l0);
     if (l0 != config_.d_model && l1 != config_.d_model)
       refuse_import(file_.where(), "the first layer and the embedding have no width in common",
                     "a layer that reads " + std::to_string(config_.d_model) + " numbers");
     if (fused && out % 2 != 0)
-      refuse_import(file_.where(), "a layer has " + std::to_string(out) + " outputs",
-                    "two halves of one size");
+      refuse_import(file_.where(), "a layer has " + std::to_string(out) + " outputs", "two halves of one size");
     config_.d_hidden = fused ? out / 2 : out;
     const auto [h0, h1] = shape(Place::head);
     if (h0 != config_.d_hidden && h1 != config_.d_hidden)
@@ -278,8 +268,7 @@ ImportResult import_classifier(const Engine& engine, const ImportRequest& q) {
 }
 
 OrderedJson to_json(const ImportResult& r) {
-  OrderedJson j = {
-      {"schema", "glint-import/1"}, {"run", r.run}, {"model", OrderedJson(config_to_json(r.config))}};
+  OrderedJson j = {{"schema", "glint-import/1"}, {"run", r.run}, {"model", OrderedJson(config_to_json(r.config))}};
   j["tensors"] = OrderedJson::array();
   for (const ImportResult::Tensor& t : r.tensors)
     j["tensors"].push_back({{"from", t.from}, {"to", t.to}, {"transposed", t.transposed}});

@@ -23,12 +23,11 @@ void check_tokenizer(const FamilyModel& m, const Tokenizer& tokenizer, const std
                           : have <= rows && static_cast<double>(rows - have) <=
                                                 std::max(1024.0, kPadding * static_cast<double>(rows));
   if (!fits)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the tokenizer has " + std::to_string(have) + " tokens, the model " + std::to_string(rows),
-         .where = where,
-         .expected = "the tokenizer that the model was trained with",
-         .hint = "`tokenizer=FILE` with the right one"});
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the tokenizer has " + std::to_string(have) + " tokens, the model " + std::to_string(rows),
+                 .where = where,
+                 .expected = "the tokenizer that the model was trained with",
+                 .hint = "`tokenizer=FILE` with the right one"});
 }
 
 // What the configuration says of the token that begins a text, where it and the tokenizer both say it.
@@ -41,8 +40,8 @@ void check_marks(const FamilyModel& m, const Tokenizer& tokenizer, const std::st
   if (tokenizer.prefix().empty() || !begin || said == metadata.end() || !said->is_number_integer()) return;
   if (said->get<int64_t>() == static_cast<int64_t>(*begin)) return;
   throw Error({.code = ErrorCode::bad_file,
-               .what = "the tokenizer is that of another model: its texts begin with token " +
-                       std::to_string(*begin) + ", those of the model with " + said->dump(),
+               .what = "the tokenizer is that of another model: its texts begin with token " + std::to_string(*begin) +
+                       ", those of the model with " + said->dump(),
                .where = where,
                .expected = "the tokenizer that the model was trained with",
                .hint = "`tokenizer=FILE` with the right one"});
@@ -84,9 +83,7 @@ Tokenizer own_tokenizer(const FamilyModel& m) {
 
 }  // namespace
 
-std::string reading_folder(const std::string& path) {
-  return std::filesystem::path(path).stem().string() + "-reading";
-}
+std::string reading_folder(const std::string& path) { return std::filesystem::path(path).stem().string() + "-reading"; }
 
 void check_not_foreign(const std::string& path, const std::string& what) {
   if (is_foreign(path)) refuse_foreign(path, what);

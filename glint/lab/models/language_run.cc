@@ -14,8 +14,7 @@
 
 namespace glint {
 
-LanguageRun::LanguageRun(const Engine& engine, const RunSource& source,
-                         std::shared_ptr<const LanguageFile> file)
+LanguageRun::LanguageRun(const Engine& engine, const RunSource& source, std::shared_ptr<const LanguageFile> file)
     : Run(engine, source, file->info),
       file_(std::move(file)),
       reading_(file_->model, engine.compute(), engine.linalg(), source.expert) {
@@ -30,9 +29,7 @@ LanguageRun::LanguageRun(const Engine& engine, const RunSource& source,
 
 std::string LanguageRun::text() const { return model().text(); }
 
-Json LanguageRun::config() const {
-  return foreign() ? family_json(model()) : config_to_json(file_->own->config);
-}
+Json LanguageRun::config() const { return foreign() ? family_json(model()) : config_to_json(file_->own->config); }
 
 const std::string& LanguageRun::trained_on() const {
   static const std::string unknown;
@@ -90,8 +87,7 @@ bool LanguageRun::own_text() const {
 const TextData& LanguageRun::stories() {
   if (!stories_)
     stories_ = std::make_shared<TextData>(
-        own_text() ? reading_text(engine_, source_.data, tokenizer(), tokens(), reading_.context())
-                   : corpus());
+        own_text() ? reading_text(engine_, source_.data, tokenizer(), tokens(), reading_.context()) : corpus());
   return *stories_;
 }
 
@@ -137,8 +133,7 @@ size_t LanguageRun::tokens() const {
   if (source_.tokens) return source_.tokens;
   if (!foreign()) return LanguageReading::kFidelityTokens;
   constexpr double kMost = 4000, kFewest = 500, kLarge = 1e8;  // the last: parameters
-  return static_cast<size_t>(
-      std::clamp(kMost * kLarge / static_cast<double>(model().parameters()), kFewest, kMost));
+  return static_cast<size_t>(std::clamp(kMost * kLarge / static_cast<double>(model().parameters()), kFewest, kMost));
 }
 
 std::span<const TokenRow> LanguageRun::measured_rows() {
@@ -197,9 +192,7 @@ bool LanguageRun::has(Form form) const {
   return !has || has(shape);
 }
 
-std::string LanguageRun::unmeasured() {
-  return mixture() ? "a mixture of experts is not run" : Run::unmeasured();
-}
+std::string LanguageRun::unmeasured() { return mixture() ? "a mixture of experts is not run" : Run::unmeasured(); }
 
 const PerForm<GateTerms>& LanguageRun::fitted_forms(size_t layer) {
   if (const auto it = fitted_.find(layer); it != fitted_.end()) return it->second;
@@ -242,8 +235,7 @@ StoredCalibration LanguageRun::measure_calibration() {
     return all;
   }
   TextRows some = rows();
-  return reading_.calibrate(some.fill_first(stories().train, LanguageReading::kCalibrationTokens),
-                            data_checksum());
+  return reading_.calibrate(some.fill_first(stories().train, LanguageReading::kCalibrationTokens), data_checksum());
 }
 
 std::unique_ptr<Run> LanguageRun::again(const Engine& engine, const RunSource& source) const {

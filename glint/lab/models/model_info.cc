@@ -33,9 +33,7 @@ std::string norm_words(const FamilyModel& model) {
   if (model.config().family->plain_norms) text += " without weights";
   const FamilyLayer& l = model.layers().front();
   const bool before = l.before_attention.used, after = l.after_glu.used;
-  text += before && after ? ", before and after each part"
-          : after         ? ", after each part"
-                          : ", before each part";
+  text += before && after ? ", before and after each part" : after ? ", after each part" : ", before each part";
   if (!l.q_norm.empty()) text += ", of queries and keys too";
   if (model.config().parallel) text += ", attention and GLU side by side";
   return text;
@@ -55,8 +53,8 @@ std::string attention_words(const FamilyConfig& c) {
 
 std::string expert_words(const FamilyConfig& c) {
   if (c.experts == 0) return "";
-  return std::to_string(c.experts) + " per layer, " + std::to_string(c.experts_per_token) +
-         " of them per token, " + std::to_string(c.d_expert) + " hidden units each" +
+  return std::to_string(c.experts) + " per layer, " + std::to_string(c.experts_per_token) + " of them per token, " +
+         std::to_string(c.d_expert) + " hidden units each" +
          (c.family->names.shared_gate.hf.empty() ? "" : "; one more for all tokens (shared)");
 }
 
@@ -78,8 +76,8 @@ ModelInfo foreign_info(const LanguageRun& run) {
   r.parts = m.parts();
   const bool has = run.has_tokenizer();
   if (has)
-    r.tokenizer = std::string(name(run.tokenizer().format())) + ", " +
-                  std::to_string(run.tokenizer().size()) + " tokens";
+    r.tokenizer =
+        std::string(name(run.tokenizer().format())) + ", " + std::to_string(run.tokenizer().size()) + " tokens";
   r.config = family_json(m);
   const bool runs = has && !m.mixture();
   r.verbs = {{"eval", "loss on a text", runs},
@@ -123,8 +121,8 @@ ModelInfo own_info(const Run& run) {
     add(transformer_params(c).table);
     r.tokenizer = std::string(name(language.tokenizer().format())) + ", " +
                   std::to_string(language.tokenizer().size()) + " tokens";
-    for (const char* verb : {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability",
-                             "compare", "page", "export"})
+    for (const char* verb :
+         {"eval", "generate", "spectrum", "explain", "neurons", "ablate", "readability", "compare", "page", "export"})
       r.verbs.push_back({verb, ""});
   }
   std::error_code ignored;

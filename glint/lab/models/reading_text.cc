@@ -65,8 +65,8 @@ void add_file(const Engine& engine, const std::string& path, const Tokenizer& to
 
 }  // namespace
 
-TextData reading_text(const Engine& engine, const std::string& file, const Tokenizer& tokenizer,
-                      size_t tokens, size_t longest) {
+TextData reading_text(const Engine& engine, const std::string& file, const Tokenizer& tokenizer, size_t tokens,
+                      size_t longest) {
   TextHalves halves(tokens, longest);
   const bool tales = file.empty() || file == kTales;
   if (tales) {
@@ -78,8 +78,7 @@ TextData reading_text(const Engine& engine, const std::string& file, const Token
   } else {
     add_file(engine, file, tokenizer, halves);
   }
-  TextData data =
-      make_text_data(halves[0], halves[1], Vocabulary{tokenizer.size(), 0}, tales ? kTales : file);
+  TextData data = make_text_data(halves[0], halves[1], Vocabulary{tokenizer.size(), 0}, tales ? kTales : file);
   data.tokenizer = tokenizer;
   data.origin = tales ? "built in" : file;
   return data;

@@ -11,7 +11,7 @@ namespace glint {
 // each; no token is in both. The stories of a file go to the two by turns, those longer than `longest` tokens
 // piece by piece; a text of one piece is cut in the middle. "" and "tales" are the built-in tales. Error
 // (bad_file) for a text that is too short.
-TextData reading_text(const Engine& engine, const std::string& file, const Tokenizer& tokenizer,
-                      size_t tokens, size_t longest);
+TextData reading_text(const Engine& engine, const std::string& file, const Tokenizer& tokenizer, size_t tokens,
+                      size_t longest);
 
 }  // namespace glint

@@ -43,9 +43,7 @@ std::vector<Field> fields_of(RunSource& s) {
       Field("data", s.data, "Data set or folder to measure on; default: what the run was trained on")
           .shown("NAME|DIR")
           .suggest(dataset_names()),
-      Field("data_dir", s.data_dir, "Images: folder in which data sets are looked for first")
-              .directory()
-              .images(),
+      Field("data_dir", s.data_dir, "Images: folder in which data sets are looked for first").directory().images(),
       Field("text", s.text,
             "Language models: a text to read on, of which one half of the stories calibrates and the other "
             "measures; default: the corpus of the run, for a model of another program the built-in tales")
@@ -56,9 +54,7 @@ std::vector<Field> fields_of(RunSource& s) {
             "models of other programs 4000 or fewer")
           .range(0, 1e8)
           .language(),
-      Field("tokenizer", s.tokenizer, "Tokenizer of a model of another program; default: its own")
-          .file()
-          .language(),
+      Field("tokenizer", s.tokenizer, "Tokenizer of a model of another program; default: its own").file().language(),
       Field("expert", s.expert, "Mixtures of experts: which expert of the layer, from 1 on, or shared")
           .shown("N")
           .suggest({"shared"})

@@ -146,8 +146,7 @@ class Run {
 // The fields of a request in their ranges, and nothing asked of this model that only the other kind has.
 template <class Request>
 void check_request(const Request& request, const Run& run) {
-  check_request(request, {.language = run.kind() == ModelKind::language, .foreign = run.foreign()},
-                run.directory());
+  check_request(request, {.language = run.kind() == ModelKind::language, .foreign = run.foreign()}, run.directory());
 }
 
 // What a path opens as. Errors as run_info.

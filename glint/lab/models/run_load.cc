@@ -26,8 +26,7 @@ constexpr size_t kMaxRunFile = size_t{1} << 28;
 
 // Arrays of a program, of which nobody keeps a copy.
 bool on_arrays(const RunInfo& run) {
-  return run.run.is_object() && run.run.contains("data") &&
-         run.run["data"].value("origin", "") == kFromMemory;
+  return run.run.is_object() && run.run.contains("data") && run.run["data"].value("origin", "") == kFromMemory;
 }
 
 // A recipe is nothing but options, so those of run.json that are not the defaults make the same run. The call
@@ -66,8 +65,7 @@ std::string model_inside(const std::string& directory) {
   std::error_code ignored;
   std::string first;
   for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored))
-    if (e.is_regular_file(ignored) && (first.empty() || e.path().string() < first) &&
-        weight_format(e.path().string()))
+    if (e.is_regular_file(ignored) && (first.empty() || e.path().string() < first) && weight_format(e.path().string()))
       first = e.path().string();
   return first;
 }
@@ -152,13 +150,12 @@ Matrix<float> run_weights(const Engine& engine, const RunInfo& info, const Param
       checkpoint_weights(info.directory + "/checkpoints", sha256_hex(as_bytes(info.run["identity"].dump())),
                          info.run.value("steps", uint64_t{0}), table.floats());
   if (!copy || weights_file_hash(table, copy->weights.span()) != info.run["files"][kWeightsFile])
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the file with the weights " + wrong,
-         .where = path,
-         .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
-         .hint = making_call(info) +
-                 (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the file with the weights " + wrong,
+                 .where = path,
+                 .expected = "the weights as they were when the run finished, or a checkpoint of its last step",
+                 .hint = making_call(info) +
+                         (info.run["identity"].contains("ablations") ? " makes it again" : " trains it again")});
   engine.note(path + " " + wrong + "; the same weights are read from " + copy->path +
               " (the command that made the run repairs it)");
   return std::move(copy->weights);
@@ -191,8 +188,7 @@ RunInfo finished_run(const std::string& directory) {
   run.directory = without_slash(directory);
   const std::string info_path = run.directory + "/" + kRunFile;
   std::error_code ignored;
-  if (!fs::is_directory(run.directory, ignored) ||
-      (!exists(run.directory + "/config.json") && !exists(info_path)))
+  if (!fs::is_directory(run.directory, ignored) || (!exists(run.directory + "/config.json") && !exists(info_path)))
     refuse_path(run.directory);
   if (!exists(info_path)) {  // an export: there is nothing to check it with
     if (!exists(run.directory + "/" + kWeightsFile))
@@ -222,10 +218,9 @@ RunInfo run_info(const std::string& directory) {
 
 namespace {
 
-std::unique_ptr<Run> open_foreign(const Engine& engine, const RunSource& source,
-                                  const Json* config = nullptr) {
-  return std::make_unique<LanguageRun>(
-      engine, source, std::make_shared<const LanguageFile>(open_language_file(source, config)));
+std::unique_ptr<Run> open_foreign(const Engine& engine, const RunSource& source, const Json* config = nullptr) {
+  return std::make_unique<LanguageRun>(engine, source,
+                                       std::make_shared<const LanguageFile>(open_language_file(source, config)));
 }
 
 std::unique_ptr<Run> open_own_language(const Engine& engine, const RunSource& source, RunInfo info,
@@ -233,20 +228,18 @@ std::unique_ptr<Run> open_own_language(const Engine& engine, const RunSource& so
   const std::string tokenizer = info.directory + "/" + kTokenizerFile;
   const std::string pieces = checked_text(info, kTokenizerFile);
   const auto own = std::make_shared<const LanguageModel>(load_language_model(config, weights));
-  LanguageFile file{
-      .info = info,
-      .own = own,
-      .model = glint_model(own, info.directory),
-      .tokenizer = exists(tokenizer) ? Tokenizer::parse(pieces, tokenizer) : Tokenizer::read(tokenizer)};
+  LanguageFile file{.info = info,
+                    .own = own,
+                    .model = glint_model(own, info.directory),
+                    .tokenizer = exists(tokenizer) ? Tokenizer::parse(pieces, tokenizer) : Tokenizer::read(tokenizer)};
   const bool fits = file.tokenizer.size() == own->config.vocab &&
                     (own->tokenizer_hash.empty() || own->tokenizer_hash == file.tokenizer.sha256());
   if (!fits)
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = "the tokenizer is not the one that the model was trained with",
-         .where = tokenizer,
-         .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
-         .hint = "copy tokenizer.model from the corpus of the run"});
+    throw Error({.code = ErrorCode::bad_file,
+                 .what = "the tokenizer is not the one that the model was trained with",
+                 .where = tokenizer,
+                 .expected = "SHA-256 " + own->tokenizer_hash + ", " + std::to_string(own->config.vocab) + " pieces",
+                 .hint = "copy tokenizer.model from the corpus of the run"});
   return std::make_unique<LanguageRun>(engine, source, std::make_shared<const LanguageFile>(std::move(file)));
 }
 
@@ -276,8 +269,7 @@ std::unique_ptr<Run> open_any(const Engine& engine, const RunSource& source, std
     const std::string text = checked_text(info, "config.json");
     if (exists(path)) json = parse_json(text, path);
   }
-  const ConfigFile config =
-      json.is_null() ? ConfigFile(info.directory) : ConfigFile(info.directory, std::move(json));
+  const ConfigFile config = json.is_null() ? ConfigFile(info.directory) : ConfigFile(info.directory, std::move(json));
   if (wanted == ModelKind::image && config.kind() != *wanted) refuse_language(info.directory);
   if (wanted == ModelKind::language && config.kind() != *wanted) refuse_image(info.directory);
   const auto weights = [&](const ParamTable& table) { return run_weights(engine, info, table); };
@@ -297,8 +289,7 @@ ModelKind run_kind(const std::string& path) {
   return is_foreign(path) ? ModelKind::language : model_kind(run_info(path).directory);
 }
 
-std::unique_ptr<Run> open_run(const Engine& engine, const RunSource& source,
-                              std::shared_ptr<const Dataset> data) {
+std::unique_ptr<Run> open_run(const Engine& engine, const RunSource& source, std::shared_ptr<const Dataset> data) {
   return open_any(engine, source, std::nullopt, std::move(data));
 }
 

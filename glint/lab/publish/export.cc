@@ -24,14 +24,12 @@ bool has_images(const Engine& engine, const ExportRequest& q, ImageRun& run) {
     return true;
   } catch (const Error& e) {
     if (!q.source.data.empty() || q.source.images || e.code() == ErrorCode::interrupted) throw;
-    engine.note("without the gains of the gates and the fidelity, since the data are not at hand: " +
-                e.parts().what);
+    engine.note("without the gains of the gates and the fidelity, since the data are not at hand: " + e.parts().what);
     return false;
   }
 }
 
-std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest& q, ImageRun& run,
-                                      bool images) {
+std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest& q, ImageRun& run, bool images) {
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
   arrays.add_weights(classifier_params(run.model().config).table, run.model().weights.span());
@@ -48,11 +46,8 @@ std::vector<ExportedArray> export_npy(const Engine& engine, const ExportRequest&
 ModelCard model_card(ImageRun& run, bool images) {
   const std::filesystem::path path = run.directory();
   const Json& file = run.info().run;
-  ModelCard card{.name = printable(path.filename().string()),
-                 .version = kVersion,
-                 .options = {},
-                 .result = {},
-                 .fidelity = {}};
+  ModelCard card{
+      .name = printable(path.filename().string()), .version = kVersion, .options = {}, .result = {}, .fidelity = {}};
   if (file.is_object()) {
     card.options = file["identity"]["options"];
     if (file.contains("result")) card.result = file["result"];
@@ -123,8 +118,7 @@ ExportResult export_run(const Engine& engine, Run& opened, const ExportRequest& 
 OrderedJson to_json(const ExportResult& r) {
   OrderedJson exports = OrderedJson::array();
   if (!r.npy.empty()) exports.push_back({{"out", r.npy}, {"kind", "npy"}, {"arrays", to_json(r.arrays)}});
-  if (!r.hf.empty())
-    exports.push_back({{"out", r.hf}, {"kind", "hf"}, {"files", r.hf_files}, {"loader", r.loader}});
+  if (!r.hf.empty()) exports.push_back({{"out", r.hf}, {"kind", "hf"}, {"files", r.hf_files}, {"loader", r.loader}});
   return {{"schema", "glint-export/1"}, {"run", r.run}, {"linalg", r.linalg}, {"exports", exports}};
 }
 

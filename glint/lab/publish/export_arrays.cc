@@ -84,10 +84,7 @@ OrderedJson ExportArrays::add_calibration(const StoredCalibration& calibration) 
   for (const FormInfo& f : kFormTable)
     for (size_t i = 0; i < calibration.terms[f.form].size(); i++)
       add_terms(i, f.form, calibration.terms[f.form][i], *this);
-  return {{"inputs", calibration.inputs},
-          {"data", calibration.data},
-          {"linalg", calibration.linalg},
-          {"kinds", kinds}};
+  return {{"inputs", calibration.inputs}, {"data", calibration.data}, {"linalg", calibration.linalg}, {"kinds", kinds}};
 }
 
 // The spectra of one file, with what every row of its arrays is.
@@ -114,8 +111,7 @@ OrderedJson ExportArrays::add_spectra_file(const std::string& file_path) {
   const Json units = parse_json(said("units"), path.string());
   OrderedJson rows = OrderedJson::array();
   if (!units.is_array()) refuse("the spectra name no units");
-  for (const Json& unit : units)
-    rows.push_back({{"unit", unit}, {"form", said("form")}, {"layer", std::stoul(layer)}});
+  for (const Json& unit : units) rows.push_back({{"unit", unit}, {"form", said("form")}, {"layer", std::stoul(layer)}});
   const std::string stem = path.stem().string();
   OrderedJson names = OrderedJson::array();
   for (const TensorInfo& t : file->tensors()) {
@@ -138,14 +134,12 @@ OrderedJson ExportArrays::add_spectra_file(const std::string& file_path) {
 
 OrderedJson ExportArrays::add_spectra(const std::string& directory) {
   OrderedJson list = OrderedJson::array();
-  for (const std::filesystem::path& path : spectra_files(directory))
-    list.push_back(add_spectra_file(path.string()));
+  for (const std::filesystem::path& path : spectra_files(directory)) list.push_back(add_spectra_file(path.string()));
   return list;
 }
 
 OrderedJson to_json(const ExportedArray& a) {
-  OrderedJson j = {
-      {"name", a.name}, {"file", a.file}, {"dtype", a.dtype}, {"shape", a.shape}, {"sha256", a.sha256}};
+  OrderedJson j = {{"name", a.name}, {"file", a.file}, {"dtype", a.dtype}, {"shape", a.shape}, {"sha256", a.sha256}};
   j.update(a.about);
   return j;
 }

@@ -57,8 +57,7 @@ void write_tokens(const Engine& engine, const ExportFolder& folder, const Tokeni
                pieces.dump(0, ' ', true, OrderedJson::error_handler_t::replace) + "\n");
 }
 
-std::vector<ExportedArray> language_npy(const Engine& engine, const ExportRequest& q, LanguageRun& run,
-                                        bool stories) {
+std::vector<ExportedArray> language_npy(const Engine& engine, const ExportRequest& q, LanguageRun& run, bool stories) {
   const LanguageModel& own = run.own();
   ExportFolder folder(engine.files(), q.npy, "manifest.json", q.force);
   ExportArrays arrays(engine, folder);
@@ -96,14 +95,12 @@ LanguageCard language_card(const Engine& engine, LanguageRun& run, bool stories)
   return card;
 }
 
-std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& q, LanguageRun& run,
-                                     bool stories) {
+std::vector<std::string> language_hf(const Engine& engine, const ExportRequest& q, LanguageRun& run, bool stories) {
   const LanguageModel& own = run.own();
   ExportFolder folder(engine.files(), q.hf, "modeling_glint.py", q.force);
   save_weights(engine.files(), folder.file("model.safetensors"), transformer_params(own.config).table,
                own.weights.span());
-  write_atomic(engine.files(), folder.file("config.json"),
-               hf_config(own, run.tokenizer().end()).dump(2) + "\n");
+  write_atomic(engine.files(), folder.file("config.json"), hf_config(own, run.tokenizer().end()).dump(2) + "\n");
   write_atomic(engine.files(), folder.file("tokenizer.model"), run.tokenizer().model());
   write_atomic(engine.files(), folder.file("README.md"), hf_readme(own, language_card(engine, run, stories)));
   write_atomic(engine.files(), folder.file("modeling_glint.py"), hf_language_modeling());
@@ -162,9 +159,7 @@ std::vector<std::string> write_shards(const Engine& engine, const ExportFolder& 
   OrderedJson map = OrderedJson::object();
   for (size_t i = 0; i < shards.size(); i++) {
     engine.check_stop();
-    const auto number = [](size_t n) {
-      return std::string(5 - std::to_string(n).size(), '0') + std::to_string(n);
-    };
+    const auto number = [](size_t n) { return std::string(5 - std::to_string(n).size(), '0') + std::to_string(n); };
     const std::string file = shards.size() == 1
                                  ? "model.safetensors"
                                  : "model-" + number(i + 1) + "-of-" + number(shards.size()) + ".safetensors";
@@ -235,8 +230,7 @@ std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q
 
 void export_language(const Engine& engine, const ExportRequest& q, LanguageRun& run, ExportResult& r) {
   run.note_tokenizer();
-  const char* load =
-      "from transformers import AutoModelForCausalLM; AutoModelForCausalLM.from_pretrained(\".\"";
+  const char* load = "from transformers import AutoModelForCausalLM; AutoModelForCausalLM.from_pretrained(\".\"";
   if (run.foreign()) {
     run.model().check_numbers(engine.pool());
     if (!q.npy.empty()) r.arrays = foreign_npy(engine, q, run);

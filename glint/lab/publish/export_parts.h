@@ -6,7 +6,6 @@
 namespace glint {
 
 // Writes what the request asks for, and says so in the result.
-void export_language(const Engine& engine, const ExportRequest& request, LanguageRun& run,
-                     ExportResult& result);
+void export_language(const Engine& engine, const ExportRequest& request, LanguageRun& run, ExportResult& result);
 
 }  // namespace glint

@@ -9,9 +9,7 @@
 namespace glint {
 namespace {
 
-std::string plain_text(const Json& value) {
-  return value.is_string() ? value.get<std::string>() : value.dump();
-}
+std::string plain_text(const Json& value) { return value.is_string() ? value.get<std::string>() : value.dump(); }
 
 }  // namespace
 
@@ -50,16 +48,15 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
   const std::string gate(text.name);
   const bool pictures = model.height > 0;
   // Names come from files: as JSON strings they cannot break the YAML of the header.
-  std::string out = std::string("---\nlibrary_name: pytorch\npipeline_tag: ") +
-                    (pictures ? "image" : "tabular") + "-classification\ntags:\n- glint\n- glu\n- " + gate +
-                    "\n- interpretability\n";
+  std::string out = std::string("---\nlibrary_name: pytorch\npipeline_tag: ") + (pictures ? "image" : "tabular") +
+                    "-classification\ntags:\n- glint\n- glu\n- " + gate + "\n- interpretability\n";
   if (!model.data.empty()) out += "datasets:\n- " + Json(model.data).dump() + "\n";
   out += "---\n\n# " + card.name + "\n\n" + (pictures ? "An image classifier" : "A classifier") +
          " of gated layers, trained and exported with glint " + card.version +
          ". It is small enough to be read from its weights.\n\n";
   out += "    embed (" + std::to_string(c.inputs) + " to " + std::to_string(c.d_model) + ") -> " +
-         std::to_string(c.layers) + " x [gate(L x) * (R x)] (width " + std::to_string(c.hidden()) +
-         ") -> head (" + std::to_string(c.classes) + ")\n\n";
+         std::to_string(c.layers) + " x [gate(L x) * (R x)] (width " + std::to_string(c.hidden()) + ") -> head (" +
+         std::to_string(c.classes) + ")\n\n";
   out += "Gate: " + gate + ", " + std::string(text.value);
   if (text.has_params)
     out += " with c = " + number_text(c.gate.params.c) + ", lambda = " + number_text(c.gate.params.lambda) +
@@ -84,8 +81,8 @@ std::string hf_readme(const ImageModel& model, const ModelCard& card) {
            ". Training figures are with input noise.\n\n" + table.markdown();
   }
   if (!card.fidelity.empty()) {
-    Table table(headers(
-        {"form"}, {"same decision", "R²", "R² rescaled", "R² centred", "same decision on −x", "accuracy"}));
+    Table table(
+        headers({"form"}, {"same decision", "R²", "R² rescaled", "R² centred", "same decision on −x", "accuracy"}));
     for (const auto& [what, f] : card.fidelity)
       table.add({what, fixed_text(f.agreement, 4), fixed_text(f.r2, 4), fixed_text(f.r2_scaled, 4),
                  fixed_text(f.r2_centred, 4), f.mirrored ? fixed_text(f.mirrored->agreement, 4) : "",

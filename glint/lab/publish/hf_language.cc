@@ -25,16 +25,13 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
   const TransformerConfig& c = model.config;
   const GateText& text = gate_info(c.gate.kind).text;
   const std::string gate(text.name);
-  std::string out =
-      "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- glint\n- glu\n- " + gate +
-      "\n- interpretability\n";
+  std::string out = "---\nlibrary_name: transformers\npipeline_tag: text-generation\ntags:\n- glint\n- glu\n- " + gate +
+                    "\n- interpretability\n";
   if (!model.data.empty()) out += "datasets:\n- " + Json(model.data).dump() + "\n";
-  out += "---\n\n# " + card.name +
-         "\n\nA small transformer with gated layers, trained and exported with glint " + card.version +
-         ".\n\n    " + std::to_string(c.vocab) + " tokens -> " + std::to_string(c.layers) +
-         " x [attention (" + std::to_string(c.heads) + " heads), GLU (width " + std::to_string(c.d_model) +
-         " and " + std::to_string(c.hidden()) + ")] -> norm -> head\n\nGate: " + gate + ", " +
-         std::string(text.value);
+  out += "---\n\n# " + card.name + "\n\nA small transformer with gated layers, trained and exported with glint " +
+         card.version + ".\n\n    " + std::to_string(c.vocab) + " tokens -> " + std::to_string(c.layers) +
+         " x [attention (" + std::to_string(c.heads) + " heads), GLU (width " + std::to_string(c.d_model) + " and " +
+         std::to_string(c.hidden()) + ")] -> norm -> head\n\nGate: " + gate + ", " + std::string(text.value);
   if (text.has_params)
     out += " with c = " + number_text(c.gate.params.c) + ", lambda = " + number_text(c.gate.params.lambda) +
            ", p = " + number_text(c.gate.params.p);
@@ -52,8 +49,8 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
     Table table({{.header = "measured"}, {.header = "value", .align = Align::right}});
     for (const char* key : {"test_loss", "test_perplexity", "test_accuracy", "train_loss", "epoch", "step"})
       if (card.result.contains(key)) table.add({key, card.result[key].dump()});
-    out += "\n## Metrics\n\nAt the end of training" + (model.data.empty() ? "" : " on `" + model.data + "`") +
-           ".\n\n" + table.markdown();
+    out += "\n## Metrics\n\nAt the end of training" + (model.data.empty() ? "" : " on `" + model.data + "`") + ".\n\n" +
+           table.markdown();
   }
   if (!card.layers.empty()) {
     Table table({{.header = "layer", .align = Align::right},
@@ -62,8 +59,8 @@ std::string hf_readme(const LanguageModel& model, const LanguageCard& card) {
                  {.header = "R², eigenvectors alone", .align = Align::right},
                  {.header = "control: linear map", .align = Align::right}});
     for (const LayerTrust& l : card.layers)
-      table.add({std::to_string(l.layer), l.form, fixed_text(l.trust.r2, 4),
-                 fixed_text(l.trust.eigenvectors_r2, 4), fixed_text(card.linear_r2[l.layer - 1], 4)});
+      table.add({std::to_string(l.layer), l.form, fixed_text(l.trust.r2, 4), fixed_text(l.trust.eigenvectors_r2, 4),
+                 fixed_text(card.linear_r2[l.layer - 1], 4)});
     out +=
         "\n## How far the weights explain it\n\nEach layer's GLU read as quadratic forms of its input, over "
         "all that it adds to the residual stream, on validation stories. The control is the best linear map "

@@ -197,10 +197,9 @@ PageResult write_image_page(const Engine& engine, ImageRun& first, const PageReq
   size_t vectors = 0;
   for (const PageRun& run : data.runs) vectors = std::max(vectors, run.strongest);
   if (shrunk)
-    engine.note("so that the page has at most " + fixed_text(static_cast<double>(q.limit) / 1e6, 1) +
-                " MB, it holds " + std::to_string(data.images.labels.size()) + " of " +
-                std::to_string(data.images.total) + " test images and " + std::to_string(vectors) +
-                " eigenvectors of either sign for every class");
+    engine.note("so that the page has at most " + fixed_text(static_cast<double>(q.limit) / 1e6, 1) + " MB, it holds " +
+                std::to_string(data.images.labels.size()) + " of " + std::to_string(data.images.total) +
+                " test images and " + std::to_string(vectors) + " eigenvectors of either sign for every class");
   PageResult result{.page = q.out.empty() ? first.directory() + "/explorer.html" : q.out,
                     .bytes = page.html.size(),
                     .linalg = data.linalg,
@@ -236,24 +235,21 @@ std::vector<Field> fields_of(PageRequest& q) {
   std::erase_if(along, [](const Field& f) { return f.name == "unit" || f.name == "via"; });
   for (Field& f : along) f.language();  // the explorer of images shows every class
   return join(
-      join(
-          fields_of(q.source),
-          {Field("second", q.second, "A second model to compare with").directory().argument("RUN_B"),
-           Field("out", q.out, "Where to write the page; when not given, explorer.html in the run").file(),
-           Field(
-               "images", q.images,
-               "Images: how many test images the page holds; when not given, 1000, and fewer where it would "
-               "be over the limit")
-               .range(1, 60000),
-           Field(
-               "show", q.show,
-               "How many eigenvectors of either sign; when not given, 8 for every class, and fewer where the "
-               "page would be over the limit")
-               .range(1, 64),
-           Field("layers", q.layers, "Language models: layers of a page of readings; default: six of them")
-               .shown("N,N")
-               .language(),
-           Field("limit", q.limit, "Largest size of the page in bytes").range(100000, 500000000)}),
+      join(fields_of(q.source),
+           {Field("second", q.second, "A second model to compare with").directory().argument("RUN_B"),
+            Field("out", q.out, "Where to write the page; when not given, explorer.html in the run").file(),
+            Field("images", q.images,
+                  "Images: how many test images the page holds; when not given, 1000, and fewer where it would "
+                  "be over the limit")
+                .range(1, 60000),
+            Field("show", q.show,
+                  "How many eigenvectors of either sign; when not given, 8 for every class, and fewer where the "
+                  "page would be over the limit")
+                .range(1, 64),
+            Field("layers", q.layers, "Language models: layers of a page of readings; default: six of them")
+                .shown("N,N")
+                .language(),
+            Field("limit", q.limit, "Largest size of the page in bytes").range(100000, 500000000)}),
       std::move(along));
 }
 

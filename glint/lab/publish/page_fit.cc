@@ -35,8 +35,7 @@ size_t image_bytes(const PageData& data) {
 size_t vector_bytes(const PageData& data) {
   size_t bytes = 0;
   for (const PageRun& run : data.runs)
-    for (const PageForm& form : run.forms)
-      bytes += form.vectors.size() * sizeof(float) + form.pictures.size();
+    for (const PageForm& form : run.forms) bytes += form.vectors.size() * sizeof(float) + form.pictures.size();
   return bytes;
 }
 

@@ -128,8 +128,7 @@ PageResult write_language_page(const Engine& engine, LanguageRun& run, const Pag
   write_atomic(engine.files(), result.page, page.html);
   for (const LanguagePageForm& form : data.forms) {
     PageFormResult f{.name = form.name, .fidelity = {}, .layers = {}};
-    for (const LanguagePageLine& l : form.lines)
-      f.layers.push_back({f.layers.size() + 1, form.name, l.fidelity});
+    for (const LanguagePageLine& l : form.lines) f.layers.push_back({f.layers.size() + 1, form.name, l.fidelity});
     result.runs[0].forms.push_back(std::move(f));
   }
   return result;

@@ -87,8 +87,7 @@ OrderedJson unit_json(const ReadDirection& d, std::span<const Responses> respons
                             {"passages", passages_json(r)}});
   }
   if (d.has_linear())
-    j["linear"] = {{"along", words_json(d.linear_near.along)},
-                   {"against", words_json(d.linear_near.against)}};
+    j["linear"] = {{"along", words_json(d.linear_near.along)}, {"against", words_json(d.linear_near.against)}};
   return j;
 }
 
@@ -98,8 +97,8 @@ struct PageReading {
 };
 
 // One model: every layer read and looked for in its text.
-PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source,
-                          LanguageRun& run, const Along& along) {
+PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source, LanguageRun& run,
+                          const Along& along) {
   const std::vector<size_t> layers = page_layers(q.layers, run.reading().layers());
   PageReading out;
   out.result.name =
@@ -120,8 +119,7 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     look.vectors = Matrix<double>(rows, r.directions[0].form.spectrum.width());
     for (const ReadDirection& d : r.directions)
       for (const Shown& s : shown_vectors(d)) {
-        std::ranges::copy(d.form.spectrum.vectors.view().row(s.rank),
-                          look.vectors.view().row_ptr(look.values.size()));
+        std::ranges::copy(d.form.spectrum.vectors.view().row(s.rank), look.vectors.view().row_ptr(look.values.size()));
         look.values.push_back(s.vector->value);
       }
     const PassagesResult found = passages(engine, run, look);
@@ -156,9 +154,8 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
       std::to_string(vectors) + " strongest eigenvectors of each sign, and " + std::to_string(kPagePassages) +
       " passages of each. Left out: the other layers and tokens, all other eigenvectors, and the weights, so "
       "that no text can be typed in. A page can be made of any other layers and tokens.";
-  out.json = {{"name", out.result.name},  {"text", run.text()},    {"layers", all},
-              {"samples", run.samples()}, {"passages", looked_in}, {"readings", readings},
-              {"leftOut", left_out}};
+  out.json = {{"name", out.result.name}, {"text", run.text()},   {"layers", all},      {"samples", run.samples()},
+              {"passages", looked_in},   {"readings", readings}, {"leftOut", left_out}};
   return out;
 }
 
@@ -223,9 +220,8 @@ PageResult write_readings_page(const Engine& engine, LanguageRun& run, const Pag
     data["runs"].push_back(std::move(r.json));
     result.runs.push_back(std::move(r.result));
   }
-  const Page page = page_within(SIZE_MAX, result.runs[0].name, "", [&](bool) {
-    return data.dump(-1, ' ', true, OrderedJson::error_handler_t::replace);
-  });
+  const Page page = page_within(SIZE_MAX, result.runs[0].name, "",
+                                [&](bool) { return data.dump(-1, ' ', true, OrderedJson::error_handler_t::replace); });
   if (page.html.size() > q.limit)
     throw Error({.code = ErrorCode::usage,
                  .what = "the page would have " + std::to_string(page.html.size()) + " bytes",

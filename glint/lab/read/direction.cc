@@ -38,51 +38,49 @@ DirectionWord direction_word(const std::string& text, ModelKind model) {
 }  // namespace
 
 std::vector<Field> autoencoder_fields(std::string& sae, std::string& side, std::string& sae_reads) {
-  return {
-      Field("sae", sae,
-            "Language models: a sparse autoencoder or transcoder (SAELens, circuit-tracer), whose latents "
-            "are outputs")
-          .directory()
-          .language(),
-      Field("side", side, "Of a latent: what it writes, or what it looks for")
-          .one_of({"decoder", "encoder"})
-          .language(),
-      Field("sae_reads", sae_reads, "What of this layer `sae` reads; auto: what its file says")
-          .one_of({"auto", "input", "output"})
-          .language()};
+  return {Field("sae", sae,
+                "Language models: a sparse autoencoder or transcoder (SAELens, circuit-tracer), whose latents "
+                "are outputs")
+              .directory()
+              .language(),
+          Field("side", side, "Of a latent: what it writes, or what it looks for")
+              .one_of({"decoder", "encoder"})
+              .language(),
+          Field("sae_reads", sae_reads, "What of this layer `sae` reads; auto: what its file says")
+              .one_of({"auto", "input", "output"})
+              .language()};
 }
 
 std::vector<Field> fields_of(Along& a) {
   const auto short_form = [&](const char* name, const char* prefix, const char* help) {
     return Field(name, Prefixed{&a.directions, prefix}, help);
   };
-  return join(
-      {short_form("unit", "class:", "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all")
-           .shown("UNITS")
-           .suggest({"all"})
-           .images(),
-       Field("via", a.via, "Images, below the last layer: rank of the eigenvector above, one per layer")
-           .shown("K[,K]")
-           .images(),
-       short_form("token", "token:", "Language models: tokens as outputs, with commas between")
-           .shown("WORDS")
-           .language(),
-       Field("direction", a.directions,
-             "What to read along, of any kind: \"happy - sad\", 3-5, hidden:12, latent:17, or v.npy, a file "
-             "with a vector of the layer's output. May be given several times")
-           .file("WORDS|FILE"),
-       short_form("hidden", "hidden:", "The product gate(l) r of one hidden unit, from 1 on").shown("N"),
-       short_form("latent", "latent:", "Latents of `sae`, from 0 on: 17, 3,8 or 0..9").shown("N").language(),
-       Field("from_layer", a.from_layer,
-             "Language models: the outputs are of this later layer, and `layer` is read along eigenvectors "
-             "of their forms there")
-           .range(1, 1000)
-           .language(),
-       Field("eigenvector", a.eigenvector,
-             "With `from_layer`: +1 the strongest for, -1 the strongest against, or several: +1,-1")
-           .shown("K[,K]")
-           .language()},
-      autoencoder_fields(a.sae, a.side, a.sae_reads));
+  return join({short_form("unit", "class:", "Images: 3, a name, 3-5 (3 against 5), 5..9, lists with commas, or all")
+                   .shown("UNITS")
+                   .suggest({"all"})
+                   .images(),
+               Field("via", a.via, "Images, below the last layer: rank of the eigenvector above, one per layer")
+                   .shown("K[,K]")
+                   .images(),
+               short_form("token", "token:", "Language models: tokens as outputs, with commas between")
+                   .shown("WORDS")
+                   .language(),
+               Field("direction", a.directions,
+                     "What to read along, of any kind: \"happy - sad\", 3-5, hidden:12, latent:17, or v.npy, a file "
+                     "with a vector of the layer's output. May be given several times")
+                   .file("WORDS|FILE"),
+               short_form("hidden", "hidden:", "The product gate(l) r of one hidden unit, from 1 on").shown("N"),
+               short_form("latent", "latent:", "Latents of `sae`, from 0 on: 17, 3,8 or 0..9").shown("N").language(),
+               Field("from_layer", a.from_layer,
+                     "Language models: the outputs are of this later layer, and `layer` is read along eigenvectors "
+                     "of their forms there")
+                   .range(1, 1000)
+                   .language(),
+               Field("eigenvector", a.eigenvector,
+                     "With `from_layer`: +1 the strongest for, -1 the strongest against, or several: +1,-1")
+                   .shown("K[,K]")
+                   .language()},
+              autoencoder_fields(a.sae, a.side, a.sae_reads));
 }
 
 std::vector<DirectionWord> direction_words(const Along& along, ModelKind model) {
@@ -109,16 +107,15 @@ std::string words_of(const Along& along, ModelKind model, Kind wanted) {
   return all;
 }
 
-std::vector<size_t> parse_numbers(const std::string& text, const std::string& parameter,
-                                  const std::string& noun, size_t low, size_t high) {
+std::vector<size_t> parse_numbers(const std::string& text, const std::string& parameter, const std::string& noun,
+                                  size_t low, size_t high) {
   const bool open = high == SIZE_MAX;
   const auto fail = [&](const std::string& what) {
     throw Error({.code = ErrorCode::usage,
                  .what = what,
                  .where = parameter,
-                 .expected = "numbers from " + std::to_string(low) +
-                             (open ? " on" : " to " + std::to_string(high)) + ": 3, 3,8 or 2..5" +
-                             (open ? "" : ", or all")});
+                 .expected = "numbers from " + std::to_string(low) + (open ? " on" : " to " + std::to_string(high)) +
+                             ": 3, 3,8 or 2..5" + (open ? "" : ", or all")});
   };
   const auto number = [&](const std::string& word) {
     if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != word.npos)

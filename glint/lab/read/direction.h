@@ -58,7 +58,7 @@ std::string words_of(const Along& along, ModelKind kind, DirectionWord::Kind wan
 
 // "17", "3,8", "0..9"; "all" of those that have an end. Error (usage) with the parameter for anything else:
 // "there is no latent 20".
-std::vector<size_t> parse_numbers(const std::string& text, const std::string& parameter,
-                                  const std::string& noun, size_t low, size_t high = SIZE_MAX);
+std::vector<size_t> parse_numbers(const std::string& text, const std::string& parameter, const std::string& noun,
+                                  size_t low, size_t high = SIZE_MAX);
 
 }  // namespace glint

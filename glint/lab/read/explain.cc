@@ -36,8 +36,8 @@ void check_input(const ExplainRequest& q) {
 
 // The sample as the model reads it goes into `sample`, and what is known about it into `r`; returns the stem
 // of the figure's name.
-std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainRequest& q,
-                       std::vector<float>& sample, ExplainResult& r) {
+std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainRequest& q, std::vector<float>& sample,
+                       ExplainResult& r) {
   check_input(q);
   sample.resize(run.model().config.inputs);
   if (!has_picture(q)) {
@@ -52,8 +52,7 @@ std::string load_input(const Kernels& kernels, ImageRun& run, const ExplainReque
     write_sample(kernels, set, index, sample.data());
     r.pixels = picture_bytes(set, index);
     r.label = set.labels[index];
-    r.input =
-        q.split + (set.pictures() ? " image " : " sample ") + number + " of " + printable(run.images().name);
+    r.input = q.split + (set.pictures() ? " image " : " sample ") + number + " of " + printable(run.images().name);
     return "explain-" + std::string(q.split == "train" ? "train-" : "") + number;
   }
   check_pictures(run.images(), "`image`");
@@ -97,8 +96,8 @@ std::vector<size_t> classes_of(const ExplainRequest& q, const ExplainResult& r) 
 }
 
 // The strongest terms of each sign, with pictures whose sign makes the projection positive.
-ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation& e, const std::string& name,
-                             Form form, size_t top, std::span<const GateTerms> lines) {
+ExplainedClass with_pictures(const ImageReading& reading, const ClassExplanation& e, const std::string& name, Form form,
+                             size_t top, std::span<const GateTerms> lines) {
   const FormSums& sums = e.sums[form].value();
   ExplainedClass c{.name = name,
                    .logit = e.logit,
@@ -157,42 +156,31 @@ std::vector<Field> fields_of(ExplainRequest& q) {
   return join(
       fields_of(q.source),
       {Field("form", q.form, "The form whose eigenvectors are drawn").one_of(form_words(FormNeeds::input)),
-       Field("index", q.index, "Images: which one of the data set, from 0 on; default: 0")
-           .range(0, 1e8)
-           .images(),
+       Field("index", q.index, "Images: which one of the data set, from 0 on; default: 0").range(0, 1e8).images(),
        Field("image", q.image, "Images: a PNG picture instead").file().images(),
        Field("split", q.split, "Images: which ones `index` counts").one_of({"test", "train"}).images(),
-       Field("unit", q.unit,
-             "Images: classes to explain; default: the decided, the runner-up and the true one")
+       Field("unit", q.unit, "Images: classes to explain; default: the decided, the runner-up and the true one")
            .shown("CLASSES")
            .images(),
        Field("as_is", q.as_is, "Images: only resize the picture, neither invert nor centre it").images(),
-       Field("prompt", q.prompt, "Language models: what the model reads; it predicts what follows")
-           .language(),
-       Field("position", q.position,
-             "Language models: predict after so many tokens of the prompt; default: after all")
+       Field("prompt", q.prompt, "Language models: what the model reads; it predicts what follows").language(),
+       Field("position", q.position, "Language models: predict after so many tokens of the prompt; default: after all")
            .range(0, 1e6)
            .language(),
-       Field("token", q.token,
-             "Language models: the token to explain; default: the one that the model expects")
+       Field("token", q.token, "Language models: the token to explain; default: the one that the model expects")
            .shown("WORD")
            .language(),
-       Field("against", q.against,
-             "Language models: rather than this token; explains the difference of the logits")
+       Field("against", q.against, "Language models: rather than this token; explains the difference of the logits")
            .shown("WORD")
            .language(),
-       Field(
-           "layer", q.layers,
-           "Language models: layers whose GLU is taken apart, 6, 1,6 or all; default: the one that adds most")
+       Field("layer", q.layers,
+             "Language models: layers whose GLU is taken apart, 6, 1,6 or all; default: the one that adds most")
            .shown("N[,N]")
            .suggest({"all"})
            .language(),
        Field("show", q.show, "How many eigenvectors for and against").range(1, 32),
-       Field("near", q.near, "Language models: how many tokens stand for an eigenvector")
-           .range(1, 100)
-           .language(),
-       figures_field(q.figures),
-       out_field(q.out, "Folder in which figures/ is written; default: the run itself")});
+       Field("near", q.near, "Language models: how many tokens stand for an eigenvector").range(1, 100).language(),
+       figures_field(q.figures), out_field(q.out, "Folder in which figures/ is written; default: the run itself")});
 }
 
 ExplainResult explain(const Engine& engine, const ExplainRequest& request) {
@@ -215,8 +203,7 @@ ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest&
   std::vector<float> sample;
   const std::string stem = load_input(engine.compute().kernels(), run, q, sample, r);
 
-  const Activations one =
-      reading.activations(reading.last(), ConstMatrixView<float>(sample.data(), 1, sample.size()));
+  const Activations one = reading.activations(reading.last(), ConstMatrixView<float>(sample.data(), 1, sample.size()));
   for (const float l : one.logits.span()) r.logits.push_back(l);
   for (const double l : r.logits)
     if (!std::isfinite(l))
@@ -226,8 +213,7 @@ ExplainResult explain(const Engine& engine, ImageRun& run, const ExplainRequest&
   r.probabilities = softmax<double>(r.logits);
   r.order.resize(r.logits.size());
   std::iota(r.order.begin(), r.order.end(), size_t{0});
-  std::stable_sort(r.order.begin(), r.order.end(),
-                   [&](size_t a, size_t b) { return r.logits[a] > r.logits[b]; });
+  std::stable_sort(r.order.begin(), r.order.end(), [&](size_t a, size_t b) { return r.logits[a] > r.logits[b]; });
 
   const std::vector<size_t> classes = classes_of(q, r);
   PerForm<std::optional<GateTerms>> terms;
@@ -262,8 +248,7 @@ size_t clear_image(ImageRun& run, Form form) {
   for (size_t i = 0; i < by_form.size(); i++) {
     const std::span<const float> row = a.logits.view().row(i);
     const size_t label = run.images().test.labels[i];
-    if (by_form[i] == label &&
-        static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin()) == label)
+    if (by_form[i] == label && static_cast<size_t>(std::max_element(row.begin(), row.end()) - row.begin()) == label)
       return i;
   }
   return 0;
@@ -271,25 +256,21 @@ size_t clear_image(ImageRun& run, Form form) {
 
 std::string verdict_text(const ExplainResult& r) {
   const size_t said = r.order[0];
-  std::string text =
-      "says " + r.class_texts[said] + " with " + fixed_text(100 * r.probabilities[said], 1) + " %";
+  std::string text = "says " + r.class_texts[said] + " with " + fixed_text(100 * r.probabilities[said], 1) + " %";
   if (r.label) text += *r.label == said ? ", right" : ", wrong: it is " + r.class_texts[*r.label];
   return text;
 }
 
 std::string trust_text(const ExplainResult& r) {
   const auto trust = [](const Fidelity& f) {
-    return "R2 " + fixed_text(f.r2, 3) + " and decides as the model on " + fixed_text(100 * f.agreement, 1) +
-           " %";
+    return "R2 " + fixed_text(f.r2, 3) + " and decides as the model on " + fixed_text(100 * f.agreement, 1) + " %";
   };
   std::string text = "Over all test images the " + name(r.trusted) + " form has " + trust(r.fidelity) +
                      "; the best linear map of the layer's input has " + trust(r.controls.linear);
-  for (const auto& [form, f] : r.controls.untrained)
-    text += "; of an untrained model the same form has " + trust(f);
+  for (const auto& [form, f] : r.controls.untrained) text += "; of an untrained model the same form has " + trust(f);
   text += "; even share of the layer " + fixed_text(100 * r.fidelity.even_share, 1) + " %";
   if (const auto& m = r.fidelity.mirrored)
-    text += "; on the mirror images, -x, the form decides as the model on " +
-            fixed_text(100 * m->agreement, 1) + " %";
+    text += "; on the mirror images, -x, the form decides as the model on " + fixed_text(100 * m->agreement, 1) + " %";
   return text + ".";
 }
 

@@ -53,7 +53,7 @@ struct ExplainResult {
   std::vector<size_t> order = {};  // classes by logit; the first is the decision
   Form form = Form::weights;
   std::vector<ClassExplanation> classes = {};  // what every form makes of the logit
-  std::vector<ExplainedClass> shown = {};  // the same classes: their strongest eigenvectors, with pictures
+  std::vector<ExplainedClass> shown = {};      // the same classes: their strongest eigenvectors, with pictures
   Form trusted = Form::weights;  // the form whose fidelity is given: the one shown; for local, the default
   Fidelity fidelity = {};        // of that form over the test images
   Controls controls = {};        // of that form

@@ -38,13 +38,12 @@ std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainRequest& q, Expl
   r.position = q.position.value_or(rest.size());
   const size_t lowest = r.marks > 0 ? 0 : 1, context = run.reading().context();
   if (r.position > rest.size() || r.position < lowest)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = q.position ? "the text has no token " + std::to_string(*q.position) : "there is no prompt",
-         .where = q.position ? "position" : "prompt",
-         .expected = q.position ? "from " + std::to_string(lowest) + " to " + std::to_string(rest.size()) +
-                                      ", the tokens of the text"
-                                : "a text: the model reads nothing before it"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = q.position ? "the text has no token " + std::to_string(*q.position) : "there is no prompt",
+                 .where = q.position ? "position" : "prompt",
+                 .expected = q.position ? "from " + std::to_string(lowest) + " to " + std::to_string(rest.size()) +
+                                              ", the tokens of the text"
+                                        : "a text: the model reads nothing before it"});
   ids.resize(r.marks + r.position);
   if (ids.size() > context)
     throw Error({.code = ErrorCode::usage,
@@ -58,16 +57,14 @@ std::vector<TokenId> read_tokens(LanguageRun& run, const ExplainRequest& q, Expl
 // Places and probabilities of tokens, of the logits as the model gives them: with the cap.
 class Expectation {
  public:
-  Expectation(const LanguageRun& run, const std::vector<float>& logits, double cap)
-      : run_(run), logits_(logits) {
+  Expectation(const LanguageRun& run, const std::vector<float>& logits, double cap) : run_(run), logits_(logits) {
     std::vector<double> capped(logits.begin(), logits.end());
     if (cap > 0)
       for (double& l : capped) l = cap * std::tanh(l / cap);
     probabilities_ = softmax<double>(capped);
     order_.resize(logits.size());
     std::iota(order_.begin(), order_.end(), TokenId{0});
-    std::stable_sort(order_.begin(), order_.end(),
-                     [&](TokenId a, TokenId b) { return logits[a] > logits[b]; });
+    std::stable_sort(order_.begin(), order_.end(), [&](TokenId a, TokenId b) { return logits[a] > logits[b]; });
   }
   ExpectedToken at(size_t place) const { return of(order_[place]); }
   ExpectedToken of(TokenId id) const {
@@ -103,8 +100,7 @@ void add_vectors(const LanguageRun& run, const ExplainRequest& q, ExplainedLayer
   const Spectrum& s = e.share.form.spectrum;
   const BothEnds ends = both_ends(e.share.terms, q.show);
   std::vector<uint32_t> shown;
-  for (const auto* side : {&ends.positive, &ends.negative})
-    shown.insert(shown.end(), side->begin(), side->end());
+  for (const auto* side : {&ends.positive, &ends.negative}) shown.insert(shown.end(), side->begin(), side->end());
   const bool linear = e.share.linear != 0;
   Matrix<double> vectors(shown.size() + (linear ? 1 : 0), s.width());
   for (size_t i = 0; i < shown.size(); i++)
@@ -124,22 +120,19 @@ void add_vectors(const LanguageRun& run, const ExplainRequest& q, ExplainedLayer
 }
 
 ExplainedLayer explain_layer(const Engine& engine, LanguageRun& run, const ExplainRequest& q, size_t layer,
-                             const ResidualTrace& trace, const Matrix<double>& direction,
-                             ExplainTokenResult& r) {
+                             const ResidualTrace& trace, const Matrix<double>& direction, ExplainTokenResult& r) {
   const LanguageReading& model = run.reading();
   const GluLayerView view = model.layer(layer);
   const Directions along = model.directions(layer, direction, {asked_text(r)});
   const std::span<const float> input = trace.glu_inputs.view().row(layer);
-  const GateTerms line = r.form == Form::local
-                             ? local_form(view, std::vector<double>(input.begin(), input.end()))
-                             : run.line(r.form, layer);
+  const GateTerms line = r.form == Form::local ? local_form(view, std::vector<double>(input.begin(), input.end()))
+                                               : run.line(r.form, layer);
   double constant = 0;
   const std::vector<float> bias = model.output_bias(layer);
   for (size_t j = 0; j < bias.size(); j++) constant += direction(0, j) * bias[j];
   ExplainedLayer e;
-  e.share =
-      glu_share({engine.linalg(), engine.pool(), view}, layer, along.weights.view().row(0), constant, line,
-                trace, r.parts.glu[layer], wanted_pairs(view, std::max(kExplainedPairs, 2 * q.show)));
+  e.share = glu_share({engine.linalg(), engine.pool(), view}, layer, along.weights.view().row(0), constant, line, trace,
+                      r.parts.glu[layer], wanted_pairs(view, std::max(kExplainedPairs, 2 * q.show)));
   e.normed_after = trace.glu_scale[layer] != 1;
   add_vectors(run, q, e);
   engine.check_stop();
@@ -176,8 +169,7 @@ ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const E
   const ResidualTrace trace = model.follow(ids);
   r.cap = model.logit_cap();
   const Expectation expectation(run, trace.logits, r.cap);
-  for (size_t i = 0; i < std::min(kExpected, expectation.size()); i++)
-    r.expected.push_back(expectation.at(i));
+  for (size_t i = 0; i < std::min(kExpected, expectation.size()); i++) r.expected.push_back(expectation.at(i));
   r.token = q.token.empty() ? r.expected[0] : expectation.of(find_token(space, q.token, "token"));
   double logit = r.token.logit, constant = model.token_constant(r.token.id);
   Matrix<double> direction = model.token_directions({&r.token.id, 1});
@@ -198,8 +190,7 @@ ExplainTokenResult explain_token(const Engine& engine, LanguageRun& run, const E
     r.layers.push_back(explain_layer(engine, run, q, layer, trace, direction, r));
   if (q.figures) {
     const std::string word = asked_text(r) + " at " + std::to_string(r.position) + " of " + q.prompt;
-    const std::string path =
-        figures_directory(result_folder(q.out, run.results())) + "/explain-" + file_word(word);
+    const std::string path = figures_directory(result_folder(q.out, run.results())) + "/explain-" + file_word(word);
     write_figure(engine, path, logit_figure(explanation_figure(r)));
     r.figure = path + ".svg";
   }
@@ -234,8 +225,8 @@ std::string check_text(const ExplainTokenResult& r) {
 
 std::string trust_text(const ExplainTokenResult& r, const ExplainedLayer& e) {
   std::string text = "The " + name(r.trusted) + " form of layer " + std::to_string(e.share.layer + 1) +
-                     " along this direction, at " + std::to_string(r.inputs) + " tokens of " + r.samples +
-                     ": R2 " + fixed_text(e.trust.r2, 3);
+                     " along this direction, at " + std::to_string(r.inputs) + " tokens of " + r.samples + ": R2 " +
+                     fixed_text(e.trust.r2, 3);
   if (e.trust.eigenvectors_r2 != e.trust.r2)
     text += ", of the eigenvectors alone " + fixed_text(e.trust.eigenvectors_r2, 3);
   text += "; the best linear map of the layer's input " + fixed_text(e.linear_map_r2, 3) + ".";
@@ -253,8 +244,7 @@ std::string path_text(const ExplainTokenResult& r) {
       break;
     }
   if (r.cap > 0)
-    text +=
-        " The model caps its logits at " + fixed_text(r.cap, 0) + " (tanh): these are from before the cap.";
+    text += " The model caps its logits at " + fixed_text(r.cap, 0) + " (tanh): these are from before the cap.";
   return text;
 }
 

@@ -54,10 +54,9 @@ struct ExplainTokenResult {
   double cap = 0;                       // of the logits; 0: none
   LogitParts parts;
   Form form = Form::weights,
-       trusted = Form::
-           weights;     // `trusted`: the form whose fidelity is given: the one shown; for local, the default
-  std::string samples;  // what it is measured on
-  size_t inputs = 0;    // tokens of it
+       trusted = Form::weights;  // `trusted`: the form whose fidelity is given: the one shown; for local, the default
+  std::string samples;           // what it is measured on
+  size_t inputs = 0;             // tokens of it
   std::vector<ExplainedLayer> layers;
   std::string figure;  // the SVG that was written
 };

@@ -41,8 +41,8 @@ LogitShare drawn_share(const ExplainTokenResult& r, const ExplainedLayer& e) {
     }
   out.terms.push_back({"other eigenvectors", others});
   if (e.share.linear != 0)
-    out.terms.push_back({"linear part", e.share.linear,
-                         token_list(e.share.linear < 0 ? e.linear_near.against : e.linear_near.along)});
+    out.terms.push_back(
+        {"linear part", e.share.linear, token_list(e.share.linear < 0 ? e.linear_near.against : e.linear_near.along)});
   if (e.share.constant != 0) out.terms.push_back({"bias", e.share.constant});
   out.terms.push_back({"rest", e.share.rest});
   return out;
@@ -82,8 +82,7 @@ ordered_json layer_json(const ExplainTokenResult& r, const ExplainedLayer& e) {
   for (const auto* side : {&e.forward, &e.against})
     for (const ExplainedVector& v : *side) j["terms"].push_back(vector_json(v));
   if (s.linear != 0)
-    j["linear_tokens"] = {{"along", near_json(e.linear_near.along)},
-                          {"against", near_json(e.linear_near.against)}};
+    j["linear_tokens"] = {{"along", near_json(e.linear_near.along)}, {"against", near_json(e.linear_near.against)}};
   return j;
 }
 
@@ -109,8 +108,7 @@ LogitFigure explanation_figure(const ExplainTokenResult& r) {
 }
 
 ordered_json to_json(const ExplainTokenResult& r) {
-  ordered_json j = {
-      {"schema", "glint-explain-token/1"}, {"run", r.run}, {"linalg", r.linalg}, {"text", r.text}};
+  ordered_json j = {{"schema", "glint-explain-token/1"}, {"run", r.run}, {"linalg", r.linalg}, {"text", r.text}};
   j["position"] = r.position;
   j["marks"] = r.marks;
   j["tokens"] = ordered_json::array();

@@ -22,8 +22,7 @@ constexpr struct {
 constexpr struct {
   std::string_view name;
   std::optional<Interval> Trust::*value;
-} kIntervals[] = {{"r2_interval", &Trust::r2_interval},
-                  {"eigenvectors_r2_interval", &Trust::eigenvectors_r2_interval}};
+} kIntervals[] = {{"r2_interval", &Trust::r2_interval}, {"eigenvectors_r2_interval", &Trust::eigenvectors_r2_interval}};
 
 }  // namespace
 

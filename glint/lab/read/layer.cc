@@ -63,8 +63,7 @@ class ArrayModel : public GluModel {
           throw Error({.code = ErrorCode::numeric,
                        .what = "input " + std::to_string(first + i) + " is not finite",
                        .where = "inputs"});
-        const double scale =
-            arrays_.norm ? 1 / std::sqrt(squares / static_cast<double>(d) + arrays_.norm_eps) : 1;
+        const double scale = arrays_.norm ? 1 / std::sqrt(squares / static_cast<double>(d) + arrays_.norm_eps) : 1;
         for (size_t j = 0; j < d; j++) out(i, j) = static_cast<float>(scale * (x[j] - mean));
       }
     });
@@ -91,11 +90,9 @@ class ArrayModel : public GluModel {
     Matrix<float> out(m.rows(), m.cols());
     std::vector<double> row(m.cols());
     for (size_t i = 0; i < m.rows(); i++) {
-      for (size_t j = 0; j < m.cols(); j++)
-        row[j] = g.empty() ? m(i, j) : static_cast<double>(m(i, j)) * g[j];
-      const double mean = arrays_.norm_centred
-                              ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size())
-                              : 0;
+      for (size_t j = 0; j < m.cols(); j++) row[j] = g.empty() ? m(i, j) : static_cast<double>(m(i, j)) * g[j];
+      const double mean =
+          arrays_.norm_centred ? std::accumulate(row.begin(), row.end(), 0.0) / static_cast<double>(row.size()) : 0;
       for (size_t j = 0; j < m.cols(); j++) out(i, j) = static_cast<float>(row[j] - mean);
     }
     return out;
@@ -119,8 +116,7 @@ class ArrayModel : public GluModel {
   std::vector<float> bias_left_, bias_right_;
 };
 
-Directions layer_directions(const ArrayModel& model, ConstMatrixView<double> vectors,
-                            std::vector<std::string> names) {
+Directions layer_directions(const ArrayModel& model, ConstMatrixView<double> vectors, std::vector<std::string> names) {
   if (vectors.rows() == 0) bad_argument("out", "no direction", "at least one");
   if (vectors.cols() != model.outputs(0))
     bad_argument("out", "directions have " + std::to_string(vectors.cols()) + " numbers",
@@ -181,8 +177,7 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
   result.names = directions.names;
   const Wanted wanted{.strongest = std::min(request.strongest, layer.width())};
   const size_t samples = request.inputs.rows();
-  if (samples == 1)
-    bad_argument("inputs", "one input", "two or more: one half is fitted on, one measured on");
+  if (samples == 1) bad_argument("inputs", "one input", "two or more: one half is fitted on, one measured on");
   const bool from_weights = form_info(result.form).needs == FormNeeds::nothing;
   Activations fitted, measured;
   if (samples > 0) {
@@ -204,9 +199,8 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
     result.linear = linear_control(model, directions, fitted, from_weights ? later : measured);
   }
   for (const UnitForm& unit : result.units)
-    result.rank.push_back(unit.spectrum.count() == layer.width()
-                              ? std::optional(spectrum_rank(unit.spectrum.values))
-                              : std::nullopt);
+    result.rank.push_back(unit.spectrum.count() == layer.width() ? std::optional(spectrum_rank(unit.spectrum.values))
+                                                                 : std::nullopt);
   return result;
 }
 

@@ -32,8 +32,7 @@ std::vector<double> sorted_up_down(const LayerNeurons& l) {
 }
 
 LayerNeurons read_neurons(const GluModel& model, size_t layer) {
-  LayerNeurons l{.layer = layer,
-                 .neurons = layer_neurons(model.pool(), model.layer(layer), model.projection(layer))};
+  LayerNeurons l{.layer = layer, .neurons = layer_neurons(model.pool(), model.layer(layer), model.projection(layer))};
   l.counts = count_classes(l.neurons);
   const std::vector<double> values = sorted_up_down(l);
   l.median = values[values.size() / 2];
@@ -58,19 +57,17 @@ std::string neuron_table(const NeuronsResult& r) {
 
 // The classes of every layer, or of one layer its neurons as points.
 Figure drawn_neurons(const NeuronsResult& r, bool one) {
-  const std::string model =
-      r.gate + ", " + std::to_string(r.layers) + " layers of width " + std::to_string(r.width);
+  const std::string model = r.gate + ", " + std::to_string(r.layers) + " layers of width " + std::to_string(r.width);
   if (one) {
     std::vector<NeuronPoint> points;
     for (const Neuron& n : r.of_layers[0].neurons)
       points.push_back({n.up_down, n.gate_down, static_cast<size_t>(neuron_class(n))});
-    return figure_of(
-        neuron_scatter("Neurons of layer " + std::to_string(r.of_layers[0].layer + 1) + " (" + model + ")",
-                       class_names(), points, r.threshold));
+    return figure_of(neuron_scatter("Neurons of layer " + std::to_string(r.of_layers[0].layer + 1) + " (" + model + ")",
+                                    class_names(), points, r.threshold));
   }
   NeuronPlot plot{.title = "Classes of neurons per layer (" + model + ")",
-                  .note = "By the cosines of gate, up and down weights, threshold " +
-                          number_text(r.threshold) + "; from the weights alone.",
+                  .note = "By the cosines of gate, up and down weights, threshold " + number_text(r.threshold) +
+                          "; from the weights alone.",
                   .classes = class_names(),
                   .layers = {}};
   for (const LayerNeurons& l : r.of_layers) {
@@ -124,8 +121,7 @@ std::vector<Field> fields_of(NeuronsRequest& q) {
   std::vector<Field> source = fields_of(q.source);
   std::erase_if(source, [](const Field& f) { return f.name != "run" && f.name != "tokenizer"; });
   return join(std::move(source),
-              {Field("layer", q.layer, "Which layer, from 1 on; default: all").range(1, 1000),
-               figures_field(q.figures),
+              {Field("layer", q.layer, "Which layer, from 1 on; default: all").range(1, 1000), figures_field(q.figures),
                out_field(q.out,
                          "Folder for neurons.csv and figures; default: the run itself, for a model of "
                          "another program NAME-reading here")});

@@ -18,12 +18,11 @@ constexpr size_t kBatchTokens = 4096;  // that go through the model together, or
 std::vector<Probe> probes_of(const GluModel& model, size_t layer, const PassagesRequest& q) {
   const GluLayerView view = model.layer(layer);
   if (q.vectors.rows() != q.values.size() || (q.vectors.rows() > 0 && q.vectors.cols() != view.width()))
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = std::to_string(q.vectors.rows()) + " vectors of " + std::to_string(q.vectors.cols()) +
-                 " numbers and " + std::to_string(q.values.size()) + " eigenvalues",
-         .where = "vectors",
-         .expected = "eigenvectors of " + std::to_string(view.width()) + " numbers, an eigenvalue each"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(q.vectors.rows()) + " vectors of " + std::to_string(q.vectors.cols()) +
+                         " numbers and " + std::to_string(q.values.size()) + " eigenvalues",
+                 .where = "vectors",
+                 .expected = "eigenvectors of " + std::to_string(view.width()) + " numbers, an eigenvalue each"});
   std::vector<Probe> probes;
   for (size_t k = 0; k < q.values.size(); k++) {
     const std::span<const double> v = q.vectors.view().row(k);
@@ -32,8 +31,7 @@ std::vector<Probe> probes_of(const GluModel& model, size_t layer, const Passages
   for (const size_t unit : q.hidden) {
     const Directions one = hidden_direction(model, layer, unit);
     const std::span<const double> weights = one.weights.view().row(0);
-    for (const double sign : {1.0, -1.0})
-      probes.push_back({.weights = {weights.begin(), weights.end()}, .sign = sign});
+    for (const double sign : {1.0, -1.0}) probes.push_back({.weights = {weights.begin(), weights.end()}, .sign = sign});
   }
   if (probes.empty())
     throw Error({.code = ErrorCode::usage,
@@ -44,8 +42,7 @@ std::vector<Probe> probes_of(const GluModel& model, size_t layer, const Passages
 }
 
 // All stories through the finder, some at a time.
-PassageText search(const Engine& engine, LanguageRun& run, StorySource& source, uint64_t most,
-                   PassageFinder& finder) {
+PassageText search(const Engine& engine, LanguageRun& run, StorySource& source, uint64_t most, PassageFinder& finder) {
   const size_t window = run.reading().context();
   PassageText text{.name = source.name()};
   std::vector<Stretch> batch;
@@ -53,8 +50,7 @@ PassageText search(const Engine& engine, LanguageRun& run, StorySource& source, 
   const auto flush = [&] {
     if (!batch.empty()) finder.add(batch);
     batch.clear(), batch_tokens = 0;
-    engine.progress(
-        {.label = "passages", .done = source.done(), .total = source.total(), .unit = source.unit()});
+    engine.progress({.label = "passages", .done = source.done(), .total = source.total(), .unit = source.unit()});
     engine.check_stop();
   };
   uint64_t planned = 0;  // tokens that count, those of the batch included
@@ -77,8 +73,7 @@ PassageText search(const Engine& engine, LanguageRun& run, StorySource& source, 
     text.stories++;
   }
   flush();
-  engine.progress(
-      {.label = "passages", .done = source.total(), .total = source.total(), .unit = source.unit()});
+  engine.progress({.label = "passages", .done = source.total(), .total = source.total(), .unit = source.unit()});
   text.tokens = finder.tokens();
   if (text.tokens == 0)
     throw Error({.code = ErrorCode::bad_file,
@@ -98,12 +93,11 @@ ShownPassage shown_passage(const Tokenizer& tokenizer, size_t marks, const Probe
   for (size_t i = 0; i < ids.size(); i++) {
     const double shown = p.shown[i + skip];
     const double strength = probe.vector.empty() ? std::fabs(shown) : std::fabs(probe.value) * shown * shown;
-    out.tokens.push_back(
-        {.id = ids[i],
-         .piece = tokenizer.piece(ids[i]),
-         .text = words[i],
-         .shown = shown,
-         .strength = largest > 0 ? std::copysign(std::min(1.0, strength / largest), shown) : 0});
+    out.tokens.push_back({.id = ids[i],
+                          .piece = tokenizer.piece(ids[i]),
+                          .text = words[i],
+                          .shown = shown,
+                          .strength = largest > 0 ? std::copysign(std::min(1.0, strength / largest), shown) : 0});
   }
   out.first = p.first + skip + 1 - marks;
   out.strongest = p.strongest - skip;
@@ -115,15 +109,15 @@ ShownPassage shown_passage(const Tokenizer& tokenizer, size_t marks, const Probe
 }  // namespace
 
 std::vector<Field> fields_of(PassagesRequest& q) {
-  return join(fields_of(q.source),
-              {Field("texts", q.texts, "Texts to look in; default: the text of the model, or its stories"),
-               Field("layer", q.layer, "Which layer, from 1 on; default: the last").range(1, 1000),
-               Field("values", q.values, "Eigenvalues of the vectors"),
-               Field("numbers", q.numbers, "What the vectors are called; default: 1, 2, ..."),
-               Field("hidden", q.hidden, "Hidden units, from 1 on"),
-               Field("count", q.count, "Passages of each").range(1, 1000),
-               Field("near", q.near, "How many tokens stand for an eigenvector").range(0, 100),
-               Field("passage_tokens", q.tokens, "How many tokens to look at; 0: all").range(0, 1e12)});
+  return join(
+      fields_of(q.source),
+      {Field("texts", q.texts, "Texts to look in; default: the text of the model, or its stories"),
+       Field("layer", q.layer, "Which layer, from 1 on; default: the last").range(1, 1000),
+       Field("values", q.values, "Eigenvalues of the vectors"),
+       Field("numbers", q.numbers, "What the vectors are called; default: 1, 2, ..."),
+       Field("hidden", q.hidden, "Hidden units, from 1 on"), Field("count", q.count, "Passages of each").range(1, 1000),
+       Field("near", q.near, "How many tokens stand for an eigenvector").range(0, 100),
+       Field("passage_tokens", q.tokens, "How many tokens to look at; 0: all").range(0, 1e12)});
 }
 
 PassagesResult passages(const Engine& engine, const PassagesRequest& request) {

@@ -34,8 +34,7 @@ std::string explained(const PassagesResult& r) { return any_eigenvector(r) ? kCo
 }  // namespace
 
 std::string passages_html(const PassagesResult& r) {
-  std::string out =
-      "<div>\n<p><small>" + xml_escape(searched_text(r.text)) + ". " + explained(r) + "</small></p>\n";
+  std::string out = "<div>\n<p><small>" + xml_escape(searched_text(r.text)) + ". " + explained(r) + "</small></p>\n";
   for (const Responses& one : r.responses) {
     out += "<p style=\"margin:14px 0 2px\"><b>" + xml_escape(heading(one)) + "</b>";
     if (one.eigenvector)
@@ -48,20 +47,18 @@ std::string passages_html(const PassagesResult& r) {
   return out + "</div>\n";
 }
 
-std::string passages_page(const PassagesResult& r, const std::string& title,
-                          const std::vector<std::string>& facts) {
-  Report page{.title = title,
-              .lead = "What the eigenvectors of a layer respond to: the passages in which each is strongest.",
-              .facts = {"model: " + r.run, r.model,
-                        "layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers),
-                        "text: " + searched_text(r.text)},
-              .sections = {}};
+std::string passages_page(const PassagesResult& r, const std::string& title, const std::vector<std::string>& facts) {
+  Report page{
+      .title = title,
+      .lead = "What the eigenvectors of a layer respond to: the passages in which each is strongest.",
+      .facts = {"model: " + r.run, r.model, "layer " + std::to_string(r.layer + 1) + " of " + std::to_string(r.layers),
+                "text: " + searched_text(r.text)},
+      .sections = {}};
   page.facts.insert(page.facts.end(), facts.begin(), facts.end());
   page.notices.push_back(explained(r));
   for (size_t i = 0; i < r.responses.size(); i++) {
     const Responses& one = r.responses[i];
-    ReportSection section{
-        .id = "r" + std::to_string(i + 1), .title = heading(one), .nav = one.name, .blocks = {}};
+    ReportSection section{.id = "r" + std::to_string(i + 1), .title = heading(one), .nav = one.name, .blocks = {}};
     if (one.eigenvector)
       section.blocks.push_back(Paragraph{"Tokens along it: " + token_list(one.near.along) +
                                          "; against it: " + token_list(one.near.against)});
@@ -81,8 +78,7 @@ ordered_json to_json(const Responses& r) {
   j["mean"] = r.mean;
   j["passages"] = ordered_json::array();
   for (const ShownPassage& p : r.passages) {
-    ordered_json one = {
-        {"story", p.story}, {"first", p.first}, {"value", p.value}, {"strongest", p.strongest}};
+    ordered_json one = {{"story", p.story}, {"first", p.first}, {"value", p.value}, {"strongest", p.strongest}};
     std::string text;
     for (const PassageToken& t : p.tokens) text += t.text;
     one["text"] = text;

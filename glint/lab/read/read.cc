@@ -23,8 +23,7 @@ Reading asked_of(const ImageReading& reading, const FormReading& classes, const 
   Directions differences;
   for (const UnitWord& w : words)
     if (w.minus) append(differences, reading.difference(w.plus, *w.minus));
-  const Reading apart =
-      differences.count() ? glint::read(reading, differences, classes.line, a, wanted) : Reading();
+  const Reading apart = differences.count() ? glint::read(reading, differences, classes.line, a, wanted) : Reading();
   Reading out;
   const auto take = [&](const Reading& from, size_t u) {
     out.units.push_back(from.units[u]);
@@ -36,8 +35,7 @@ Reading asked_of(const ImageReading& reading, const FormReading& classes, const 
 }
 
 // Where the eigenvectors of a form with slopes are drawn, and how far they hold at other sizes.
-void add_size(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted,
-              ReadResult& r) {
+void add_size(Run& run, const Directions& directions, const Activations& a, const Wanted& wanted, ReadResult& r) {
   const GateTerms line = run.lines(r.form)[r.layer];
   if (line.slope.empty() || a.inputs.rows() == 0) return;
   std::vector<double> sizes;
@@ -169,8 +167,8 @@ void read_unmeasured(Run& run, const Directions& directions, const Wanted& wante
   else
     r.default_form = r.form;
   set_directions(r, directions.names,
-                 {.units = unit_forms(run.reading().reader(r.layer), run.line(r.form, r.layer),
-                                      directions.weights, directions.constants, wanted),
+                 {.units = unit_forms(run.reading().reader(r.layer), run.line(r.form, r.layer), directions.weights,
+                                      directions.constants, wanted),
                   .fidelity = {}});
 }
 
@@ -180,8 +178,7 @@ ReadResult read_images(const Engine& engine, ImageRun& run, const ReadRequest& q
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers();
   r.form = run.form(q.form);
   const std::vector<UnitWord> words = class_words(run, q.along);  // none: other directions
-  if (!words.empty())
-    r.asked = class_text(words, run.class_names(), parse_via(q.along.via, reading.last() - r.layer));
+  if (!words.empty()) r.asked = class_text(words, run.class_names(), parse_via(q.along.via, reading.last() - r.layer));
   const auto directions_of = [&](Run& of) { return image_directions(of.image(), r.layer, q.along, r.form); };
   const Directions directions = directions_of(run);
   if (words.empty()) r.asked = names_text(directions.names);

@@ -91,7 +91,7 @@ struct ReadAbout {
 // What only image models have.
 struct ImageParts {
   bool whole_model = false;  // the last layer of a classifier: fidelity is that of all classes
-  bool residual = false;  // a residual path goes past the layer to the logits and belongs to no eigenvector
+  bool residual = false;     // a residual path goes past the layer to the logits and belongs to no eigenvector
   LocalError local;
   // Directions that several outputs share; with more than one direction, all eigenpairs known.
   SharedDirections shared;
@@ -149,13 +149,13 @@ struct ScannedToken {
 struct ScanResult {
   std::string run, linalg;
   Form form = Form::weights;
-  size_t strongest = 0;               // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
-  std::string samples;                // what the tokens that it is measured on are of
-  std::string untrained;              // as in ReadResult
-  size_t layer = 0;                   // from 0
-  Fidelity fidelity;                  // over all that the layer adds to the residual stream
-  Controls controls;                  // over the same
-  std::vector<std::string> warnings;  // as in ReadResult
+  size_t strongest = 0;                 // of so many eigenpairs ranks and energy are, in wide layers; 0: of all
+  std::string samples;                  // what the tokens that it is measured on are of
+  std::string untrained;                // as in ReadResult
+  size_t layer = 0;                     // from 0
+  Fidelity fidelity;                    // over all that the layer adds to the residual stream
+  Controls controls;                    // over the same
+  std::vector<std::string> warnings;    // as in ReadResult
   std::string autoencoder, unmeasured;  // as in ReadResult; the first "": tokens
   std::vector<ScannedToken> tokens;     // or latents
   std::string csv;                      // the file that was written

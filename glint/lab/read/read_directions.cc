@@ -50,8 +50,7 @@ void refuse_zero(const Matrix<double>& direction, const std::string& name, const
 
 // "happy", "happy - sad", "king + queen - man": tokens with signs. A text that is a token is that token,
 // also when it looks like a sign.
-Directions token_sum(const TokenSpace& space, size_t layer, const std::string& text,
-                     const std::string& where) {
+Directions token_sum(const TokenSpace& space, size_t layer, const std::string& text, const std::string& where) {
   struct Term {
     TokenId token;
     int sign;
@@ -82,8 +81,7 @@ Directions token_sum(const TokenSpace& space, size_t layer, const std::string& t
       sign = 1;
     }
     if (word_expected)
-      throw Error(
-          {.code = ErrorCode::usage, .what = "no word to read", .where = where, .expected = "a word"});
+      throw Error({.code = ErrorCode::usage, .what = "no word to read", .where = where, .expected = "a word"});
   }
   std::string name;
   std::map<TokenId, int> count;  // equal terms cancel exactly, not but for rounding
@@ -136,13 +134,11 @@ Directions direction_from_file(const GluModel& model, size_t layer, const std::s
     if (view.dtype == Dtype::f32) take(read_npy<float>(path));
     if (view.dtype == Dtype::f64) take(read_npy<double>(path));
   }
-  return vector_direction(model, layer, values, printable(path.substr(path.find_last_of('/') + 1)),
-                          printable(path));
+  return vector_direction(model, layer, values, printable(path.substr(path.find_last_of('/') + 1)), printable(path));
 }
 
 // Files, vectors in memory and hidden units, which any model has.
-void append_vectors(Directions& all, const GluModel& model, size_t layer, const Along& along,
-                    ModelKind kind) {
+void append_vectors(Directions& all, const GluModel& model, size_t layer, const Along& along, ModelKind kind) {
   const std::vector<DirectionWord> words = direction_words(along, kind);
   for (const DirectionWord& w : words)
     if (w.kind == DirectionWord::Kind::file) append(all, direction_from_file(model, layer, w.text));
@@ -196,12 +192,11 @@ TokenId find_token(const TokenSpace& space, const std::string& word, const std::
   if (const std::optional<TokenId> id = known_token(tokenizer, word)) return *id;
   std::string pieces;
   for (const TokenId id : tokenizer.encode(word)) pieces += " " + piece_text(tokenizer, id);
-  throw Error(
-      {.code = ErrorCode::usage,
-       .what = "'" + printable(word) + "' is not one piece of the tokenizer",
-       .where = where,
-       .expected = "a word that it has whole, or #ID with an ID below " + std::to_string(tokenizer.size()),
-       .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
+  throw Error({.code = ErrorCode::usage,
+               .what = "'" + printable(word) + "' is not one piece of the tokenizer",
+               .where = where,
+               .expected = "a word that it has whole, or #ID with an ID below " + std::to_string(tokenizer.size()),
+               .hint = pieces.empty() ? "another word" : "it is cut into" + pieces});
 }
 
 std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& text) {
@@ -216,8 +211,7 @@ std::vector<TokenId> single_tokens(const TokenSpace& space, const std::string& t
 std::vector<TokenId> named_tokens(const TokenSpace& space, const std::string& text) {
   std::vector<TokenId> tokens;
   for (const std::string& word : token_words(space, text))
-    if (const TokenId token = find_token(space, word, "token");
-        std::ranges::find(tokens, token) == tokens.end())
+    if (const TokenId token = find_token(space, word, "token"); std::ranges::find(tokens, token) == tokens.end())
       tokens.push_back(token);
   return tokens;
 }
@@ -229,19 +223,17 @@ Directions language_directions(const TokenSpace& space, size_t layer, const Alon
   for (const DirectionWord& w : words) {
     latents = latents || w.kind == DirectionWord::Kind::latent;
     if (w.kind != DirectionWord::Kind::token) continue;
-    for (const std::string& word : token_words(space, w.text))
-      append(all, token_sum(space, layer, word, "token"));
+    for (const std::string& word : token_words(space, w.text)) append(all, token_sum(space, layer, word, "token"));
   }
   append_vectors(all, space.model, layer, along, ModelKind::language);
   if (latents) append(all, latent_directions(space.model, layer, along));
   if (all.count() == 0)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "a language model has as many outputs as tokens: say which",
-         .where = "token",
-         .expected =
-             "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, a latent as "
-             "`sae=DIR, latent=N`, or `scan`"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a language model has as many outputs as tokens: say which",
+                 .where = "token",
+                 .expected =
+                     "`token=WORD`, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, a latent as "
+                     "`sae=DIR, latent=N`, or `scan`"});
   return all;
 }
 
@@ -301,14 +293,13 @@ Directions asked_directions(LanguageRun& run, size_t layer, const Along& q, Form
   if (!q.from_layer) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
   if (*q.from_layer > space.model.layers() || *q.from_layer <= layer + 1)
-    throw Error({.code = ErrorCode::usage,
-                 .what = "layer " + std::to_string(*q.from_layer) + " is no layer after layer " +
-                         std::to_string(layer + 1),
-                 .where = "from_layer",
-                 .expected = layer + 1 == space.model.layers()
-                                 ? "a `layer` before the last"
-                                 : "from " + std::to_string(layer + 2) + " to " +
-                                       std::to_string(space.model.layers())});
+    throw Error(
+        {.code = ErrorCode::usage,
+         .what = "layer " + std::to_string(*q.from_layer) + " is no layer after layer " + std::to_string(layer + 1),
+         .where = "from_layer",
+         .expected = layer + 1 == space.model.layers()
+                         ? "a `layer` before the last"
+                         : "from " + std::to_string(layer + 2) + " to " + std::to_string(space.model.layers())});
   const size_t from = *q.from_layer - 1;
   const Directions later = language_directions(space, from, q);
   return eigenvector_directions(space.model, later, run.line(form, from), ranks, layer);

@@ -34,8 +34,7 @@ void write_spectra(const Engine& engine, const GluModel& model, size_t top, cons
                          .model = r.weights_sha256,
                          .linalg = r.linalg,
                          .size = r.drawn ? r.drawn->size : 0};
-  for (const ReadDirection& d : r.directions)
-    spectra.units.push_back(top ? strongest_terms(d.form, top) : d.form);
+  for (const ReadDirection& d : r.directions) spectra.units.push_back(top ? strongest_terms(d.form, top) : d.form);
   // A language model has as many inputs as tokens: who wants their features multiplies by the embedding.
   if (r.kind == ModelKind::image && r.layer == 0) {
     const InputMap map = model.input_map();
@@ -67,8 +66,7 @@ std::string trust_text(const ReadResult& r) {
   if (r.inputs == 0) return "Nothing was measured";
   const Fidelity& f = r.chosen().fidelity;
   return "R\u00b2 with the " + std::string(r.whole_model() ? "logits " : "outputs ") + fixed_text(f.r2, 3) +
-         (r.whole_model() ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images"
-                          : "");
+         (r.whole_model() ? ", same decision on " + fixed_text(100 * f.agreement, 1) + " % of the test images" : "");
 }
 
 // Below the picture of the linear part: how much of the reading it is.
@@ -84,9 +82,8 @@ std::string r2_text(double r2, const std::optional<Interval>& interval) {
 
 std::string direction_note(const ReadDirection& d, const Trust& t) {
   return "R\u00b2 of this output " + r2_text(t.r2, t.r2_interval) +
-         (d.has_linear()
-              ? ", of the eigenvectors alone " + r2_text(t.eigenvectors_r2, t.eigenvectors_r2_interval)
-              : "");
+         (d.has_linear() ? ", of the eigenvectors alone " + r2_text(t.eigenvectors_r2, t.eigenvectors_r2_interval)
+                         : "");
 }
 
 Figure spectrum_of(const ReadDirection& d, const ReadResult& r) {
@@ -119,11 +116,9 @@ Figure grid_of(const ReadResult& r) {
 
 Figure truncation_of(const ReadResult& r) {
   std::vector<TruncationSeries> series;
-  for (const ReadForm& f : r.forms)
-    series.push_back({name(f.form) + " form", f.truncation, f.linear_part, f.by_size});
-  return figure_of(
-      truncation_figure("Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on, series,
-                        r.forms[0].fidelity.accuracy_model));
+  for (const ReadForm& f : r.forms) series.push_back({name(f.form) + " form", f.truncation, f.linear_part, f.by_size});
+  return figure_of(truncation_figure("Accuracy with k eigenvectors per class: " + r.gate + " on " + r.trained_on,
+                                     series, r.forms[0].fidelity.accuracy_model));
 }
 
 Figure shared_of(const ReadResult& r) {
@@ -135,8 +130,7 @@ Figure shared_of(const ReadResult& r) {
                   .signed_share = Matrix<double>(r.directions.size(), r.image->shared_pictures.size())};
   for (size_t u = 0; u < r.directions.size(); u++) {
     plot.units.push_back(printable(r.directions[u].name));
-    for (size_t k = 0; k < plot.directions.size(); k++)
-      plot.signed_share(u, k) = r.image->shared.signed_share(u, k);
+    for (size_t k = 0; k < plot.directions.size(); k++) plot.signed_share(u, k) = r.image->shared.signed_share(u, k);
   }
   return shared_figure(plot);
 }
@@ -153,9 +147,8 @@ void write_passages(const Engine& engine, const std::string& stem, ReadResult& r
   for (const ReadDirection& d : r.directions) {
     all.responses.insert(all.responses.end(), d.responses.begin(), d.responses.end());
     if (d.trust)
-      trust.push_back(printable(d.name) + ", " + name(r.form) + " form: R\u00b2 " +
-                      fixed_text(d.trust->r2, 3) + ", of the eigenvectors alone " +
-                      fixed_text(d.trust->eigenvectors_r2, 3));
+      trust.push_back(printable(d.name) + ", " + name(r.form) + " form: R\u00b2 " + fixed_text(d.trust->r2, 3) +
+                      ", of the eigenvectors alone " + fixed_text(d.trust->eigenvectors_r2, 3));
   }
   r.text->passages_page = stem + ".html";
   write_atomic(engine.files(), r.text->passages_page,
@@ -177,8 +170,8 @@ std::vector<FigureFile> read_figures(const ReadResult& r) {
   return figures;
 }
 
-void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& q,
-                      const std::string& folder, ReadResult& r) {
+void write_read_files(const Engine& engine, const GluModel& model, const ReadRequest& q, const std::string& folder,
+                      ReadResult& r) {
   if (q.spectra) {
     r.spectra = folder + "/spectra" + file_tag(r) + ".safetensors";
     write_spectra(engine, model, q.strongest, r.spectra, r);

@@ -41,8 +41,7 @@ Controls controls_of(Run& run, const DirectionsOf& directions, const std::vector
   Run& twin = run.untrained();
   const Directions d = directions(twin);
   const Activations a = twin.measured(d.layer);
-  for (const Form form : forms)
-    out.untrained[form] = whole_fidelity(twin.reading(), d, twin.line(form, d.layer), a);
+  for (const Form form : forms) out.untrained[form] = whole_fidelity(twin.reading(), d, twin.line(form, d.layer), a);
   return out;
 }
 
@@ -56,12 +55,9 @@ Controls layer_controls(LanguageRun& run, size_t layer, const std::vector<Form>&
   return controls_of(run, all, forms, run.measured(layer));
 }
 
-const FormReading& FormsReading::of(Form form) const {
-  return *std::ranges::find(forms, form, &FormReading::form);
-}
+const FormReading& FormsReading::of(Form form) const { return *std::ranges::find(forms, form, &FormReading::form); }
 
-FormsReading read_forms(Run& run, const DirectionsOf& directions, const Activations& a,
-                        const FormsWanted& wanted) {
+FormsReading read_forms(Run& run, const DirectionsOf& directions, const Activations& a, const FormsWanted& wanted) {
   const GluModel& model = run.reading();
   const Directions d = directions(run);
   const std::vector<Form> all = wanted.forms.empty() ? run.forms() : wanted.forms;
@@ -73,14 +69,12 @@ FormsReading read_forms(Run& run, const DirectionsOf& directions, const Activati
       next.reading = out.forms.back().reading, next.cut = out.forms.back().cut;
     } else {
       next.reading = std::make_shared<const Reading>(read(model, d, next.line, a, wanted.pairs, &mirror));
-      if (d.decisions)
-        next.cut = std::make_shared<const TruncationCurve>(truncation(model, *next.reading, a));
+      if (d.decisions) next.cut = std::make_shared<const TruncationCurve>(truncation(model, *next.reading, a));
     }
     out.forms.push_back(std::move(next));
   }
   if (wanted.controls != ControlLevel::none)
-    out.controls =
-        controls_of(run, directions, wanted.controls == ControlLevel::all ? all : std::vector<Form>{}, a);
+    out.controls = controls_of(run, directions, wanted.controls == ControlLevel::all ? all : std::vector<Form>{}, a);
   return out;
 }
 

@@ -89,14 +89,12 @@ ordered_json direction_json(const ReadResult& r, const ReadDirection& d) {
 }
 
 void add_parts(ordered_json& j, const TokenParts& text) {
-  if (text.passage_text)
-    j["passages"] = {{"text", text_json(*text.passage_text)}, {"page", text.passages_page}};
+  if (text.passage_text) j["passages"] = {{"text", text_json(*text.passage_text)}, {"page", text.passages_page}};
   if (!text.autoencoder.empty()) j["autoencoder"] = autoencoder_json(text.autoencoder, text.unmeasured);
   if (text.input_autoencoder.empty()) return;
   ordered_json latents = ordered_json::array();
   for (const auto& [latent, near] : text.input_latents)
-    latents.push_back(
-        {{"latent", latent}, {"along", near_json(near.along)}, {"against", near_json(near.against)}});
+    latents.push_back({{"latent", latent}, {"along", near_json(near.along)}, {"against", near_json(near.against)}});
   j["input_autoencoder"] = {{"text", text.input_autoencoder}, {"latents", std::move(latents)}};
 }
 
@@ -154,8 +152,7 @@ ordered_json to_json(const ScanResult& r) {
   const bool latents = !r.autoencoder.empty();
   ordered_json found = ordered_json::array();
   for (const ScannedToken& t : r.tokens) {
-    ordered_json one =
-        latents ? ordered_json{{"latent", t.id}} : ordered_json{{"token", t.piece}, {"id", t.id}};
+    ordered_json one = latents ? ordered_json{{"latent", t.id}} : ordered_json{{"token", t.piece}, {"id", t.id}};
     one["participation_rank"] = t.rank.participation, one["entropy_rank"] = t.rank.entropy;
     one["energy"] = t.energy, one["largest"] = t.largest, one["smallest"] = t.smallest;
     add_trust(one, t.trust, {"r2", "eigenvectors_r2", "linear_share"});

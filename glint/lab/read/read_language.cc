@@ -54,8 +54,7 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
     const Spectrum& s = d.form.spectrum;
     const BothEnds ends = both_ends(s.values, q.show);
     for (const auto* side : {&ends.positive, &ends.negative})
-      for (const uint32_t k : *side)
-        vectors.push_back(s.vectors.view().row(k)), wanted.values.push_back(s.values[k]);
+      for (const uint32_t k : *side) vectors.push_back(s.vectors.view().row(k)), wanted.values.push_back(s.values[k]);
   }
   if (!vectors.empty()) wanted.vectors = Matrix<double>(vectors.size(), vectors[0].size());
   for (size_t k = 0; k < vectors.size(); k++) std::ranges::copy(vectors[k], wanted.vectors.view().row_ptr(k));
@@ -71,11 +70,10 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
         d.responses.push_back(std::move(one));
       }
   // Hidden units stand behind all other directions but for latents; each has passages above and below 0.
-  const size_t latents =
-      words_of(q.along, ModelKind::language, DirectionWord::Kind::latent).empty()
-          ? 0
-          : static_cast<size_t>(std::ranges::count_if(
-                r.directions, [](const ReadDirection& d) { return d.name.starts_with("latent "); }));
+  const size_t latents = words_of(q.along, ModelKind::language, DirectionWord::Kind::latent).empty()
+                             ? 0
+                             : static_cast<size_t>(std::ranges::count_if(
+                                   r.directions, [](const ReadDirection& d) { return d.name.starts_with("latent "); }));
   const size_t units = wanted.hidden.size(), first = r.directions.size() - latents - units;
   for (size_t i = 0; i < 2 * units; i++)
     r.directions[q.along.from_layer ? r.directions.size() - 1 : first + i / 2].responses.push_back(
@@ -91,9 +89,7 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
   r.layer = asked_layer(reading, q.layer), r.layers = reading.layers(), r.expert = run.source().expert;
   r.form = run.form(q.form);
   if (run.mixture()) check_mixture(run, r.form);
-  const auto directions_of = [&](Run& of) {
-    return asked_directions(of.language(), r.layer, q.along, r.form);
-  };
+  const auto directions_of = [&](Run& of) { return asked_directions(of.language(), r.layer, q.along, r.form); };
   const Directions directions = directions_of(run);
   r.asked = names_text(directions.names);
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";

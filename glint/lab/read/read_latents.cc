@@ -45,37 +45,33 @@ void add_pairs(const Engine& engine, LanguageRun& run, const ReadRequest& q, con
   std::set<uint32_t> named;
   for (size_t u = 0; u < directions.count(); u++) {
     const QuadraticPart weights = quadratic_part(directions.weights.view().row(u), line);
-    r.directions[u].pairs = strongest_pairs({engine.linalg(), engine.pool(), layer}, weights, sae.decoder,
-                                            q.pairs, [&](size_t done) {
-                                              engine.check_stop();
-                                              engine.progress({.label = "pairs of input latents",
-                                                               .done = done + u * sae.latents(),
-                                                               .total = sae.latents() * directions.count(),
-                                                               .unit = "latents"});
-                                            });
+    r.directions[u].pairs =
+        strongest_pairs({engine.linalg(), engine.pool(), layer}, weights, sae.decoder, q.pairs, [&](size_t done) {
+          engine.check_stop();
+          engine.progress({.label = "pairs of input latents",
+                           .done = done + u * sae.latents(),
+                           .total = sae.latents() * directions.count(),
+                           .unit = "latents"});
+        });
     for (const LatentPair& p : r.directions[u].pairs) named.insert(p.first), named.insert(p.second);
   }
   const std::vector<size_t> latents(named.begin(), named.end());
   if (latents.empty()) return;
   const std::vector<NearTokens> near =
       near_tokens(run, latent_vectors(sae, LatentSide::decoder, latents, layer.inputs()), q.near);
-  for (size_t i = 0; i < latents.size(); i++)
-    r.text->input_latents.emplace(static_cast<uint32_t>(latents[i]), near[i]);
+  for (size_t i = 0; i < latents.size(); i++) r.text->input_latents.emplace(static_cast<uint32_t>(latents[i]), near[i]);
 }
 
 }  // namespace
 
 std::vector<size_t> asked_latents(const Along& along, const Autoencoder& sae) {
-  return parse_numbers(words_of(along, ModelKind::language, DirectionWord::Kind::latent), "latent", "latent",
-                       0, sae.latents() - 1);
+  return parse_numbers(words_of(along, ModelKind::language, DirectionWord::Kind::latent), "latent", "latent", 0,
+                       sae.latents() - 1);
 }
 
-LatentSide parse_side(const std::string& word) {
-  return word == "encoder" ? LatentSide::encoder : LatentSide::decoder;
-}
+LatentSide parse_side(const std::string& word) { return word == "encoder" ? LatentSide::encoder : LatentSide::decoder; }
 
-Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents,
-                              size_t width) {
+Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents, size_t width) {
   const Matrix<float>& rows = side == LatentSide::decoder ? sae.decoder : sae.encoder;
   if (rows.cols() != width)
     throw Error({.code = ErrorCode::bad_file,
@@ -83,8 +79,7 @@ Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span
                  .where = sae.where,
                  .expected = std::to_string(width) + ", the width of the residual stream"});
   Matrix<double> out(latents.size(), width);
-  for (size_t i = 0; i < latents.size(); i++)
-    std::ranges::copy(rows.view().row(latents[i]), out.view().row_ptr(i));
+  for (size_t i = 0; i < latents.size(); i++) std::ranges::copy(rows.view().row(latents[i]), out.view().row_ptr(i));
   return out;
 }
 
@@ -110,12 +105,10 @@ LatentInputs latent_inputs(const GluModel& model, size_t layer, ConstMatrixView<
   if (!out.why_not.empty()) return out;
   if (place == LatentPlace::glu_input) {
     out.x = Matrix<float>(glu_inputs.rows(), glu_inputs.cols());
-    for (size_t i = 0; i < glu_inputs.rows(); i++)
-      std::ranges::copy(glu_inputs.row(i), out.x.view().row_ptr(i));
+    for (size_t i = 0; i < glu_inputs.rows(); i++) std::ranges::copy(glu_inputs.row(i), out.x.view().row_ptr(i));
     return out;
   }
-  const Matrix<double> y =
-      layer_outputs(model.reader(layer), hidden_weights(model.projection(layer)), glu_inputs);
+  const Matrix<double> y = layer_outputs(model.reader(layer), hidden_weights(model.projection(layer)), glu_inputs);
   out.x = Matrix<float>(y.rows(), y.cols());
   for (size_t i = 0; i < y.size(); i++) out.x.data()[i] = static_cast<float>(y.data()[i]);
   return out;

@@ -20,8 +20,7 @@ enum class LatentSide { decoder, encoder };
 LatentSide parse_side(const std::string& word);
 
 // One row per latent. Error (bad_file) when they are not as wide as the outputs of the layer.
-Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents,
-                              size_t width);
+Matrix<double> latent_vectors(const Autoencoder& sae, LatentSide side, std::span<const size_t> latents, size_t width);
 
 // What an autoencoder reads at these inputs of a layer, or why that is not known: `reads` is "input",
 // "output", or "auto": what its file says.
@@ -37,7 +36,7 @@ std::string autoencoder_text(const Autoencoder& sae);
 
 // Fills in what a reading says of latents: the fits of directions that are latents, and the strongest pairs
 // of the latents of `inputs`.
-void add_latents(const Engine& engine, LanguageRun& run, const ReadRequest& request,
-                 const Directions& directions, ReadResult& result);
+void add_latents(const Engine& engine, LanguageRun& run, const ReadRequest& request, const Directions& directions,
+                 ReadResult& result);
 
 }  // namespace glint

@@ -37,10 +37,7 @@ std::vector<std::string> spectrum_row(const LayerSpectrum& s, const auto& eigenv
 // For other programs: a row per layer and form.
 Table layers_csv(const ReadLayersResult& r) {
   if (r.trust.empty()) {
-    Table table({{.header = "layer"},
-                 {.header = "largest"},
-                 {.header = "smallest"},
-                 {.header = "participation_rank"}});
+    Table table({{.header = "layer"}, {.header = "largest"}, {.header = "smallest"}, {.header = "participation_rank"}});
     for (const LayerSpectrum& s : r.spectra) table.add(spectrum_row(s, number_text, number_text));
     return table;
   }
@@ -110,11 +107,9 @@ Chart spectra_chart(const ReadLayersResult& r) {
 Chart layers_chart(const ReadLayersResult& r) {
   if (r.trust.empty()) return spectra_chart(r);
   Chart chart;
-  chart.title =
-      r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
+  chart.title = r.asked.empty() ? "How far each layer can be read" : "How far each layer can be read: " + r.asked;
   const bool cut = std::ranges::any_of(r.trust, [](const LayerTrust& f) { return f.trust.r2 < 0; });
-  chart.x.label = "layer", chart.x.whole = true,
-  chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
+  chart.x.label = "layer", chart.x.whole = true, chart.y.label = cut ? "R² (drawn as 0 where it is below)" : "R²";
   chart.y.max = 1, chart.y.min = 0;
   for (const LayerTrust& f : r.trust) {
     auto series = std::ranges::find(chart.series, f.form, &Series::name);
@@ -158,8 +153,8 @@ Table layers_table(const ReadLayersResult& r) {
   for (size_t layer = 1; layer <= r.layers.size(); layer++) {
     std::vector<std::string> row = {std::to_string(layer)};
     for (const std::string& form : forms) {
-      const auto found = std::ranges::find_if(
-          r.trust, [&](const LayerTrust& f) { return f.layer == layer && f.form == form; });
+      const auto found =
+          std::ranges::find_if(r.trust, [&](const LayerTrust& f) { return f.layer == layer && f.form == form; });
       const bool there = found != r.trust.end();
       row.push_back(there ? fixed_text(found->trust.r2, 3) : "-");
       if (apart(form)) row.push_back(there ? fixed_text(found->trust.eigenvectors_r2, 3) : "-");

@@ -9,8 +9,8 @@ std::string two_decimals(double v) { return fixed_text(v, 2); }
 
 }  // namespace
 
-std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, Form shown,
-                                         const Controls& controls, size_t layer) {
+std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, Form shown, const Controls& controls,
+                                         size_t layer) {
   const std::string number = std::to_string(layer + 1);
   std::vector<std::string> out;
   double best = 0;
@@ -18,8 +18,7 @@ std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, For
   for (const ReadForm& f : forms) {
     const double r2 = f.fidelity.r2;
     if (r2 >= kReadableR2) continue;
-    const std::string how =
-        f.form == Form::weights ? "from the weights alone" : "by the " + name(f.form) + " form";
+    const std::string how = f.form == Form::weights ? "from the weights alone" : "by the " + name(f.form) + " form";
     out.push_back("Layer " + number + " cannot be read " + how + ": R2 " + two_decimals(r2) +
                   (r2 < 0 ? ", which is worse than a constant." : ", less than half of what it does."));
   }

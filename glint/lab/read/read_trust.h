@@ -13,8 +13,8 @@ namespace glint {
 inline constexpr double kReadableR2 = 0.5;
 // One for every form that does not read layer `layer` (from 0 on), and one where a linear map of the layer's
 // input does better than the form that is shown.
-std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, Form shown,
-                                         const Controls& controls, size_t layer);
+std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, Form shown, const Controls& controls,
+                                         size_t layer);
 // And one where the model is too large to be redrawn.
 void add_missing_control(const Run& run, std::vector<std::string>& sentences);
 

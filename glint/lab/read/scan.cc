@@ -21,8 +21,8 @@ namespace {
 Table scan_table(const ScanResult& r) {
   const bool latents = !r.autoencoder.empty(), fits = latents && r.unmeasured.empty();
   std::vector<Column> columns = {{.header = latents ? "latent" : "token", .text = true}};
-  for (const char* header : {"id", "participation_rank", "entropy_rank", "energy", "largest", "smallest",
-                             "r2", "eigenvectors_r2", "linear_share"})
+  for (const char* header : {"id", "participation_rank", "entropy_rank", "energy", "largest", "smallest", "r2",
+                             "eigenvectors_r2", "linear_share"})
     columns.push_back({.header = header});
   if (fits)
     for (const char* header :
@@ -61,8 +61,7 @@ ScannedLatents scanned_latents(LanguageRun& run, const ScanRequest& q, size_t la
                      .glu_inputs = run.measured(layer).inputs,
                      .activations = {},
                      .why_not = {}};
-  const size_t rows =
-      std::min(out.glu_inputs.rows(), std::max<size_t>(1, kMostActivations / out.sae.latents()));
+  const size_t rows = std::min(out.glu_inputs.rows(), std::max<size_t>(1, kMostActivations / out.sae.latents()));
   if (rows < out.glu_inputs.rows()) {
     Matrix<float> some(rows, out.glu_inputs.cols());
     std::copy_n(out.glu_inputs.data(), some.size(), some.data());
@@ -114,9 +113,8 @@ static_assert(std::is_trivially_copyable_v<ScannedDirection>);
 std::string scan_key(const Engine& engine, const GluModel& model, const ScanPlan& plan, const GateTerms& line,
                      const ScannedLatents* latents) {
   std::string key = std::string(kVersion) + "\n" + std::string(name(engine.isa())) + "\n" +
-                    engine.linalg().description() + "\n" + model.weights_hash() + "\n" +
-                    std::to_string(plan.layer) + "\n" + std::to_string(plan.block) + "\n" +
-                    std::to_string(plan.strongest) + "\n";
+                    engine.linalg().description() + "\n" + model.weights_hash() + "\n" + std::to_string(plan.layer) +
+                    "\n" + std::to_string(plan.block) + "\n" + std::to_string(plan.strongest) + "\n";
   const auto add = [&](const std::vector<double>& values) {
     key.append(reinterpret_cast<const char*>(values.data()), values.size() * sizeof(double)).append("\n");
   };
@@ -125,20 +123,17 @@ std::string scan_key(const Engine& engine, const GluModel& model, const ScanPlan
   key += number_text(line.power) + "\n" + number_text(line.size);
   if (!latents) return key;
   const Autoencoder& sae = latents->sae;
-  for (const Matrix<float>* rows : {&sae.encoder, &sae.decoder})
-    key += "\n" + sha256_hex(std::as_bytes(rows->span()));
+  for (const Matrix<float>* rows : {&sae.encoder, &sae.decoder}) key += "\n" + sha256_hex(std::as_bytes(rows->span()));
   key += "\n" + latents->side;
   return key + "\n" + sha256_hex(std::as_bytes(latents->activations.span()));
 }
 
-PiecesResult scan_pieces(const Engine& engine, const GluModel& model, const ScanPlan& plan,
-                         const GateTerms& line, const std::string& folder, const PieceSharing& sharing,
-                         const ScannedLatents* latents) {
+PiecesResult scan_pieces(const Engine& engine, const GluModel& model, const ScanPlan& plan, const GateTerms& line,
+                         const std::string& folder, const PieceSharing& sharing, const ScannedLatents* latents) {
   return compute_pieces(
       engine,
       {.count = (plan.count + plan.block - 1) / plan.block,
-       .folder =
-           folder + (latents ? "/scan-latents-layer-" : "/scan-layer-") + std::to_string(plan.layer + 1),
+       .folder = folder + (latents ? "/scan-latents-layer-" : "/scan-layer-") + std::to_string(plan.layer + 1),
        .key = scan_key(engine, model, plan, line, latents),
        .label = "scan",
        .unit = "pieces of " + std::to_string(plan.block) + (latents ? " latents" : " tokens"),
@@ -148,8 +143,7 @@ PiecesResult scan_pieces(const Engine& engine, const GluModel& model, const Scan
              const std::vector<ScannedDirection> some =
                  scan_directions(model, line, plan, {first, std::min(plan.block, plan.count - first)},
                                  [&](size_t) { engine.check_stop(); });
-             return std::string(reinterpret_cast<const char*>(some.data()),
-                                some.size() * sizeof(ScannedDirection));
+             return std::string(reinterpret_cast<const char*>(some.data()), some.size() * sizeof(ScannedDirection));
            }},
       sharing);
 }
@@ -189,8 +183,7 @@ ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& q) {
     latents = scanned_latents(run, q, r.layer);
     r.autoencoder = autoencoder_text(latents->sae), r.unmeasured = latents->why_not;
   }
-  const ScanPlan plan =
-      latents ? latent_scan(run, *latents, parse_side(q.side), r.layer) : reading.token_scan(r.layer);
+  const ScanPlan plan = latents ? latent_scan(run, *latents, parse_side(q.side), r.layer) : reading.token_scan(r.layer);
   r.strongest = plan.strongest;
   const PiecesResult pieces =
       scan_pieces(engine, reading, plan, line, folder, q.sharing, latents ? &*latents : nullptr);
@@ -212,8 +205,7 @@ ScanResult scan(const Engine& engine, LanguageRun& run, const ScanRequest& q) {
     r.tokens.push_back(std::move(e));
   }
   const std::string form = r.form == run.form("auto") ? "" : "-" + name(r.form);
-  r.csv = folder + (latents ? "/scan-latents" : "/scan") + form + "-layer-" + std::to_string(r.layer + 1) +
-          ".csv";
+  r.csv = folder + (latents ? "/scan-latents" : "/scan") + form + "-layer-" + std::to_string(r.layer + 1) + ".csv";
   write_atomic(engine.files(), r.csv, scan_table(r).csv());
   discard_pieces(pieces, q.sharing);
   return r;

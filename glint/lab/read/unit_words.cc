@@ -47,8 +47,7 @@ std::optional<size_t> find_class(const std::string& text, const std::vector<std:
 std::optional<std::pair<size_t, size_t>> find_pair(const std::string& word, const std::string& mark,
                                                    const std::vector<std::string>& names) {
   for (size_t at = word.find(mark); at != std::string::npos; at = word.find(mark, at + 1)) {
-    const auto a = find_class(word.substr(0, at), names),
-               b = find_class(word.substr(at + mark.size()), names);
+    const auto a = find_class(word.substr(0, at), names), b = find_class(word.substr(at + mark.size()), names);
     if (a && b) return std::pair(*a, *b);
   }
   return {};
@@ -63,8 +62,7 @@ std::optional<std::pair<size_t, size_t>> find_pair(const std::string& word, cons
 
 }  // namespace
 
-size_t parse_class(const std::string& text, const std::vector<std::string>& class_names,
-                   const std::string& parameter) {
+size_t parse_class(const std::string& text, const std::vector<std::string>& class_names, const std::string& parameter) {
   if (const auto c = find_class(text, class_names)) return *c;
   unknown(trimmed(text), class_names, parameter);
 }

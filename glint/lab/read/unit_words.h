@@ -23,7 +23,6 @@ struct UnitWord {
 // Error (usage) with the nearest class for what is none. `parameter` is for the message.
 std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std::string>& class_names,
                                   const std::string& parameter = "unit");
-size_t parse_class(const std::string& text, const std::vector<std::string>& class_names,
-                   const std::string& parameter);
+size_t parse_class(const std::string& text, const std::vector<std::string>& class_names, const std::string& parameter);
 
 }  // namespace glint

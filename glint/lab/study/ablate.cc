@@ -86,18 +86,14 @@ class ImageSubject : public Subject {
 class TextSubject : public Subject {
  public:
   TextSubject(const Engine& engine, LanguageRun& run, size_t layer, const std::vector<TokenId>& tokens)
-      : engine_(engine),
-        layer_(layer),
-        stories_(run.measured_rows()),
-        losses_(engine, run.model(), longest(stories_)) {
+      : engine_(engine), layer_(layer), stories_(run.measured_rows()), losses_(engine, run.model(), longest(stories_)) {
     for (const TokenId t : tokens) classes.push_back(run.piece(t));
     for (const TokenRow& row : stories_)
       for (const TokenId t : row.target)
         label.push_back(static_cast<uint32_t>(std::ranges::find(tokens, t) - tokens.begin()));
   }
   Outcome with(ConstMatrixView<double> basis, double keep) override {
-    losses_.pass().change_glu(layer_,
-                              [&](MatrixView<float> x) { fold_ablation(engine_.linalg(), basis, keep, x); });
+    losses_.pass().change_glu(layer_, [&](MatrixView<float> x) { fold_ablation(engine_.linalg(), basis, keep, x); });
     Outcome out{.all = {}, .classes = std::vector<Score>(classes.size()), .outputs = {}};
     size_t at = 0;
     for (const TokenRow& row : stories_) {
@@ -162,10 +158,8 @@ struct Setting {
 };
 
 Directions one_direction(const Directions& all, size_t u) {
-  Directions one{.layer = all.layer,
-                 .names = {all.names[u]},
-                 .weights = Matrix<double>(1, all.weights.cols()),
-                 .constants = {}};
+  Directions one{
+      .layer = all.layer, .names = {all.names[u]}, .weights = Matrix<double>(1, all.weights.cols()), .constants = {}};
   std::ranges::copy(all.weights.view().row(u), one.weights.data());
   return one;
 }
@@ -182,8 +176,7 @@ std::vector<double> token_outputs(const Setting& s, const Matrix<double>& output
 }
 
 AblationEffect effect(Setting& s, const Directions& directions, std::vector<RemovedVector> removed,
-                      const std::vector<std::span<const double>>& chosen,
-                      Matrix<double>* removed_basis = nullptr) {
+                      const std::vector<std::span<const double>>& chosen, Matrix<double>* removed_basis = nullptr) {
   const GluModel& model = s.run.reading();
   const GluLayerView layer = model.layer(s.layer);
   Matrix<double> vectors(chosen.size(), layer.width());
@@ -260,14 +253,13 @@ OrderedJson json_of(const AblationEffect& e) {
 std::vector<Field> fields_of(AblationRequest& q) {
   return join(
       join(fields_of(q.source),
-           layer_fields(q.layer, q.form,
-                        "The reading whose eigenvectors are removed and that predicts the change")),
-      join(fields_of(q.along),
-           {Field("remove", q.remove, "Which eigenvectors of each, by rank: 1 is the strongest; 1,3 or 1..5")
-                .shown("K[,K]"),
-            Field("scale", q.scale, "What is left of the input along them: 0 removes, 1 changes nothing")
-                .range(0, 1000),
-            Field("save", q.save, "Write the changed model as a run into this new folder").directory()}));
+           layer_fields(q.layer, q.form, "The reading whose eigenvectors are removed and that predicts the change")),
+      join(
+          fields_of(q.along),
+          {Field("remove", q.remove, "Which eigenvectors of each, by rank: 1 is the strongest; 1,3 or 1..5")
+               .shown("K[,K]"),
+           Field("scale", q.scale, "What is left of the input along them: 0 removes, 1 changes nothing").range(0, 1000),
+           Field("save", q.save, "Write the changed model as a run into this new folder").directory()}));
 }
 
 Ablation ablate(const Engine& engine, const AblationRequest& q) {
@@ -284,8 +276,7 @@ Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
                  .where = "save",
                  .expected = "a run of `train()`"});
   std::unique_ptr<ExportFolder> folder;  // refused before the work begins
-  if (!q.save.empty())
-    folder = std::make_unique<ExportFolder>(engine.files(), q.save, "no earlier one", false);
+  if (!q.save.empty()) folder = std::make_unique<ExportFolder>(engine.files(), q.save, "no earlier one", false);
   const GluModel& model = run.reading();
   Ablation r;
   r.linalg = engine.linalg().description();
@@ -304,8 +295,8 @@ Ablation ablate(const Engine& engine, Run& run, const AblationRequest& q) {
     subject = std::make_unique<ImageSubject>(engine, run.image(), r.layer);
     if (r.layer == model.last()) classes = run.image().reading().classes();
   } else {
-    const std::vector<TokenId> tokens = single_tokens(
-        token_space(run.language()), words_of(q.along, ModelKind::language, DirectionWord::Kind::token));
+    const std::vector<TokenId> tokens =
+        single_tokens(token_space(run.language()), words_of(q.along, ModelKind::language, DirectionWord::Kind::token));
     subject = std::make_unique<TextSubject>(engine, run.language(), r.layer, tokens);
     classes = model.directions(r.layer, run.language().reading().token_directions(tokens),
                                std::vector<std::string>(tokens.size()));

@@ -29,8 +29,7 @@ Json how_it_was_made(Run& run, const Ablation& r) {
 }
 
 // As a line of metrics. Image models were measured on all test images already; stories are now, on all.
-Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<float>& weights,
-                uint64_t step) {
+Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<float>& weights, uint64_t step) {
   double loss = r.all.after.loss, accuracy = r.all.after.accuracy;
   const bool text = run.kind() == ModelKind::language;
   if (text) {
@@ -39,14 +38,13 @@ Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<
     TransformerEngine transformer(config, engine.compute(), kRows, false);
     transformer.set_weights(weights.span());
     const TextResult sum =
-        evaluate_corpus(transformer, run.language().stories().valid, run.language().tokenizer().end(),
-                        config.context, [&](std::span<const float>) { engine.check_stop(); });
+        evaluate_corpus(transformer, run.language().stories().valid, run.language().tokenizer().end(), config.context,
+                        [&](std::span<const float>) { engine.check_stop(); });
     loss = sum.loss / static_cast<double>(sum.tokens);
     accuracy = static_cast<double>(sum.correct) / static_cast<double>(sum.tokens);
   }
-  Json line = {
-      {"step", step}, {"epoch", 0},    {"epoch_end", true}, {"test_loss", loss}, {"test_accuracy", accuracy},
-      {"lr", 0.0},    {"seconds", 0.0}};
+  Json line = {{"step", step}, {"epoch", 0},    {"epoch_end", true}, {"test_loss", loss}, {"test_accuracy", accuracy},
+               {"lr", 0.0},    {"seconds", 0.0}};
   if (const Json& before = run.info().run; before.is_object() && before.contains("result"))
     line["epoch"] = before["result"].value("epoch", uint64_t{0});
   if (text && std::isfinite(std::exp(loss))) line["test_perplexity"] = std::exp(loss);
@@ -59,14 +57,12 @@ Matrix<float> ablated_weights(const Run& run, size_t layer, ConstMatrixView<doub
   const bool image = run.kind() == ModelKind::image;
   Matrix<float> weights = image ? run.image().model().weights : run.language().own().weights;
   const std::string number = std::to_string(layer),
-                    tensor =
-                        image ? "blocks." + number + ".weight" : "transformer.h." + number + ".mlp.w.weight";
+                    tensor = image ? "blocks." + number + ".weight" : "transformer.h." + number + ".mlp.w.weight";
   fold_ablation(run.reading().linalg(), basis, keep, table_of(run).find(weights.span(), tensor));
   return weights;
 }
 
-void save_ablated_run(const Engine& engine, Run& run, const Ablation& r, Matrix<float> weights,
-                      ExportFolder& folder) {
+void save_ablated_run(const Engine& engine, Run& run, const Ablation& r, Matrix<float> weights, ExportFolder& folder) {
   const Json& before = run.info().run;
   const ParamTable table = table_of(run);
   // The identity is that of the run it came from and what was done since: `train` never takes it for its own.

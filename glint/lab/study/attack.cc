@@ -40,13 +40,11 @@ double mean_length(const ImageSet& images) {
 }
 
 // An example image, plain (strength 0) or under the mask.
-std::vector<float> example_pixels(const ImageSet& test, size_t index, std::span<const float> mask,
-                                  double strength) {
+std::vector<float> example_pixels(const ImageSet& test, size_t index, std::span<const float> mask, double strength) {
   std::vector<float> out(test.pixels.cols());
   for (size_t i = 0; i < out.size(); i++)
-    out[i] = std::clamp(
-        static_cast<float>(test.pixels(index, i)) / 255.0f + static_cast<float>(strength) * mask[i], 0.0f,
-        1.0f);
+    out[i] = std::clamp(static_cast<float>(test.pixels(index, i)) / 255.0f + static_cast<float>(strength) * mask[i],
+                        0.0f, 1.0f);
   return out;
 }
 
@@ -56,8 +54,7 @@ AttackExample find_example(const ImageReading& reading, const ImageSet& test, st
   std::erase_if(rows, [&](uint32_t r) { return plain[r] != unit; });
   if (rows.size() > 200) rows.resize(200);
   if (rows.empty()) return {};
-  const std::vector<uint32_t> masked =
-      decisions(reading, test.pixels, rows, mask, static_cast<float>(strength));
+  const std::vector<uint32_t> masked = decisions(reading, test.pixels, rows, mask, static_cast<float>(strength));
   size_t at = 0;
   for (size_t i = rows.size(); i-- > 0;)
     if (masked[i] != unit) at = i;
@@ -101,8 +98,8 @@ Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& 
       const uint64_t mask_seed = options.seed + 2 * unit + g;
       result.masks[0] = mean_rows.empty() ? std::vector<float>(test.pixels.cols())
                                           : class_mask(reading, classes.weights.view().row(unit), lines,
-                                                       layer_means(reading, train.pixels, mean_rows),
-                                                       options.show, 1.0, own ? -1 : 1);
+                                                       layer_means(reading, train.pixels, mean_rows), options.show, 1.0,
+                                                       own ? -1 : 1);
       result.masks[1] = shuffled_mask(result.masks[0], mask_seed);
       result.masks[2] = random_mask(result.masks[0].size(), 1.0, mask_seed);
       const std::vector<uint32_t> rows = pick(test, unit, own, options.images);
@@ -111,8 +108,7 @@ Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& 
       for (size_t k = 0; k < 3; k++)
         for (const double strength : options.strengths)
           result.curve[k].push_back(attack_point(
-              labels, decided,
-              decisions(reading, test.pixels, rows, result.masks[k], static_cast<float>(strength)),
+              labels, decided, decisions(reading, test.pixels, rows, result.masks[k], static_cast<float>(strength)),
               static_cast<uint32_t>(unit), goal));
     }
     attack.results.push_back(std::move(both));
@@ -122,8 +118,8 @@ Attack measure_attack(const Engine& engine, ImageRun& run, const AttackRequest& 
   for (size_t s = options.strengths.size(); s-- > 0;)
     if (summary(attack, AttackGoal::away, MaskKind::eigen, s).success >= 0.5) attack.shown = s;
   for (size_t u = 0; u < attack.units.size(); u++) {
-    attack.examples.push_back(find_example(reading, test, plain, attack.units[u],
-                                           attack.results[u][0].masks[0], attack.shown_strength()));
+    attack.examples.push_back(
+        find_example(reading, test, plain, attack.units[u], attack.results[u][0].masks[0], attack.shown_strength()));
     AttackExample& e = attack.examples.back();
     e.plain_text = run.class_text(e.plain), e.masked_text = run.class_text(e.masked);
   }
@@ -154,11 +150,9 @@ std::vector<Field> fields_of(AttackRequest& q) {
       fields_of(q.source),
       {Field("unit", q.unit, "Classes: all, 3, 3..5, or 0,2,7..9").shown("LIST"),
        Field("show", q.show, "Eigenvectors in a mask").range(1, 64),
-       Field("strengths", q.strengths, "Euclidean lengths of the mask, with commas between them")
-           .range(0, 1000),
-       Field(
-           "form", q.form,
-           "How gates are read: as the identity (weights, the paper), or by gains or lines measured on data")
+       Field("strengths", q.strengths, "Euclidean lengths of the mask, with commas between them").range(0, 1000),
+       Field("form", q.form,
+             "How gates are read: as the identity (weights, the paper), or by gains or lines measured on data")
            .one_of(form_words()),
        Field("images", q.images, "Test images for each mask, at most").range(1, 1000000),
        Field("seed", q.seed, "Seed of the controls"), figures_field(q.figures),

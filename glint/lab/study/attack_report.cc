@@ -28,19 +28,18 @@ Chart curve_chart(const Attack& a) {
   for (const AttackGoal goal : kGoals)
     for (const MaskKind kind : kMaskKinds) {
       const bool away = goal == AttackGoal::away, eigen = kind == MaskKind::eigen;
-      Series line{.name = std::string(away ? "away, " : "towards, ") +
-                          (eigen ? "eigenvectors" : std::string(name(kind))),
-                  .points = {},
-                  .color = away ? colors::kVermilion : colors::kBlue,
-                  .stroke = kStrokes[static_cast<size_t>(kind)],
-                  .marker = eigen ? Marker::circle : Marker::none,
-                  .width = eigen ? 2.0 : 1.5};
+      Series line{
+          .name = std::string(away ? "away, " : "towards, ") + (eigen ? "eigenvectors" : std::string(name(kind))),
+          .points = {},
+          .color = away ? colors::kVermilion : colors::kBlue,
+          .stroke = kStrokes[static_cast<size_t>(kind)],
+          .marker = eigen ? Marker::circle : Marker::none,
+          .width = eigen ? 2.0 : 1.5};
       for (size_t s = 0; s < a.strengths.size(); s++) {
         const AttackSummary m = summary(a, goal, kind, s);
         Point p{.x = a.strengths[s], .y = m.accuracy};
         if (eigen && a.units.size() > 1)
-          p.lower = std::max(0.0, m.accuracy - m.accuracy_sd),
-          p.upper = std::min(1.0, m.accuracy + m.accuracy_sd);
+          p.lower = std::max(0.0, m.accuracy - m.accuracy_sd), p.upper = std::min(1.0, m.accuracy + m.accuracy_sd);
         line.points.push_back(p);
       }
       chart.series.push_back(std::move(line));
@@ -54,8 +53,8 @@ std::vector<FigureFile> draw_attack(const Attack& a, const std::string& folder) 
   const size_t columns = std::min<size_t>(a.units.size(), 10);
   const std::string strength = number_text(a.shown_strength());
   PanelGrid masks{.title = "Masks from the weights of " + a.run,
-                  .notes = {"Red is added, blue taken away; each has its own scale. Form " + name(a.form) +
-                            ", " + std::to_string(a.terms) + " terms."},
+                  .notes = {"Red is added, blue taken away; each has its own scale. Form " + name(a.form) + ", " +
+                            std::to_string(a.terms) + " terms."},
                   .panels = {},
                   .columns = columns,
                   .panel_width = 96};
@@ -80,8 +79,7 @@ std::vector<FigureFile> draw_attack(const Attack& a, const std::string& folder) 
         Panel shown{.values = Matrix<double>(a.height, a.width), .caption = {"none", ""}};
         if (e.found) {
           shown.values = as_picture(g == 0 ? e.pixels : e.masked_pixels, a.height, a.width);
-          shown.caption = {g == 0 ? "#" + std::to_string(e.index) : "masked",
-                           g == 0 ? e.plain_text : e.masked_text};
+          shown.caption = {g == 0 ? "#" + std::to_string(e.index) : "masked", g == 0 ? e.plain_text : e.masked_text};
         }
         examples.panels.push_back(std::move(shown));
       }
@@ -92,9 +90,8 @@ std::vector<FigureFile> draw_attack(const Attack& a, const std::string& folder) 
 }
 
 OrderedJson to_json(const Attack& a) {
-  OrderedJson j = {
-      {"schema", "glint-attack/1"}, {"run", a.run},     {"linalg", a.linalg},      {"data", a.data},
-      {"form", name(a.form)},       {"terms", a.terms}, {"strengths", a.strengths}};
+  OrderedJson j = {{"schema", "glint-attack/1"}, {"run", a.run},     {"linalg", a.linalg},      {"data", a.data},
+                   {"form", name(a.form)},       {"terms", a.terms}, {"strengths", a.strengths}};
   j["fidelity"] = fidelity_json(a.fidelity, true);
   j["controls"] = controls_json(a.controls, true);
   j["image_length"] = a.image_length;
@@ -118,10 +115,8 @@ OrderedJson to_json(const Attack& a) {
       for (size_t k = 0; k < 3; k++) {
         OrderedJson list = OrderedJson::array();
         for (const AttackPoint& p : a.results[u][g].curve[k])
-          list.push_back({{"success", p.success},
-                          {"accuracy", p.accuracy},
-                          {"images", p.images},
-                          {"eligible", p.eligible}});
+          list.push_back(
+              {{"success", p.success}, {"accuracy", p.accuracy}, {"images", p.images}, {"eligible", p.eligible}});
         unit[std::string(name(kGoals[g]))][std::string(name(kMaskKinds[k]))] = list;
       }
     j["classes"].push_back(unit);

@@ -23,8 +23,7 @@ std::vector<std::string> bilinear_runs(const Comparison& c) {
     std::vector<uint64_t> seeds;
     for (const ComparedModel& m : *side) {
       if (m.gate != "identity" || !m.seed || std::ranges::count(seeds, *m.seed) > 0) continue;
-      if (m.data != side->front().data || m.width != side->front().width || m.layers != side->front().layers)
-        continue;
+      if (m.data != side->front().data || m.width != side->front().width || m.layers != side->front().layers) continue;
       seeds.push_back(*m.seed);
       runs.push_back(m.directory);
     }
@@ -48,13 +47,12 @@ void add_random_control(const Engine& engine, const CompareRequest& options, Com
     c.control.push_back(compare_models(engine.linalg(), engine.pool(), v.a, v.b, options.show));
   }
   c.random_control = true;
-  c.control_text = "random orthonormal directions in the place of the eigenvectors, " +
-                   std::to_string(kRandomControls) + " draws";
+  c.control_text =
+      "random orthonormal directions in the place of the eigenvectors, " + std::to_string(kRandomControls) + " draws";
 }
 
 void add_control(const Engine& engine, const CompareRequest& options, Comparer& runs, Comparison& c) {
-  std::vector<std::string> control =
-      options.control.empty() ? bilinear_runs(c) : listed_runs(options.control);
+  std::vector<std::string> control = options.control.empty() ? bilinear_runs(c) : listed_runs(options.control);
   if (control.size() > kControlRuns) control.resize(kControlRuns);
   bool all_bilinear = true, all_different = true;
   for (size_t i = 0; i < control.size(); i++)
@@ -87,37 +85,34 @@ void add_control(const Engine& engine, const CompareRequest& options, Comparer& 
 std::vector<Field> fields_of(CompareRequest& q) {
   std::vector<Field> source = fields_of(q.source);
   std::erase_if(source, [](const Field& f) { return f.name == "run"; });
-  return join(
-      {Field("runs", q.runs,
-             "Run directories, language models of other programs, or folders with one run per seed; at least "
-             "two")
-           .directory()
-           .argument("RUN")},
-      join(
-          std::move(source),
-          {Field("control", q.control,
-                 "Runs to compare with each other as control, with commas between, or a folder of seeds")
-               .directory("RUN,RUN|DIR"),
-           Field("unit", q.unit, "Images: classes: all, 3, 3..5, or 0,2,7..9").shown("LIST").images(),
-           Field("form", q.form,
-                 "How gates are read. weights: odd gates as the identity (the paper), ReLU, GELU and SiLU as "
-                 "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
-                 "calibrated for others")
-               .one_of(form_words()),
-           Field("layer", q.layer, "Language models: which layer, from 1 on; default: the last of each")
-               .range(1, 1000)
-               .language(),
-           Field("token", q.token, "Language models: tokens, with commas between; default: 12 frequent ones")
-               .shown("WORDS")
-               .language(),
-           Field(
-               "space", q.space,
-               "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors "
-               "at the input of the last layer (same width; means something when the runs began alike, with "
-               "the same seed)")
-               .one_of({"auto", "pixels", "tokens", "input"}),
-           Field("show", q.show, "Eigenvectors of each sign").range(1, 64), figures_field(q.figures),
-           out_field(q.out, "Where the folder figures goes; default: the first run")}));
+  return join({Field("runs", q.runs,
+                     "Run directories, language models of other programs, or folders with one run per seed; at least "
+                     "two")
+                   .directory()
+                   .argument("RUN")},
+              join(std::move(source),
+                   {Field("control", q.control,
+                          "Runs to compare with each other as control, with commas between, or a folder of seeds")
+                        .directory("RUN,RUN|DIR"),
+                    Field("unit", q.unit, "Images: classes: all, 3, 3..5, or 0,2,7..9").shown("LIST").images(),
+                    Field("form", q.form,
+                          "How gates are read. weights: odd gates as the identity (the paper), ReLU, GELU and SiLU as "
+                          "half of it; scaled, calibrated: by lines measured on data; auto: scaled for odd gates, "
+                          "calibrated for others")
+                        .one_of(form_words()),
+                    Field("layer", q.layer, "Language models: which layer, from 1 on; default: the last of each")
+                        .range(1, 1000)
+                        .language(),
+                    Field("token", q.token, "Language models: tokens, with commas between; default: 12 frequent ones")
+                        .shown("WORDS")
+                        .language(),
+                    Field("space", q.space,
+                          "Compare pictures of the eigenvectors, their products with token embeddings, or the vectors "
+                          "at the input of the last layer (same width; means something when the runs began alike, with "
+                          "the same seed)")
+                        .one_of({"auto", "pixels", "tokens", "input"}),
+                    Field("show", q.show, "Eigenvectors of each sign").range(1, 64), figures_field(q.figures),
+                    out_field(q.out, "Where the folder figures goes; default: the first run")}));
 }
 
 Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
@@ -146,8 +141,7 @@ Comparison compare_runs(const Engine& engine, const CompareRequest& options) {
   }
   for (const std::vector<ComparedModel>* side : {&c.a, &c.b})
     for (const ComparedModel& m : *side)
-      if (c.form.find(name(m.form)) == std::string::npos)
-        c.form += (c.form.empty() ? "" : " and ") + name(m.form);
+      if (c.form.find(name(m.form)) == std::string::npos) c.form += (c.form.empty() ? "" : " and ") + name(m.form);
   if (options.source.refine && !runs->refined())
     throw Error({.code = ErrorCode::usage,
                  .what = "there is nothing to refine: no run is read through its scaled form",

@@ -17,9 +17,8 @@ namespace glint {
 struct CompareRequest {
   // Pairs: A B, C D, ...; two folders with one run per seed are paired seed by seed.
   std::vector<std::string> runs;
-  RunSource source =
-      {};               // of each; `run` is not looked at, and those that are read otherwise are not refined
-  std::string control;  // "A,B": runs to compare with each other, or a folder with one run per seed
+  RunSource source = {};     // of each; `run` is not looked at, and those that are read otherwise are not refined
+  std::string control;       // "A,B": runs to compare with each other, or a folder with one run per seed
   std::string unit = "all";  // classes: 3, 3..5, or 0,2,7..9
   // Language models: which layer, from 1 on, none: the last; tokens with commas between, "": the most frequent
   // ones of the first model's text. Tokens are the same when their pieces are, whatever their numbers.

@@ -89,10 +89,8 @@ class ImageComparer : public Comparer {
     Reading read = reading.read(all, entry.lines[reading.last()], pass);
     entry.model.fidelity = read.fidelity;
     if (options_.controls) entry.model.controls = controls(*entry.run, form, pass);
-    Directions chosen{.layer = all.layer,
-                      .names = {},
-                      .weights = Matrix<double>(units_.size(), all.weights.cols()),
-                      .constants = {}};
+    Directions chosen{
+        .layer = all.layer, .names = {}, .weights = Matrix<double>(units_.size(), all.weights.cols()), .constants = {}};
     for (size_t u = 0; u < units_.size(); u++) {
       chosen.names.push_back(all.names[units_[u]]);
       std::ranges::copy(all.weights.view().row(units_[u]), chosen.weights.view().row_ptr(u));
@@ -109,15 +107,13 @@ class ImageComparer : public Comparer {
     return kept;
   }
 
-  CompareSpace space() const {
-    return options_.space == "input" ? CompareSpace::input : CompareSpace::pixels;
-  }
+  CompareSpace space() const { return options_.space == "input" ? CompareSpace::input : CompareSpace::pixels; }
   // Runs of one configuration share an untrained twin: its weights are those of one seed.
   Controls controls(ImageRun& run, Form form, const Activations& pass) {
     const std::string key = name(form) + " " + run.config().dump();
     const auto twin = untrained_.find(key);
-    Controls out = controls_of(run, all_classes,
-                               twin == untrained_.end() ? std::vector{form} : std::vector<Form>{}, pass);
+    Controls out =
+        controls_of(run, all_classes, twin == untrained_.end() ? std::vector{form} : std::vector<Form>{}, pass);
     if (twin == untrained_.end())
       untrained_[key] = out.untrained.at(form);
     else
@@ -127,8 +123,7 @@ class ImageComparer : public Comparer {
 
   void fits(const ImageEntry& entry) const {
     const ImageModel &one = first_->run->image().model(), &other = entry.run->model();
-    const auto refuse = [&](const std::string& what, const std::string& expected,
-                            const std::string& hint = {}) {
+    const auto refuse = [&](const std::string& what, const std::string& expected, const std::string& hint = {}) {
       throw Error({.code = ErrorCode::usage,
                    .what = what,
                    .where = first_->model.directory + " and " + entry.model.directory,
@@ -145,8 +140,8 @@ class ImageComparer : public Comparer {
                  size(one) + " and " + size(other),
              "models of one picture size");
     if (one.config.classes != other.config.classes)
-      refuse("the models know " + std::to_string(one.config.classes) + " and " +
-                 std::to_string(other.config.classes) + " classes",
+      refuse("the models know " + std::to_string(one.config.classes) + " and " + std::to_string(other.config.classes) +
+                 " classes",
              "models of the same classes");
     const size_t width = first_->run->image().reading().layer(first_->run->image().reading().last()).width(),
                  other_width = entry.run->reading().layer(entry.run->reading().last()).width();

@@ -45,8 +45,7 @@ class LanguageComparer : public Comparer {
   }
   PairVectors random(const std::string& a, const std::string& b, uint64_t draw) override {
     const auto of = [&](const LanguageEntry& e, uint64_t seed) {
-      return random_vectors(tokens_.size(), e.run->reading().layer(e.model.layer).width(), options_.show,
-                            seed);
+      return random_vectors(tokens_.size(), e.run->reading().layer(e.model.layer).width(), options_.show, seed);
     };
     return seen({of(entry(a), 2 * draw), of(entry(b), 2 * draw + 1)}, a, b);
   }
@@ -107,8 +106,7 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
   const LanguageReading& reading = run.reading();
   const Tokenizer& tokenizer = run.tokenizer();
   for (size_t t = 0; t < std::min(tokenizer.size(), reading.vocab()); t++)
-    if (const auto id = static_cast<TokenId>(t); is_text(tokenizer, id))
-      e.pieces.emplace(tokenizer.piece(id), id);
+    if (const auto id = static_cast<TokenId>(t); is_text(tokenizer, id)) e.pieces.emplace(tokenizer.piece(id), id);
   const size_t layer = asked_layer(reading, options_.layer);
   e.model = {.directory = path,
              .gate = std::string(gate_info(run.gate()).text.name),
@@ -120,8 +118,8 @@ LanguageEntry& LanguageComparer::entry(const std::string& path) {
              .form = run.form(options_.form),
              .fidelity = {}};
   if (!first_)
-    tokens_ = options_.token.empty() ? frequent_tokens(run, kComparedTokens)
-                                     : named_tokens(token_space(run), options_.token);
+    tokens_ =
+        options_.token.empty() ? frequent_tokens(run, kComparedTokens) : named_tokens(token_space(run), options_.token);
   else
     check_width(e);
   const std::vector<TokenId> tokens = first_ ? tokens_of(e) : tokens_;
@@ -159,8 +157,8 @@ std::vector<TokenId> LanguageComparer::tokens_of(const LanguageEntry& e) const {
 void LanguageComparer::check_width(const LanguageEntry& e) const {
   if (!at_input() || e.model.width == first_->model.width) return;
   throw Error({.code = ErrorCode::usage,
-               .what = "the layers read vectors of different width, " + std::to_string(first_->model.width) +
-                       " and " + std::to_string(e.model.width),
+               .what = "the layers read vectors of different width, " + std::to_string(first_->model.width) + " and " +
+                       std::to_string(e.model.width),
                .where = first_->model.directory + " and " + e.model.directory,
                .expected = "one width for `space=input`",
                .hint = "`space=tokens` compares models of any width"});
@@ -171,18 +169,15 @@ const LanguageComparer::Pairs& LanguageComparer::common(const std::string& a, co
   if (!added) return it->second;
   const LanguageEntry &x = entry(a), &y = entry(b);
   for (const auto& [piece, token] : x.pieces)
-    if (const auto found = y.pieces.find(piece); found != y.pieces.end())
-      it->second.emplace_back(token, found->second);
+    if (const auto found = y.pieces.find(piece); found != y.pieces.end()) it->second.emplace_back(token, found->second);
   if (it->second.size() < 2 * options_.show)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
-         .where = a + " and " + b,
-         .expected = "at least " + std::to_string(2 * options_.show) + " pieces that are in both"});
+    throw Error({.code = ErrorCode::usage,
+                 .what = "the vocabularies have only " + std::to_string(it->second.size()) + " tokens in common",
+                 .where = a + " and " + b,
+                 .expected = "at least " + std::to_string(2 * options_.show) + " pieces that are in both"});
   if (it->second.size() < std::max(x.pieces.size(), y.pieces.size()))
-    notes_.insert("the vocabularies differ: " + std::to_string(it->second.size()) +
-                  " pieces are in both, of " + std::to_string(x.pieces.size()) + " and " +
-                  std::to_string(y.pieces.size()));
+    notes_.insert("the vocabularies differ: " + std::to_string(it->second.size()) + " pieces are in both, of " +
+                  std::to_string(x.pieces.size()) + " and " + std::to_string(y.pieces.size()));
   return it->second;
 }
 
@@ -212,8 +207,7 @@ ModelVectors LanguageComparer::through(const LanguageEntry& e, const ModelVector
 }
 
 // As functions of how much of every token's embedding the layer reads.
-FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e,
-                                             const std::vector<TokenId>& tokens) const {
+FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e, const std::vector<TokenId>& tokens) const {
   const size_t d = e.model.width;
   Matrix<float> map(d, tokens.size()), row(1, d);
   for (size_t t = 0; t < tokens.size(); t++) {
@@ -225,9 +219,7 @@ FunctionalForms LanguageComparer::forms_over(const LanguageEntry& e,
 
 std::optional<FunctionalSimilarity> LanguageComparer::functional(const std::string& a, const std::string& b) {
   const LanguageEntry &x = entry(a), &y = entry(b);
-  const auto whole = [](const LanguageEntry& e) {
-    return e.forms[0].spectrum.count() == e.forms[0].spectrum.width();
-  };
+  const auto whole = [](const LanguageEntry& e) { return e.forms[0].spectrum.count() == e.forms[0].spectrum.width(); };
   const uint64_t tokens = at_input() ? 0 : common(a, b).size();
   if (!whole(x) || !whole(y) || 8 * tokens * std::max(x.model.width, y.model.width) > kFunctionalBytes) {
     notes_.insert("not compared as functions: the layers are too wide for it");

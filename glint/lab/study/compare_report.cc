@@ -61,13 +61,12 @@ std::vector<FigureFile> draw_comparison(const Comparison& c, const std::string& 
     lines.push_back(line);
   }
   const std::string models = c.gates();
-  const Chart chart =
-      similarity_figure(models + ", " + c.a[0].data + ", form " + c.form +
-                            (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
-                        lines,
-                        several      ? "pairs"
-                        : c.language ? "tokens and signs"
-                                     : "classes and signs");
+  const Chart chart = similarity_figure(models + ", " + c.a[0].data + ", form " + c.form +
+                                            (several ? ", " + std::to_string(c.results.size()) + " pairs" : ""),
+                                        lines,
+                                        several      ? "pairs"
+                                        : c.language ? "tokens and signs"
+                                                     : "classes and signs");
   PanelGrid grid{.title = "|cos| between eigenvectors, " + models,
                  .notes = {"Rows: " + c.a[0].directory + ", columns: " + c.b[0].directory,
                            "In each: the top " + std::to_string(c.positive_rows) +
@@ -78,14 +77,11 @@ std::vector<FigureFile> draw_comparison(const Comparison& c, const std::string& 
                  .scale_bar = true};
   for (size_t u = 0; u < c.units.size(); u++)
     grid.panels.push_back({.values = c.matrices[u], .caption = {c.unit_names[u]}, .tone = PanelTone::share});
-  return {{folder + "/compare", figure_of(chart)},
-          {folder + "/compare-matrix", {to_svg(grid), to_csv(grid)}}};
+  return {{folder + "/compare", figure_of(chart)}, {folder + "/compare-matrix", {to_svg(grid), to_csv(grid)}}};
 }
 
 std::string_view title(Measure m) {
-  return m == Measure::rank_matched   ? "rank-matched"
-         : m == Measure::best_matched ? "best-matched"
-                                      : "top-k subspace";
+  return m == Measure::rank_matched ? "rank-matched" : m == Measure::best_matched ? "best-matched" : "top-k subspace";
 }
 
 std::string Comparison::gates() const { return gates_of(a) + " with " + gates_of(b); }
@@ -156,8 +152,7 @@ OrderedJson to_json(const Comparison& c) {
                                              : "input of the last layer ~ N(0, I)";
   j["functional"] = {{"inputs", inputs}, {"pairs", OrderedJson::array()}, {"control", OrderedJson::array()}};
   const auto add_functional = [&](const char* key, const std::vector<FunctionalSimilarity>& pairs) {
-    for (const FunctionalSimilarity& f : pairs)
-      j["functional"][key].push_back({{"all", f.all}, {units, f.unit}});
+    for (const FunctionalSimilarity& f : pairs) j["functional"][key].push_back({{"all", f.all}, {units, f.unit}});
   };
   add_functional("pairs", c.functional);
   add_functional("control", c.functional_control);

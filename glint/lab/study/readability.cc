@@ -35,8 +35,8 @@ struct ReadableRun {
 std::vector<Spectrum> leading_spectra(const GluModel& model, const Directions& d, const GateTerms& line) {
   const GluLayerView layer = model.layer(d.layer);
   std::vector<Spectrum> out;
-  for (const UnitForm& f : unit_forms({model.linalg(), model.pool(), layer}, line, d.weights, {},
-                                      wanted_pairs(layer, kWidePairs)))
+  for (const UnitForm& f :
+       unit_forms({model.linalg(), model.pool(), layer}, line, d.weights, {}, wanted_pairs(layer, kWidePairs)))
     out.push_back(leading_spectrum(f.spectrum));
   return out;
 }
@@ -53,9 +53,8 @@ std::vector<LeadingVectors> as_seen(Run& run, size_t layer, const std::vector<Sp
     std::copy_n(s.vectors.data(), s.vectors.size(), all.view().row_ptr(at));
     at += s.count();
   }
-  const Matrix<double> seen = run.kind() == ModelKind::image
-                                  ? run.image().reading().pictures(layer, all, lines)
-                                  : run.language().reading().products(all);
+  const Matrix<double> seen = run.kind() == ModelKind::image ? run.image().reading().pictures(layer, all, lines)
+                                                             : run.language().reading().products(all);
   std::vector<LeadingVectors> out;
   at = 0;
   for (const Spectrum& s : spectra) {
@@ -100,8 +99,7 @@ std::vector<GateTerms> half_lines(Run& run, size_t layer, Form form, size_t firs
 }
 
 std::optional<double> halves(Run& run, const Directions& d, Form form) {
-  if (form_info(form).needs == FormNeeds::nothing || run.gate() == GateKind::Identity)
-    return {};  // nothing is fitted
+  if (form_info(form).needs == FormNeeds::nothing || run.gate() == GateKind::Identity) return {};  // nothing is fitted
   std::vector<LeadingVectors> both[2];
   for (size_t h = 0; h < 2; h++) {
     const std::vector<GateTerms> lines = half_lines(run, d.layer, form, h);
@@ -147,14 +145,11 @@ void add_ablations(const GluModel& model, const Directions& d, const std::vector
                    const GateTerms& line, ConstMatrixView<float> x, RunReadability& r) {
   std::vector<double> correlations, slopes;
   for (size_t u = 0; u < d.count(); u++) {
-    Directions one{.layer = d.layer,
-                   .names = {d.names[u]},
-                   .weights = Matrix<double>(1, d.weights.cols()),
-                   .constants = {}};
+    Directions one{
+        .layer = d.layer, .names = {d.names[u]}, .weights = Matrix<double>(1, d.weights.cols()), .constants = {}};
     std::ranges::copy(d.weights.view().row(u), one.weights.data());
     const Matrix<double> basis = input_basis(model.layer(d.layer), spectra[u].vectors);
-    const OutputChanges changes =
-        output_changes(model, one, line, x, ablated_inputs(model.linalg(), x, basis, 0));
+    const OutputChanges changes = output_changes(model, one, line, x, ablated_inputs(model.linalg(), x, basis, 0));
     r.ablations.push_back(change_fit(changes, 0));
     correlations.push_back(r.ablations.back().correlation), slopes.push_back(r.ablations.back().slope);
   }
@@ -169,8 +164,7 @@ std::vector<Spectrum> begin(Run& run, const ReadabilityRequest& q, const Directi
   r.seed = run_seed(r.run), r.form = run.form(q.form);
   r.layer = d.layer;
   r.data = run.data_name();
-  std::vector<GateTerms> lines(
-      run.reading().layers());  // below the layer of a language model nothing is read
+  std::vector<GateTerms> lines(run.reading().layers());  // below the layer of a language model nothing is read
   if (r.kind == ModelKind::image)
     lines = run.lines(r.form);
   else
@@ -206,8 +200,7 @@ ReadableRun read_run(const Engine& engine, const ReadabilityRequest& q, Run& run
 }
 
 // Every run with the others that differ in their seed alone.
-void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entries,
-                   ReadabilityResult& result) {
+void compare_seeds(const LinearAlgebra& linalg, std::vector<ReadableRun>& entries, ReadabilityResult& result) {
   std::map<std::string, std::vector<size_t>> groups;
   for (size_t i = 0; i < entries.size(); i++)
     if (!entries[i].options.empty()) groups[entries[i].options].push_back(i);
@@ -255,9 +248,7 @@ std::vector<Field> fields_of(ReadabilityRequest& q) {
            .argument("RUN")
            .required(),
        Field("form", q.form, "The form whose eigenvectors are measured").one_of(form_words()),
-       Field("layer", q.layer, "Language models: which layer, from 1 on; default: the last")
-           .range(1, 1000)
-           .language()},
+       Field("layer", q.layer, "Language models: which layer, from 1 on; default: the last").range(1, 1000).language()},
       std::move(shared));
 }
 

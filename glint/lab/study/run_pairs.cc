@@ -25,8 +25,7 @@ bool there(const fs::path& path) {
 }
 
 bool is_run(const std::string& directory) {
-  return there(fs::path(directory) / "config.json") || there(fs::path(directory) / "run.json") ||
-         is_foreign(directory);
+  return there(fs::path(directory) / "config.json") || there(fs::path(directory) / "run.json") || is_foreign(directory);
 }
 
 bool read_whole(std::string_view text, uint64_t& value) {
@@ -41,8 +40,7 @@ std::map<uint64_t, std::string> seeds_in(const std::string& directory) {
   for (const fs::directory_entry& e : fs::directory_iterator(directory, ignored)) {
     const std::string name = e.path().filename().string();
     uint64_t seed = 0;
-    if (name.starts_with("seed-") && read_whole(std::string_view(name).substr(5), seed) &&
-        is_run(e.path().string()))
+    if (name.starts_with("seed-") && read_whole(std::string_view(name).substr(5), seed) && is_run(e.path().string()))
       seeds[seed] = e.path().string();
   }
   return seeds;
@@ -86,9 +84,8 @@ void add_pairs(const std::string& a, const std::string& b, std::vector<RunPair>&
     return;
   }
   if (run_a != run_b)
-    refuse_runs(
-        "a run cannot be paired with a folder of runs: " + a + " and " + b,
-        "`compare(" + (run_a ? a + ", " + in_b.begin()->second : in_a.begin()->second + ", " + b) + ")`");
+    refuse_runs("a run cannot be paired with a folder of runs: " + a + " and " + b,
+                "`compare(" + (run_a ? a + ", " + in_b.begin()->second : in_a.begin()->second + ", " + b) + ")`");
   std::vector<uint64_t> alone;
   const size_t before = pairs.size();
   for (const auto& [seed, path] : in_a) {
@@ -110,8 +107,7 @@ void add_pairs(const std::string& a, const std::string& b, std::vector<RunPair>&
 std::vector<RunPair> run_pairs(const std::vector<std::string>& arguments, std::vector<std::string>& notes) {
   if (arguments.size() < 2) refuse_runs(arguments.empty() ? "no runs are given" : "only one run is given");
   if (arguments.size() % 2 != 0)
-    refuse_runs("an odd number of runs is given, " + std::to_string(arguments.size()) +
-                ": the last has no partner");
+    refuse_runs("an odd number of runs is given, " + std::to_string(arguments.size()) + ": the last has no partner");
   std::vector<RunPair> pairs;
   for (size_t i = 0; i < arguments.size(); i += 2)
     add_pairs(without_slash(arguments[i]), without_slash(arguments[i + 1]), pairs, notes);

@@ -28,8 +28,8 @@ uint64_t samples_of(const TrainOptions& o, TrainingData& data) {
 }
 
 // A directory that holds another run is an Error, and never emptied here.
-size_t run_checked(const Engine& engine, TrainingData& data, std::vector<TrainJob>& jobs,
-                   const JobHooks& hooks, const Sharing& sharing = {}) {
+size_t run_checked(const Engine& engine, TrainingData& data, std::vector<TrainJob>& jobs, const JobHooks& hooks,
+                   const Sharing& sharing = {}) {
   try {
     if (sharing.join)
       return run_joined_jobs(engine, data, {}, jobs, hooks, sharing, [](const TrainJob& job) {
@@ -54,19 +54,18 @@ class Training {
       : engine_(engine), hooks_(hooks), unit_(text ? "stories" : "images") {}
 
   // Gives how many runs others still train.
-  size_t run(TrainingData& data, std::vector<TrainJob>& jobs, const std::string& out,
-             const Sharing& sharing) {
+  size_t run(TrainingData& data, std::vector<TrainJob>& jobs, const std::string& out, const Sharing& sharing) {
     jobs_ = jobs.size();
     for (const TrainJob& job : jobs) total_ += samples_of(job.options, data);
     update("");
     const size_t others = run_checked(engine_, data, jobs, job_hooks(), sharing);
     const size_t left = sharing.join ? others : jobs_ - ended_;
     if (left == 0 || (sharing.join && !sharing.wait && !engine_.stop_asked())) return left;
-    throw Error({.code = ErrorCode::interrupted,
-                 .what = "interrupted; " + std::to_string(left) + " of " + std::to_string(jobs_) +
-                         " runs are not finished",
-                 .where = out,
-                 .hint = "the same command goes on from there"});
+    throw Error(
+        {.code = ErrorCode::interrupted,
+         .what = "interrupted; " + std::to_string(left) + " of " + std::to_string(jobs_) + " runs are not finished",
+         .where = out,
+         .hint = "the same command goes on from there"});
   }
 
  private:
@@ -80,9 +79,7 @@ class Training {
       done_ = std::min(total_, done_ + job.options.batch);
       update(short_name(job));
     };
-    h.note = [this](const TrainJob& job, const std::string& text) {
-      engine_.note(short_name(job) + ": " + text);
-    };
+    h.note = [this](const TrainJob& job, const std::string& text) { engine_.note(short_name(job) + ": " + text); };
     h.end = [this](const TrainJob& job) {
       if (job.result.state == TrainResult::State::interrupted) return;
       ended_++;
@@ -147,9 +144,7 @@ void train_runs(const Engine& engine, TrainingData& data, SweepResult& r, const 
       jobs.erase(job);
     }
   JobHooks notes;
-  notes.note = [&](const TrainJob& job, const std::string& text) {
-    engine.note(short_name(job) + ": " + text);
-  };
+  notes.note = [&](const TrainJob& job, const std::string& text) { engine.note(short_name(job) + ": " + text); };
   // Not while other workers may be at them; they are opened when the results are made.
   if (!finished.empty() && !sharing.join) run_checked(engine, data, finished, notes);
   if (!jobs.empty()) r.left = Training(engine, hooks, r.plan.text).run(data, jobs, r.out, sharing);
@@ -164,8 +159,8 @@ void add_seed_stability(const Engine& engine, const SweepResult& r, SweptSetting
   for (SweptRun& run : s.runs)
     if (run.state == RunState::finished) finished.push_back(&run), directories.push_back(run.directory);
   if (finished.size() < 2) return;
-  const std::vector<std::optional<double>> alike = read_seed_stability(
-      engine, r.plan, directories, r.out + "/readings/" + s.setting.folder + "-seeds.json");
+  const std::vector<std::optional<double>> alike =
+      read_seed_stability(engine, r.plan, directories, r.out + "/readings/" + s.setting.folder + "-seeds.json");
   for (size_t i = 0; i < alike.size(); i++)
     if (alike[i]) finished[i]->values["stability_seeds"] = *alike[i];
 }
@@ -178,12 +173,10 @@ void read_runs(const Engine& engine, TrainingData& data, SweepResult& r, const S
   for (SweptSetting& s : r.settings)
     for (SweptRun& run : s.runs) {
       if (run.state != RunState::finished) continue;
-      engine.progress(
-          {.label = "read", .done = done, .total = total, .unit = "runs", .detail = s.setting.text()});
+      engine.progress({.label = "read", .done = done, .total = total, .unit = "runs", .detail = s.setting.text()});
       if (engine.stop_asked())
         throw Error({.code = ErrorCode::interrupted,
-                     .what = "interrupted; " + std::to_string(done) + " of " + std::to_string(total) +
-                             " runs are read",
+                     .what = "interrupted; " + std::to_string(done) + " of " + std::to_string(total) + " runs are read",
                      .where = r.out,
                      .hint = "the same command goes on from there"});
       const bool first = s.finished++ == 0;
@@ -227,9 +220,7 @@ std::string SweepResult::shown(const SweptSetting& setting, const SweepMeasure& 
   const auto found = setting.spread.find(m.key);
   if (found == setting.spread.end()) return setting.finished == 0 ? "diverged" : "-";
   const std::string mean = fixed_text(m.factor * found->second.mean, m.decimals);
-  return setting.finished >= m.spread_from
-             ? mean + " ± " + fixed_text(m.factor * found->second.sd, m.decimals)
-             : mean;
+  return setting.finished >= m.spread_from ? mean + " ± " + fixed_text(m.factor * found->second.sd, m.decimals) : mean;
 }
 
 void judge_sweep(SweepResult& r) {
@@ -247,8 +238,7 @@ void judge_sweep(SweepResult& r) {
   for (const size_t i : whole)
     r.settings[i].front = std::ranges::none_of(whole, [&](size_t k) {
       const SweptSetting &a = r.settings[i], &b = r.settings[k];
-      return loss(b) <= loss(a) && fidelity(b) >= fidelity(a) &&
-             (loss(b) < loss(a) || fidelity(b) > fidelity(a));
+      return loss(b) <= loss(a) && fidelity(b) >= fidelity(a) && (loss(b) < loss(a) || fidelity(b) > fidelity(a));
     });
   r.lowest = *std::ranges::min_element(whole, {}, [&](size_t i) { return loss(r.settings[i]); });
   const double least = loss(r.settings[r.lowest]);
@@ -264,28 +254,24 @@ void judge_sweep(SweepResult& r) {
   });
 
   // "its weights alone decide as the model on 97.6 % of the test images"
-  const SweptSetting &chosen = r.settings[r.chosen], &lowest = r.settings[r.lowest],
-                     &most = r.settings[readable];
+  const SweptSetting &chosen = r.settings[r.chosen], &lowest = r.settings[r.lowest], &most = r.settings[readable];
   const auto reads = [&](const SweptSetting& s) {
-    return r.plan.text ? "correlation " + fixed_text(fidelity(s), 3)
-                       : fixed_text(100 * fidelity(s), 1) + " %";
+    return r.plan.text ? "correlation " + fixed_text(fidelity(s), 3) : fixed_text(100 * fidelity(s), 1) + " %";
   };
   const std::string kind = r.plan.text ? "validation loss " : "test loss ";
   const auto named = [&](const SweptSetting& s) {
     return s.setting.text() + " (" + kind + fixed_text(loss(s), 4) + ", " + reads(s) + ")";
   };
   r.answer = "Choose " + chosen.setting.text() + ": ";
-  r.answer += r.plan.text
-                  ? "the form of its weights alone goes with what its layers add, " + reads(chosen)
-                  : "its weights alone decide as the model does on " + reads(chosen) + " of the test images";
+  r.answer += r.plan.text ? "the form of its weights alone goes with what its layers add, " + reads(chosen)
+                          : "its weights alone decide as the model does on " + reads(chosen) + " of the test images";
   r.answer += ", at a " + kind + "of " + fixed_text(loss(chosen), 4) + ", ";
   if (r.chosen == r.lowest)
     r.answer += "the lowest of all";
   else
     r.answer += share_text(loss(chosen) / least - 1) + " above the lowest, that of " + named(lowest);
   if (readable != r.chosen)
-    r.answer +=
-        "; most readable is " + named(most) + ", " + share_text(loss(most) / least - 1) + " above the lowest";
+    r.answer += "; most readable is " + named(most) + ", " + share_text(loss(most) / least - 1) + " above the lowest";
   r.answer += ".";
 }
 

@@ -22,9 +22,8 @@ namespace glint {
 struct SweepRequest {
   SweepPlanRequest plan;
   std::string out = "sweep";
-  Sharing sharing = {};  // train only a share, or with others; nothing else unless all is trained
-  double tolerance =
-      0.05;  // a setting may be chosen whose loss is higher than the lowest by this share of it
+  Sharing sharing = {};     // train only a share, or with others; nothing else unless all is trained
+  double tolerance = 0.05;  // a setting may be chosen whose loss is higher than the lowest by this share of it
 };
 
 // A number that every finished run has.

@@ -45,8 +45,7 @@ std::vector<OptionList> checked_lists(const std::vector<OptionList>& lists) {
       }
     }
     if (merged.values.empty()) continue;
-    if (spec.name == "seed")
-      refuse("the seeds of a sweep are one list for all settings", "seed", "`seeds=0..2`");
+    if (spec.name == "seed") refuse("the seeds of a sweep are one list for all settings", "seed", "`seeds=0..2`");
     if ((spec.name == "data" || spec.name == "precision") && merged.values.size() > 1)
       refuse("a sweep has one value of `" + spec.name + "`", spec.name, "one value",
              "one sweep for each, in folders of their own");
@@ -118,8 +117,7 @@ class Planner {
     const TrainOptions start = plan_.settings.front().options;
     for (const OptionList& o : plan_.options) {
       if (!means_something(o.name, start))
-        refuse("`" + sweep_parameter(o.name) +
-                   "` means nothing for the recipe that is changed one option at a time",
+        refuse("`" + sweep_parameter(o.name) + "` means nothing for the recipe that is changed one option at a time",
                sweep_parameter(o.name), "a recipe whose gate has it", "`gate=sqs`, or every combination");
       for (const std::string& value : o.values) {
         OptionChanges changes = fixed;

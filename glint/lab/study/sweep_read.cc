@@ -95,10 +95,8 @@ SweepReading read_language_of(const Engine& engine, const SweepPlan& plan, const
 }
 
 // Of the form of the weights, whose pictures are shown; the halves are those of the form that is fitted.
-void add_readability(const Engine& engine, const SweepPlan& plan, const std::string& directory,
-                     SweepReading& out) {
-  const ReadabilityResult result =
-      readability(engine, readability_request(plan, {directory}, name(Form::weights)));
+void add_readability(const Engine& engine, const SweepPlan& plan, const std::string& directory, SweepReading& out) {
+  const ReadabilityResult result = readability(engine, readability_request(plan, {directory}, name(Form::weights)));
   const RunReadability& r = result.runs.front();
   if (r.distinct_pictures) out.values["distinct_pictures"] = *r.distinct_pictures;
   if (r.auc) out.values["auc"] = *r.auc;
@@ -114,8 +112,7 @@ bool sealed_file(const std::string& file, const char* schema, Json& out) {
   std::string text = read_file(file, kMaxBytes);
   out = parse_json(text, file);
   if (text.ends_with('\n')) text.pop_back();
-  return out.is_object() && is_sealed(text, out) &&
-         JsonFields(out, file).required<std::string>("schema") == schema;
+  return out.is_object() && is_sealed(text, out) && JsonFields(out, file).required<std::string>("schema") == schema;
 }
 
 Json side_json(const std::vector<SignedPicture>& pictures) {
@@ -124,8 +121,7 @@ Json side_json(const std::vector<SignedPicture>& pictures) {
     double largest = 0;
     for (const double v : p.pixels) largest = std::max(largest, std::fabs(v));
     Json pixels = Json::array();
-    for (const double v : p.pixels)
-      pixels.push_back(largest > 0 ? std::lround(kPixelScale * v / largest) : 0);
+    for (const double v : p.pixels) pixels.push_back(largest > 0 ? std::lround(kPixelScale * v / largest) : 0);
     out.push_back({{"value", p.value}, {"pixels", std::move(pixels)}});
   }
   return out;
@@ -167,8 +163,7 @@ bool stored(const std::string& file, const std::string& weights, bool pictures, 
     Json j;
     if (!sealed_file(file, kSchema, j)) return false;
     const JsonFields fields(j, file);
-    if (fields.required<std::string>("weights") != weights || (pictures && !fields.has("pictures")))
-      return false;
+    if (fields.required<std::string>("weights") != weights || (pictures && !fields.has("pictures"))) return false;
     fields.object("values");
     for (const auto& [key, value] : j["values"].items())
       out.values[key] = fields.object("values").required<double>(key);
@@ -226,8 +221,7 @@ SweepReading read_swept_run(const Engine& engine, TrainingData& data, const Swee
   const std::string weights = weights_of(directory);
   SweepReading out;
   if (weights.empty() || !stored(file, weights, pictures, out)) {
-    out =
-        plan.text ? read_language_of(engine, plan, directory) : read_images_of(engine, data, plan, directory);
+    out = plan.text ? read_language_of(engine, plan, directory) : read_images_of(engine, data, plan, directory);
     add_readability(engine, plan, directory, out);
     write_atomic(engine.files(), file, sealed_text(to_json(out, weights, pictures)) + "\n");
     SweepReading again;  // as a later call will find it: numbers of pictures are rounded there
@@ -245,11 +239,8 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
   const std::string loss = text ? "validation loss" : "test loss";
   all.push_back({.key = "test_loss", .title = loss, .head = loss, .decimals = 4, .lower_is_better = true});
   if (!text)
-    all.push_back({.key = "test_accuracy",
-                   .title = "test accuracy %",
-                   .head = "accuracy %",
-                   .factor = 100,
-                   .decimals = 2});
+    all.push_back(
+        {.key = "test_accuracy", .title = "test accuracy %", .head = "accuracy %", .factor = 100, .decimals = 2});
   for (const FormInfo& f : kFormTable) {
     if (f.needs == FormNeeds::input) continue;
     const std::string form = name(f.form);
@@ -259,10 +250,8 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
                      .head = form + " %",
                      .factor = 100,
                      .decimals = 1});
-    all.push_back({.key = "r2_" + form,
-                   .title = "R\u00b2 of the " + form + " form",
-                   .head = form + " R2",
-                   .in_table = text});
+    all.push_back(
+        {.key = "r2_" + form, .title = "R\u00b2 of the " + form + " form", .head = form + " R2", .in_table = text});
     if (text)
       all.push_back({.key = "correlation_" + form,
                      .title = "correlation of the " + form + " form",
@@ -276,19 +265,14 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
                      .decimals = 2,
                      .in_table = false});
   }
-  const auto add = [&](const char* key, const char* title, const char* head, double factor, int decimals,
-                       bool shown) {
-    all.push_back({.key = key,
-                   .title = title,
-                   .head = head,
-                   .factor = factor,
-                   .decimals = decimals,
-                   .in_table = shown});
+  const auto add = [&](const char* key, const char* title, const char* head, double factor, int decimals, bool shown) {
+    all.push_back(
+        {.key = key, .title = title, .head = head, .factor = factor, .decimals = decimals, .in_table = shown});
   };
   if (!text) {
     add("linear_agreement", "control: agreement of the best linear map %", "linear %", 100, 1, true);
-    add("untrained_agreement", "control: agreement of the weights form of an untrained model %",
-        "untrained %", 100, 1, true);
+    add("untrained_agreement", "control: agreement of the weights form of an untrained model %", "untrained %", 100, 1,
+        true);
   } else {
     add("untrained_correlation", "control: correlation of the weights form of an untrained model",
         "untrained correlation", 1, 3, true);
@@ -299,11 +283,10 @@ std::vector<SweepMeasure> sweep_measures(bool text) {
   add("auc", "AUC of the leading eigenvectors", "AUC", 1, 3, true);
   add("ablation_r", "ablation: correlation of true and predicted change", "ablation r", 1, 2, true);
   add("ablation_slope", "ablation: slope of true against predicted change", "slope", 1, 2, true);
-  add("stability_seeds", "leading eigenvectors of the weights form, |cos| between seeds", "seeds |cos|", 1, 3,
-      true);
+  add("stability_seeds", "leading eigenvectors of the weights form, |cos| between seeds", "seeds |cos|", 1, 3, true);
   all.back().spread_from = 3;  // of two seeds there is one pair
-  add("stability_halves", "leading eigenvectors of the fitted form, |cos| between halves of the data",
-      "halves |cos|", 1, 3, true);
+  add("stability_halves", "leading eigenvectors of the fitted form, |cos| between halves of the data", "halves |cos|",
+      1, 3, true);
   all.push_back({.key = "seconds",
                  .title = "training time in seconds",
                  .head = "time s",

@@ -34,8 +34,7 @@ std::string symbol(const std::string& option) { return option == "lambda" ? "\u0
 std::string text_without(const SweepSetting& s, const std::string& option) {
   std::string out;
   for (const auto& [name, value] : s.swept)
-    if (name != option)
-      out += (out.empty() ? "" : ", ") + (name == "gate" ? value : symbol(name) + " " + value);
+    if (name != option) out += (out.empty() ? "" : ", ") + (name == "gate" ? value : symbol(name) + " " + value);
   return out.empty() ? s.options.gate : out;
 }
 
@@ -53,8 +52,7 @@ std::string path_option(const SweepPlan& plan) {
   size_t most = 2;
   for (const OptionList& o : plan.options) {
     double unused = 0;
-    if (o.values.size() > most &&
-        std::ranges::all_of(o.values, [&](const auto& v) { return number_from(v, unused); }))
+    if (o.values.size() > most && std::ranges::all_of(o.values, [&](const auto& v) { return number_from(v, unused); }))
       best = o.name, most = o.values.size();
   }
   return best;
@@ -101,8 +99,7 @@ void set_limits(Axis& axis, const Chart& chart, double Point::*member) {
 Chart pareto_chart(const SweepResult& r, bool links) {
   const SweepMeasure &loss = r.measure("test_loss"), &fidelity = r.measure(r.fidelity);
   const auto at = [&](size_t i) {
-    return Point{spread(r.settings[i], loss.key).mean,
-                 fidelity.factor * spread(r.settings[i], fidelity.key).mean};
+    return Point{spread(r.settings[i], loss.key).mean, fidelity.factor * spread(r.settings[i], fidelity.key).mean};
   };
   Chart chart;
   std::vector<size_t> front;
@@ -125,8 +122,7 @@ Chart pareto_chart(const SweepResult& r, bool links) {
                   .marker = kMarkers[g % std::size(kMarkers)],
                   .width = 1.6,
                   .in_legend = line};
-    Series bars{
-        .name = groups[g].name + " \u00b1 sd", .points = {}, .color = color, .width = 1, .in_legend = false};
+    Series bars{.name = groups[g].name + " \u00b1 sd", .points = {}, .color = color, .width = 1, .in_legend = false};
     for (const size_t i : groups[g].settings) {
       const Point p = at(i);
       const double dx = spread(r.settings[i], loss.key).sd,
@@ -135,15 +131,15 @@ Chart pareto_chart(const SweepResult& r, bool links) {
       const std::string* value = line ? r.settings[i].setting.value(path) : nullptr;
       points.labels.push_back(value ? symbol(path) + " " + *value : groups[g].name);
       points.links.push_back(links ? "#" + id_of(i) : "");
-      for (const Point end : {Point{p.x - dx, p.y}, Point{p.x + dx, p.y}, Point{kNone, kNone},
-                              Point{p.x, p.y - dy}, Point{p.x, p.y + dy}, Point{kNone, kNone}})
+      for (const Point end : {Point{p.x - dx, p.y}, Point{p.x + dx, p.y}, Point{kNone, kNone}, Point{p.x, p.y - dy},
+                              Point{p.x, p.y + dy}, Point{kNone, kNone}})
         bars.points.push_back(end);
     }
     if (r.plan.seeds.size() > 1) chart.series.push_back(std::move(bars));
     chart.series.push_back(std::move(points));
   }
-  chart.title = "The price of readability: " +
-                (r.plan.recipe.empty() ? r.plan.settings[0].options.data : r.plan.recipe);
+  chart.title =
+      "The price of readability: " + (r.plan.recipe.empty() ? r.plan.settings[0].options.data : r.plan.recipe);
   chart.x = {.label = loss.title + " (lower is better)"};
   chart.y = {.label = fidelity.title};
   set_limits(chart.x, chart, &Point::x);
@@ -228,8 +224,7 @@ Figure heat_figure(const SweepResult& r, const OptionPair& pair) {
       for (size_t k = 0; k < figure.columns.size(); k++) {
         std::vector<double> here;
         for (const SweptSetting& s : r.settings) {
-          const std::string *x = s.setting.value(figure.row_option),
-                            *y = s.setting.value(figure.column_option);
+          const std::string *x = s.setting.value(figure.row_option), *y = s.setting.value(figure.column_option);
           if (!x || !y || *x != figure.rows[i] || *y != figure.columns[k] || s.finished == 0) continue;
           here.push_back(m.factor * spread(s, key).mean);
           gates.insert(s.setting.options.gate);
@@ -243,8 +238,7 @@ Figure heat_figure(const SweepResult& r, const OptionPair& pair) {
   if (gates.size() == 1 && figure.row_option != "gate" && figure.column_option != "gate")
     figure.title += ", gate " + *gates.begin();
   figure.row_option = symbol(figure.row_option), figure.column_option = symbol(figure.column_option);
-  figure.note =
-      std::string("Darker is better.") + (means ? " A cell is the mean over the other options." : "");
+  figure.note = std::string("Darker is better.") + (means ? " A cell is the mean over the other options." : "");
   return heat_maps(figure);
 }
 
@@ -259,10 +253,9 @@ Table csv_table(const SweepResult& r) {
   for (size_t i = 0; i < r.settings.size(); i++) {
     const SweptSetting& s = r.settings[i];
     std::vector<std::string> cells = {s.setting.text()};
-    for (const OptionList& o : r.plan.options)
-      cells.push_back(s.setting.value(o.name) ? *s.setting.value(o.name) : "");
-    cells.insert(cells.end(), {std::to_string(s.runs.size()), std::to_string(s.finished),
-                               s.front ? "true" : "false", i == r.chosen ? "true" : "false"});
+    for (const OptionList& o : r.plan.options) cells.push_back(s.setting.value(o.name) ? *s.setting.value(o.name) : "");
+    cells.insert(cells.end(), {std::to_string(s.runs.size()), std::to_string(s.finished), s.front ? "true" : "false",
+                               i == r.chosen ? "true" : "false"});
     for (const SweepMeasure& m : r.measures) {
       const bool known = s.spread.contains(m.key);
       cells.push_back(known ? number_text(s.spread.at(m.key).mean) : "");
@@ -283,35 +276,32 @@ std::string page_of(const SweepResult& r, const std::vector<std::string>& heat) 
   SweepPage page;
   page.title = "Sweep of " + (r.plan.recipe.empty() ? r.plan.settings[0].options.data : r.plan.recipe);
   page.lead = r.answer;
-  page.facts = {
-      std::to_string(r.settings.size()) + " settings", seeds_text(r),
-      "data " + r.plan.settings[0].options.data.substr(r.plan.settings[0].options.data.rfind('/') + 1),
-      "glint " + std::string(kVersion)};
+  page.facts = {std::to_string(r.settings.size()) + " settings", seeds_text(r),
+                "data " + r.plan.settings[0].options.data.substr(r.plan.settings[0].options.data.rfind('/') + 1),
+                "glint " + std::string(kVersion)};
   page.chart = to_svg(pareto_chart(r, true));
   page.heat_maps = heat;
   page.heads = {"setting"};
   for (const SweepMeasure& m : r.measures)
     if (m.in_table) page.heads.push_back(m.head);
-  page.caption =
-      "Mean ± standard deviation over " + seeds_text(r) +
-      (r.plan.text ? ". Columns with the name of a form: how much of what the layers add to the residual "
-                     "stream it explains, mean over the layers."
-                   : ". Columns with the name of a form: the share of the test images on which that form "
-                     "decides as the model does.") +
-      " \u25c6: no other setting has a lower loss and a higher fidelity of the weights form. Bold: the one "
-      "to choose.";
+  page.caption = "Mean ± standard deviation over " + seeds_text(r) +
+                 (r.plan.text ? ". Columns with the name of a form: how much of what the layers add to the residual "
+                                "stream it explains, mean over the layers."
+                              : ". Columns with the name of a form: the share of the test images on which that form "
+                                "decides as the model does.") +
+                 " \u25c6: no other setting has a lower loss and a higher fidelity of the weights form. Bold: the one "
+                 "to choose.";
   for (size_t i = 0; i < r.settings.size(); i++) {
     const SweptSetting& s = r.settings[i];
-    SweepPage::Row row{
-        .id = id_of(i), .cells = {s.setting.text()}, .front = s.front, .chosen = i == r.chosen};
+    SweepPage::Row row{.id = id_of(i), .cells = {s.setting.text()}, .front = s.front, .chosen = i == r.chosen};
     SweepPageSetting one{.id = id_of(i), .name = s.setting.text(), .facts = {}};
     for (const SweepMeasure& m : r.measures) {
       if (m.in_table) row.cells.push_back(r.shown(s, m));
       one.facts.emplace_back(m.title, r.shown(s, m));
     }
     if (s.finished < s.runs.size())
-      one.facts.emplace_back("diverged", std::to_string(s.runs.size() - s.finished) + " of " +
-                                             std::to_string(s.runs.size()) + " runs");
+      one.facts.emplace_back(
+          "diverged", std::to_string(s.runs.size() - s.finished) + " of " + std::to_string(s.runs.size()) + " runs");
     if (!s.pictures.rows.empty()) {
       FeatureGrid grid = s.pictures;
       grid.title = "Eigenvectors of the weights, first seed";
@@ -356,10 +346,9 @@ OrderedJson to_json(const SweepResult& r) {
   for (const OptionList& o : r.plan.options) j["options"][o.name] = o.values;
   for (const SweepMeasure& m : r.measures) j["measures"].push_back({{"key", m.key}, {"title", m.title}});
   for (const SweptSetting& s : r.settings) {
-    OrderedJson one = {
-        {"name", s.setting.text()},    {"options", OrderedJson::object()}, {"front", s.front},
-        {"finished", s.finished},      {"mean", OrderedJson::object()},    {"sd", OrderedJson::object()},
-        {"runs", OrderedJson::array()}};
+    OrderedJson one = {{"name", s.setting.text()},    {"options", OrderedJson::object()}, {"front", s.front},
+                       {"finished", s.finished},      {"mean", OrderedJson::object()},    {"sd", OrderedJson::object()},
+                       {"runs", OrderedJson::array()}};
     for (const auto& [name, value] : s.setting.swept) one["options"][name] = value;
     for (const SweepMeasure& m : r.measures) {
       if (!s.spread.contains(m.key)) continue;
@@ -370,10 +359,8 @@ OrderedJson to_json(const SweepResult& r) {
       OrderedJson values = OrderedJson::object();
       for (const SweepMeasure& m : r.measures)
         if (run.values.contains(m.key)) values[m.key] = number_or_null(run.values.at(m.key));
-      one["runs"].push_back({{"run", run.directory},
-                             {"seed", run.seed},
-                             {"state", name(run.state)},
-                             {"values", std::move(values)}});
+      one["runs"].push_back(
+          {{"run", run.directory}, {"seed", run.seed}, {"state", name(run.state)}, {"values", std::move(values)}});
     }
     j["settings"].push_back(std::move(one));
   }

@@ -26,8 +26,7 @@ std::string who(const Group& group, size_t rank, const Json& facts) {
 
 }  // namespace
 
-InstructionLevel agree(Group& group, const InstructionLevel& own,
-                       const std::function<void(const std::string&)>& note) {
+InstructionLevel agree(Group& group, const InstructionLevel& own, const std::function<void(const std::string&)>& note) {
   if (group.alone()) return own;
   const Json mine = {{"version", kVersion},
                      {"isa", static_cast<int>(own.isa)},
@@ -41,17 +40,17 @@ InstructionLevel agree(Group& group, const InstructionLevel& own,
       const Json facts = Json::parse(all[r]);
       const std::string rank = who(group, r, facts);
       if (facts["version"] != kVersion)
-        throw Error({.code = ErrorCode::usage,
-                     .what = rank + " is glint " + facts["version"].get<std::string>() +
-                             ", rank 0 is glint " + kVersion,
-                     .where = "group",
-                     .expected = "the same program on every rank"});
+        throw Error(
+            {.code = ErrorCode::usage,
+             .what = rank + " is glint " + facts["version"].get<std::string>() + ", rank 0 is glint " + kVersion,
+             .where = "group",
+             .expected = "the same program on every rank"});
       const Isa isa = static_cast<Isa>(facts["isa"].get<int>());
       const Bf16Unit unit = static_cast<Bf16Unit>(facts["unit"].get<int>());
       (unit == Bf16Unit::emulated ? emulated_at : other_at) = rank;
       if (isa != own.isa || unit != own.unit)
-        lower_at += (lower_at.empty() ? "" : ", ") + rank + " has " + std::string(name(isa)) +
-                    " and bf16 unit " + std::string(name(unit));
+        lower_at += (lower_at.empty() ? "" : ", ") + rank + " has " + std::string(name(isa)) + " and bf16 unit " +
+                    std::string(name(unit));
       lowest.isa = std::min(lowest.isa, isa);
       lowest.unit = std::min(lowest.unit, unit);
     }
@@ -70,9 +69,8 @@ InstructionLevel agree(Group& group, const InstructionLevel& own,
 
 std::string crowded_hosts(Group& group, size_t threads) {
   if (group.alone()) return "";
-  const Json mine = {{"host", host_of_process()},
-                     {"threads", threads},
-                     {"cores", std::max(1u, std::thread::hardware_concurrency())}};
+  const Json mine = {
+      {"host", host_of_process()}, {"threads", threads}, {"cores", std::max(1u, std::thread::hardware_concurrency())}};
   std::map<std::string, std::pair<size_t, size_t>> hosts;  // threads, cores
   std::map<std::string, size_t> ranks;
   for (const std::string& text : group.gather(mine.dump())) {

@@ -151,8 +151,8 @@ StepBench bench_steps(const Engine& engine, const StepBenchRequest& q) {
   StepBench result{.machine = machine_of(engine), .rows = {}};
   for (const StepModel& model : models)
     for (const Gate& gate : q.gates)
-      result.rows.push_back({gate_name(gate), time_step(engine.compute(), model, gate, q.repeats,
-                                                        steps.named("section " + model.name))});
+      result.rows.push_back(
+          {gate_name(gate), time_step(engine.compute(), model, gate, q.repeats, steps.named("section " + model.name))});
   return result;
 }
 

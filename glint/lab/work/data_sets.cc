@@ -19,8 +19,7 @@ std::string corpus_state(const TextData& data) {
   if (data.name == kTales) return "built in";
   const std::string path = (std::filesystem::path(data.origin) / kCorpusInfoFile).string();
   std::error_code ignored;
-  if (!std::filesystem::is_regular_file(path, ignored))
-    return "the checksums are right, but corpus.json is missing";
+  if (!std::filesystem::is_regular_file(path, ignored)) return "the checksums are right, but corpus.json is missing";
   const std::string text = read_file(path);
   const Json json = parse_json(text, path);
   const JsonFields info(json, path);
@@ -134,8 +133,7 @@ OrderedJson images_json(const ImageData& images) {
                    {"checksum", data.checksum}};
   j["classes"] = OrderedJson::array();
   for (size_t c = 0; c < images.train.size(); c++)
-    j["classes"].push_back(
-        {{"name", data.class_names[c]}, {"train", images.train[c]}, {"test", images.test[c]}});
+    j["classes"].push_back({{"name", data.class_names[c]}, {"train", images.train[c]}, {"test", images.test[c]}});
   return j;
 }
 
@@ -167,9 +165,8 @@ DataResult describe_data(const Engine& engine, const DataRequest& q) {
   const DataKind kind = data_kind(q.name);
   if (kind == DataKind::corpus || kind == DataKind::plain_text) {
     if (!q.sheet.empty())
-      throw Error({.code = ErrorCode::usage,
-                   .what = q.name + " is text: there are no images for a sheet",
-                   .where = "sheet"});
+      throw Error(
+          {.code = ErrorCode::usage, .what = q.name + " is text: there are no images for a sheet", .where = "sheet"});
     if (kind == DataKind::plain_text && q.name == kStories)
       r.stories = stories_or_error(options.paths);
     else

@@ -18,8 +18,7 @@ DataKind data_kind(const std::string& name_or_path) {
   if (name_or_path == kStories) return DataKind::plain_text;
   std::error_code ignored;
   for (const char* ending : {".txt", ".txt.gz", ".txt.xz"})
-    if (name_or_path.ends_with(ending) && !fs::is_directory(name_or_path, ignored))
-      return DataKind::plain_text;
+    if (name_or_path.ends_with(ending) && !fs::is_directory(name_or_path, ignored)) return DataKind::plain_text;
   return DataKind::unknown;
 }
 
@@ -80,14 +79,13 @@ Error not_tokenized(const std::string& text, const std::string& where, const std
     texts = "TRAIN.txt, valid=VALID.txt";
   else
     texts = found.paths[0] + ", valid=" + found.paths[1];
-  return Error(
-      {.code = ErrorCode::usage,
-       .what = text + " is text, and must be tokenized before a training",
-       .where = where,
-       .expected = "tales, or a folder that `tokenize()` made" +
-                   (stories && found.paths.empty() ? "; " + std::string(kStoriesCommand) + " gets the text"
-                                                   : std::string()),
-       .hint = "`tokenize(" + texts + ", out=corpus)` && `train(" + recipe + ", data=corpus)`"});
+  return Error({.code = ErrorCode::usage,
+                .what = text + " is text, and must be tokenized before a training",
+                .where = where,
+                .expected = "tales, or a folder that `tokenize()` made" +
+                            (stories && found.paths.empty() ? "; " + std::string(kStoriesCommand) + " gets the text"
+                                                            : std::string()),
+                .hint = "`tokenize(" + texts + ", out=corpus)` && `train(" + recipe + ", data=corpus)`"});
 }
 
 bool is_foreign(const std::string& path) {

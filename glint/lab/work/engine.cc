@@ -46,8 +46,8 @@ struct Engine::Shared {
         group(options.group ? *options.group : alone),
         cpu(detect_cpu()),
         asked(parse_precision(options.precision)),
-        level(agree(group, {parse_isa(options.isa, cpu), bf16_unit(options.precision, cpu, callbacks)},
-                    callbacks.note)),
+        level(
+            agree(group, {parse_isa(options.isa, cpu), bf16_unit(options.precision, cpu, callbacks)}, callbacks.note)),
         isa(level.isa),
         unit(level.unit),
         linalg(options.linalg, cpu, options.threads),
@@ -78,8 +78,8 @@ struct Engine::Shared {
 struct Engine::Own {
   Own(const Shared& shared, size_t threads)
       : pool(threads),
-        stoppable(pool, shared.callbacks.should_stop ? [&shared] { return shared.stop_asked(); }
-                                                     : std::function<bool()>()),
+        stoppable(pool,
+                  shared.callbacks.should_stop ? [&shared] { return shared.stop_asked(); } : std::function<bool()>()),
         scratch(pool.size()),
         compute{shared.products, pool, scratch} {}
   ThreadPool pool;
@@ -92,8 +92,8 @@ Engine::Engine(const EngineOptions& options, Callbacks callbacks)
     : shared_(std::make_shared<Shared>(options, std::move(callbacks))),
       own_(std::make_unique<Own>(*shared_, options.threads)) {
   if (const size_t cores = available_threads(); options.threads > cores)
-    note(std::to_string(options.threads) + " threads on " + std::to_string(cores) +
-         (cores == 1 ? " core" : " cores") + ": more threads than cores are slower, not faster");
+    note(std::to_string(options.threads) + " threads on " + std::to_string(cores) + (cores == 1 ? " core" : " cores") +
+         ": more threads than cores are slower, not faster");
   if (const std::string crowded = crowded_hosts(group(), pool().size()); !crowded.empty()) note(crowded);
 }
 

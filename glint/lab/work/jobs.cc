@@ -20,8 +20,7 @@ namespace {
 template <class T, class Data>
 class OwningTask : public T {
  public:
-  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute,
-             Group* group)
+  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute, Group* group)
       : T(options, *data, compute, group), data_(std::move(data)) {}
 
  private:
@@ -38,8 +37,8 @@ auto once(List& list, std::mutex& mutex, const std::string& name, const Load& lo
   return list.back().second;
 }
 
-void run_job(const Engine& engine, TrainingData& data, const JobSetup& job_setup, TrainJob& job,
-             const JobHooks& h, std::mutex& mutex, const std::function<bool()>& stop_too = {}) {
+void run_job(const Engine& engine, TrainingData& data, const JobSetup& job_setup, TrainJob& job, const JobHooks& h,
+             std::mutex& mutex, const std::function<bool()>& stop_too = {}) {
   const StopScope whole_steps(engine.pool(), {});  // the trainer asks between two of them, and saves
   const std::unique_ptr<Task> task = data.task(job.options, engine.compute(), &engine.group());
   const auto tell = [&](const auto& hook, const auto&... arguments) {
@@ -70,8 +69,7 @@ void run_job(const Engine& engine, TrainingData& data, const JobSetup& job_setup
 // What is left of the jobs, handed out one at a time under leases.
 class JobClaims {
  public:
-  JobClaims(std::vector<TrainJob>& jobs, const std::function<bool(const TrainJob&)>& settled,
-            LeaseTimes times)
+  JobClaims(std::vector<TrainJob>& jobs, const std::function<bool(const TrainJob&)>& settled, LeaseTimes times)
       : jobs_(jobs), settled_(settled), leases_(times), states_(jobs.size(), State::open) {}
 
   // The next that nobody has; null when there is none now.
@@ -119,13 +117,12 @@ constexpr auto kLookAgain = std::chrono::milliseconds(200);
 
 }  // namespace
 
-size_t run_joined_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup,
-                       std::vector<TrainJob>& jobs, const JobHooks& hooks, const Sharing& sharing,
+size_t run_joined_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
+                       const JobHooks& hooks, const Sharing& sharing,
                        const std::function<bool(const TrainJob&)>& settled) {
   const size_t slots = std::max<size_t>(1, std::min(jobs.size(), engine.pool().size()));
   std::vector<std::unique_ptr<Engine>> engines;
-  for (size_t i = 0; i < slots; i++)
-    engines.push_back(std::make_unique<Engine>(engine, engine.pool().size() / slots));
+  for (size_t i = 0; i < slots; i++) engines.push_back(std::make_unique<Engine>(engine, engine.pool().size() / slots));
   JobClaims claims(jobs, settled, sharing.times);
   std::mutex mutex;
   std::atomic<bool> failed = false;

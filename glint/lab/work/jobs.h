@@ -87,8 +87,8 @@ struct Sharing {
 
 // The same with other workers. `settled` says whether a run needs no more training; those are left alone.
 // Gives how many are not settled: others train them.
-size_t run_joined_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup,
-                       std::vector<TrainJob>& jobs, const JobHooks& hooks, const Sharing& sharing,
+size_t run_joined_jobs(const Engine& engine, TrainingData& data, const JobSetup& setup, std::vector<TrainJob>& jobs,
+                       const JobHooks& hooks, const Sharing& sharing,
                        const std::function<bool(const TrainJob&)>& settled);
 
 // "3", "0..4", "0,2,5..7"

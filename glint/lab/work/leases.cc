@@ -99,9 +99,9 @@ std::string Leases::content(uint64_t number) const {
               {"started", start_of(pid)},
               {"token", token_},
               {"number", number},
-              {"time", std::chrono::duration_cast<std::chrono::seconds>(
-                           std::chrono::system_clock::now().time_since_epoch())
-                           .count()}}
+              {"time",
+               std::chrono::duration_cast<std::chrono::seconds>(std::chrono::system_clock::now().time_since_epoch())
+                   .count()}}
              .dump() +
          "\n";
 }
@@ -132,8 +132,7 @@ bool Leases::is_stale(const std::string& file, const std::string& text) {
   if (j.value("host", "") == host_) {
     const long pid = j["pid"].get<long>();
     if (::kill(static_cast<pid_t>(pid), 0) != 0 && errno == ESRCH) return true;
-    if (const std::string began = start_of(pid); !began.empty() && began != j.value("started", ""))
-      return true;
+    if (const std::string began = start_of(pid); !began.empty() && began != j.value("started", "")) return true;
   }
   return now - seen.since >= times_.stale;
 }
@@ -162,8 +161,7 @@ void Leases::release(const std::string& file) {
   const std::lock_guard lock(mutex_);
   const auto held = held_.find(file);
   if (held == held_.end()) return;
-  if (!held->second.lost && parse_lease(read_lease(file)).value("token", "") == token_)
-    ::unlink(file.c_str());
+  if (!held->second.lost && parse_lease(read_lease(file)).value("token", "") == token_) ::unlink(file.c_str());
   held_.erase(held);
 }
 

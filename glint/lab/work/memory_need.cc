@@ -18,8 +18,7 @@ std::string gigabytes(uint64_t bytes) { return fixed_text(static_cast<double>(by
 }  // namespace
 
 uint64_t training_bytes(const TrainOptions& options, size_t inputs, size_t classes) {
-  return kOfOne * sizeof(float) *
-         classifier_params(classifier_config(options, inputs, classes)).table.floats();
+  return kOfOne * sizeof(float) * classifier_params(classifier_config(options, inputs, classes)).table.floats();
 }
 
 uint64_t training_bytes(const TrainOptions& options, size_t vocab) {
@@ -29,8 +28,7 @@ uint64_t training_bytes(const TrainOptions& options, size_t vocab) {
 
 uint64_t memory_of_process() {
   const long pages = ::sysconf(_SC_PHYS_PAGES), size = ::sysconf(_SC_PAGESIZE);
-  uint64_t there =
-      pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : UINT64_MAX;
+  uint64_t there = pages > 0 && size > 0 ? static_cast<uint64_t>(pages) * static_cast<uint64_t>(size) : UINT64_MAX;
   for (const auto kind : {RLIMIT_AS, RLIMIT_DATA}) {
     rlimit limit{};
     if (::getrlimit(kind, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY)

@@ -56,10 +56,8 @@ void write_figure(const Engine& engine, const std::string& stem, const Figure& f
 
 void write_figures(const Engine& engine, const std::vector<FigureFile>& figures) {
   std::vector<SvgPng> pictures(figures.size());
-  engine.pool().for_tiles(figures.size(),
-                          [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].figure.svg); });
-  for (size_t i = 0; i < figures.size(); i++)
-    write_one(engine, figures[i].stem, figures[i].figure, pictures[i]);
+  engine.pool().for_tiles(figures.size(), [&](size_t i, size_t) { pictures[i] = svg_to_png(figures[i].figure.svg); });
+  for (size_t i = 0; i < figures.size(); i++) write_one(engine, figures[i].stem, figures[i].figure, pictures[i]);
 }
 
 std::string figures_directory(const std::string& directory) {

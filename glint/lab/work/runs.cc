@@ -97,8 +97,7 @@ void add_runs(const std::string& folder, int depth, std::vector<std::string>& fo
 
 // Results that filters and sorting know beside the options.
 const std::vector<std::string>& result_keys() {
-  static const std::vector<std::string> keys = {"run",  "state",      "loss", "accuracy",
-                                                "step", "train-loss", "time"};
+  static const std::vector<std::string> keys = {"run", "state", "loss", "accuracy", "step", "train-loss", "time"};
   return keys;
 }
 
@@ -154,8 +153,7 @@ Filter parse_filter(const std::string& text) {
                  .where = "where",
                  .expected = "NAME=VALUE, with = != < <= > or >=",
                  .hint = "`where=gate=sqs`"});
-  const size_t length =
-      text.substr(at, 2) == "!=" || text.substr(at, 2) == "<=" || text.substr(at, 2) == ">=" ? 2 : 1;
+  const size_t length = text.substr(at, 2) == "!=" || text.substr(at, 2) == "<=" || text.substr(at, 2) == ">=" ? 2 : 1;
   Filter f{text.substr(0, at), text.substr(at, length), text.substr(at + length)};
   if (f.sign == "!" || f.value.empty())
     throw Error({.code = ErrorCode::usage,
@@ -296,14 +294,11 @@ RunSummary summarize_run(const std::string& directory, bool quick) {
 }
 
 std::vector<Field> fields_of(RunsRequest& q) {
-  return {Field("folders", q.folders, "Run directories, or folders with runs in them")
-              .directory()
-              .argument("DIR"),
+  return {Field("folders", q.folders, "Run directories, or folders with runs in them").directory().argument("DIR"),
           Field("where", q.where, "Only runs with NAME=VALUE; also != < <= > >=. May be given several times")
               .shown("CONDITION"),
           Field("sort", q.sort, "By an option or a result; -NAME: the largest first").shown("NAME"),
-          Field("figure", q.figure, "Draw the losses over the steps into this .svg file, with .csv and .png")
-              .file()};
+          Field("figure", q.figure, "Draw the losses over the steps into this .svg file, with .csv and .png").file()};
 }
 
 RunsResult list_runs(const Engine& engine, const RunsRequest& request) {
@@ -317,11 +312,10 @@ RunsResult list_runs(const Engine& engine, const RunsRequest& request) {
     const size_t before = directories.size();
     if (fs::is_directory(folder, ignored)) add_runs(folder, kDeepest, directories);
     if (directories.size() == before)
-      throw Error(
-          {.code = ErrorCode::bad_file,
-           .what = fs::exists(folder, ignored) ? "there is no run in this folder" : "there is no such folder",
-           .where = printable(folder),
-           .expected = "a run directory, or a folder with runs in it"});
+      throw Error({.code = ErrorCode::bad_file,
+                   .what = fs::exists(folder, ignored) ? "there is no run in this folder" : "there is no such folder",
+                   .where = printable(folder),
+                   .expected = "a run directory, or a folder with runs in it"});
   }
   RunsResult result;
   for (const std::string& directory : directories) {
@@ -358,8 +352,7 @@ Table runs_table(const RunsResult& result, TableFor reader) {
                                               : "test loss",
                      .align = Align::right,
                      .key = "test_loss"});
-  if (images)
-    columns.push_back({.header = "accuracy %", .align = Align::right, .key = "test_accuracy_percent"});
+  if (images) columns.push_back({.header = "accuracy %", .align = Align::right, .key = "test_accuracy_percent"});
   columns.push_back({.header = "time", .align = Align::right, .key = "seconds"});
   Table table(columns);
   for (const RunSummary& run : result.runs) {
@@ -372,8 +365,7 @@ Table runs_table(const RunsResult& result, TableFor reader) {
     const auto shown = [&](double v, int digits) { return std::isfinite(v) ? fixed_text(v, digits) : none; };
     cells.push_back(shown(run.test_loss, 4));
     if (images) cells.push_back(run.text ? none : shown(100 * run.test_accuracy, 2));
-    cells.push_back(person && std::isfinite(run.seconds) ? duration_text(run.seconds)
-                                                         : shown(run.seconds, 3));
+    cells.push_back(person && std::isfinite(run.seconds) ? duration_text(run.seconds) : shown(run.seconds, 3));
     table.add(cells);
   }
   return table;
@@ -404,9 +396,8 @@ Chart runs_chart(const RunsResult& result, std::vector<std::string>& notes) {
   }
   if (curves.empty() || curves.size() > kMostCurves)
     throw Error({.code = ErrorCode::usage,
-                 .what = curves.empty()
-                             ? "none of the runs has an evaluation, so there is no curve to draw"
-                             : std::to_string(curves.size()) + " curves are too many for one figure",
+                 .what = curves.empty() ? "none of the runs has an evaluation, so there is no curve to draw"
+                                        : std::to_string(curves.size()) + " curves are too many for one figure",
                  .where = "figure",
                  .expected = "1 to " + std::to_string(kMostCurves) + " settings",
                  .hint = curves.empty() ? "" : "choose with `where=gate=sqs`"});

@@ -22,10 +22,9 @@ std::string_view name(RunState state);
 struct RunSummary {
   std::string directory;
   RunState state = RunState::damaged;
-  std::string problem = {};  // damaged: what is wrong
-  std::vector<std::pair<std::string, std::string>> options =
-      {};                        // in the order of the option table, but c, lambda
-                                 // and p only for gates that have them
+  std::string problem = {};                                       // damaged: what is wrong
+  std::vector<std::pair<std::string, std::string>> options = {};  // in the order of the option table, but c, lambda
+                                                                  // and p only for gates that have them
   bool text = false;             // a language model: its test set are validation stories
   uint64_t step = 0, steps = 0;  // done, and of how many; stopped: where it would go on
   double test_loss = 0, test_accuracy = 0, train_loss = 0, seconds = 0;  // NaN where not known

@@ -60,10 +60,8 @@ TokenizeResult tokenize(const Engine& engine, const CorpusBuild& request) {
                  .expected = "text files, - for stdin, or `tales=N`",
                  .hint = "`tokenize(stories.txt, out=DIR)`"});
   if (request.out.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "`out` is missing",
-                 .where = "out",
-                 .expected = "a folder for the corpus"});
+    throw Error(
+        {.code = ErrorCode::usage, .what = "`out` is missing", .where = "out", .expected = "a folder for the corpus"});
   CorpusBuild build = request;
   bool training = false;
   build.report = [&](const BuildProgress& p) {

@@ -52,18 +52,15 @@ void choose_kind(TrainOptions& options, const std::string& recipe, const OptionC
                  const std::vector<RecipeKey>& keys, const std::string& data_dir, bool in_memory) {
   const std::vector<Field> table = fields_of(options);
   const auto any_for_text = [&](const auto& named) {
-    return std::ranges::any_of(table,
-                               [&](const Field& s) { return s.who == For::language && named(s.name); });
+    return std::ranges::any_of(table, [&](const Field& s) { return s.who == For::language && named(s.name); });
   };
-  const bool text_keys =
-      any_for_text([&](const std::string& name) { return find_key(keys, name) != nullptr; });
+  const bool text_keys = any_for_text([&](const std::string& name) { return find_key(keys, name) != nullptr; });
   const bool text_changes = any_for_text([&](const std::string& name) { return is_given(changes, name); });
   const RecipeKey* data_key = is_given(changes, "data") ? nullptr : find_key(keys, "data");
   const std::string named = data_key ? data_key->where : "data";
   const DataKind kind = in_memory ? DataKind::images : data_kind(options.data);
   if (kind == DataKind::plain_text)
-    throw not_tokenized(options.data, named, text_keys ? recipe : kSmallStories,
-                        data_paths_from_environment(data_dir));
+    throw not_tokenized(options.data, named, text_keys ? recipe : kSmallStories, data_paths_from_environment(data_dir));
   options.text = kind == DataKind::corpus || (kind == DataKind::unknown && (text_keys || text_changes));
   if (!options.text && !in_memory) check_data_word(options.data, named);
 
@@ -130,11 +127,10 @@ void refuse_model(const std::string& path) {
 
 }  // namespace
 
-TrainingOptions training_options(const std::string& recipe, const OptionChanges& changes,
-                                 const std::string& data_dir, const Dataset* images) {
+TrainingOptions training_options(const std::string& recipe, const OptionChanges& changes, const std::string& data_dir,
+                                 const Dataset* images) {
   if (images && is_given(changes, "data"))
-    throw Error(
-        {.code = ErrorCode::usage, .what = "`data` and `images` exclude each other", .where = "data"});
+    throw Error({.code = ErrorCode::usage, .what = "`data` and `images` exclude each other", .where = "data"});
   TrainingOptions out;
   std::vector<RecipeKey> keys;
   if (!recipe.empty()) {
@@ -175,11 +171,9 @@ std::vector<PlannedJob> planned_jobs(const TrainRequest& request) {
 
 TrainingResult train(const Engine& engine, const TrainRequest& request, const JobHooks& hooks) {
   if (!request.seeds.empty() && is_given(request.changes, "seed"))
-    throw Error(
-        {.code = ErrorCode::usage, .what = "`seed` and `seeds` exclude each other", .where = "seeds"});
+    throw Error({.code = ErrorCode::usage, .what = "`seed` and `seeds` exclude each other", .where = "seeds"});
   if (request.images) check(*request.images);
-  TrainingOptions resolved =
-      training_options(request.recipe, request.changes, request.data_dir, request.images.get());
+  TrainingOptions resolved = training_options(request.recipe, request.changes, request.data_dir, request.images.get());
   if (parse_precision(resolved.options.precision) != engine.asked_precision())
     throw Error({.code = ErrorCode::usage,
                  .what = "the options ask for " + resolved.options.precision + ", the engine was made for " +
@@ -211,8 +205,8 @@ void TrainingResult::check_done() const {
     if (!run.done())
       throw Error({.code = ErrorCode::interrupted,
                    .what = run.steps == 0 ? "interrupted before this run began"
-                                          : "interrupted; saved at step " + std::to_string(run.steps) +
-                                                " of " + std::to_string(run.total_steps),
+                                          : "interrupted; saved at step " + std::to_string(run.steps) + " of " +
+                                                std::to_string(run.total_steps),
                    .where = run.out,
                    .hint = "the same command goes on from there"});
 }

@@ -35,10 +35,10 @@ struct TrainRequest {
   std::string recipe;  // name or file; "": the defaults
   OptionChanges changes = {};
   std::vector<uint64_t> seeds = {};  // empty: the one of the options
-  std::string out = {};         // "": runs/LABEL-GATE-seed-N; with several seeds one directory each in it
-  bool force = false;           // remove the run that is in the directory
-  size_t checkpoint_every = 0;  // steps; 0: at the end of an epoch, at most every ten seconds
-  std::string data_dir = {};    // looked in first
+  std::string out = {};              // "": runs/LABEL-GATE-seed-N; with several seeds one directory each in it
+  bool force = false;                // remove the run that is in the directory
+  size_t checkpoint_every = 0;       // steps; 0: at the end of an epoch, at most every ten seconds
+  std::string data_dir = {};         // looked in first
   std::shared_ptr<const Dataset> images = {};  // the data, when a program has them in memory: data/arrays.h
 };
 

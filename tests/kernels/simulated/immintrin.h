@@ -180,8 +180,7 @@ inline void _tile_loadconfig(const void* config) {
   must(bytes[1] == 0, "#GP: begins within a tile");
   for (size_t i = 2; i < 16; i++) must(bytes[i] == 0, "#GP: reserved bytes are set");
   for (size_t i = Tiles::kTiles; i < 16; i++)
-    must(bytes[16 + 2 * i] == 0 && bytes[17 + 2 * i] == 0 && bytes[48 + i] == 0,
-         "#GP: palette 1 has eight tiles");
+    must(bytes[16 + 2 * i] == 0 && bytes[17 + 2 * i] == 0 && bytes[48 + i] == 0, "#GP: palette 1 has eight tiles");
   for (size_t i = 0; i < Tiles::kTiles; i++) {
     const auto row_bytes = static_cast<uint16_t>(bytes[16 + 2 * i] | bytes[17 + 2 * i] << 8);
     const uint8_t rows = bytes[48 + i];
@@ -202,8 +201,7 @@ inline void _tile_loadd(int to, const void* base, size_t stride) {
 inline void _tile_stream_loadd(int to, const void* base, size_t stride) { _tile_loadd(to, base, stride); }
 inline void _tile_stored(int from, void* base, size_t stride) {
   const Tiles::Tile& t = configured(from);
-  for (size_t r = 0; r < t.rows; r++)
-    std::memcpy(static_cast<std::byte*>(base) + r * stride, t.data[r], t.row_bytes);
+  for (size_t r = 0; r < t.rows; r++) std::memcpy(static_cast<std::byte*>(base) + r * stride, t.data[r], t.row_bytes);
 }
 inline void _tile_dpbf16ps(int to, int left, int right) {
   Tiles::Tile& c = configured(to);

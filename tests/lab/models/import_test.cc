@@ -43,8 +43,8 @@ struct ForeignNet {
   void expect_imported(const std::string& weights) const {
     const Engine engine({.threads = 1});
     const std::string out = folder.path("run-" + std::to_string(count++));
-    const ImportResult r = import_classifier(
-        engine, {.weights = weights, .gate = "identity", .height = 2, .width = 3, .out = out});
+    const ImportResult r =
+        import_classifier(engine, {.weights = weights, .gate = "identity", .height = 2, .width = 3, .out = out});
     EXPECT_EQ(r.config.inputs, 6u);
     EXPECT_EQ(r.config.d_model, 4u);
     EXPECT_EQ(r.config.hidden(), 5u);
@@ -78,8 +78,7 @@ TEST(Import, TakesPrefixesAndHalvesApart) {
 
 TEST(Import, TakesTransposedMatrices) {
   const ForeignNet net;
-  const Matrix<float> e = turned(net.embed), l = turned(net.left), r = turned(net.right),
-                      h = turned(net.head);
+  const Matrix<float> e = turned(net.embed), l = turned(net.left), r = turned(net.right), h = turned(net.head);
   net.expect_imported(
       net.write({{"embed.weight", &e}, {"blocks.0.left", &l}, {"blocks.0.right", &r}, {"head.weight", &h}}));
 }
@@ -95,19 +94,15 @@ TEST(Import, RefusesWhatHasNoPlaceIsMissingOrDoesNotFit) {
     }
     return "no error";
   };
-  EXPECT_NE(
-      error(net.write({{"embed.weight", &net.embed}, {"something.weight", &net.left}})).find("no place"),
-      std::string::npos);
-  EXPECT_NE(error(net.write({{"embed.weight", &net.embed},
-                             {"blocks.0.left.weight", &net.left},
-                             {"head.weight", &net.head}}))
-                .find("no right half of layer 0"),
+  EXPECT_NE(error(net.write({{"embed.weight", &net.embed}, {"something.weight", &net.left}})).find("no place"),
             std::string::npos);
   EXPECT_NE(
-      error(net.write(
-                {{"embed.weight", &net.left}, {"blocks.0.weight", &net.left}, {"head.weight", &net.head}}))
-          .find("the embedding reads"),
+      error(net.write({{"embed.weight", &net.embed}, {"blocks.0.left.weight", &net.left}, {"head.weight", &net.head}}))
+          .find("no right half of layer 0"),
       std::string::npos);
+  EXPECT_NE(error(net.write({{"embed.weight", &net.left}, {"blocks.0.weight", &net.left}, {"head.weight", &net.head}}))
+                .find("the embedding reads"),
+            std::string::npos);
   EXPECT_NE(error(net.write({{"embed.weight", &net.embed},
                              {"layers.0.w1.weight", &net.left},
                              {"layers.0.w3.weight", &net.right},
@@ -153,8 +148,8 @@ TEST(Import, TakesABiasOfTheHeadAlone) {
   // One that no part of the model takes is not passed over.
   tensors.push_back({"blocks.0.bias", &both});
   try {
-    import_classifier(
-        engine, {.weights = net.write(tensors), .height = 2, .width = 3, .out = net.folder.path("other")});
+    import_classifier(engine,
+                      {.weights = net.write(tensors), .height = 2, .width = 3, .out = net.folder.path("other")});
     FAIL() << "no error";
   } catch (const Error& e) {
     EXPECT_NE(std::string(e.what()).find("blocks.0.bias"), std::string::npos) << e.what();

@@ -51,8 +51,7 @@ TEST(Opens, OfAnExportAreOnePerFile) {
   read(saved.engine, request);  // leaves the calibration
   Opens opens(saved.folder.path());
   read(saved.engine, request);
-  EXPECT_EQ(opens.take(),
-            (Counts{{"calibration.safetensors", 1}, {"config.json", 1}, {"model.safetensors", 1}}));
+  EXPECT_EQ(opens.take(), (Counts{{"calibration.safetensors", 1}, {"config.json", 1}, {"model.safetensors", 1}}));
 }
 
 TEST(Opens, OfARunAreOnePerFile) {
@@ -70,8 +69,7 @@ TEST(Opens, OfALanguageModelAreOnePerFile) {
   const TempFolder folder;
   for (const std::string file : {"/tiny/tiny.bin", "/qwen3"}) {
     const std::string path = kGolden + "/families" + file;
-    ReadRequest request{.source = RunSource{.run = path, .tokens = 100},
-                        .along = Along{.directions = {"hidden:1"}}};
+    ReadRequest request{.source = RunSource{.run = path, .tokens = 100}, .along = Along{.directions = {"hidden:1"}}};
     request.figures = false, request.out = folder.path();
     const bool one = file.ends_with(".bin");  // the other has no tokenizer
     if (!one) request.form = "weights", request.controls = "none";

@@ -51,8 +51,7 @@ TEST(Run, KeepsItsCalibration) {
   glint::Run& first = *opened_first;
   const std::vector<GateTerms> lines = first.lines(Form::calibrated);
   ASSERT_TRUE(exists(saved.folder.path("calibration.safetensors")));
-  const auto opened_second =
-      glint::open_run(saved.engine, {.run = saved.folder.path()}, first.image().share_images());
+  const auto opened_second = glint::open_run(saved.engine, {.run = saved.folder.path()}, first.image().share_images());
   glint::Run& second = *opened_second;
   EXPECT_EQ(&second.image().images(), &first.image().images());
   EXPECT_EQ(second.lines(Form::calibrated)[0].gain, lines[0].gain);

@@ -28,8 +28,7 @@ Matrix<float> logits_of(const std::string& path, const Engine& engine, std::span
   FamilyPass pass(model, engine.compute(), tokens.size());
   Matrix<float> out(tokens.size(), model.vocab());
   pass.feed_all(tokens, [&](size_t first, MatrixView<float> logits) {
-    for (size_t i = 0; i < logits.rows(); i++)
-      std::ranges::copy(logits.row(i), out.view().row_ptr(first + i));
+    for (size_t i = 0; i < logits.rows(); i++) std::ranges::copy(logits.row(i), out.view().row_ptr(first + i));
   });
   return out;
 }
@@ -59,8 +58,7 @@ TEST_P(ExportedFamily, IsTheFolderThatTheFileWasMadeOf) {
   // The same model to glint: only the last bits of norms and of divisors (f32 in GGUF) may differ, far below
   // 1e-5 of the largest logit.
   const std::vector<TokenId> tokens = {1, 7, 23, 38, 5, 5, 30, 12, 9, 17, 3, 33};
-  const Matrix<float> got = logits_of(out, engine, tokens),
-                      want = logits_of(kHfFamilies + name, engine, tokens);
+  const Matrix<float> got = logits_of(out, engine, tokens), want = logits_of(kHfFamilies + name, engine, tokens);
   double largest = 0, wrong = 0;
   for (size_t i = 0; i < got.size(); i++) {
     largest = std::max(largest, std::fabs(static_cast<double>(want.data()[i])));
@@ -70,21 +68,19 @@ TEST_P(ExportedFamily, IsTheFolderThatTheFileWasMadeOf) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Gguf, ExportedFamily,
-                         ::testing::Values("llama", "llama3", "qwen2", "qwen3", "gemma", "gemma2", "gemma3",
-                                           "phi3", "olmo", "olmo2", "stablelm", "stablelm_parallel",
-                                           "qwen2_yarn", "phi3_long", "mixtral", "qwen2_moe", "qwen3_moe"),
+                         ::testing::Values("llama", "llama3", "qwen2", "qwen3", "gemma", "gemma2", "gemma3", "phi3",
+                                           "olmo", "olmo2", "stablelm", "stablelm_parallel", "qwen2_yarn", "phi3_long",
+                                           "mixtral", "qwen2_moe", "qwen3_moe"),
                          [](const auto& p) { return std::string(p.param); });
 
 TEST(Export, FilesOfLlama2cBecomeFolders) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   for (const char* file : {"llama.bin", "llama_v1.bin", "tiny/tiny.bin"}) {
-    const std::string out =
-        folder.path(std::string(file).substr(0, 4) + std::to_string(std::string(file).size()));
+    const std::string out = folder.path(std::string(file).substr(0, 4) + std::to_string(std::string(file).size()));
     export_run(engine, {.source = RunSource{.run = kHfFamilies + file}, .npy = {}, .hf = out});
     const std::vector<TokenId> tokens = {1, 7, 23, 38, 5};
-    const Matrix<float> got = logits_of(out, engine, tokens),
-                        want = logits_of(kHfFamilies + file, engine, tokens);
+    const Matrix<float> got = logits_of(out, engine, tokens), want = logits_of(kHfFamilies + file, engine, tokens);
     // Sums over a head go in another order: a few roundings of f32 in each of two layers.
     for (size_t i = 0; i < got.size(); i++) EXPECT_NEAR(got.data()[i], want.data()[i], 1e-4) << file;
   }
@@ -95,9 +91,9 @@ TEST(Export, FilesOfLlama2cBecomeFolders) {
 TEST(Export, QuantisedNumbersBecomeFloats) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
-  const ExportResult r = export_run(engine, {.source = RunSource{.run = kHfFamilies + "q4.gguf"},
-                                             .npy = folder.path("npy"),
-                                             .hf = folder.path("hf")});
+  const ExportResult r = export_run(
+      engine,
+      {.source = RunSource{.run = kHfFamilies + "q4.gguf"}, .npy = folder.path("npy"), .hf = folder.path("hf")});
   const WeightFile from = open_weights(kHfFamilies + "q4.gguf");
   EXPECT_EQ(r.arrays.size(), from.tensors().size());
   for (const ExportedArray& a : r.arrays) EXPECT_EQ(a.dtype, "F32");
@@ -113,12 +109,11 @@ TEST(Export, AFolderOfHuggingFaceIsOneAlready) {
   const Engine engine({.threads = 1});
   const TempFolder folder;
   EXPECT_THROW(
-      export_run(engine,
-                 {.source = RunSource{.run = kHfFamilies + "llama"}, .npy = {}, .hf = folder.path("hf")}),
+      export_run(engine, {.source = RunSource{.run = kHfFamilies + "llama"}, .npy = {}, .hf = folder.path("hf")}),
       Error);
   EXPECT_FALSE(exists(folder.path("hf")));
-  EXPECT_NO_THROW(export_run(
-      engine, {.source = RunSource{.run = kHfFamilies + "llama"}, .npy = folder.path("npy"), .hf = {}}));
+  EXPECT_NO_THROW(
+      export_run(engine, {.source = RunSource{.run = kHfFamilies + "llama"}, .npy = folder.path("npy"), .hf = {}}));
 }
 
 }  // namespace

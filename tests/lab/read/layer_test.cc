@@ -84,14 +84,12 @@ TEST(Layer, ANormIsAppliedAndItsWeightsAreFolded) {
   for (size_t i = 0; i < 10; i++) {
     double squares = 0;
     for (size_t j = 0; j < 6; j++) squares += static_cast<double>(c.inputs(i, j)) * c.inputs(i, j);
-    for (size_t j = 0; j < 6; j++)
-      x(i, j) = static_cast<float>(c.inputs(i, j) / std::sqrt(squares / 6 + 1e-6)) * g[j];
+    for (size_t j = 0; j < 6; j++) x(i, j) = static_cast<float>(c.inputs(i, j) / std::sqrt(squares / 6 + 1e-6)) * g[j];
   }
   const Matrix<double> a = layer_values(engine, normed, c.inputs);
   const Matrix<double> b = layer_values(engine, c.arrays(GateKind::Silu), x);
   // Two roundings of a weight and an input more or less, in sums of 6 and 9 products.
-  for (size_t i = 0; i < a.size(); i++)
-    EXPECT_NEAR(a.data()[i], b.data()[i], 1e-4 * (1 + std::fabs(b.data()[i])));
+  for (size_t i = 0; i < a.size(); i++) EXPECT_NEAR(a.data()[i], b.data()[i], 1e-4 * (1 + std::fabs(b.data()[i])));
 }
 
 TEST(Layer, WhatDoesNotFitIsRefused) {
@@ -113,8 +111,7 @@ TEST(Layer, WhatDoesNotFitIsRefused) {
   EXPECT_EQ(code(good, {.directions = wide}), ErrorCode::usage);
   EXPECT_EQ(code(good, {.directions = c.direction, .inputs = c.inputs, .form = "scaled"}), ErrorCode::usage);
   EXPECT_EQ(code(good, {.directions = c.direction, .form = "calibrated"}), ErrorCode::usage);
-  EXPECT_EQ(code(good, {.directions = c.direction, .inputs = c.inputs.view().row_range(0, 1)}),
-            ErrorCode::usage);
+  EXPECT_EQ(code(good, {.directions = c.direction, .inputs = c.inputs.view().row_range(0, 1)}), ErrorCode::usage);
   Matrix<float> broken = c.left;
   broken(0, 0) = std::nanf("");
   bad = good;

@@ -29,9 +29,8 @@ std::string made_autoencoder(const TempFolder& folder, const std::string& name, 
   for (Matrix<float>* m : {&enc, &dec, &b_enc, &b_dec})
     for (float& v : m->span()) v = static_cast<float>(rng.normal(at++));
   std::ranges::fill(dec.view().row(5), 0.0f);  // a dead latent
-  std::vector<TensorToWrite> tensors = {
-      tensor_to_write<float>("W_enc", enc), tensor_to_write<float>("W_dec", dec),
-      tensor_to_write<float>("b_enc", b_enc), tensor_to_write<float>("b_dec", b_dec)};
+  std::vector<TensorToWrite> tensors = {tensor_to_write<float>("W_enc", enc), tensor_to_write<float>("W_dec", dec),
+                                        tensor_to_write<float>("b_enc", b_enc), tensor_to_write<float>("b_dec", b_dec)};
   tensors[2].shape = {kMade}, tensors[3].shape = {kWide};
   write_safetensors(real_files(), path + "/sae_weights.safetensors", tensors);
   const Json cfg = {
@@ -124,8 +123,7 @@ TEST(ReadLatents, ActivationsAreThoseOfTheLayer) {
       active += sum > 0;
     }
     ASSERT_TRUE(all.directions[z].latent);
-    EXPECT_NEAR(all.directions[z].latent->active, static_cast<double>(active) / static_cast<double>(y.rows()),
-                1e-12);
+    EXPECT_NEAR(all.directions[z].latent->active, static_cast<double>(active) / static_cast<double>(y.rows()), 1e-12);
     some += active > 0 && active < y.rows();
   }
   EXPECT_GT(some, 0u);

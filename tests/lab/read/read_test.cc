@@ -32,8 +32,7 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
   const SavedModel saved;
   const std::string run = saved.folder.path();
   const ReadResult r =
-      read(saved.engine,
-           {.source = RunSource{.run = run}, .along = Along{.directions = {"3-5,7"}}, .figures = false});
+      read(saved.engine, {.source = RunSource{.run = run}, .along = Along{.directions = {"3-5,7"}}, .figures = false});
   EXPECT_EQ(r.names(), (std::vector<std::string>{"3 - 5", "7"}));
   EXPECT_TRUE(fs::exists(r.spectra)) << r.spectra;
   EXPECT_FALSE(fs::exists(run + "/figures"));
@@ -68,8 +67,7 @@ TEST(Read, HasASchemaAndEveryFormWithItsAgreement) {
 TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
   const SavedModel saved(2, true);
   const std::string run = saved.folder.path();
-  ReadRequest request{
-      .source = RunSource{.run = run}, .layer = 1, .along = Along{.directions = {"0,1"}, .via = "2"}};
+  ReadRequest request{.source = RunSource{.run = run}, .layer = 1, .along = Along{.directions = {"0,1"}, .via = "2"}};
   request.spectra = request.figures = false;
   const ReadResult lower = read(saved.engine, request);
   EXPECT_EQ(lower.names(), (std::vector<std::string>{"0 via v2", "1 via v2"}));
@@ -87,9 +85,8 @@ TEST(Read, WalksDownToALowerLayerAndReadsHiddenUnits) {
 // Without controls nothing is measured, and no form is fitted; the eigenvectors are the same.
 TEST(Read, MeasuresAsMuchAsIsAskedFor) {
   const SavedModel saved;
-  ReadRequest request{.source = RunSource{.run = saved.folder.path()},
-                      .form = "weights",
-                      .along = Along{.directions = {"3"}}};
+  ReadRequest request{
+      .source = RunSource{.run = saved.folder.path()}, .form = "weights", .along = Along{.directions = {"3"}}};
   request.spectra = request.figures = false;
   const ReadResult all = read(saved.engine, request);
   ASSERT_TRUE(fs::remove(saved.folder.path("calibration.safetensors")));
@@ -137,8 +134,7 @@ TEST(Read, NamesTheParameterThatIsWrong) {
 TEST(Read, AsksTheSolverForFewEigenpairsOfWideLayersOnly) {
   const auto wanted = [](size_t width, size_t top) {
     const ConstMatrixView<float> half(nullptr, 4, width);
-    return wanted_pairs({.left = half, .right = half, .bias_left = {}, .bias_right = {}, .gate = {}}, top)
-        .strongest;
+    return wanted_pairs({.left = half, .right = half, .bias_left = {}, .bias_right = {}, .gate = {}}, top).strongest;
   };
   EXPECT_EQ(wanted(kFullWidth, 5), 0u);
   EXPECT_EQ(wanted(kFullWidth + 1, 5), 5u);
@@ -172,8 +168,7 @@ TEST(Read, AWideLayerGivesItsStrongestEigenpairs) {
   const std::vector<double>& values = all.directions.at(0).form.spectrum.values;
   ASSERT_EQ(values.size(), 2 * kHidden);
   for (const double v : d.form.spectrum.values)
-    EXPECT_TRUE(std::ranges::any_of(values, [&](double w) { return std::fabs(v - w) < 1e-6 * std::fabs(w); }))
-        << v;
+    EXPECT_TRUE(std::ranges::any_of(values, [&](double w) { return std::fabs(v - w) < 1e-6 * std::fabs(w); })) << v;
   const auto opened_run = glint::open_run(saved.engine, {.run = saved.folder.path()});
   glint::Run& run = *opened_run;
   const GluLayerView layer = run.reading().layer(0);

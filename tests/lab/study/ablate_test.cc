@@ -145,8 +145,7 @@ TEST(Ablate, JsonHasASchemaAndNullForWhatIsNotMeasured) {
 
 TEST(Readability, OfARandomModel) {
   const SavedModel saved(1, false, 12, 0, GateKind::Identity);
-  const ReadabilityResult result =
-      readability(saved.engine, {.runs = {saved.folder.path()}, .form = "weights"});
+  const ReadabilityResult result = readability(saved.engine, {.runs = {saved.folder.path()}, .form = "weights"});
   ASSERT_EQ(result.runs.size(), 1u);
   const RunReadability& r = result.runs[0];
   EXPECT_EQ(r.directions.size(), 10u);
@@ -170,8 +169,7 @@ TEST(Readability, OfARandomModel) {
 
 TEST(Readability, AFittedFormIsComparedBetweenHalvesOfTheData) {
   const SavedModel saved;
-  const RunReadability r =
-      readability(saved.engine, {.runs = {saved.folder.path()}, .form = "calibrated"}).runs[0];
+  const RunReadability r = readability(saved.engine, {.runs = {saved.folder.path()}, .form = "calibrated"}).runs[0];
   ASSERT_TRUE(r.stability_halves);
   EXPECT_GT(*r.stability_halves, 0.3);
   EXPECT_LT(*r.stability_halves, 1);

@@ -52,11 +52,10 @@ TEST(SweepPlan, OptionsThatAGateDoesNotHaveDoNotMultiplyItsRuns) {
                                                {"norm", {"none", "rms"}}}});
   // Without a shrink p means nothing either: 3 of SQS, 1 of each of the others, with and without a norm.
   EXPECT_EQ(names(plan),
-            (std::vector<std::string>{"sqs, lambda 0, norm none", "sqs, lambda 0, norm rms",
-                                      "sqs, lambda 0.5, p 1, norm none", "sqs, lambda 0.5, p 1, norm rms",
-                                      "sqs, lambda 0.5, p 2, norm none", "sqs, lambda 0.5, p 2, norm rms",
-                                      "identity, norm none", "identity, norm rms", "silu, norm none",
-                                      "silu, norm rms"}));
+            (std::vector<std::string>{
+                "sqs, lambda 0, norm none", "sqs, lambda 0, norm rms", "sqs, lambda 0.5, p 1, norm none",
+                "sqs, lambda 0.5, p 1, norm rms", "sqs, lambda 0.5, p 2, norm none", "sqs, lambda 0.5, p 2, norm rms",
+                "identity, norm none", "identity, norm rms", "silu, norm none", "silu, norm rms"}));
   for (const SweepSetting& s : plan.settings)
     if (s.options.gate != "sqs") {
       EXPECT_EQ(s.options.lambda, 0.5) << "that of the recipe";
@@ -66,9 +65,9 @@ TEST(SweepPlan, OptionsThatAGateDoesNotHaveDoNotMultiplyItsRuns) {
 
 TEST(SweepPlan, LongerListsAndMoreOptionsKeepTheFolders) {
   const SweepPlan small = plan_sweep({.recipe = "quick", .lists = {{"lambda", {"0.1", "0.5"}}}});
-  const SweepPlan large = plan_sweep(
-      {.recipe = "quick",
-       .lists = {{"lambda", {"0.1", "0.5", "1"}}, {"lr", {"2e-3", "0.004"}}, {"bias", {"false", "true"}}}});
+  const SweepPlan large =
+      plan_sweep({.recipe = "quick",
+                  .lists = {{"lambda", {"0.1", "0.5", "1"}}, {"lr", {"2e-3", "0.004"}}, {"bias", {"false", "true"}}}});
   std::set<std::string> folders;
   for (const SweepSetting& s : large.settings) folders.insert(s.folder);
   EXPECT_EQ(folders.size(), large.settings.size()) << "each has its own";
@@ -77,10 +76,8 @@ TEST(SweepPlan, LongerListsAndMoreOptionsKeepTheFolders) {
 }
 
 TEST(SweepPlan, ValuesThatAreTheSameCountOnce) {
-  EXPECT_EQ(plan_sweep({.recipe = "quick", .lists = {{"lambda", {"0.50", "0.5", "5e-1"}}}}).settings.size(),
-            1u);
-  EXPECT_EQ(plan_sweep({.recipe = "quick", .lists = {{"gate", {"identity", "bilinear"}}}}).settings.size(),
-            1u);
+  EXPECT_EQ(plan_sweep({.recipe = "quick", .lists = {{"lambda", {"0.50", "0.5", "5e-1"}}}}).settings.size(), 1u);
+  EXPECT_EQ(plan_sweep({.recipe = "quick", .lists = {{"gate", {"identity", "bilinear"}}}}).settings.size(), 1u);
 }
 
 TEST(SweepPlan, OneAtATimeChangesTheRecipe) {
@@ -92,9 +89,9 @@ TEST(SweepPlan, OneAtATimeChangesTheRecipe) {
                                      .seeds = {0},
                                      .one_at_a_time = true});
   // The recipe has sqs, 0.5 and 0.002.
-  EXPECT_EQ(names(plan), (std::vector<std::string>{"sqs, lambda 0.5, lr 0.002", "silu, lr 0.002",
-                                                   "sqs, lambda 0, lr 0.002", "sqs, lambda 0.5, lr 0.001",
-                                                   "sqs, lambda 0.5, lr 0.004"}));
+  EXPECT_EQ(names(plan),
+            (std::vector<std::string>{"sqs, lambda 0.5, lr 0.002", "silu, lr 0.002", "sqs, lambda 0, lr 0.002",
+                                      "sqs, lambda 0.5, lr 0.001", "sqs, lambda 0.5, lr 0.004"}));
   for (const SweepSetting& s : plan.settings) EXPECT_EQ(s.options.epochs, 2u);
 }
 
@@ -106,9 +103,8 @@ TEST(SweepPlan, WhatMakesNoSenseIsRefused) {
   expect_usage({.recipe = "quick", .lists = {{"heads", {"2", "4"}}}}, "is for stories");
   expect_usage({.recipe = "quick", .lists = {{"gate", {"silu", "relu"}}, {"lambda", {"0", "1"}}}},
                "`lambda` means nothing for these gates");
-  expect_usage(
-      {.recipe = "quick", .lists = {{"gate", {"silu"}}, {"lambda", {"0", "1"}}}, .one_at_a_time = true},
-      "means nothing for the recipe");
+  expect_usage({.recipe = "quick", .lists = {{"gate", {"silu"}}, {"lambda", {"0", "1"}}}, .one_at_a_time = true},
+               "means nothing for the recipe");
   std::vector<std::string> many;
   for (int i = 0; i < 200; i++) many.push_back(std::to_string(i));
   expect_usage({.recipe = "quick", .lists = {{"lambda", many}, {"c", many}}}, "more than 20000 runs");
@@ -116,8 +112,7 @@ TEST(SweepPlan, WhatMakesNoSenseIsRefused) {
 
 TEST(SweepPlan, ListsAsTheyAreTyped) {
   EXPECT_EQ(parse_option_list("lambda", "0, 0.1,2").values, (std::vector<std::string>{"0", "0.1", "2"}));
-  for (const char* bad : {"", "1,", ",1", "1,,2"})
-    EXPECT_THROW(parse_option_list("lambda", bad), Error) << bad;
+  for (const char* bad : {"", "1,", ",1", "1,,2"}) EXPECT_THROW(parse_option_list("lambda", bad), Error) << bad;
 }
 
 }  // namespace

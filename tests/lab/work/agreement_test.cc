@@ -63,8 +63,7 @@ TEST(Agreement, TheLowestInstructionSetIsTakenAndItsRankNamed) {
     EXPECT_EQ(all.error, "");
     for (const InstructionLevel& level : all.levels) EXPECT_EQ(level.isa, Isa::baseline) << low;
     ASSERT_EQ(all.notes.size(), 1u);
-    const std::string expected =
-        low == 0 ? "rank 0 has baseline" : "rank " + std::to_string(low) + " of 3 (on ";
+    const std::string expected = low == 0 ? "rank 0 has baseline" : "rank " + std::to_string(low) + " of 3 (on ";
     EXPECT_NE(all.notes[0].find(expected), std::string::npos) << all.notes[0];
     EXPECT_NE(all.notes[0].find("all compute with baseline"), std::string::npos) << all.notes[0];
   }

@@ -21,8 +21,7 @@ TEST(Engine, MoreThreadsThanCoresAreNoted) {
   EXPECT_TRUE(notes_with(cores).empty());
   const std::vector<std::string> notes = notes_with(cores + 1);
   ASSERT_EQ(notes.size(), 1u);
-  EXPECT_TRUE(
-      notes[0].starts_with(std::to_string(cores + 1) + " threads on " + std::to_string(cores) + " core"))
+  EXPECT_TRUE(notes[0].starts_with(std::to_string(cores + 1) + " threads on " + std::to_string(cores) + " core"))
       << notes[0];
 }
 

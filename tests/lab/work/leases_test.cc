@@ -20,8 +20,8 @@ using std::chrono::milliseconds;
 
 // As another host would have written it: nobody can ask whether its process lives.
 void foreign_lease(const std::string& file, int number) {
-  std::ofstream(file) << R"({"host":"elsewhere","pid":1,"started":"1","token":"t","time":0,"number":)"
-                      << number << "}\n";
+  std::ofstream(file) << R"({"host":"elsewhere","pid":1,"started":"1","token":"t","time":0,"number":)" << number
+                      << "}\n";
 }
 
 TEST(Leases, OneHolderAtATime) {

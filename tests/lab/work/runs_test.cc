@@ -26,8 +26,7 @@ class Runs : public testing::Test {
                       .out = folder->path() + "/" + gate});
     size_t steps = 0;
     Engine stopping({.threads = 1}, {.note = {}, .progress = {}, .should_stop = [&] { return ++steps > 8; }});
-    train(stopping,
-          {.recipe = "quick", .changes = {{"d-model", "8"}}, .out = folder->path() + "/deep/er/stopped"});
+    train(stopping, {.recipe = "quick", .changes = {{"d-model", "8"}}, .out = folder->path() + "/deep/er/stopped"});
   }
   static void TearDownTestSuite() {
     delete engine;
@@ -88,17 +87,15 @@ TEST_F(Runs, CurvesOfSeedsAreOneWithABand) {
   EXPECT_EQ(chart.series[0].points.size(), 2u);
   EXPECT_GT(chart.series[0].points[0].upper, chart.series[0].points[0].lower);
   EXPECT_TRUE(notes.empty());
-  EXPECT_EQ(
-      list_runs(*engine, {.folders = {folder->path()}, .figure = folder->path() + "/curves.svg"}).figure,
-      folder->path() + "/curves.svg");
+  EXPECT_EQ(list_runs(*engine, {.folders = {folder->path()}, .figure = folder->path() + "/curves.svg"}).figure,
+            folder->path() + "/curves.svg");
   EXPECT_TRUE(exists(folder->path() + "/curves.csv"));
   std::filesystem::remove(folder->path() + "/curves.svg");
 }
 
 TEST_F(Runs, DamageIsSaidAndNoReasonToStop) {
   const TempFolder copy;
-  std::filesystem::copy(folder->path() + "/sqs", copy.path() + "/sqs",
-                        std::filesystem::copy_options::recursive);
+  std::filesystem::copy(folder->path() + "/sqs", copy.path() + "/sqs", std::filesystem::copy_options::recursive);
   const std::string weights = copy.path() + "/sqs/seed-0/model.safetensors";
   std::string bytes = read_file(weights);
   bytes.back() = static_cast<char>(bytes.back() ^ 1);
@@ -107,8 +104,7 @@ TEST_F(Runs, DamageIsSaidAndNoReasonToStop) {
   const RunsResult r = list_runs(*engine, {.folders = {copy.path()}});
   ASSERT_EQ(r.runs.size(), 2u);
   EXPECT_EQ(r.runs[0].state, RunState::damaged);
-  EXPECT_NE(r.runs[0].state_text().find("model.safetensors is damaged"), std::string::npos)
-      << r.runs[0].state_text();
+  EXPECT_NE(r.runs[0].state_text().find("model.safetensors is damaged"), std::string::npos) << r.runs[0].state_text();
   EXPECT_EQ(r.runs[1].state, RunState::damaged);
   EXPECT_TRUE(r.differing.empty()) << "of the other nothing is known";
 }

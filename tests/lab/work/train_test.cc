@@ -26,8 +26,7 @@ void expect_usage(const std::string& recipe, const OptionChanges& changes, const
 }
 
 TEST(TrainingOptions, ChangesComeOverTheRecipeAndTheLastCounts) {
-  const TrainingOptions t =
-      training_options("quick", {{"gate", "relu"}, {"epochs", "3"}, {"gate", "swiglu"}});
+  const TrainingOptions t = training_options("quick", {{"gate", "relu"}, {"epochs", "3"}, {"gate", "swiglu"}});
   EXPECT_EQ(t.label, "quick");
   EXPECT_EQ(t.options.gate, "silu");
   EXPECT_EQ(t.options.epochs, 3u);
@@ -55,8 +54,7 @@ TEST(Train, OneRunPerSeedAndTheirMean) {
   ASSERT_EQ(result.runs.size(), 2u);
   EXPECT_EQ(result.runs[1].out, folder.path() + "/runs/seed-3");
   EXPECT_EQ(result.runs[1].steps, result.runs[1].total_steps);
-  EXPECT_DOUBLE_EQ(result.test_loss.mean,
-                   (result.runs[0].last.test_loss + result.runs[1].last.test_loss) / 2);
+  EXPECT_DOUBLE_EQ(result.test_loss.mean, (result.runs[0].last.test_loss + result.runs[1].last.test_loss) / 2);
   const auto json = to_json(result);
   EXPECT_EQ(json.begin().key(), "schema");
   EXPECT_EQ(json["schema"], "glint-train/1");
@@ -70,9 +68,8 @@ TEST(Train, OneRunPerSeedAndTheirMean) {
 
 TEST(Train, SeedAndSeedsExcludeEachOther) {
   const Engine engine({.threads = 1});
-  EXPECT_THROW(
-      train(engine, {.recipe = "quick", .changes = {{"seed", "1"}}, .seeds = {0, 1}, .out = "nowhere"}),
-      Error);
+  EXPECT_THROW(train(engine, {.recipe = "quick", .changes = {{"seed", "1"}}, .seeds = {0, 1}, .out = "nowhere"}),
+               Error);
 }
 
 // One rule: the options say the precision, and an engine that was made for another one is refused.
