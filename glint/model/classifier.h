@@ -39,7 +39,6 @@ struct ClassifierConfig {
 void check(const ClassifierConfig& config);
 
 // Indices into the table; kNoParam where there is no bias.
-inline constexpr size_t kNoParam = static_cast<size_t>(-1);
 struct LayerParams {
   size_t weight = kNoParam, bias = kNoParam;
 };

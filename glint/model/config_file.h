@@ -35,6 +35,7 @@ class ConfigFile {
   ModelKind kind() const { return kind_; }
   void check(ModelKind kind) const;  // Error (bad_file) when it is of another
   const JsonFields& fields() const { return fields_; }
+  const Json& json() const { return json_; }
   size_t number(const char* key, uint64_t low, uint64_t high) const;
   Gate gate() const;
   // Error for a field that is neither one of these nor "format" or one of the gate's. Only where a run.json

@@ -199,11 +199,13 @@ std::vector<Family> make_families() {
                  .block = "h.",
                  .names = names_with([](FamilyNames& n) {
                    n.embedding = {"wte"};
-                   n.final_norm = n.before_attention = n.before_glu = {};
+                   n.final_norm = {"norm"}, n.before_attention = {"attn.norm"}, n.before_glu = {"mlp.norm"};
+                   n.q_norm = {"attn.q_norm"}, n.k_norm = {"attn.k_norm"};
                    n.qkv = {"attn.qkv"}, n.o = {"attn.o"};
                    n.gate_up = {"mlp.w"}, n.down = {"mlp.p"};
                  }),
-                 .plain_norms = true});
+                 .plain_norms = true,
+                 .biases = true});
   return all;
 }
 

@@ -74,7 +74,7 @@ struct Family {
   std::string_view block = "layers.";  // what stands before the number of a block in files of Hugging Face
   FamilyNames names = {};
   FamilyNorm norm = FamilyNorm::rms;
-  bool plain_norms = false;  // without w and b
+  bool plain_norms = false;  // without w and b; in glint's own files where there are none
   bool one_plus = false;     // the files of Hugging Face store the weights of norms minus 1
   HeadNorm head_norm = HeadNorm::none;
   GateKind gate = GateKind::Silu;  // where the file does not say

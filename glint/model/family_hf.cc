@@ -107,6 +107,12 @@ Json rotary_json(const FamilyConfig& c) {
     j["partial_rotary_factor"] = static_cast<double>(c.rotary_dims) / static_cast<double>(c.head_dim);
   if (s.kind == RotaryScaling::Kind::linear) {
     j["rope_type"] = "linear", j["factor"] = s.factor;
+  } else if (s.kind == RotaryScaling::Kind::llama3) {
+    j.update(Json{{"rope_type", "llama3"},
+                  {"factor", s.factor},
+                  {"low_freq_factor", s.low},
+                  {"high_freq_factor", s.high},
+                  {"original_max_position_embeddings", static_cast<uint64_t>(s.original)}});
   } else if (s.kind == RotaryScaling::Kind::yarn) {
     j.update(Json{{"rope_type", "yarn"},
                   {"factor", s.factor},

@@ -57,6 +57,9 @@ class Finder {
   }
   bool has(const std::string& name) const { return file_.find(name + ".weight") != nullptr; }
 
+  // A norm of glint's own models, which may have weights or not: the file decides.
+  bool stored(const std::string& norm) const { return config_.family == &glint_family() && has(norm); }
+
   // One expert of a layer, by its number.
   StoredMatrix expert(const TensorName& name, size_t layer, size_t number, size_t rows, size_t cols) const {
     std::string full = in_block(name, layer);
@@ -103,7 +106,7 @@ class Finder {
   }
   NormWeights norm(const TensorName& name, const std::string& full) const {
     NormWeights n;
-    if (config_.family->plain_norms) {
+    if (config_.family->plain_norms && !stored(full)) {
       n.used = true;
       return n;
     }
@@ -186,7 +189,7 @@ FamilyLayer find_layer(const Finder& find, const FamilyConfig& c, size_t i) {
     l.v = find.matrix(at(n.v), kv, d);
   }
   l.o = find.matrix(at(n.o), d, q);
-  if (c.family->head_norm != HeadNorm::none) {
+  if (c.family->head_norm != HeadNorm::none || find.stored(at(n.q_norm))) {
     const bool all = c.family->head_norm == HeadNorm::all;
     l.q_norm = find.norm_weight(at(n.q_norm), all ? q : c.head_dim);
     l.k_norm = find.norm_weight(at(n.k_norm), all ? kv : c.head_dim);

@@ -5,6 +5,8 @@
 #include <numbers>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
+#include "glint/io/fields.h"
 
 namespace glint {
 namespace {
@@ -202,17 +204,51 @@ size_t longest_text(const FamilyConfig& c) {
                                                          : c.context;
 }
 
-std::vector<double> rotary_frequencies(const FamilyConfig& c, bool local) {
-  const bool own = local && c.local_theta > 0;
-  const double theta = own ? c.local_theta : c.theta;
-  std::vector<double> out(c.rotary_dims / 2);
+RotaryScaling parse_rotary_scaling(const std::string& text) {
+  using Kind = RotaryScaling::Kind;
+  RotaryScaling s;
+  if (text.empty()) return s;
+  const size_t colon = text.find(':');
+  const std::string kind = text.substr(0, colon);
+  s.kind = kind == "linear" ? Kind::linear : kind == "llama3" ? Kind::llama3 : Kind::none;
+  std::vector<double> numbers;
+  if (colon != std::string::npos) set_field(Field(kind, numbers, ""), text.substr(colon + 1), "rotary_scaling");
+  const bool sound = !numbers.empty() && std::ranges::all_of(numbers, [](double v) { return v > 0 && v <= 1e9; });
+  if (kind == "divisors" && sound) {
+    s.divisors = numbers;
+    return s;
+  }
+  const size_t wanted = s.kind == Kind::linear ? 1 : s.kind == Kind::llama3 ? 4 : 0;
+  if (wanted == 0 || numbers.size() != wanted || !sound || (wanted == 4 && numbers[2] <= numbers[1]))
+    throw Error(
+        {.code = ErrorCode::usage,
+         .what = "`rotary_scaling` = " + text,
+         .where = "rotary_scaling",
+         .expected = "linear:FACTOR, llama3:FACTOR,LOW,HIGH,ORIGINAL or divisors:ONE PER PAIR, numbers above 0"});
+  s.factor = numbers[0];
+  if (wanted == 4) s.low = numbers[1], s.high = numbers[2], s.original = numbers[3];
+  return s;
+}
+
+std::optional<std::string> rotary_scaling_text(const RotaryScaling& s) {
+  using Kind = RotaryScaling::Kind;
+  if (!s.long_divisors.empty() || s.size != 1) return std::nullopt;
+  if (!s.divisors.empty()) {
+    std::string text;
+    for (const double d : s.divisors) text += (text.empty() ? "divisors:" : ",") + number_text(d);
+    return s.kind == Kind::none ? std::optional(text) : std::nullopt;
+  }
+  if (s.kind == Kind::none) return "";
+  if (s.kind == Kind::linear) return "linear:" + number_text(s.factor);
+  if (s.kind != Kind::llama3) return std::nullopt;
+  return "llama3:" + number_text(s.factor) + "," + number_text(s.low) + "," + number_text(s.high) + "," +
+         number_text(s.original);
+}
+
+std::vector<double> rotary_frequencies(double theta, const RotaryScaling& s, size_t dims) {
+  std::vector<double> out(dims / 2);
   for (size_t j = 0; j < out.size(); j++) {
-    double f = std::pow(theta, -2.0 * static_cast<double>(j) / static_cast<double>(c.rotary_dims));
-    if (own) {
-      out[j] = f;
-      continue;
-    }
-    const RotaryScaling& s = c.scaling;
+    double f = std::pow(theta, -2.0 * static_cast<double>(j) / static_cast<double>(dims));
     if (s.kind == RotaryScaling::Kind::linear) f /= s.factor;
     if (s.kind == RotaryScaling::Kind::llama3) {
       const double wave = 2 * std::numbers::pi / f;
@@ -220,10 +256,15 @@ std::vector<double> rotary_frequencies(const FamilyConfig& c, bool local) {
       f = (1 - smooth) * f / s.factor + smooth * f;
     }
     if (!s.divisors.empty()) f /= s.divisors[j];
-    if (s.kind == RotaryScaling::Kind::yarn) f = yarn_frequency(s, theta, c.rotary_dims, j, f);
+    if (s.kind == RotaryScaling::Kind::yarn) f = yarn_frequency(s, theta, dims, j, f);
     out[j] = f;
   }
   return out;
+}
+
+std::vector<double> rotary_frequencies(const FamilyConfig& c, bool local) {
+  if (local && c.local_theta > 0) return rotary_frequencies(c.local_theta, {}, c.rotary_dims);
+  return rotary_frequencies(c.theta, c.scaling, c.rotary_dims);
 }
 
 }  // namespace glint

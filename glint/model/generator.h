@@ -42,13 +42,17 @@ class Generator {
  private:
   struct Block {
     PackedWeights qkv, o, mlp_w, mlp_p;
+    std::span<const float> qkv_bias = {}, q_norm = {}, k_norm = {};
   };
   // Rows that go through all layers on one thread: a register tile of the products.
   size_t group_rows() const { return compute_.kernels().mr; }
   size_t checked(size_t slot) const;
   void check_step(std::span<const uint32_t> slots, std::span<const TokenId> tokens);
+  // Of a head of keys and values.
   float* keys(size_t slot, size_t layer, size_t head);
   float* values(size_t slot, size_t layer, size_t head);
+  void pack(PackedWeights& packed, ConstMatrixView<float> w, size_t norm);
+  void head_norms(const Block& block, MatrixView<float> qkv) const;
   void layers(Range rows, std::span<const uint32_t> slots, std::span<const TokenId> tokens, size_t worker);
   void attend(size_t row, size_t slot, size_t layer, size_t worker);
 
@@ -57,7 +61,7 @@ class Generator {
   size_t room_;
   TransformerParams params_;
   std::span<const float> weights_;
-  float scale_;
+  float scale_, eps_;
   RotaryTable rotary_;
   std::vector<Block> blocks_;
   std::vector<PackedWeights> head_;  // in blocks of the vocabulary, which threads share

@@ -1,5 +1,6 @@
 #include "glint/model/language_file.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "glint/base/sha256.h"
@@ -10,6 +11,17 @@
 
 namespace glint {
 
+namespace {
+
+// As the other keys of config.json are spelled.
+std::vector<Field> shape_fields(LlamaShape& shape) {
+  std::vector<Field> fields = fields_of(shape);
+  for (Field& f : fields) std::ranges::replace(f.name, '-', '_');
+  return fields;
+}
+
+}  // namespace
+
 Json config_to_json(const TransformerConfig& c) {
   Json json = {{"format", format_name(ModelKind::language)},
                {"vocab", c.vocab},
@@ -19,6 +31,10 @@ Json config_to_json(const TransformerConfig& c) {
                {"heads", c.heads},
                {"context", c.context}};
   json.update(gate_to_json(c.gate));
+  LlamaShape shape = c.shape, own;
+  const std::vector<Field> fields = shape_fields(shape), usual = shape_fields(own);
+  for (size_t i = 0; i < fields.size(); i++)
+    if (field_json(fields[i]) != field_json(usual[i])) json[fields[i].name] = field_json(fields[i]);
   return json;
 }
 
@@ -43,7 +59,12 @@ LanguageModel load_language_model(const std::string& directory, const WeightsSou
 
 LanguageModel load_language_model(const ConfigFile& config, const WeightsSource& weights) {
   config.check(ModelKind::language);
-  config.only({"vocab", "layers", "d_model", "d_hidden", "heads", "context", "data", "tokenizer_hash"});
+  LlamaShape shape;
+  const std::vector<Field> fields = shape_fields(shape);
+  std::vector<std::string> known = {"vocab", "layers",  "d_model", "d_hidden",
+                                    "heads", "context", "data",    "tokenizer_hash"};
+  for (const Field& f : fields) known.push_back(f.name);
+  config.only(known);
   LanguageModel m;
   TransformerConfig& c = m.config;
   c.vocab = config.number("vocab", 2, kMaxVocab);
@@ -53,6 +74,10 @@ LanguageModel load_language_model(const ConfigFile& config, const WeightsSource&
   c.heads = config.number("heads", 1, 1024);
   c.context = config.number("context", kMinContext, kMaxContext);
   c.gate = config.gate();
+  for (const Field& f : fields)
+    if (config.fields().has(f.name))
+      config.checked(f.name.c_str(), [&] { set_field_json(f, config.json().at(f.name)); });
+  c.shape = shape;
   config.checked("heads", [&] { check(c); });
   m.data = config.fields().optional<std::string>("data", "");
   m.tokenizer_hash = config.fields().optional<std::string>("tokenizer_hash", "");
@@ -75,12 +100,13 @@ FamilyConfig family_config(const TransformerConfig& t) {
   FamilyConfig c;
   c.family = &glint_family();
   c.layers = t.layers, c.d_model = t.d_model, c.d_hidden = t.hidden();
-  c.heads = c.kv_heads = t.heads, c.head_dim = c.rotary_dims = t.head_dim();
+  c.heads = t.heads, c.kv_heads = t.keys(), c.head_dim = c.rotary_dims = t.head_dim();
   c.vocab = t.vocab, c.context = t.context, c.gate = t.gate;
-  c.eps = kNormEps;
+  c.eps = t.shape.norm_eps, c.theta = t.shape.theta;
+  c.scaling = parse_rotary_scaling(t.shape.rotary_scaling);
   c.windows.resize(t.layers);
   c.attention_scale = 1 / std::sqrt(static_cast<double>(t.head_dim()));
-  c.attention_factor = 1 / std::sqrt(2.0 * static_cast<double>(t.layers));
+  c.attention_factor = t.attention_factor();
   return c;
 }
 

@@ -46,6 +46,10 @@ void ParamTable::initialise(std::span<float> buffer, uint64_t seed) const {
     const ParamSpec& s = specs_[t];
     const Rng rng(seed, Stream::init, static_cast<uint32_t>(t));
     float* p = buffer.data() + s.offset;
+    if (s.start) {
+      std::fill_n(p, s.size(), *s.start);
+      continue;
+    }
     const double bound = s.fan_in ? 1.0 / std::sqrt(static_cast<double>(s.fan_in)) : 0;
     for (size_t i = 0; i < s.size(); i++)
       p[i] = static_cast<float>(s.fan_in ? bound * (2 * rng.uniform(i) - 1) : rng.normal(i));

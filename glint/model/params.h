@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -14,13 +15,16 @@ namespace glint {
 
 struct ParamSpec {
   std::string name;
-  size_t rows = 0, cols = 0;  // a vector is one row
-  bool vector = false;        // written to files with one dimension
-  bool decay = true;          // weight decay applies
-  size_t fan_in = 0;          // initialised uniformly in +-1/sqrt(fan_in); 0: normal(0, 1)
-  size_t offset = 0;          // floats from the start of the buffer, a multiple of 16
+  size_t rows = 0, cols = 0;        // a vector is one row
+  bool vector = false;              // written to files with one dimension
+  bool decay = true;                // weight decay applies
+  size_t fan_in = 0;                // initialised uniformly in +-1/sqrt(fan_in); 0: normal(0, 1)
+  std::optional<float> start = {};  // initialised as this everywhere instead
+  size_t offset = 0;                // floats from the start of the buffer, a multiple of 16
   size_t size() const { return rows * cols; }
 };
+
+inline constexpr size_t kNoParam = static_cast<size_t>(-1);  // instead of an index into the table
 
 class ParamTable {
  public:

@@ -20,19 +20,24 @@ std::span<T> cut(std::span<T> v, Range r) {
 
 TransformerWeights::TransformerWeights(const TransformerConfig& c, const Products& products, bool training)
     : head(products, c.vocab, c.d_model, training),
-      rotary(c.context, c.head_dim()),
-      attention(products.kernels(), c.heads, c.head_dim(), c.context,
-                static_cast<float>(1 / std::sqrt(2.0 * static_cast<double>(c.layers))), training) {
+      rotary(c.context, c.frequencies()),
+      attention(products.kernels(), c.heads, c.keys(), c.head_dim(), c.context,
+                static_cast<float>(c.attention_factor()), training) {
   const size_t d = c.d_model, h = c.hidden();
   for (size_t i = 0; i < c.layers; i++)
-    blocks.push_back({PackedWeights(products, 3 * d, d, training), PackedWeights(products, d, d, training),
+    blocks.push_back({PackedWeights(products, c.qkv_width(), d, training),
+                      PackedWeights(products, d, c.attention_width(), training),
                       PackedWeights(products, 2 * h, d, training), PackedWeights(products, d, h, training)});
 }
 
 size_t SequencePass::layer_bytes(const TransformerConfig& c) {
-  const size_t t = c.context, d = c.d_model, h = c.hidden();
-  return 3 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d) + Arena::bytes_for_padded(t, 2 * h) +
-         Arena::bytes_for_padded(t, h) + Arena::bytes_for<float>(c.heads * t) + 2 * Arena::bytes_for<float>(t);
+  const size_t t = c.context, d = c.d_model, h = c.hidden(), both = c.heads + c.keys();
+  const size_t bytes = 2 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, c.attention_width()) +
+                       Arena::bytes_for_padded(t, c.qkv_width()) + Arena::bytes_for_padded(t, 2 * h) +
+                       Arena::bytes_for_padded(t, h) + Arena::bytes_for<float>(c.heads * t) +
+                       2 * Arena::bytes_for<float>(t);
+  return bytes +
+         (c.shape.head_norms ? Arena::bytes_for_padded(t, both * c.head_dim()) + Arena::bytes_for<float>(both * t) : 0);
 }
 
 SequencePass::SequencePass(const TransformerConfig& config, const TransformerParams& params,
@@ -44,18 +49,24 @@ SequencePass::SequencePass(const TransformerConfig& config, const TransformerPar
                  Arena::bytes_for_padded(rows, widest) + Arena::bytes_for<float>(rows) +
                  Arena::bytes_for<uint8_t>(rows) + VocabScratch::bytes(weights.head) +
                  Arena::bytes_for<float>(weights.attention.scratch_floats());
-  if (training) bytes += 2 * Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, 3 * d);
+  const size_t qkv = config.qkv_width(), a = config.attention_width(), both = config.heads + config.keys();
+  if (training)
+    bytes += Arena::bytes_for_padded(t, d) + Arena::bytes_for_padded(t, a) + Arena::bytes_for_padded(t, qkv);
   arena_ = Arena(bytes);
   x_ = arena_.padded(t, d);
   for (size_t i = 0; i < kept; i++) {
     Layer l;
     l.u1 = arena_.padded(t, d);
-    l.qkv = arena_.padded(t, 3 * d);
-    l.a = arena_.padded(t, d);
+    l.qkv = arena_.padded(t, qkv);
+    l.a = arena_.padded(t, a);
     l.u2 = arena_.padded(t, d);
     l.z = arena_.padded(t, 2 * h);
     l.y = arena_.padded(t, h);
     l.lse = arena_.matrix<float>(config.heads, t);
+    if (config.shape.head_norms) {
+      l.qk = arena_.padded(t, both * config.head_dim());
+      l.qk_inverse = arena_.matrix<float>(both, t);
+    }
     l.inverse1 = arena_.alloc<float>(t);
     l.inverse2 = arena_.alloc<float>(t);
     layers_.push_back(l);
@@ -68,8 +79,12 @@ SequencePass::SequencePass(const TransformerConfig& config, const TransformerPar
   attention_scratch_ = arena_.alloc<float>(weights.attention.scratch_floats());
   if (!training) return;
   dx_ = arena_.padded(t, d);
-  da_ = arena_.padded(t, d);
-  d_qkv_ = arena_.padded(t, 3 * d);
+  da_ = arena_.padded(t, a);
+  d_qkv_ = arena_.padded(t, qkv);
+}
+
+void SequencePass::normalise(MatrixView<float> x, MatrixView<float> u, std::span<float> inverse) const {
+  norm_forward(products_.kernels(), x, u, inverse, static_cast<float>(config_.shape.norm_eps));
 }
 
 // Chunks of equal size, in whole register tiles.
@@ -96,11 +111,26 @@ void SequencePass::attention_forward(size_t i, std::span<std::byte> scratch) {
   const Layer& l = layer(i);
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
-    norm_forward(products_.kernels(), cut(x_, r), cut(l.u1, r), cut(l.inverse1, r));
-    linear_forward(products_, cut(l.u1, r), weights_.blocks[i].qkv, cut(l.qkv, r), scratch);
-    weights_.rotary.forward(products_.kernels(), config_.heads, r.first, cut(l.qkv, r));
+    normalise(cut(x_, r), cut(l.u1, r), cut(l.inverse1, r));
+    const TransformerWeights::Block& w = weights_.blocks[i];
+    linear_forward(products_, cut(l.u1, r), w.qkv, cut(l.qkv, r), scratch, w.qkv_bias);
+    if (config_.shape.head_norms) head_norms_forward(i, r);
+    weights_.rotary.forward(products_.kernels(), config_.heads, config_.keys(), r.first, cut(l.qkv, r));
   }
   weights_.attention.forward(l.qkv.row_range(0, tokens_), l.a.row_range(0, tokens_), l.lse, attention_scratch_);
+}
+
+// Each query and key by itself, then times the weights.
+void SequencePass::head_norms_forward(size_t i, Range r) {
+  const Layer& l = layer(i);
+  const TransformerWeights::Block& w = weights_.blocks[i];
+  const size_t n = config_.head_dim();
+  for (size_t h = 0; h < config_.heads + config_.keys(); h++) {
+    const std::span<const float> weight = h < config_.heads ? w.q_norm : w.k_norm;
+    const MatrixView<float> x = cut(l.qkv, r).col_range(h * n, n), u = cut(l.qk, r).col_range(h * n, n);
+    normalise(x, u, cut(l.qk_inverse.row(h), r));
+    multiply_columns(u, weight, x);
+  }
 }
 
 // x += O a
@@ -112,7 +142,7 @@ void SequencePass::projection_forward(size_t i, Range r, std::span<std::byte> sc
 void SequencePass::mlp_forward(size_t i, Range r, std::span<std::byte> scratch) {
   const Layer& l = layer(i);
   const TransformerWeights::Block& w = weights_.blocks[i];
-  norm_forward(products_.kernels(), cut(x_, r), cut(l.u2, r), cut(l.inverse2, r));
+  normalise(cut(x_, r), cut(l.u2, r), cut(l.inverse2, r));
   glu_forward(products_, config_.gate, cut(l.u2, r), w.mlp_w, cut(l.z, r), cut(l.y, r), scratch);
   linear_forward_add(products_, cut(l.y, r), w.mlp_p, cut(x_, r), scratch);
 }
@@ -177,10 +207,30 @@ void SequencePass::attention_backward(size_t i, std::span<float> gradients, std:
   for (size_t c = 0; c < chunks(); c++) {
     const Range r = chunk(c);
     const MatrixView<float> d = cut(d_qkv_, r), du = temporary(r, config_.d_model);
-    weights_.rotary.backward(products_.kernels(), config_.heads, r.first, d);
+    weights_.rotary.backward(products_.kernels(), config_.heads, config_.keys(), r.first, d);
+    if (config_.shape.head_norms) head_norms_backward(i, r, gradients);
+    if (const size_t bias = params_.blocks[i].qkv_bias; bias != kNoParam)
+      products_.kernels().column_sums(r.count, d.cols(), d.data(), d.stride(),
+                                      params_.table.view(gradients, bias).data());
     weight_gradient(products_, d, cut(l.u1, r), params_.table.view(gradients, params_.blocks[i].qkv), true, scratch);
     linear_backward(products_, d, weights_.blocks[i].qkv, du, false, scratch);
     add_norm_gradient(l.u1, l.inverse1, r, du);
+  }
+}
+
+void SequencePass::head_norms_backward(size_t i, Range r, std::span<float> gradients) {
+  const Layer& l = layer(i);
+  const TransformerParams::Block& p = params_.blocks[i];
+  const TransformerWeights::Block& w = weights_.blocks[i];
+  const size_t n = config_.head_dim();
+  for (size_t h = 0; h < config_.heads + config_.keys(); h++) {
+    const bool query = h < config_.heads;
+    const MatrixView<float> d = cut(d_qkv_, r).col_range(h * n, n), u = cut(l.qk, r).col_range(h * n, n);
+    float* dw = params_.table.view(gradients, query ? p.q_norm : p.k_norm).data();
+    for (size_t t = 0; t < r.count; t++)
+      for (size_t j = 0; j < n; j++) dw[j] += d(t, j) * u(t, j);
+    multiply_columns(d, query ? w.q_norm : w.k_norm, d);
+    norm_backward(products_.kernels(), u, cut(l.qk_inverse.row(h), r), d, d);
   }
 }
 
@@ -194,7 +244,7 @@ void SequencePass::block_backward(size_t i, std::span<float> gradients, std::spa
 
 MatrixView<float> SequencePass::final_norm(Range r) {
   const MatrixView<float> u = final_.row_range(0, r.count);
-  norm_forward(products_.kernels(), cut(x_, r), u, final_inverse_);
+  normalise(cut(x_, r), u, final_inverse_);
   return u;
 }
 
@@ -213,8 +263,8 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
     if (!all_finite(losses.subspan(r.first, r.count))) throw_overflow("the loss");
     if (gradients.empty()) continue;
     const MatrixView<float> du = cut(dx_, r);
-    vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du,
-                        params_.table.view(gradients, params_.head), scratch);
+    vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du, params_.head_gradient(gradients),
+                        scratch);
     norm_backward(products_.kernels(), u, final_inverse_, du, du);
   }
   return correct;

@@ -18,6 +18,7 @@ struct TransformerWeights {
 
   struct Block {
     PackedWeights qkv, o, mlp_w, mlp_p;
+    std::span<const float> qkv_bias = {}, q_norm = {}, k_norm = {};
   };
   ConstMatrixView<float> wte;
   std::vector<Block> blocks;
@@ -42,11 +43,13 @@ class SequencePass {
   ResidualTrace follow(std::span<const TokenId> tokens, std::span<std::byte> scratch);
 
  private:
-  // What the backward pass needs of a layer: [context, ...], inverse and lse [context], [heads, context].
+  // What the backward pass needs of a layer: [context, ...], inverse and lse [context], [heads, context]. With norms
+  // of queries and keys these as they are before the weights, [context, q + k], and their [heads of both, context].
   struct Layer {
-    MatrixView<float> u1, qkv, a, u2, z, y, lse;
+    MatrixView<float> u1, qkv, a, u2, z, y, lse, qk, qk_inverse;
     std::span<float> inverse1, inverse2;
   };
+  void normalise(MatrixView<float> x, MatrixView<float> u, std::span<float> inverse) const;
   static size_t layer_bytes(const TransformerConfig& config);
   Range chunk(size_t index) const;
   size_t chunks() const;
@@ -57,6 +60,8 @@ class SequencePass {
   // `last`, when given, is told of the last token.
   void block_forward(size_t i, std::span<std::byte> scratch, ResidualTrace* last = nullptr);
   void attention_forward(size_t i, std::span<std::byte> scratch);
+  void head_norms_forward(size_t i, Range rows);
+  void head_norms_backward(size_t i, Range rows, std::span<float> gradients);
   void projection_forward(size_t i, Range rows, std::span<std::byte> scratch);
   void mlp_forward(size_t i, Range rows, std::span<std::byte> scratch);
   void blocks_forward(size_t count, std::span<std::byte> scratch, ResidualTrace* last = nullptr);

@@ -21,6 +21,27 @@ void add(const TextResult& part, TextResult& total) {
 
 }  // namespace
 
+std::vector<Field> fields_of(LlamaShape& s) {
+  return {
+      Field("kv-heads", s.kv_heads, "heads of keys and values, which heads of queries share; 0: as many as these")
+          .range(0, 1024)
+          .language(),
+      Field("d-head", s.d_head, "width of a head; 0: the width of the embedding by the heads")
+          .range(0, 1024)
+          .language(),
+      Field("norm-weights", s.norm_weights, "norms have weights").language(),
+      Field("tied-head", s.tied_head, "the head is the embedding").language(),
+      Field("qkv-bias", s.qkv_bias, "biases of queries, keys and values").language(),
+      Field("head-norms", s.head_norms, "each query and key is normalised, with weights").language(),
+      Field("damped", s.damped, "what attention adds is divided by the root of twice the layers").language(),
+      Field("norm-eps", s.norm_eps, "added to the mean square in a norm").range(0, 1).language(),
+      Field("theta", s.theta, "base of the frequencies of rotary positions").range(1, 1e12).language(),
+      Field("rotary-scaling", s.rotary_scaling,
+            "of these for longer texts: linear:FACTOR, llama3:FACTOR,LOW,HIGH,ORIGINAL or divisors:ONE PER PAIR")
+          .language(),
+  };
+}
+
 void check(const TransformerConfig& c) {
   check_range("vocab", c.vocab, 2, kMaxVocab);
   check_range("layers", c.layers, 1, 64);
@@ -28,12 +49,33 @@ void check(const TransformerConfig& c) {
   check_range("d_hidden", c.hidden(), 1, 16384);
   check_range("heads", c.heads, 1, 1024);
   check_range("context", c.context, kMinContext, kMaxContext);
-  if (c.d_model % (2 * c.heads) != 0)
+  check_range("kv_heads", c.keys(), 1, c.heads);
+  check_range("d_head", c.head_dim(), 1, 1024);
+  if (c.heads % c.keys() != 0)
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(c.heads) + " heads of queries cannot share " + std::to_string(c.keys()) +
+                         " of keys and values",
+                 .where = "kv_heads",
+                 .expected = "`heads` a multiple of `kv_heads`"});
+  if (c.shape.d_head % 2 != 0)
+    throw Error({.code = ErrorCode::usage,
+                 .what = "a head of " + std::to_string(c.shape.d_head) + " numbers",
+                 .where = "d_head",
+                 .expected = "an even width, because positions turn pairs of numbers"});
+  if (c.shape.d_head == 0 && c.d_model % (2 * c.heads) != 0)
     throw Error({.code = ErrorCode::usage,
                  .what = "`d_model` = " + std::to_string(c.d_model) + " cannot be cut into " + std::to_string(c.heads) +
                          " heads",
                  .where = "heads",
                  .expected = "`d_model` a multiple of twice `heads`, because positions turn pairs of numbers"});
+  LlamaShape shape = c.shape;
+  check_fields(fields_of(shape));
+  const RotaryScaling scaling = parse_rotary_scaling(shape.rotary_scaling);
+  if (!scaling.divisors.empty() && scaling.divisors.size() != c.head_dim() / 2)
+    throw Error({.code = ErrorCode::usage,
+                 .what = std::to_string(scaling.divisors.size()) + " divisors of rotary frequencies",
+                 .where = "rotary_scaling",
+                 .expected = std::to_string(c.head_dim() / 2) + ", one per pair of a head"});
   check(c.gate.params);
 }
 
@@ -42,18 +84,33 @@ TransformerParams transformer_params(const TransformerConfig& c) {
   const auto add = [&](const std::string& name, size_t rows, size_t cols) {
     return p.table.add({.name = name + ".weight", .rows = rows, .cols = cols, .fan_in = cols});
   };
+  const auto vector = [&](const std::string& name, size_t size, float start) {
+    return p.table.add({.name = name, .rows = 1, .cols = size, .vector = true, .decay = false, .start = start});
+  };
   const size_t d = c.d_model, h = c.hidden();
-  p.wte = p.table.add({.name = "transformer.wte.weight", .rows = c.vocab, .cols = d, .fan_in = 0});
+  // A tied head has to begin with logits of a sound size.
+  p.wte =
+      p.table.add({.name = "transformer.wte.weight", .rows = c.vocab, .cols = d, .fan_in = c.shape.tied_head ? d : 0});
   for (size_t i = 0; i < c.layers; i++) {
     const std::string block = "transformer.h." + std::to_string(i);
     TransformerParams::Block b;
-    b.qkv = add(block + ".attn.qkv", 3 * d, d);
-    b.o = add(block + ".attn.o", d, d);
+    b.qkv = add(block + ".attn.qkv", c.qkv_width(), d);
+    b.o = add(block + ".attn.o", d, c.attention_width());
     b.mlp_w = add(block + ".mlp.w", 2 * h, d);
     b.mlp_p = add(block + ".mlp.p", d, h);
+    if (c.shape.norm_weights) {
+      b.attention_norm = vector(block + ".attn.norm.weight", d, 1);
+      b.mlp_norm = vector(block + ".mlp.norm.weight", d, 1);
+    }
+    if (c.shape.qkv_bias) b.qkv_bias = vector(block + ".attn.qkv.bias", c.qkv_width(), 0);
+    if (c.shape.head_norms) {
+      b.q_norm = vector(block + ".attn.q_norm.weight", c.head_dim(), 1);
+      b.k_norm = vector(block + ".attn.k_norm.weight", c.head_dim(), 1);
+    }
     p.blocks.push_back(b);
   }
-  p.head = add("lm_head", c.vocab, d);
+  if (c.shape.norm_weights) p.norm = vector("transformer.norm.weight", d, 1);
+  p.head = c.shape.tied_head ? p.wte : add("lm_head", c.vocab, d);
   return p;
 }
 
@@ -70,13 +127,36 @@ TransformerEngine::TransformerEngine(const TransformerConfig& config, const Comp
   for (size_t i = 0; i < compute.pool.size(); i++)
     passes_.push_back(std::make_unique<SequencePass>(config_, params_, *weights_, compute.products, training));
   cut_.reserve(max_rows);
-  const size_t floats = params_.table.floats();
+  const auto fold = [&](size_t matrix, size_t norm, size_t raw) {
+    folded_.push_back({.matrix = matrix, .norm = norm, .raw = raw, .product = {}});
+  };
+  for (const TransformerParams::Block& b : params_.blocks) {
+    if (!config.shape.norm_weights) continue;
+    fold(b.qkv, b.attention_norm, params_.table[b.qkv].offset);
+    fold(b.mlp_w, b.mlp_norm, params_.table[b.mlp_w].offset);
+  }
+  if (config.shape.norm_weights || config.shape.tied_head) fold(params_.head, params_.norm, params_.head_offset());
+  if (!folded_.empty() && training) sums_ = Matrix<float>(1, params_.lane_floats());
+  size_t folded_floats = 0;
+  for (const Folded& f : folded_) folded_floats += f.norm == kNoParam ? 0 : params_.table[f.matrix].size();
+  products_ = Matrix<float>(1, folded_floats);
+  float* at = products_.data();
+  for (Folded& f : folded_) {
+    if (f.norm == kNoParam) continue;
+    const ParamSpec& spec = params_.table[f.matrix];
+    f.product = {at, spec.rows, spec.cols};
+    at += spec.size();
+  }
+  const size_t floats = params_.lane_floats();
   for (size_t i = 0; training && i < std::min(max_rows, max_lanes ? max_lanes : max_rows); i++)
     lanes_[i].gradients = Matrix<float>(1, floats);
   for (size_t first = 0; training && first < floats; first += kChainPiece)
     pieces_.push_back({first, std::min(kChainPiece, floats - first)});
   const auto add = [&](PackedWeights* packed, size_t param, size_t pieces) {
-    for (size_t i = 0; i < pieces; i++) tasks_.push_back({packed, param, i});
+    ConstMatrixView<float> product;
+    for (const Folded& f : folded_)
+      if (f.matrix == param) product = f.product;
+    for (size_t i = 0; i < pieces; i++) tasks_.push_back({packed, product, param, i});
   };
   for (size_t i = 0; i < config.layers; i++) {
     TransformerWeights::Block& b = weights_->blocks[i];
@@ -92,16 +172,71 @@ TransformerEngine::~TransformerEngine() = default;
 
 void TransformerEngine::set_weights(std::span<const float> weights) {
   params_.table.check_buffer(weights, "set_weights");
+  values_ = weights;
   weights_->wte = params_.table.view(weights, params_.wte);
+  const auto vector = [&](size_t param) {
+    return param == kNoParam ? std::span<const float>() : params_.table.view(weights, param).row(0);
+  };
+  for (size_t i = 0; i < config_.layers; i++) {
+    const TransformerParams::Block& p = params_.blocks[i];
+    TransformerWeights::Block& b = weights_->blocks[i];
+    b.qkv_bias = vector(p.qkv_bias), b.q_norm = vector(p.q_norm), b.k_norm = vector(p.k_norm);
+  }
   const StopScope whole(compute_.pool, {});  // half of the weights packed would be those of no model
+  fold_norms(compute_.pool);
   compute_.pool.for_tiles(tasks_.size(), [&](size_t i, size_t) {
     const PackTask& t = tasks_[i];
-    const ConstMatrixView<float> w = params_.table.view(weights, t.param);
+    const ConstMatrixView<float> w = t.folded.empty() ? params_.table.view(weights, t.param) : t.folded;
     if (t.weights)
       t.weights->pack(compute_.products, w, t.piece);
     else
       weights_->head.pack(compute_.products, w, t.piece);
   });
+}
+
+// W diag(w), for every matrix that reads a norm with weights.
+void TransformerEngine::fold_norms(ThreadPool& pool) {
+  pool.for_tiles(folded_.size(), [&](size_t i, size_t) {
+    const Folded& f = folded_[i];
+    if (f.norm == kNoParam) return;
+    multiply_columns(params_.table.view(values_, f.matrix), params_.table.view(values_, f.norm).row(0), f.product);
+  });
+}
+
+// From the gradient G by W diag(w): dW = G diag(w), dw = column sums of G and W multiplied. That of a tied head
+// comes on top of the embedding's.
+void TransformerEngine::finish(std::span<float> gradients) {
+  const std::span<const float> raw = sums_.span();
+  std::copy_n(raw.data(), gradients.size(), gradients.data());
+  constexpr size_t kColumns = 32;  // of a tile: two lines
+  const size_t tiles = (config_.d_model + kColumns - 1) / kColumns;
+  compute_.pool.for_tiles(folded_.size() * tiles, [&](size_t tile, size_t) {
+    const Folded& f = folded_[tile / tiles];
+    const size_t first = tile % tiles * kColumns, count = std::min(kColumns, config_.d_model - first);
+    const ParamSpec& spec = params_.table[f.matrix];
+    const ConstMatrixView<float> g(raw.data() + f.raw, spec.rows, spec.cols), w = params_.table.view(values_, f.matrix);
+    const MatrixView<float> out = params_.table.view(gradients, f.matrix);
+    const bool add = f.raw != spec.offset;
+    float scale[kColumns];
+    double sums[kColumns] = {};
+    for (size_t j = 0; j < count; j++)
+      scale[j] = f.norm == kNoParam ? 1 : params_.table.view(values_, f.norm)(0, first + j);
+    for (size_t i = 0; i < spec.rows; i++) {
+      const float *g_row = g.row_ptr(i) + first, *w_row = w.row_ptr(i) + first;
+      float* out_row = out.row_ptr(i) + first;
+      for (size_t j = 0; j < count; j++) {
+        sums[j] += static_cast<double>(g_row[j]) * w_row[j];
+        out_row[j] = (add ? out_row[j] : 0) + g_row[j] * scale[j];
+      }
+    }
+    if (f.norm == kNoParam) return;
+    for (size_t j = 0; j < count; j++)
+      params_.table.view(gradients, f.norm)(0, first + j) = static_cast<float>(sums[j]);
+  });
+}
+
+std::span<float> TransformerEngine::sums(std::span<float> gradients) {
+  return folded_.empty() ? gradients : sums_.span();
 }
 
 void TransformerEngine::check_row(const TokenRow& row, bool targets) const {
@@ -151,7 +286,9 @@ TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, s
   uint64_t tokens = 0;
   for (const TokenRow& row : rows) tokens += row.input.size();
   pass_lanes(rows, cut_, tokens);
-  sum_gradients(cut_.size(), true, gradients, {0, gradients.size()});
+  const std::span<float> sum = sums(gradients);
+  sum_gradients(cut_.size(), true, sum, {0, sum.size()});
+  if (!folded_.empty()) finish(gradients);
   return sum_results(cut_.size());
 }
 
@@ -163,11 +300,13 @@ TextResult TransformerEngine::forward_backward(std::span<const TokenRow> rows, s
   if (lanes > lanes_.size() || (lanes > 0 && lanes_[lanes - 1].gradients.size() == 0))
     bad_argument("share", std::to_string(lanes) + " lanes", "at most as many as the engine was made for");
   pass_lanes(rows, share.lanes, share.tokens);
-  share.sum(pieces_, 1, gradients, [&](Range pieces) {
+  const std::span<float> sum = sums(gradients);
+  share.sum(pieces_, 1, sum, [&](Range pieces) {
     const Range last = pieces_[pieces.first + pieces.count - 1];
     const size_t first = pieces_[pieces.first].first;
-    sum_gradients(lanes, share.first == 0, gradients, {first, last.first + last.count - first});
+    sum_gradients(lanes, share.first == 0, sum, {first, last.first + last.count - first});
   });
+  if (!folded_.empty()) finish(gradients);
   return sum_results(lanes);
 }
 

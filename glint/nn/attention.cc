@@ -43,14 +43,18 @@ struct Attention::Right {
 
 // A strip is a few register tiles high: enough rows to use a panel of keys again while it is in L1, few
 // enough that little is computed above the diagonal.
-Attention::Attention(const Kernels& kernels, size_t heads, size_t head_dim, size_t context, float scale, bool training)
+Attention::Attention(const Kernels& kernels, size_t heads, size_t kv_heads, size_t head_dim, size_t context,
+                     float scale, bool training)
     : kernels_(&kernels),
       heads_(heads),
+      kv_heads_(kv_heads),
       head_dim_(head_dim),
       context_(context),
       strip_rows_(kernels.mr * std::max<size_t>(2, 24 / kernels.mr)),
       scale_(scale),
-      training_(training) {}
+      training_(training) {
+  check_argument(kv_heads > 0 && heads % kv_heads == 0, "Attention", "heads a multiple of kv_heads");
+}
 
 size_t Attention::columns(size_t tokens) const { return (tokens + kernels_->nr - 1) / kernels_->nr * kernels_->nr; }
 
@@ -78,22 +82,23 @@ void Attention::pack_transposed(ConstMatrixView<float> m, float* out) const {
 void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixView<float> lse,
                         std::span<float> scratch) const {
   const Kernels& kn = *kernels_;
-  const size_t t = qkv.rows(), d = heads_ * head_dim_, width = columns(t);
-  check_argument(t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && lse.rows() >= heads_ &&
-                     lse.cols() >= t && scratch.size() >= scratch_floats(),
+  const size_t t = qkv.rows(), seen_most = columns(t);
+  check_argument(t <= context_ && qkv.cols() == width() && y.rows() == t && y.cols() == heads_ * head_dim_ &&
+                     lse.rows() >= heads_ && lse.cols() >= t && scratch.size() >= scratch_floats(),
                  "Attention::forward",
-                 "qkv [t, 3 d], y [t, d], lse [heads, context] with t up to the context, and scratch_floats()");
+                 "qkv, y and lse [heads, context] with t up to the context, and scratch_floats()");
   float* packed_k = scratch.data();
   float* inverse = packed_k + columns(context_) * head_dim_;
-  const MatrixView<float> strip(inverse + padded_stride(strip_rows_), strip_rows_, width, padded_stride(width));
+  const MatrixView<float> strip(inverse + padded_stride(strip_rows_), strip_rows_, seen_most, padded_stride(seen_most));
   float* panels = strip.data() + strip_rows_ * strip.stride();
   const Right keys{packed_k, kn.nr * head_dim_, kn.nr};
+  Right values{};
   for (size_t h = 0; h < heads_; h++) {
-    const ConstMatrixView<float> q = qkv.col_range(h * head_dim_, head_dim_),
-                                 k = qkv.col_range(d + h * head_dim_, head_dim_),
-                                 v = qkv.col_range(2 * d + h * head_dim_, head_dim_);
-    pack_transposed(k, packed_k);
-    const Right values = right(v, panels);
+    const ConstMatrixView<float> q = qkv.col_range(h * head_dim_, head_dim_);
+    if (first_of_group(h)) {
+      pack_transposed(qkv.col_range(key_column(h), head_dim_), packed_k);
+      values = right(qkv.col_range(value_column(h), head_dim_), panels);
+    }
     for (size_t first = 0; first < t; first += strip_rows_) {
       const size_t rows = std::min(strip_rows_, t - first), seen = first + rows;
       const MatrixView<float> out = y.row_range(first, rows).col_range(h * head_dim_, head_dim_);
@@ -111,35 +116,40 @@ void Attention::forward(ConstMatrixView<float> qkv, MatrixView<float> y, MatrixV
 void Attention::backward(ConstMatrixView<float> qkv, ConstMatrixView<float> y, ConstMatrixView<float> lse,
                          ConstMatrixView<float> dy, MatrixView<float> d_qkv, std::span<float> scratch) const {
   const Kernels& kn = *kernels_;
-  const size_t t = qkv.rows(), d = heads_ * head_dim_, width = columns(t);
+  const size_t t = qkv.rows(), seen_most = columns(t);
   check_argument(training_, "Attention::backward", "an object that was made for training");
-  check_argument(t <= context_ && qkv.cols() == 3 * d && y.rows() == t && y.cols() == d && dy.rows() == t &&
-                     dy.cols() == d && d_qkv.rows() == t && d_qkv.cols() == 3 * d && lse.rows() >= heads_ &&
+  const size_t d = heads_ * head_dim_;
+  check_argument(t <= context_ && qkv.cols() == width() && y.rows() == t && y.cols() == d && dy.rows() == t &&
+                     dy.cols() == d && d_qkv.rows() == t && d_qkv.cols() == width() && lse.rows() >= heads_ &&
                      lse.cols() >= t && scratch.size() >= scratch_floats(),
                  "Attention::backward", "shapes as in the forward pass");
   float* packed_k = scratch.data();
   float* packed_v = packed_k + columns(context_) * head_dim_;
   float* dots = packed_v + columns(context_) * head_dim_;
   float* shift = dots + padded_stride(strip_rows_);
-  const MatrixView<float> p(shift + padded_stride(strip_rows_), strip_rows_, width, padded_stride(width));
-  const MatrixView<float> ds(p.data() + strip_rows_ * p.stride(), strip_rows_, width, p.stride());
+  const MatrixView<float> p(shift + padded_stride(strip_rows_), strip_rows_, seen_most, padded_stride(seen_most));
+  const MatrixView<float> ds(p.data() + strip_rows_ * p.stride(), strip_rows_, seen_most, p.stride());
   float* panels = ds.data() + strip_rows_ * ds.stride();
   float* strip_panels = panels + context_ * columns(head_dim_);
   const Right keys{packed_k, kn.nr * head_dim_, kn.nr}, values{packed_v, kn.nr * head_dim_, kn.nr};
   const float log_scale = std::log(scale_);
+  Right key_rows{};
   for (size_t h = 0; h < heads_; h++) {
     const size_t at = h * head_dim_;
-    const ConstMatrixView<float> q = qkv.col_range(at, head_dim_), k = qkv.col_range(d + at, head_dim_);
-    const MatrixView<float> dq = d_qkv.col_range(at, head_dim_), dk = d_qkv.col_range(d + at, head_dim_),
-                            dv = d_qkv.col_range(2 * d + at, head_dim_);
-    pack_transposed(k, packed_k);
-    pack_transposed(qkv.col_range(2 * d + at, head_dim_), packed_v);
-    const Right key_rows = right(k, panels);
+    const ConstMatrixView<float> q = qkv.col_range(at, head_dim_);
+    const MatrixView<float> dq = d_qkv.col_range(at, head_dim_), dk = d_qkv.col_range(key_column(h), head_dim_),
+                            dv = d_qkv.col_range(value_column(h), head_dim_);
+    if (first_of_group(h)) {
+      const ConstMatrixView<float> k = qkv.col_range(key_column(h), head_dim_);
+      pack_transposed(k, packed_k);
+      pack_transposed(qkv.col_range(value_column(h), head_dim_), packed_v);
+      key_rows = right(k, panels);
+    }
     // From the last strip, which sees every key and so gives all of dk and dv their first value.
     const size_t strips = (t + strip_rows_ - 1) / strip_rows_;
     for (size_t strip = strips; strip-- > 0;) {
       const size_t first = strip * strip_rows_, rows = std::min(strip_rows_, t - first), seen = first + rows;
-      const bool add = strip + 1 < strips;
+      const bool add = strip + 1 < strips || !first_of_group(h);
       const ConstMatrixView<float> q_rows = q.row_range(first, rows),
                                    out = y.row_range(first, rows).col_range(at, head_dim_),
                                    d_out = dy.row_range(first, rows).col_range(at, head_dim_);

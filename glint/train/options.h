@@ -25,6 +25,7 @@ struct TrainOptions {
   bool bias = false, residual = false;
   std::string norm = "none";
   uint64_t heads = 4, context = 256;
+  LlamaShape shape = {};
   // optimiser
   uint64_t batch = 2048, epochs = 20;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.1, clip = 0;

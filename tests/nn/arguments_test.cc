@@ -105,7 +105,7 @@ TEST(Arguments, ANormThatOverflows) {
 
 TEST(Arguments, ShapesOfAttention) {
   const Kernels& k = kernels(cpu().best);
-  const Attention reader(k, 2, 4, 6, 1, false);
+  const Attention reader(k, 2, 2, 4, 6, 1, false);
   Matrix<float> qkv(6, 24), y(6, 8), lse(2, 6), long_qkv(7, 24), long_y(7, 8), d_qkv(6, 24);
   Matrix<float> memory(1, 4096);
   ASSERT_LE(reader.scratch_floats(), memory.size());
@@ -116,11 +116,12 @@ TEST(Arguments, ShapesOfAttention) {
   expect_refused([&] { reader.forward(qkv, qkv, lse, scratch); }, "y");
   expect_refused([&] { reader.forward(qkv, y, lse, scratch.first(8)); }, "scratch");
   expect_refused([&] { reader.backward(qkv, y, lse, y, d_qkv, scratch); }, "not made for training");
-  expect_refused([&] { RotaryTable(6, 3); }, "an odd head");
-  const RotaryTable rotary(6, 4);
-  EXPECT_NO_THROW(rotary.forward(k, 2, 0, qkv));
-  expect_refused([&] { rotary.forward(k, 2, 1, qkv); }, "positions beyond the context");
-  expect_refused([&] { rotary.forward(k, 3, 0, qkv); }, "heads");
+  expect_refused([&] { Attention(k, 3, 2, 4, 6, 1, false); }, "heads of queries that cannot share");
+  const std::vector<double> frequencies = {1, 0.01};
+  const RotaryTable rotary(6, frequencies);
+  EXPECT_NO_THROW(rotary.forward(k, 2, 2, 0, qkv));
+  expect_refused([&] { rotary.forward(k, 2, 2, 1, qkv); }, "positions beyond the context");
+  expect_refused([&] { rotary.forward(k, 3, 3, 0, qkv); }, "heads");
 }
 
 TEST(Arguments, TargetsOfAVocabulary) {

@@ -2,6 +2,7 @@
 #include "glint/nn/attention.h"
 
 #include "glint/kernels/reference.h"
+#include "glint/model/rotary_scaling.h"
 #include "glint/nn/rotary.h"
 #include "tests/kernels/testing.h"
 
@@ -32,38 +33,50 @@ Matrix<double> head_part(ConstMatrixView<float> m, size_t first, size_t count) {
   return to_double(m.col_range(first, count));
 }
 
+RotaryTable turns(size_t context, size_t n) { return {context, rotary_frequencies(10000, {}, n)}; }
+
 // A score is off by (n + 1) u |q| |k|, n the width of a head; with e that error, p is off by p (2 e + (t + 6)
 // u). y adds t u, dp (n + 1) u |dy| |v|; ds is off by its factors' errors, and its sums by t u each.
-void check(const Kernels& k, size_t t, size_t heads, size_t n) {
-  const size_t d = heads * n;
+// Heads that share keys and values add their dk and dv.
+void check(const Kernels& k, size_t t, size_t heads, size_t kv_heads, size_t n) {
+  const size_t d = heads * n, kv = kv_heads * n, all = d + 2 * kv, group = heads / kv_heads;
   const float s = 0.6f;
-  const Attention attention(k, heads, n, t + 3, s, true);
-  Guarded<float> qkv(random_matrix(1, t, 3 * d), 5), dy(random_matrix(2, t, d), 3), y(t, d, 1), d_qkv(t, 3 * d, 2);
+  const Attention attention(k, heads, kv_heads, n, t + 3, s, true);
+  Guarded<float> qkv(random_matrix(1, t, all), 5), dy(random_matrix(2, t, d), 3), y(t, d, 1), d_qkv(t, all, 2);
   Matrix<float> lse(heads, t + 3), scratch(1, attention.scratch_floats());
   attention.forward(std::as_const(qkv).view(), y.view(), lse, scratch.span());
   attention.backward(std::as_const(qkv).view(), y.view(), lse, std::as_const(dy).view(), d_qkv.view(), scratch.span());
   EXPECT_TRUE(y.intact() && d_qkv.intact() && qkv.intact() && dy.intact());
+  Matrix<double> dk(t, n), dv(t, n);
+  double dk_bound = 0, dv_bound = 0;
   for (size_t h = 0; h < heads; h++) {
-    const Matrix<double> q = head_part(qkv.view(), h * n, n), key = head_part(qkv.view(), d + h * n, n),
-                         v = head_part(qkv.view(), 2 * d + h * n, n), g = head_part(dy.view(), h * n, n);
+    const size_t at = d + h / group * n;
+    const Matrix<double> q = head_part(qkv.view(), h * n, n), key = head_part(qkv.view(), at, n),
+                         v = head_part(qkv.view(), at + kv, n), g = head_part(dy.view(), h * n, n);
     const double e = kU * (static_cast<double>(n) + 1) * longest(q) * longest(key);
     const double p = 2 * e + kU * (2 * static_cast<double>(t + n) + 20);
     expect_near(y.view().col_range(h * n, n), reference::attention_forward(q, key, v, s), p * s * largest(v), "y");
     const reference::AttentionGradient want = reference::attention_backward(q, key, v, s, g);
     const double dp = 2 * s * longest(g) * longest(v), rows = std::sqrt(static_cast<double>(t));
     expect_near(d_qkv.view().col_range(h * n, n), want.dq, 3 * p * dp * largest(key), "dq");
-    expect_near(d_qkv.view().col_range(d + h * n, n), want.dk, 3 * p * dp * largest(q) * rows, "dk");
-    expect_near(d_qkv.view().col_range(2 * d + h * n, n), want.dv, 3 * p * s * largest(g) * rows, "dv");
+    if (h % group == 0) dk = dv = Matrix<double>(t, n), dk_bound = dv_bound = 0;
+    for (size_t i = 0; i < dk.size(); i++) dk.span()[i] += want.dk.span()[i], dv.span()[i] += want.dv.span()[i];
+    dk_bound += 3 * p * dp * largest(q) * rows, dv_bound += 3 * p * s * largest(g) * rows;
+    if (h % group + 1 < group) continue;
+    expect_near(d_qkv.view().col_range(at, n), dk, dk_bound, "dk");
+    expect_near(d_qkv.view().col_range(at + kv, n), dv, dv_bound, "dv");
   }
 }
 
 TEST(Attention, MatchesTheReference) {
   for (const Isa isa : runnable_isas(cpu()))
     for (const size_t t : {1, 2, 23, 24, 25, 61, 130})
-      for (const auto& [heads, n] : {std::pair<size_t, size_t>{1, 4}, {3, 6}, {2, 32}, {2, 20}, {1, 48}}) {
+      for (const auto& [heads, kv_heads, n] :
+           {std::tuple<size_t, size_t, size_t>{1, 1, 4}, {3, 3, 6}, {2, 2, 32}, {2, 2, 20}, {1, 1, 48}, {4, 2, 16},
+            {3, 1, 20}}) {
         SCOPED_TRACE(std::string(name(isa)) + ": " + std::to_string(t) + " tokens, " + std::to_string(heads) +
-                     " heads of " + std::to_string(n));
-        check(kernels(isa), t, heads, n);
+                     " heads of " + std::to_string(n) + ", " + std::to_string(kv_heads) + " of keys");
+        check(kernels(isa), t, heads, kv_heads, n);
         if (HasFatalFailure()) return;
       }
 }
@@ -72,7 +85,7 @@ TEST(Attention, MatchesTheReference) {
 TEST(Attention, NoLookAhead) {
   const size_t t = 70, n = 32, changed = 37;
   for (const Isa isa : runnable_isas(cpu())) {
-    const Attention attention(kernels(isa), 1, n, t, 1, false);
+    const Attention attention(kernels(isa), 1, 1, n, t, 1, false);
     Matrix<float> qkv = random_matrix(1, t, 3 * n), y(t, n), other(t, n), lse(1, t),
                   scratch(1, attention.scratch_floats());
     attention.forward(qkv, y, lse, scratch.span());
@@ -88,7 +101,7 @@ TEST(Attention, NoLookAhead) {
 TEST(Attention, LargeScores) {
   const size_t t = 30, n = 16;
   for (const Isa isa : runnable_isas(cpu())) {
-    const Attention attention(kernels(isa), 1, n, t, 1, false);
+    const Attention attention(kernels(isa), 1, 1, n, t, 1, false);
     Matrix<float> qkv(t, 3 * n), y(t, n), lse(1, t), scratch(1, attention.scratch_floats());
     for (size_t i = 0; i < t; i++) {
       qkv(i, 0) = 100;                                         // q
@@ -103,10 +116,10 @@ TEST(Attention, LargeScores) {
 
 TEST(Rotary, TurnsByTheFormula) {
   const size_t heads = 3, n = 10, half = n / 2, d = heads * n, t = 12, first = 5;
-  const RotaryTable table(20, n);
+  const RotaryTable table = turns(20, n);
   for (const Isa isa : runnable_isas(cpu())) {
     Matrix<float> x = random_matrix(1, t, 3 * d), y = x;
-    table.forward(kernels(isa), heads, first, y);
+    table.forward(kernels(isa), heads, heads, first, y);
     for (size_t i = 0; i < t; i++)
       for (size_t part = 0; part < 3; part++)
         for (size_t h = 0; h < heads; h++)
@@ -126,12 +139,12 @@ TEST(Rotary, TurnsByTheFormula) {
 // A score depends on the distance of query and key alone: that is what the positions are for.
 TEST(Rotary, ScoresDependOnTheDistance) {
   const size_t n = 16;
-  const RotaryTable table(300, n);
+  const RotaryTable table = turns(300, n);
   const Kernels& k = kernels(cpu().best);
   const auto score = [&](size_t query, size_t key) {
     Matrix<float> a = random_matrix(1, 1, 3 * n), b = a;
-    table.forward(k, 1, query, a);
-    table.forward(k, 1, key, b);
+    table.forward(k, 1, 1, query, a);
+    table.forward(k, 1, 1, key, b);
     double total = 0;
     for (size_t j = 0; j < n; j++) total += static_cast<double>(a(0, j)) * b(0, n + j);
     return total;
@@ -144,11 +157,11 @@ TEST(Rotary, ScoresDependOnTheDistance) {
 
 TEST(Rotary, BackwardIsTheTranspose) {
   const size_t heads = 2, n = 8, d = heads * n, t = 6;
-  const RotaryTable table(t, n);
+  const RotaryTable table = turns(t, n);
   const Kernels& k = kernels(cpu().best);
   Matrix<float> x = random_matrix(1, t, 3 * d), y = random_matrix(2, t, 3 * d), rx = x, ry = y;
-  table.forward(k, heads, 0, rx);
-  table.backward(k, heads, 0, ry);
+  table.forward(k, heads, heads, 0, rx);
+  table.backward(k, heads, heads, 0, ry);
   double left = 0, right = 0, size = 0;
   for (size_t i = 0; i < x.size(); i++) {
     left += static_cast<double>(rx.span()[i]) * y.span()[i];
