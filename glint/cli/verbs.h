@@ -9,6 +9,7 @@
   X(model)             \
   X(import)            \
   X(train)             \
+  X(convert)           \
   X(sweep)             \
   X(runs)              \
   X(eval)              \

@@ -31,7 +31,7 @@ std::span<const uint32_t> batch_of(std::span<const uint32_t> order, size_t batch
 //
 //   input  = [end, t0, t1, ..., tn]      target = [t0, t1, ..., tn, end]
 //
-// A model of another program reads a story after what its tokenizer puts there, and no end:
+// With a tokenizer that puts something else before a text that begins the input. A model of another program reads a story after what its tokenizer puts there, and no end:
 //
 //   input  = [begin, t0, ..., tn-1]      target = [t0, t1, ..., tn]
 
@@ -42,6 +42,10 @@ inline size_t text_row_tokens(size_t length, size_t context) { return length + 1
 class TextRows {
  public:
   TextRows(TokenId end, size_t context) : before_(1, end), after_(1, end), context_(context) {}
+  TextRows(std::span<const TokenId> before, TokenId end, size_t context)
+      : before_(before.begin(), before.end()), after_(1, end), context_(context) {
+    if (before_.empty()) before_ = after_;
+  }
   TextRows(std::span<const TokenId> before, size_t context)
       : before_(before.begin(), before.end()), context_(context) {}
 

@@ -11,6 +11,7 @@
 #include <string>
 #include <vector>
 
+#include "glint/data/batches.h"
 #include "glint/data/corpus.h"
 #include "glint/tokens/tokenizer.h"
 
@@ -28,6 +29,12 @@ struct TextData {
   std::string origin;  // the folder, "built in" or "memory"
   size_t vocab() const { return train.vocab(); }
 };
+
+// Rows as a model that is trained on these stories reads them: after what its tokenizer puts before a text, or
+// after the end piece, and with the end at the end.
+inline TextRows story_rows(const TextData& data, size_t context) {
+  return {data.tokenizer.empty() ? std::span<const TokenId>() : data.tokenizer.prefix(), data.end, context};
+}
 
 struct TextDataOptions {
   uint64_t tale_seed = 0;  // the tales are the same for every training seed unless this is set

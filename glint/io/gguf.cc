@@ -175,6 +175,7 @@ class GgufParser {
     if (key.empty()) fail(at, "a key is empty", "a name");
     if (contents_.metadata.contains(key) || contents_.arrays.contains(key))
       fail(at, "the key " + show(key) + " is there twice", "each key once");
+    const bool of_tokenizer = key.starts_with("tokenizer.");
     const uint32_t type = number<uint32_t>("a type");
     if (type == GgufValue::list) {
       read_list(key);
@@ -182,6 +183,7 @@ class GgufParser {
       Json value = scalar(type, key);
       contents_.metadata[std::move(key)] = std::move(value);
     }
+    if (of_tokenizer) contents_.tokenizer_pairs.push_back(file_.subspan(at, at_ - at));
   }
 
   Json scalar(uint32_t type, const std::string& key) {

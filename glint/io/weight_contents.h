@@ -25,6 +25,7 @@ struct WeightContents {
   std::vector<UnreadableTensor> unreadable;
   Json metadata = Json::object();
   std::map<std::string, StoredArray, std::less<>> arrays;
+  std::vector<std::span<const std::byte>> tokenizer_pairs;  // of a GGUF file: key, type and value as they are stored
 };
 
 // As many as any reader takes: they keep what a hostile file can make a reader allocate below 64 MB.

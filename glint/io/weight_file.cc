@@ -6,6 +6,7 @@
 #include <filesystem>
 
 #include "glint/base/error.h"
+#include "glint/io/gguf_write.h"
 #include "glint/io/json_cursor.h"
 #include "glint/io/weight_contents.h"
 
@@ -165,6 +166,12 @@ WeightFile open_weights(const std::string& path, const Json* config) {
     if (text_of(map.bytes()).starts_with(start.bytes)) what = std::string("this is ") + start.what, hint = start.hint;
   if (const std::string wrong = llama2c_size(map.bytes()); !wrong.empty()) what = wrong;
   throw Error({.code = ErrorCode::bad_file, .what = what, .where = path, .expected = kWeightFormats, .hint = hint});
+}
+
+std::string WeightFile::tokenizer_bytes() const {
+  GgufHeader header;
+  header.add_pairs(contents_->tokenizer_pairs);
+  return header.bytes();
 }
 
 }  // namespace glint

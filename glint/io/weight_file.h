@@ -73,6 +73,8 @@ class WeightFile {
   // An object. Lists of texts, and lists of more than 64 numbers, are not in it: see array().
   const Json& metadata() const;
   const StoredArray* array(std::string_view key) const;  // null when absent
+  // The tokenizer of a GGUF file as a GGUF file of its own, without tensors.
+  std::string tokenizer_bytes() const;
 
  private:
   std::shared_ptr<const WeightContents> contents_;

@@ -57,16 +57,14 @@ LanguageModel load_language_model(const std::string& directory, const WeightsSou
   return load_language_model(ConfigFile(directory), weights);
 }
 
-LanguageModel load_language_model(const ConfigFile& config, const WeightsSource& weights) {
+TransformerConfig language_config(const ConfigFile& config) {
   config.check(ModelKind::language);
-  LlamaShape shape;
-  const std::vector<Field> fields = shape_fields(shape);
+  TransformerConfig c;
+  const std::vector<Field> fields = shape_fields(c.shape);
   std::vector<std::string> known = {"vocab", "layers",  "d_model", "d_hidden",
                                     "heads", "context", "data",    "tokenizer_hash"};
   for (const Field& f : fields) known.push_back(f.name);
   config.only(known);
-  LanguageModel m;
-  TransformerConfig& c = m.config;
   c.vocab = config.number("vocab", 2, kMaxVocab);
   c.layers = config.number("layers", 1, 64);
   c.d_model = config.number("d_model", 2, 16384);
@@ -77,11 +75,16 @@ LanguageModel load_language_model(const ConfigFile& config, const WeightsSource&
   for (const Field& f : fields)
     if (config.fields().has(f.name))
       config.checked(f.name.c_str(), [&] { set_field_json(f, config.json().at(f.name)); });
-  c.shape = shape;
   config.checked("heads", [&] { check(c); });
+  return c;
+}
+
+LanguageModel load_language_model(const ConfigFile& config, const WeightsSource& weights) {
+  LanguageModel m;
+  m.config = language_config(config);
   m.data = config.fields().optional<std::string>("data", "");
   m.tokenizer_hash = config.fields().optional<std::string>("tokenizer_hash", "");
-  const ParamTable table = transformer_params(c).table;
+  const ParamTable table = transformer_params(m.config).table;
   m.weights = weights ? weights(table) : load_weights(config.directory() + "/model.safetensors", table);
   return m;
 }

@@ -26,6 +26,7 @@ void save_config(FileSystem& files, const std::string& directory, const Language
 
 // From a run directory. Error (bad_file) for missing, extra or misshapen tensors, for values that are not
 // finite, and for a model of another kind.
+TransformerConfig language_config(const ConfigFile& config);
 LanguageModel load_language_model(const ConfigFile& config, const WeightsSource& weights = {});
 LanguageModel load_language_model(const std::string& directory, const WeightsSource& weights = {});
 

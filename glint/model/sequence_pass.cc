@@ -1,5 +1,6 @@
 #include "glint/model/sequence_pass.h"
 
+#include <array>
 #include <cassert>
 #include <cmath>
 
@@ -248,6 +249,14 @@ MatrixView<float> SequencePass::final_norm(Range r) {
   return u;
 }
 
+const VocabScratch& SequencePass::scores(Range r, std::span<const TokenId> targets, std::span<std::byte> scratch) {
+  std::array<float, VocabHead::kRows> losses;
+  vocab_loss_forward(products_, weights_.head, final_norm(r), targets, vocab_, std::span(losses).first(r.count),
+                     hits_.first(r.count), scratch);
+  if (!all_finite(std::span(losses).first(r.count))) throw_overflow("the loss of the model that is learned from");
+  return vocab_;
+}
+
 // With an empty `gradients` the losses only.
 uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
                             std::span<std::byte> scratch) {
@@ -263,8 +272,10 @@ uint64_t SequencePass::head(const TokenRow& row, float scale, std::span<float> l
     if (!all_finite(losses.subspan(r.first, r.count))) throw_overflow("the loss");
     if (gradients.empty()) continue;
     const MatrixView<float> du = cut(dx_, r);
+    VocabTeacher teacher;
+    if (teacher_) teacher = {&teacher_->scores(r, targets, scratch), share_};
     vocab_loss_backward(products_, weights_.head, u, targets, scale, vocab_, du, params_.head_gradient(gradients),
-                        scratch);
+                        scratch, teacher);
     norm_backward(products_.kernels(), u, final_inverse_, du, du);
   }
   return correct;
@@ -279,6 +290,10 @@ uint64_t SequencePass::forward(const TokenRow& row, std::span<float> losses, std
 uint64_t SequencePass::forward_backward(const TokenRow& row, float scale, std::span<float> losses,
                                         std::span<float> gradients, std::span<std::byte> scratch) {
   assert(training_);
+  if (teacher_) {
+    teacher_->embed(row.input);
+    teacher_->blocks_forward(config_.layers, scratch);
+  }
   embed(row.input);
   blocks_forward(config_.layers, scratch);
   const uint64_t correct = head(row, scale, losses, gradients, scratch);
@@ -289,11 +304,13 @@ uint64_t SequencePass::forward_backward(const TokenRow& row, float scale, std::s
 }
 
 void SequencePass::trace(std::span<const TokenId> tokens, size_t at, MatrixView<float> mlp_input,
-                         std::span<std::byte> scratch) {
+                         MatrixView<float> halves, std::span<std::byte> scratch) {
   assert(at < config_.layers && mlp_input.rows() == tokens.size() && mlp_input.cols() == config_.d_model);
   embed(tokens);
   blocks_forward(at + 1, scratch);
   for (size_t i = 0; i < tokens_; i++) std::copy_n(layer(at).u2.row_ptr(i), config_.d_model, mlp_input.row_ptr(i));
+  for (size_t i = 0; i < tokens_ && !halves.empty(); i++)
+    std::copy_n(layer(at).z.row_ptr(i), halves.cols(), halves.row_ptr(i));
 }
 
 void SequencePass::logits(std::span<const TokenId> tokens, MatrixView<float> out, std::span<std::byte> scratch) {

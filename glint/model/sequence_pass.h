@@ -37,7 +37,11 @@ class SequencePass {
   // The same, and adds scale times the gradient of the sum of the losses to `gradients`.
   uint64_t forward_backward(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
                             std::span<std::byte> scratch);
-  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> mlp_input, std::span<std::byte> scratch);
+  // From now on the backward pass aims at the target and, by `share`, at what this other pass says of the row.
+  void learn_from(SequencePass& teacher, float share) { teacher_ = &teacher, share_ = share; }
+  // `halves`: both products of the GLU, [tokens, 2h]; may be empty.
+  void trace(std::span<const TokenId> tokens, size_t layer, MatrixView<float> mlp_input, MatrixView<float> halves,
+             std::span<std::byte> scratch);
   void logits(std::span<const TokenId> tokens, MatrixView<float> out, std::span<std::byte> scratch);
   // The last of the tokens.
   ResidualTrace follow(std::span<const TokenId> tokens, std::span<std::byte> scratch);
@@ -74,6 +78,8 @@ class SequencePass {
   void add_norm_gradient(MatrixView<float> u, std::span<const float> inverse, Range rows, MatrixView<float> du);
   MatrixView<float> temporary(Range rows, size_t width) const;
   MatrixView<float> final_norm(Range rows);
+  // The scores of rows whose blocks are done, for a pass that learns from this one.
+  const VocabScratch& scores(Range rows, std::span<const TokenId> targets, std::span<std::byte> scratch);
   uint64_t head(const TokenRow& row, float scale, std::span<float> losses, std::span<float> gradients,
                 std::span<std::byte> scratch);
 
@@ -82,6 +88,8 @@ class SequencePass {
   const TransformerWeights& weights_;
   const Products& products_;
   bool training_;
+  SequencePass* teacher_ = nullptr;
+  float share_ = 0;
   size_t tokens_ = 0;  // of the sequence at hand
 
   Arena arena_;

@@ -59,10 +59,11 @@ void copy_heads(const std::vector<float>& from, bool adjacent, size_t head_dim, 
 TransformerConfig trainable_config(const FamilyModel& model, size_t context) {
   const FamilyConfig& c = model.config();
   if (const std::string why = obstacle(model); !why.empty())
-    throw Error({.code = ErrorCode::usage,
-                 .what = "a " + std::string(c.family->title) + " with " + why + " cannot be trained",
-                 .where = model.file().where(),
-                 .expected = "the shape of Llama: Llama, Mistral without windows, Qwen2, Qwen3, SmolLM, or glint's own"});
+    throw Error(
+        {.code = ErrorCode::usage,
+         .what = "a " + std::string(c.family->title) + " with " + why + " cannot be trained",
+         .where = model.file().where(),
+         .expected = "the shape of Llama: Llama, Mistral without windows, Qwen2, Qwen3, SmolLM, or glint's own"});
   TransformerConfig t{.vocab = model.vocab(),
                       .layers = c.layers,
                       .d_model = c.d_model,

@@ -79,6 +79,11 @@ void check(const TransformerConfig& c) {
   check(c.gate.params);
 }
 
+bool same_shape(const TransformerConfig& a, const TransformerConfig& b) {
+  return a.vocab == b.vocab && a.layers == b.layers && a.d_model == b.d_model && a.hidden() == b.hidden() &&
+         a.heads == b.heads && a.context == b.context && a.shape == b.shape;
+}
+
 TransformerParams transformer_params(const TransformerConfig& c) {
   TransformerParams p;
   const auto add = [&](const std::string& name, size_t rows, size_t cols) {
@@ -354,7 +359,15 @@ void TransformerEngine::trace(const TokenRow& row, size_t layer, MatrixView<floa
   trace(std::span(&row, 1), layer, mlp_input);
 }
 
-void TransformerEngine::trace(std::span<const TokenRow> rows, size_t layer, MatrixView<float> mlp_input) {
+void TransformerEngine::learn_from(TransformerEngine& teacher, double share) {
+  check_argument(same_shape(teacher.config_, config_) && teacher.passes_.size() == passes_.size() && share >= 0 && share <= 1, "learn_from",
+                 "a model of the same shape and a share from 0 to 1");
+  for (size_t i = 0; i < passes_.size(); i++)
+    passes_[i]->learn_from(*teacher.passes_[i], static_cast<float>(share));
+}
+
+void TransformerEngine::trace(std::span<const TokenRow> rows, size_t layer, MatrixView<float> mlp_input,
+                              MatrixView<float> halves) {
   check_layer(layer);
   std::vector<size_t> first;
   size_t tokens = 0;
@@ -363,10 +376,12 @@ void TransformerEngine::trace(std::span<const TokenRow> rows, size_t layer, Matr
     first.push_back(tokens);
     tokens += row.input.size();
   }
-  check_argument(mlp_input.rows() == tokens && mlp_input.cols() == config_.d_model, "trace",
-                 "mlp_input [tokens, d_model]");
+  check_argument(mlp_input.rows() == tokens && mlp_input.cols() == config_.d_model &&
+                     (halves.empty() || (halves.rows() == tokens && halves.cols() == 2 * config_.hidden())),
+                 "trace", "mlp_input [tokens, d_model], halves [tokens, 2 d_hidden] or empty");
   compute_.pool.for_tiles(rows.size(), [&](size_t i, size_t worker) {
     passes_[worker]->trace(rows[i].input, layer, mlp_input.row_range(first[i], rows[i].input.size()),
+                           halves.empty() ? halves : halves.row_range(first[i], rows[i].input.size()),
                            compute_.scratch[worker]);
   });
 }

@@ -68,8 +68,9 @@ struct TransformerConfig {
   std::vector<double> frequencies() const {
     return rotary_frequencies(shape.theta, parse_rotary_scaling(shape.rotary_scaling), head_dim());
   }
-  bool operator==(const TransformerConfig&) const = default;
 };
+// But for the gate.
+bool same_shape(const TransformerConfig& a, const TransformerConfig& b);
 
 // Error (usage) naming the option and its domain.
 void check(const TransformerConfig& config);
@@ -163,8 +164,13 @@ class TransformerEngine {
   // logits [tokens, vocab].
   void trace(const TokenRow& row, size_t layer, MatrixView<float> mlp_input);
   void logits(const TokenRow& row, MatrixView<float> out);
-  // trace() of many rows, one after the other in `mlp_input` [all tokens, d], side by side on the threads.
-  void trace(std::span<const TokenRow> rows, size_t layer, MatrixView<float> mlp_input);
+  // trace() of many rows, one after the other in `mlp_input` [all tokens, d], side by side on the threads; `halves`
+  // [all tokens, 2h], or empty, gets both products of the GLU.
+  void trace(std::span<const TokenRow> rows, size_t layer, MatrixView<float> mlp_input,
+             MatrixView<float> halves = {});
+  // From now on gradients are those of (1 - share) times the loss and share times the cross-entropy with what
+  // `teacher` says; it has the same shape but for the gate, its weights, and lives as long.
+  void learn_from(TransformerEngine& teacher, double share);
   // The last token of a row.
   ResidualTrace follow(const TokenRow& row);
 

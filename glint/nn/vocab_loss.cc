@@ -68,7 +68,8 @@ void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMa
 
 void vocab_loss_backward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                          std::span<const TokenId> targets, float scale, const VocabScratch& memory,
-                         MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch) {
+                         MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch,
+                         const VocabTeacher& teacher) {
   const Kernels& k = products.kernels();
   const size_t rows = u.rows();
   check_argument(rows <= VocabHead::kRows && targets.size() == rows && du.rows() == rows && dh.rows() == head.vocab(),
@@ -80,7 +81,15 @@ void vocab_loss_backward(const Products& products, const VocabHead& head, ConstM
     for (size_t i = 0; i < rows; i++) factor[i] *= scale;
     k.scale_rows(rows, cols, factor, exps.data(), exps.stride(), d.data(), d.stride());
     for (size_t i = 0; i < rows; i++)
-      if (targets[i] >= first && targets[i] < first + cols) d(i, targets[i] - first) -= scale;
+      if (targets[i] >= first && targets[i] < first + cols) d(i, targets[i] - first) -= scale * (1 - teacher.share);
+    if (teacher.memory) {
+      const MatrixView<float> theirs = teacher.memory->exps(b, rows, cols);
+      const float* their_factor = teacher.memory->sum().row_ptr(b);
+      for (size_t i = 0; i < rows; i++) {
+        const float by = their_factor[i] * scale * teacher.share;
+        for (size_t j = 0; j < cols; j++) d(i, j) -= by * theirs(i, j);
+      }
+    }
     linear_backward(products, d, head.block(b), du, b > 0, scratch);
     weight_gradient(products, d, u, dh.row_range(first, cols), true, scratch);
   }

@@ -1,6 +1,7 @@
 // The head over a vocabulary with its loss: logits = u H^T, H [vocab, d]; loss_i = -log
 // softmax(logits_i)[target_i].
 //   d_logits = scale (softmax - onehot)      du = d_logits H      dH += d_logits^T u
+// With a teacher the target is (1 - share) onehot + share softmax of the teacher's logits.
 // The columns are cut into blocks and the rows into chunks. A chunk's exponentials are kept, block after
 // block; the logits of a batch are never in memory, and exp is computed once.
 #pragma once
@@ -63,10 +64,17 @@ class VocabScratch {
 void vocab_loss_forward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                         std::span<const TokenId> targets, const VocabScratch& memory, std::span<float> losses,
                         std::span<uint8_t> hits, std::span<std::byte> scratch);
+// A teacher whose forward pass of the same chunk is done.
+struct VocabTeacher {
+  const VocabScratch* memory = nullptr;
+  float share = 0;
+};
+
 // After the forward pass of the same chunk. du is overwritten, dh is added to.
 void vocab_loss_backward(const Products& products, const VocabHead& head, ConstMatrixView<float> u,
                          std::span<const TokenId> targets, float scale, const VocabScratch& memory,
-                         MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch);
+                         MatrixView<float> du, MatrixView<float> dh, std::span<std::byte> scratch,
+                         const VocabTeacher& teacher = {});
 void vocab_logits(const Products& products, const VocabHead& head, ConstMatrixView<float> u, MatrixView<float> logits,
                   std::span<std::byte> scratch);
 

@@ -69,6 +69,7 @@ class GgufTokenizerReader {
     const bool begins = fields_.optional<bool>("tokenizer.ggml.add_bos_token", begins_);
     if (begins && model->begin_id) model->prefix = {*model->begin_id};
     model->sha256 = hash();
+    model->file_bytes = file_.tokenizer_bytes();
     return model;
   }
 

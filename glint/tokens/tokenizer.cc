@@ -9,6 +9,7 @@
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
 #include "glint/io/json.h"
+#include "glint/io/weight_contents.h"
 #include "glint/tokens/piece_model.h"
 #include "glint/tokens/sentencepiece_log.h"
 #include "glint/tokens/tokenizer_model.h"
@@ -30,6 +31,13 @@ bool is_json(std::string_view bytes) {
 // text.
 bool is_tokenizer_bin(std::string_view bytes) { return bytes.size() >= 12 && bytes[2] == 0 && bytes[3] == 0; }
 
+[[noreturn]] void refuse_gguf(const std::string& where) {
+  throw Error({.code = ErrorCode::bad_file,
+               .what = "there is no tokenizer in the file",
+               .where = where,
+               .expected = "a GGUF file with tokenizer.ggml.model"});
+}
+
 std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& where, std::string_view config,
                                           const std::string& config_where) {
   std::shared_ptr<TokenizerModel> model;
@@ -38,6 +46,12 @@ std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& 
                  .what = "the tokenizer has " + std::to_string(bytes.size()) + " bytes",
                  .where = where,
                  .expected = "at most " + std::to_string(kMaxTokenizerBytes >> 20) + " MB"});
+  if (bytes.starts_with("GGUF")) {
+    model = gguf_tokenizer(WeightFile(std::make_shared<WeightContents>(parse_gguf(as_bytes(bytes), where))));
+    if (!model) refuse_gguf(where);
+    model->file_bytes = std::move(bytes);
+    return model;
+  }
   if (is_json(bytes))
     model = parse_tokenizer_json(bytes, where, config, config_where);
   else if (is_tokenizer_bin(bytes))
@@ -89,11 +103,7 @@ Tokenizer Tokenizer::read(const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size());
   if (text.starts_with("GGUF")) {
     const std::shared_ptr<TokenizerModel> model = gguf_tokenizer(open_gguf(path));
-    if (!model)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "there is no tokenizer in the file",
-                   .where = path,
-                   .expected = "a GGUF file with tokenizer.ggml.model"});
+    if (!model) refuse_gguf(path);
     return Tokenizer(model);
   }
   if (text.size() > kMaxTokenizerBytes) read_file(path, kMaxTokenizerBytes);  // says so

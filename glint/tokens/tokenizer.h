@@ -84,7 +84,7 @@ class Tokenizer {
   // The piece of a whole word ("happy" finds "\u2581happy"), or the piece spelled so.
   std::optional<TokenId> find(std::string_view word) const;
 
-  const std::string& model() const;   // the bytes of the file; none of a tokenizer inside a GGUF file
+  const std::string& model() const;   // the bytes of the file; of one inside a GGUF file such a file without tensors
   const std::string& sha256() const;  // of them, hex; inside a GGUF file of its lists
 
  private:

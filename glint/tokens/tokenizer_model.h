@@ -36,7 +36,7 @@ class TokenizerModel {
   bool by_word = false;
   std::optional<TokenId> begin_id, end_id, unknown_id;
   std::vector<TokenId> prefix;  // what the rule of the tokenizer puts before a text
-  std::string file_bytes;       // none of a tokenizer inside a GGUF file
+  std::string file_bytes;       // of a tokenizer inside a GGUF file those of a GGUF file with the tokenizer alone
   std::string sha256;           // of them; inside a GGUF file of its lists
 };
 

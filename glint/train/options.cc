@@ -46,12 +46,22 @@ std::vector<Field> fields_of(TrainOptions& o) {
           Field("residual", o.residual, "each GLU layer adds to its input").images(),
           Field("norm", o.norm, "normalise the input of each GLU layer").one_of({"none", "rms"}).images(),
           Field("heads", o.heads, "stories: heads of the attention").range(1, 1024).language(),
+          Field("init", o.init, "stories: a model to go on from, of glint or another program; its shape counts")
+              .file("MODEL")
+              .language(),
+          Field("distil", o.distil,
+                "stories: share of the target that is what the model of `init` says, not the next token")
+              .range(0, 1)
+              .language(),
           Field("context", o.context, "stories: the most tokens of a story; the rest is cut")
               .range(kMinContext, kMaxContext)
               .language(),
           Field("batch", o.batch, "samples per step").range(1, 1e6),
           Field("micro-batch", o.micro_batch, "stories: how many of a step are in memory at once")
               .range(1, 4096)
+              .language(),
+          Field("epoch-stories", o.epoch_stories, "stories of an epoch, other ones in each; 0: all")
+              .range(0, 1e12)
               .language(),
           Field("epochs", o.epochs, "passes over the training set").range(1, 1e5),
           Field("lr", o.lr, "learning rate of AdamW").range(0, 10),
@@ -108,6 +118,11 @@ TrainOptions options_from_json(const Json& json, const std::string& where) {
 }
 
 void check(const TrainOptions& o) {
+  if (o.distil > 0 && o.init.empty())
+    throw Error({.code = ErrorCode::usage,
+                 .what = "`distil` without a model to learn from",
+                 .where = "distil",
+                 .expected = "`init`, the model whose words count"});
   if (o.gate != Sqs::text.name) return;
   check(GateParams{o.c, o.lambda, o.p});
 }

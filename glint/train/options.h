@@ -26,6 +26,9 @@ struct TrainOptions {
   std::string norm = "none";
   uint64_t heads = 4, context = 256;
   LlamaShape shape = {};
+  std::string init;  // a model to go on from
+  uint64_t epoch_stories = 0;
+  double distil = 0;  // how much of what is learned is what that model says
   // optimiser
   uint64_t batch = 2048, epochs = 20;
   double lr = 1e-3, beta1 = 0.9, beta2 = 0.999, eps = 1e-8, weight_decay = 0.1, clip = 0;

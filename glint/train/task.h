@@ -23,6 +23,8 @@ class Task {
  public:
   virtual ~Task() = default;
   virtual const ParamTable& params() const = 0;
+  // The weights before the first step.
+  virtual void initialise(std::span<float> weights, uint64_t seed) const { params().initialise(weights, seed); }
   virtual uint64_t steps_per_epoch() const = 0;
   // After the weights changed. Keeps the span.
   virtual void set_weights(std::span<const float> weights) = 0;

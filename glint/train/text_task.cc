@@ -4,6 +4,8 @@
 
 #include "glint/base/error.h"
 #include "glint/data/batches.h"
+#include "glint/model/config_file.h"
+#include "glint/nn/glu.h"
 #include "glint/train/task.h"
 
 namespace glint {
@@ -24,9 +26,8 @@ std::span<const uint32_t> eval_stories(size_t first, size_t count, std::vector<u
 
 }  // namespace
 
-TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, TokenId end, size_t context,
+TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, TextRows text,
                            const std::function<void(std::span<const float>)>& each) {
-  TextRows text(end, context);
   std::vector<uint32_t> stories;
   TextResult total;
   for (size_t first = 0; first < corpus.stories(); first += kEvalStories) {
@@ -40,13 +41,19 @@ TextResult evaluate_corpus(TransformerEngine& engine, const Corpus& corpus, Toke
   return total;
 }
 
-TextTask::TextTask(const TrainOptions& options, const TextData& data, const Compute& compute, Group* group)
+TextTask::TextTask(const TrainOptions& options, const TextData& data, const Compute& compute, Group* group,
+                   std::shared_ptr<const TrainingStart> start)
     : options_(options),
       data_(data),
+      compute_(compute),
       group_(group && !group->alone() ? group : nullptr),
-      config_(transformer_config(options, data.vocab())),
-      steps_(batch_count(data.train.stories(), options.batch, options.drop_last ? LastBatch::drop : LastBatch::keep)),
-      rows_(data.end, options.context) {
+      start_(std::move(start)),
+      config_(transformer_config(options, start_ ? start_->config.vocab : data.vocab())),
+      steps_(batch_count(
+          options.epoch_stories ? std::min<size_t>(options.epoch_stories, data.train.stories()) : data.train.stories(),
+          options.batch, options.drop_last ? LastBatch::drop : LastBatch::keep)),
+      rows_(story_rows(data, options.context)) {
+  if (start_) check_start(*start_, data);
   if (data.valid.stories() == 0)
     throw Error({.code = ErrorCode::bad_file,
                  .what = "the corpus has no validation stories",
@@ -77,6 +84,13 @@ TextTask::TextTask(const TrainOptions& options, const TextData& data, const Comp
     parts_.resize(group_->size());
   }
   engine_ = std::make_unique<TransformerEngine>(config_, compute, options.micro_batch, true, own);
+  if (start_ && options.distil > 0) {
+    TransformerConfig config = config_;
+    config.gate = start_->config.gate;
+    teacher_ = std::make_unique<TransformerEngine>(config, compute, 1, false);
+    teacher_->set_weights(start_->weights.span());
+    engine_->learn_from(*teacher_, options.distil);
+  }
   rows_.reserve(group_ ? options.batch / group_->size() + 1 : options.batch);
 }
 
@@ -124,7 +138,7 @@ StepResult TextTask::step_together(std::span<const uint32_t> batch, std::span<fl
 StepResult TextTask::evaluate() {
   if (group_) {
     std::vector<uint32_t> stories;
-    TextRows text(data_.end, options_.context);
+    TextRows text = story_rows(data_, options_.context);
     const Corpus& valid = data_.valid;
     uint64_t tokens = 0;
     for (size_t i = 0; i < valid.stories(); i++) tokens += text_row_tokens(valid.story(i).size(), options_.context);
@@ -133,8 +147,45 @@ StepResult TextTask::evaluate() {
           return engine_->evaluate(text.fill(valid, eval_stories(batch * kEvalStories, valid.stories(), stories)));
         });
   }
-  const TextResult r = evaluate_corpus(*engine_, data_.valid, data_.end, options_.context);
+  const TextResult r = evaluate_corpus(*engine_, data_.valid, story_rows(data_, options_.context));
   return {r.loss, r.correct, r.tokens};
+}
+
+void TextTask::initialise(std::span<float> weights, uint64_t seed) const {
+  if (!start_) return Task::initialise(weights, seed);
+  params().check_buffer(weights, "initialise");
+  std::ranges::copy(start_->weights.span(), weights.begin());
+  if (gate_to_json(start_->config.gate) != gate_to_json(config_.gate)) fit_gains(weights);
+}
+
+// Least squares over some tokens of the training stories: old gate(l) r by gain times new gate(l) r. The gain goes into
+// the column of the output weights.
+void TextTask::fit_gains(std::span<float> weights) const {
+  constexpr size_t kTokens = 8192;
+  TransformerConfig old = config_;
+  old.gate = start_->config.gate;
+  TransformerEngine engine(old, compute_, kEvalStories, false);
+  engine.set_weights(start_->weights.span());
+  TextRows text = story_rows(data_, options_.context);
+  const std::span<const TokenRow> rows = text.fill_first(data_.train, kTokens);
+  const size_t tokens = text.tokens(), h = config_.hidden();
+  Matrix<float> input(tokens, config_.d_model), z(tokens, 2 * h), before(tokens, h), after(tokens, h);
+  const TransformerParams& p = engine_->params();
+  for (size_t layer = 0; layer < config_.layers; layer++) {
+    engine.trace(rows, layer, input, z);
+    gate_forward(compute_.kernels(), old.gate, z, before);
+    gate_forward(compute_.kernels(), config_.gate, z, after);
+    const MatrixView<float> out = p.table.view(weights, p.blocks[layer].mlp_p);
+    for (size_t j = 0; j < h; j++) {
+      double both = 0, squares = 0;
+      for (size_t i = 0; i < tokens; i++) {
+        both += static_cast<double>(before(i, j)) * after(i, j);
+        squares += static_cast<double>(after(i, j)) * after(i, j);
+      }
+      const auto gain = static_cast<float>(squares > 0 ? both / squares : 1);
+      for (size_t i = 0; i < out.rows(); i++) out(i, j) *= gain;
+    }
+  }
 }
 
 LanguageModel TextTask::model(Matrix<float> weights) const {
@@ -151,13 +202,15 @@ std::map<std::string, std::string> TextTask::description() const {
 }
 
 Json TextTask::data_description() const {
-  return {{"name", data_.name},
-          {"checksum", data_.checksum},
-          {"origin", data_.origin},
-          {"train", data_.train.stories()},
-          {"train_tokens", data_.train.tokens()},
-          {"test", data_.valid.stories()},
-          {"test_tokens", data_.valid.tokens()}};
+  Json json = {{"name", data_.name},
+               {"checksum", data_.checksum},
+               {"origin", data_.origin},
+               {"train", data_.train.stories()},
+               {"train_tokens", data_.train.tokens()},
+               {"test", data_.valid.stories()},
+               {"test_tokens", data_.valid.tokens()}};
+  if (start_) json["start"] = start_->hash;
+  return json;
 }
 
 }  // namespace glint

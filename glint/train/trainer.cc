@@ -251,6 +251,7 @@ class Run {
     Json options = options_to_json(options_), data = task_.data_description();
     data["name"] = folder_name(data.value("name", ""));
     options["data"] = data["name"];
+    if (options.contains("init")) options["init"] = folder_name(options["init"]);
     data.erase("origin");
     return {{"options", options}, {"data", data}};
   }
@@ -377,7 +378,7 @@ class Run {
     } else {
       state_.step = 0;
       state_.sums = {};
-      task_.params().initialise(state_.params.span(), options_.seed);
+      task_.initialise(state_.params.span(), options_.seed);
       if (directory_.run().is_object() && directory_.run()["state"] == "finished")
         note(setup_.out + " has no checkpoint that could be used; the run starts again from the beginning");
     }

@@ -16,7 +16,7 @@ from torch_classifier import write_safetensors  # noqa: E402
 
 HERE = Path(__file__).resolve().parent / "trainable"
 LENGTHS = (9, 4, 1, 7)
-COMMON = dict(vocab_size=23, hidden_size=12, intermediate_size=10, num_hidden_layers=2, num_attention_heads=4,
+COMMON = dict(vocab_size=23, hidden_size=16, intermediate_size=10, num_hidden_layers=2, num_attention_heads=4,
               num_key_value_heads=2, max_position_embeddings=16, pad_token_id=None, bos_token_id=1, eos_token_id=2)
 
 

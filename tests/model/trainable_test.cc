@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "glint/base/rng.h"
+#include "glint/model/family_pass.h"
 #include "glint/model/generator.h"
 #include "tests/model/model_testing.h"
 #include "tests/model/parity.h"

@@ -28,7 +28,7 @@ void measure_corpus(const Engine& engine, const LanguageRun& run, const std::str
   transformer.set_weights(model.weights.span());
   LossPositions positions;
   const TextResult sum =
-      evaluate_corpus(transformer, corpus, run.tokenizer().end(), r.context, [&](std::span<const float> losses) {
+      evaluate_corpus(transformer, corpus, run.rows(r.context), [&](std::span<const float> losses) {
         engine.check_stop();
         positions.add(losses);
       });

@@ -58,7 +58,7 @@ void LanguageRun::note_tokenizer() const {
 
 std::vector<TokenId> LanguageRun::beginning() const {
   const Tokenizer& own = tokenizer();
-  if (!foreign()) return {own.end()};
+  if (!foreign() && own.prefix().empty()) return {own.end()};
   return {own.prefix().begin(), own.prefix().end()};
 }
 
@@ -124,9 +124,10 @@ std::string LanguageRun::samples() const {
   return source_.data.empty() || source_.data == kTales ? "the built-in tales" : printable(source_.data);
 }
 
-TextRows LanguageRun::rows() const {
-  const size_t context = reading_.context();
-  return foreign() ? TextRows(tokenizer().prefix(), context) : TextRows(tokenizer().end(), context);
+TextRows LanguageRun::rows(size_t context) const {
+  if (context == 0) context = reading_.context();
+  const std::span<const TokenId> before = tokenizer().prefix();
+  return foreign() ? TextRows(before, context) : TextRows(before, tokenizer().end(), context);
 }
 
 size_t LanguageRun::tokens() const {

@@ -77,7 +77,8 @@ class LanguageRun : public Run {
   std::string samples() const;
   const std::string& data_name() override { return stories().name; }
   const std::string& data_checksum() override { return stories().checksum; }
-  TextRows rows() const;  // makes rows of stories as the model reads them
+  // Makes rows of stories as the model reads them; 0: of its context.
+  TextRows rows(size_t context = 0) const;
   // Of how many tokens the first stories calibrate, and of how many readings are measured on: 20,000; of a
   // model of another program 4,000, for models of more than 100 million parameters fewer, down to 500.
   size_t tokens() const;

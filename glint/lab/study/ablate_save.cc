@@ -3,6 +3,8 @@
 
 #include "glint/base/sha256.h"
 #include "glint/io/seal.h"
+#include "glint/lab/models/image_run.h"
+#include "glint/lab/models/language_run.h"
 #include "glint/lab/study/ablate_parts.h"
 #include "glint/train/run_file.h"
 #include "glint/train/text_task.h"
@@ -38,7 +40,7 @@ Json evaluation(const Engine& engine, Run& run, const Ablation& r, const Matrix<
     TransformerEngine transformer(config, engine.compute(), kRows, false);
     transformer.set_weights(weights.span());
     const TextResult sum =
-        evaluate_corpus(transformer, run.language().stories().valid, run.language().tokenizer().end(), config.context,
+        evaluate_corpus(transformer, run.language().stories().valid, run.language().rows(config.context),
                         [&](std::span<const float>) { engine.check_stop(); });
     loss = sum.loss / static_cast<double>(sum.tokens);
     accuracy = static_cast<double>(sum.correct) / static_cast<double>(sum.tokens);

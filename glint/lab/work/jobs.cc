@@ -20,8 +20,10 @@ namespace {
 template <class T, class Data>
 class OwningTask : public T {
  public:
-  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute, Group* group)
-      : T(options, *data, compute, group), data_(std::move(data)) {}
+  template <class... More>
+  OwningTask(const TrainOptions& options, std::shared_ptr<const Data> data, const Compute& compute, Group* group,
+             More... more)
+      : T(options, *data, compute, group, std::move(more)...), data_(std::move(data)) {}
 
  private:
   std::shared_ptr<const Data> data_;
@@ -178,7 +180,10 @@ std::unique_ptr<Task> TrainingData::task(const TrainOptions& options, const Comp
   if (options.text) {
     const std::shared_ptr<const TextData> stories = text(options.data);
     check_memory(training_bytes(own, stories->tokenizer.size()), memory_of_process());
-    return std::make_unique<OwningTask<TextTask, TextData>>(options, stories, compute, group);
+    std::shared_ptr<const TrainingStart> start;
+    if (!options.init.empty())
+      start = once(starts_, mutex_, options.init, [&] { return open_start(options.init, options.context); });
+    return std::make_unique<OwningTask<TextTask, TextData>>(options, stories, compute, group, start);
   }
   const std::shared_ptr<const Dataset> set = images(options.data);
   check_memory(training_bytes(own, set->train.inputs(), set->train.classes), memory_of_process());

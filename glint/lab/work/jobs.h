@@ -13,6 +13,7 @@
 #include "glint/data/text_data.h"
 #include "glint/lab/work/engine.h"
 #include "glint/lab/work/leases.h"
+#include "glint/train/start.h"
 #include "glint/train/trainer.h"
 
 namespace glint {
@@ -34,6 +35,7 @@ class TrainingData {
   std::mutex mutex_;
   Loaded<Dataset> images_;
   Loaded<TextData> texts_;
+  Loaded<TrainingStart> starts_;
 };
 
 struct TrainJob {

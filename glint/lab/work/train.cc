@@ -145,6 +145,8 @@ TrainingOptions training_options(const std::string& recipe, const OptionChanges&
   }
   apply_changes(out.options, changes);
   if (images) out.options.data = images->name;
+  if (!out.options.init.empty())
+    take_shape(out.options, [&](const std::string& name) { return is_given(changes, name) || find_key(keys, name); });
   choose_kind(out.options, recipe, changes, keys, data_dir, images != nullptr);
   if (out.label.empty())
     out.label = out.options.data.find('/') == std::string::npos ? out.options.data
