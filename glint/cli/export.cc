@@ -14,6 +14,7 @@ void run(Context& context, const ExportRequest& request) {
   const ExportResult r = export_run(engine_of(context), request);
   if (context.shared.json) return context.print_json(to_json(r));
   if (!r.npy.empty()) context.out << r.npy << ": " << r.arrays.size() << " arrays and manifest.json\n";
+  if (!r.gguf.empty()) context.out << r.gguf << ": a GGUF file\n";
   if (r.hf.empty()) return;
   std::string text = r.hf + ": ";
   for (size_t i = 0; i < r.hf_files.size(); i++) text += (i ? ", " : "") + r.hf_files[i];
@@ -36,6 +37,8 @@ void add_export(Program& program) {
                   "Of a model of another program --npy writes every tensor as f32, and --hf makes a GGUF or "
                   "llama2.c file a folder of Hugging Face of the same family, which transformers and glint open: "
                   "f32, f16 and bf16 stay as they are stored, quantised numbers become f32.\n\n"
+                  "A run in the shape of Llama, which train --init and convert make, becomes a folder of that family "
+                  "with --hf, and with --gguf a file that llama.cpp opens, if its gate is silu.\n\n"
                   "A folder appears whole or not at all. One that holds anything is left alone; --force replaces an "
                   "earlier export and nothing else.",
        .examples = {{"glint export runs/first --npy arrays", "arrays/embed.weight.npy, ..."},

@@ -80,9 +80,13 @@ std::vector<std::string> export_hf(const Engine& engine, const ExportRequest& q,
 }  // namespace
 
 std::vector<Field> fields_of(ExportRequest& q) {
-  return join(fields_of(q.source), {Field("npy", q.npy, "Write .npy files into this new folder").directory(),
-                                    Field("hf", q.hf, "Write a folder as model hubs expect it").directory(),
-                                    Field("force", q.force, "Replace an earlier export")});
+  return join(
+      fields_of(q.source),
+      {Field("npy", q.npy, "Write .npy files into this new folder").directory(),
+       Field("hf", q.hf, "Write a folder as model hubs expect it").directory(),
+       Field("gguf", q.gguf, "Write this GGUF file").file().language(),
+       Field("gguf_type", q.gguf_type, "What its matrices are stored as").one_of({"f32", "f16", "q8_0"}).language(),
+       Field("force", q.force, "Replace an earlier export")});
 }
 
 ExportResult export_run(const Engine& engine, const ExportRequest& q) {
@@ -90,15 +94,16 @@ ExportResult export_run(const Engine& engine, const ExportRequest& q) {
 }
 
 ExportResult export_run(const Engine& engine, Run& opened, const ExportRequest& q) {
-  if (q.npy.empty() && q.hf.empty())
+  if (q.npy.empty() && q.hf.empty() && q.gguf.empty())
     throw Error({.code = ErrorCode::usage,
                  .what = "no kind of export is given",
                  .where = q.source.run,
-                 .expected = "`npy=DIR`, `hf=DIR`, or both"});
+                 .expected = "`npy=DIR`, `hf=DIR` or `gguf=FILE`"});
   ExportResult r{.run = opened.directory(),
                  .linalg = engine.linalg().description(),
                  .npy = q.npy,
                  .hf = q.hf,
+                 .gguf = q.gguf,
                  .arrays = {},
                  .hf_files = {}};
   if (opened.kind() == ModelKind::language) {
@@ -119,6 +124,7 @@ OrderedJson to_json(const ExportResult& r) {
   OrderedJson exports = OrderedJson::array();
   if (!r.npy.empty()) exports.push_back({{"out", r.npy}, {"kind", "npy"}, {"arrays", to_json(r.arrays)}});
   if (!r.hf.empty()) exports.push_back({{"out", r.hf}, {"kind", "hf"}, {"files", r.hf_files}, {"loader", r.loader}});
+  if (!r.gguf.empty()) exports.push_back({{"out", r.gguf}, {"kind", "gguf"}});
   return {{"schema", "glint-export/1"}, {"run", r.run}, {"linalg", r.linalg}, {"exports", exports}};
 }
 

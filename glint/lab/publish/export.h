@@ -13,8 +13,10 @@ namespace glint {
 
 struct ExportRequest {
   RunSource source = {};
-  std::string npy, hf;  // folders to make: one or both
-  bool force = false;   // replace earlier exports
+  std::string npy, hf;            // folders to make
+  std::string gguf;               // a file to make, of a language model in the shape of Llama
+  std::string gguf_type = "f32";  // of its matrices: f32, f16, q8_0
+  bool force = false;             // replace earlier exports
 };
 std::vector<Field> fields_of(ExportRequest& request);
 
@@ -28,7 +30,7 @@ struct ExportedArray {
 struct ExportResult {
   std::string run;
   std::string linalg;                 // that the export was made with
-  std::string npy, hf;                // the folders that were made; "": not asked for
+  std::string npy, hf, gguf;          // what was made; "": not asked for
   std::vector<ExportedArray> arrays;  // in `npy`
   std::vector<std::string> hf_files;  // in `hf`
   std::string loader = {};            // Python that opens `hf`, in that folder

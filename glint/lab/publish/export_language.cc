@@ -12,6 +12,7 @@
 #include "glint/lab/publish/export_parts.h"
 #include "glint/lab/publish/hf_language.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/model/trainable.h"
 #include "glint/model/family_hf.h"
 
 namespace glint {
@@ -201,8 +202,8 @@ std::string tokenizer_file(const LanguageRun& run) {
   return "";
 }
 
-std::vector<std::string> foreign_hf(const Engine& engine, const ExportRequest& q, const LanguageRun& run) {
-  const FamilyModel& model = run.model();
+std::vector<std::string> family_hf(const Engine& engine, const ExportRequest& q, const LanguageRun& run,
+                                   const FamilyModel& model) {
   if (model.file().format() == WeightFormat::safetensors)
     throw Error({.code = ErrorCode::usage,
                  .what = "the model is a folder of Hugging Face already",
@@ -233,13 +234,19 @@ void export_language(const Engine& engine, const ExportRequest& q, LanguageRun& 
   const char* load = "from transformers import AutoModelForCausalLM; AutoModelForCausalLM.from_pretrained(\".\"";
   if (run.foreign()) {
     run.model().check_numbers(engine.pool());
+    if (!q.gguf.empty()) export_gguf(engine, q, run);
     if (!q.npy.empty()) r.arrays = foreign_npy(engine, q, run);
-    if (!q.hf.empty()) r.hf_files = foreign_hf(engine, q, run), r.loader = std::string(load) + ")";
+    if (!q.hf.empty()) r.hf_files = family_hf(engine, q, run, run.model()), r.loader = std::string(load) + ")";
     return;
   }
+  if (!q.gguf.empty()) export_gguf(engine, q, run);
   const bool stories = has_stories(engine, run);
   if (!q.npy.empty()) r.arrays = language_npy(engine, q, run, stories);
-  if (!q.hf.empty()) {
+  if (!q.hf.empty() && family_of(run.own().config)) {
+    const std::shared_ptr<const LanguageModel> held(&run.own(), [](const LanguageModel*) {});  // the run holds it
+    r.hf_files = family_hf(engine, q, run, family_model(held, run.directory()));
+    r.loader = std::string(load) + ")";
+  } else if (!q.hf.empty()) {
     r.hf_files = language_hf(engine, q, run, stories);
     r.loader = std::string(load) + ", trust_remote_code=True)";
   }

@@ -21,7 +21,8 @@ namespace {
 
 constexpr double kHeldOut = 0.04;  // of the stories
 constexpr size_t kSlots = 33;      // stories that are written side by side, and one for the prompt
-constexpr const char* kFrequent = "the,was,to,and,he,said,her,it";  // directions of the readings, where they are tokens
+// Directions of the readings, where they are tokens.
+constexpr const char* kFrequent[] = {"the", "was", "to", "and", "he", "said", "her", "it"};
 
 // Stories that the model writes itself, at temperature 1: a file and, in the folder, its corpus.
 void write_own_text(const Engine& engine, const TrainingStart& start, const ConvertRequest& q,
@@ -111,13 +112,8 @@ std::vector<LayerTrust> trust_of(const Engine& engine, const std::string& model,
   q.source.run = model, q.source.data = data;
   q.controls = "linear", q.figures = false, q.out = out;
   const std::unique_ptr<LanguageRun> run = open_language_run(engine, q.source);
-  std::string tokens, rest = kFrequent;
-  while (!rest.empty()) {
-    const size_t comma = std::min(rest.find(','), rest.size());
-    if (run->tokenizer().find(rest.substr(0, comma))) tokens += (tokens.empty() ? "" : ",") + rest.substr(0, comma);
-    rest.erase(0, std::min(comma + 1, rest.size()));
-  }
-  if (!tokens.empty()) q.along.token = tokens;
+  for (const char* word : kFrequent)
+    if (run->tokenizer().find(word)) q.along.directions.emplace_back(word);
   return read_layers(engine, *run, q).trust;
 }
 
