@@ -24,6 +24,9 @@ constexpr size_t kSlots = 33;      // stories that are written side by side, and
 // Directions of the readings, where they are tokens.
 constexpr const char* kFrequent[] = {"the", "was", "to", "and", "he", "said", "her", "it"};
 
+std::string text_folder(const ConvertRequest& q) { return q.out + "-text"; }
+std::string own_text(const ConvertRequest& q) { return text_folder(q) + "/stories.txt"; }
+
 // Stories that the model writes itself, at temperature 1: a file and, in the folder, its corpus.
 void write_own_text(const Engine& engine, const TrainingStart& start, const ConvertRequest& q,
                     const std::string& path) {
@@ -69,7 +72,7 @@ std::string corpus_of(const Engine& engine, const ConvertRequest& q, const Train
                  .what = "the model has no tokenizer, so that there is no text to learn from",
                  .where = q.model,
                  .expected = "`data`, a corpus of its tokens"});
-  const std::string folder = q.out + "-text", stories = folder + "/stories.txt";
+  const std::string folder = text_folder(q), stories = own_text(q);
   r.text = q.text.empty() ? "its own stories" : q.text;
   if (exists(folder + "/" + kCorpusInfoFile)) return folder;
   std::filesystem::create_directories(folder);
@@ -106,10 +109,10 @@ void measure_start(const Engine& engine, TrainingData& data, const TrainingStart
 }
 
 // R2 and correlation of every form per layer, over some frequent tokens.
-std::vector<LayerTrust> trust_of(const Engine& engine, const std::string& model, const std::string& data,
+std::vector<LayerTrust> trust_of(const Engine& engine, const std::string& model, const std::string& text,
                                  const std::string& out) {
   ReadRequest q;
-  q.source.run = model, q.source.data = data;
+  q.source.run = model, q.source.text = text;
   q.controls = "linear", q.figures = false, q.out = out;
   const std::unique_ptr<LanguageRun> run = open_language_run(engine, q.source);
   for (const char* word : kFrequent)
@@ -117,9 +120,10 @@ std::vector<LayerTrust> trust_of(const Engine& engine, const std::string& model,
   return read_layers(engine, *run, q).trust;
 }
 
-void measure_layers(const Engine& engine, const ConvertRequest& q, const std::string& data, ConvertResult& r) {
-  const std::vector<LayerTrust> before = trust_of(engine, q.model, data, q.out + "/reading-before");
-  const std::vector<LayerTrust> after = trust_of(engine, q.out, data, q.out + "/reading-after");
+void measure_layers(const Engine& engine, const ConvertRequest& q, ConvertResult& r) {
+  const std::string text = !q.data.empty() ? "" : !q.text.empty() ? q.text : own_text(q);  // "": the built-in tales
+  const std::vector<LayerTrust> before = trust_of(engine, q.model, text, q.out + "/reading-before");
+  const std::vector<LayerTrust> after = trust_of(engine, q.out, text, q.out + "/reading-after");
   for (const LayerTrust& a : after)
     for (const LayerTrust& b : before)
       if (a.layer == b.layer && a.form == b.form)
@@ -211,7 +215,7 @@ ConvertResult convert(const Engine& engine, const ConvertRequest& q, const JobHo
     control.check_done();
     r.loss_control = control.runs[0].last.test_loss;
   }
-  if (q.readings) measure_layers(engine, q, corpus, r);
+  if (q.readings) measure_layers(engine, q, r);
   return r;
 }
 
