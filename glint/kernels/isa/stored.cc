@@ -3,21 +3,12 @@
 //
 // A row has two chains of sums, which are added in a fixed tree; four rows go side by side, because one would
 // wait for the latency of its own chains. The sum of a row is the same whichever rows go beside it.
-#include "glint/kernels/isa/stored_blocks.h"
+#include "glint/kernels/isa/stored_bytes.h"
 
 namespace glint::GLINT_ISA {
 namespace {
 
 constexpr size_t kSide = 4;  // rows side by side
-
-// Rows are read once, from memory. Where a step over them is no whole number of cache lines, the processor's own
-// prefetching falls behind: blocks of 34 bytes came at a fifth of the memory's rate. Farther than this is no
-// faster.
-template <size_t ahead, size_t bytes>
-GLINT_INLINE void fetch_ahead(const char* p) {
-#pragma GCC unroll 4
-  for (size_t at = 0; at < bytes; at += 64) __builtin_prefetch(p + ahead + at);
-}
 
 GLINT_INLINE Quad fold4(Vec v) {
 #if defined(GLINT_ISA_v4)
@@ -128,8 +119,49 @@ void flat_dots(const StoredDots& g) {
   for (; r < g.n; r++) flat_rows<Layout, 1>(g, r, sums), put(g, r, sums[0]);
 }
 
+#if defined(GLINT_ISA_v3)
+// As block_dots, in parts of kMostUnits units of x. False, and nothing done, where x is not fit for planes.
+template <class Layout>
+bool byte_dots(const StoredDots& g) {
+  constexpr StoredShape kShape = stored_shape(Layout::kLayout);
+  constexpr size_t kPart = kMostUnits * kUnit / kShape.values;  // blocks
+  const size_t blocks = g.k / kShape.values;
+  BytePlanes x[kMostUnits];
+  for (size_t at = 0; blocks > kPart && at < g.k; at += kUnit)
+    if (!planes_of(g.x + at, x[0])) return false;
+  float sums[kSide];
+  for (size_t first = 0; first < blocks; first += kPart) {
+    const size_t count = blocks - first < kPart ? blocks - first : kPart;
+    for (size_t u = 0; u < count * kShape.values / kUnit; u++)
+      if (!planes_of(g.x + first * kShape.values + u * kUnit, x[u])) return false;
+    const auto put = [&](size_t row, float sum) __attribute__((always_inline)) {
+      g.y[row] = g.accumulate || first > 0 ? g.y[row] + sum : sum;
+    };
+    const char* w = static_cast<const char*>(g.w) + first * kShape.bytes;
+    size_t r = 0;
+    for (; r + kSide <= g.n; r += kSide) {
+      Vec acc[kSide] = {};
+      byte_rows<Layout, kSide>(w + r * g.row_bytes, g.row_bytes, count, x, acc);
+      sums_of(acc, sums);
+      for (size_t i = 0; i < kSide; i++) put(r + i, sums[i]);
+    }
+    for (; r < g.n; r++) {
+      Vec acc[1] = {};
+      byte_rows<Layout, 1>(w + r * g.row_bytes, g.row_bytes, count, x, acc);
+      sums_of(acc, sums);
+      put(r, sums[0]);
+    }
+  }
+  return true;
+}
+#endif
+
 template <class Layout>
 void block_dots(const StoredDots& g) {
+#if defined(GLINT_ISA_v3)
+  if constexpr (ByteUnits<Layout>::kThere)
+    if (byte_dots<Layout>(g)) return;
+#endif
   float sums[kSide];
   size_t r = 0;
   for (; r + kSide <= g.n; r += kSide) {
