@@ -265,7 +265,7 @@ def stories_cases(args, folder, result):
             write_gguf(files[name], c, w, *read_tokenizer(tokenizer), kind)
     except ImportError:
         result["skipped"].append("Q8_0 and llama.cpp: the package gguf is not installed")
-    yield Case("stories15M", "f32", shapes, 4 * count, args.model, tokenizer, files.get("f32"), (c, w))
+    yield Case("stories15M", "f32", shapes, 4 * count, files.get("f32", args.model), tokenizer, files.get("f32"), (c, w))
     if files:
         yield Case("stories15M", "q8_0", shapes, 34 / 32 * count, files["q8_0"], tokenizer, files["q8_0"])
 
