@@ -75,10 +75,10 @@ function make(context) {
       kept: () => new Set(unit().vectors.map((v) => v.rank)) });
     const facts = h("dl", { class: "pairs" });
     const warnings = h("div", {});
-    const list = h("div", { class: "vector-list" });
+    const chosen = h("div", {}), list = h("div", { class: "vector-list" });
     const element = h("div", { class: "reading-column", "data-run": String(r) },
       runs.length > 1 ? h("h3", {}, `${"AB"[r]}: ${run.name}`) : null,
-      h("div", { class: "card" }, plot.element, facts, warnings), list,
+      chosen, h("div", { class: "card" }, plot.element, facts, warnings), list,
       h("p", { class: "muted note left-out" }, run.leftOut));
     return { element, update() {
       plot.refresh();
@@ -93,9 +93,9 @@ function make(context) {
         ["linear part", u.r2 === null ? "not measured" : percent(u.linearShare)], ["measured on", run.samples],
       ].map(([k, t]) => h("div", {}, h("dt", {}, k), h("dd", {}, t))));
       warnings.replaceChildren(...reading().warnings.map((w) => h("p", { class: "problem", role: "note" }, w)));
-      // The chosen one first: on a phone it is what is seen.
-      const order = [...u.vectors].sort((a, b) => Number(b.rank === rank()) - Number(a.rank === rank()));
-      list.replaceChildren(...order.map((v) => vectorCard(u, v, v.rank === rank())));
+      const card = (/** @type {Vector} */ v) => vectorCard(u, v, v.rank === rank());
+      chosen.replaceChildren(...u.vectors.filter((v) => v.rank === rank()).map(card));
+      list.replaceChildren(...u.vectors.filter((v) => v.rank !== rank()).map(card));
     } };
   });
   const element = h("section", { "aria-labelledby": "readings-title" },
