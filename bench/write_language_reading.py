@@ -160,7 +160,7 @@ def neurons_table(readings):
 
 
 def write(readings):
-    layers = {name: r["layers"] for name, r in readings.items()}
+    layers = {name: r["layers"] for name, r in readings.items() if r["layers"]}
     text = ["# How well each form reads each layer\n",
             "Written by `bench/write_language_reading.py`. R² of single token directions: the median over the tokens, in brackets the least and the most. *weights*: half of the "
             "gate's input, which is exactly the even part of a SwiGLU layer and needs no data. *scaled*: one gain per hidden unit. *calibrated*: a line per hidden unit; "
@@ -170,7 +170,7 @@ def write(readings):
             "![R2 per layer and form](r2.svg)\n"]
     for name in layers:
         text += tables(name, layers[name])
-    text += ["## Neurons\n", "Classes of hidden units by the cosines of their weights (`glint neurons`), of all layers together.\n", neurons_table(readings)]
+    text += ["## Neurons\n", "Classes of hidden units by the cosines of their weights (`glint neurons`, threshold 0.5, norms folded in), of all layers together.\n", neurons_table(readings)]
     (OUT / "README.md").write_text("\n".join(text))
     (OUT / "r2.svg").write_text(figure(layers))
 
