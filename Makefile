@@ -1,6 +1,6 @@
 # Thin: every target sets up what it needs, then hands over to CMake, CTest or the program. `make help` lists them.
 .NOTPARALLEL:
-.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-solver bench-foreign bench-torch bench-mpi peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
+.PHONY: help demo test quick test-full build bench bench-gates bench-step bench-lm bench-generate bench-eigen bench-solver bench-foreign bench-tokens bench-torch bench-mpi peers-check performance format asan tsan fuzz install clean program python wheel test-python-full test-notebooks
 .DEFAULT_GOAL := help
 
 JOBS ?= $(shell nproc)
@@ -88,6 +88,12 @@ bench-foreign: ## stories15M, SmolLM2 and Gemma 3 beside llama.cpp and PyTorch: 
 	@scripts/step build/build-products.log "build the benchmarks of models and products" cmake --build --preset release --target foreign_bench products_bench -j $(JOBS)
 	@$(PEERS) bench/peers/bench_foreign.py --json build/bench-foreign.json
 
+bench-tokens: ## a megabyte of English as tokens, beside Hugging Face tokenizers and SentencePiece
+	@scripts/setup build bench
+	@for m in stories15m smollm2 gemma3-270m; do scripts/fetch-data $$m --to data || echo "left out: $$m"; done
+	@$(MAKE) --no-print-directory python
+	@PYTHONPATH=build/release/python $(PEERS) bench/peers/bench_tokens.py --json build/bench-tokens.json
+
 bench-torch: ## glint.torch beside PyTorch's own operations and torch.compile
 	@scripts/setup build bench
 	@$(MAKE) --no-print-directory python
@@ -104,8 +110,8 @@ peers-check: ## that the peers compute the same losses and gradients
 	@scripts/setup bench
 	@$(PEERS) bench/peers/check_peers.py
 
-performance: peers-check bench-gates bench-step bench-lm bench-generate bench-eigen bench-solver bench-foreign bench-torch ## all of these, then docs/performance.md; 15 minutes
-	@for b in gates step lm generate eigen solver foreign torch; do cp build/bench-$$b.json docs/results/$$b.json; done
+performance: peers-check bench-gates bench-step bench-lm bench-generate bench-eigen bench-solver bench-foreign bench-tokens bench-torch ## all of these, then docs/performance.md; 15 minutes
+	@for b in gates step lm generate eigen solver foreign tokens torch; do cp build/bench-$$b.json docs/results/$$b.json; done
 	@python3 bench/compare_precision.py
 	@python3 bench/write_performance.py
 

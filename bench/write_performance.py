@@ -41,8 +41,9 @@ TURNS = "glint, PyTorch (eager and compiled) and JAX taking turns. The ratio is 
 
 
 def machine_text(m):
-    text = "Machine: %s, %d cores, %s. PyTorch %s and JAX %s, tuned: %s. " % (
-        m["cpu"], m["cores"], ", ".join(m["flags"]) or "no vector extensions", m["torch"], m["jax"], "; ".join(m["tuning"]))
+    text = "Machine: %s, %d cores, %s. " % (m["cpu"], m["cores"], ", ".join(m["flags"]) or "no vector extensions")
+    if m["torch"]:
+        text += "PyTorch %s and JAX %s, tuned: %s. " % (m["torch"], m["jax"], "; ".join(m["tuning"]))
     if m["busy"] < BUSY:
         return text + "The machine was free.\n"
     return text + ("**Measured beside other work** that kept %.1f of the %d cores busy: preliminary.\n" % (m["busy"], m["cores"]))
@@ -251,6 +252,21 @@ def foreign_section(data):
     return text + [table(["goal", "where", "measured", "verdict"], goals)]
 
 
+def tokens_section(data):
+    text = ["`make bench-tokens`. %.1f MB of English (licences, glint's documentation, the topics of Python's help) as lists of numbers on one thread, "
+            "milliseconds: `run.tokens` of glint's Python package, SentencePiece %s and Hugging Face tokenizers %s taking turns, given the same pieces. A peer "
+            "counts only where its numbers are glint's.\n" % (data["bytes"] / 1e6, data["versions"]["SentencePiece"], data["versions"]["tokenizers"]),
+            machine_text(data["machine"])]
+    text += ["Not measured here: %s.\n" % s for s in data["skipped"]]
+    rows = []
+    for r in data["rows"]:
+        cells = ["%.0f" % r["peers"][p] if p in r["peers"] else "other numbers" if p in r["other"] else "" for p in ("SentencePiece", "tokenizers")]
+        rows.append([r["model"], r["kind"], str(r["vocabulary"]), str(r["tokens"]), "%.0f" % r["glint_ms"]] + cells + ["%.2f" % r["ratio"]])
+    text.append(table(["model", "kind", "pieces", "tokens", "glint", "SentencePiece", "tokenizers", "ratio"], rows))
+    goals = [[r["model"], r["best_peer"], "%.2f" % r["ratio"], verdict(r["ratio"], 1, False)] for r in data["rows"] if "ratio" in r]
+    return text + [table(["model", "fastest peer", "ratio", "verdict"], goals)]
+
+
 def torch_section(data):
     text = ["`make bench-torch`. Forward and backward of gate(l) r on f32 tensors: the expression in eager PyTorch, under torch.compile, and `glint.torch.glu`, "
             "taking turns in one process; milliseconds, the best of all turns. Above 1 glint is faster. `halves`: l and r are the halves of one tensor.\n",
@@ -361,7 +377,8 @@ SECTIONS = (("gates", "A GLU layer, forward and backward (appendix C of the pape
             ("step", "A training step of the image models", step_section),
             ("lm", "A training step of the language model", lm_section), ("generate", "Writing stories", generate_section),
             ("eigen", "Eigenpairs", eigen_section), ("solver", "Eigenpairs of wide layers", solver_section),
-            ("foreign", "Models of other programs", foreign_section), ("torch", "glint.torch", torch_section), ("precision", "bf16 against f32", precision_section),
+            ("foreign", "Models of other programs", foreign_section), ("tokens", "Tokenizers", tokens_section),
+            ("torch", "glint.torch", torch_section), ("precision", "bf16 against f32", precision_section),
             ("ran", "What has run where", ran_section))
 
 

@@ -12,6 +12,7 @@ import { mathView } from "glint/view_math";
 import { tokensView } from "glint/view_tokens";
 import { sentenceView } from "glint/view_sentence";
 import { ReadingModel, readingsView } from "glint/view_readings";
+import { explainedView } from "glint/view_explained";
 import { LanguageModel } from "glint/language";
 
 /**
@@ -25,7 +26,7 @@ import { LanguageModel } from "glint/language";
  */
 
 /** Every view, in the order of the menu. One for another kind of run is one more line. @type {ViewKind[]} */
-const VIEWS = [drawView, spectraView, compareView, tokensView, sentenceView, readingsView, trainingView, mathView];
+const VIEWS = [drawView, spectraView, compareView, tokensView, sentenceView, readingsView, explainedView, trainingView, mathView];
 
 /** @param {Model | LanguageModel | ReadingModel} model */
 function summary(model) {

@@ -12,7 +12,8 @@ import { wholeIn } from "glint/state";
  *   values: import("./data.js").Tensor, whole: number, vectors: Vector[], linear?: {along: Word[], against: Word[]}}} Unit */
 /** @typedef {{layer: number, form: string, fidelity: {r2: number, interval?: [number, number]}, linear: number, untrained?: number,
  *   warnings: string[], units: Unit[]}} Reading */
-/** @typedef {{name: string, text: string, layers: number, samples: string, passages: string, readings: Reading[], leftOut: string}} ReadingRun */
+/** @typedef {{name: string, text: string, layers: number, samples: string, passages: string, readings: Reading[], leftOut: string,
+ *   opens: {layer: number, unit: string, rank: number} | null, sentences: import("./view_explained.js").Sentence[]}} ReadingRun */
 
 const DIM = 0.35; // of the full colour behind a word: it stays easy to read
 
@@ -57,25 +58,27 @@ function make(context) {
   const runs = /** @type {ReadingRun[]} */ (/** @type {unknown} */ (context.data.runs));
   const first = runs[0];
   const layers = first.readings.map((r) => r.layer), names = first.readings[0].units.map((u) => u.name);
-  const layerAt = () => Math.max(0, layers.indexOf(Number(context.state.layer)));
-  const unitAt = () => Math.max(0, names.indexOf(context.state.token ?? ""));
+  // Where nothing is chosen, the reading with the clearest words.
+  const opens = () => context.state.layer || context.state.token ? null : first.opens;
+  const layerAt = () => Math.max(0, layers.indexOf(opens()?.layer ?? Number(context.state.layer)));
+  const unitAt = () => Math.max(0, names.indexOf(opens()?.unit ?? context.state.token ?? ""));
   const options = layers.map((l) => ({ value: String(l), text: String(l) }));
-  const layer = (layers.length > 8 ? select : segmented)({ label: "Layer", options, value: String(layers[layerAt()]), change: (l) => context.set({ layer: l, rank: null }) });
-  const token = select({ label: "Output token", value: names[unitAt()], options: names.map((n) => ({ value: n, text: n })), change: (t) => context.set({ token: t, rank: null }) });
+  const layer = (layers.length > 8 ? select : segmented)({ label: "Layer", options, value: String(layers[layerAt()]), change: (l) => context.set({ layer: l, token: names[unitAt()], rank: null }) });
+  const token = select({ label: "Output token", value: names[unitAt()], options: names.map((n) => ({ value: n, text: n })), change: (t) => context.set({ token: t, layer: String(layers[layerAt()]), rank: null }) });
 
   const columns = runs.map((run, r) => {
     const reading = () => run.readings[layerAt()], unit = () => reading().units[unitAt()];
     // The values are those of the vectors that are here, or all of them.
-    const rank = () => wholeIn(context.state.rank, 1, unit().values.values.length, 1) - 1;
+    const rank = () => wholeIn(context.state.rank, 1, unit().values.values.length, (r === 0 && opens()?.rank || 0) + 1) - 1;
     const plot = spectrumPlot({ file: `glint-reading-${r + 1}`, name: () => unit().name, values: () => unit().values.values, rank,
-      go: (to) => context.set({ rank: String(to + 1) }),
+      go: (to) => context.set({ layer: String(layers[layerAt()]), token: names[unitAt()], rank: String(to + 1) }),
       kept: () => new Set(unit().vectors.map((v) => v.rank)) });
     const facts = h("dl", { class: "pairs" });
     const warnings = h("div", {});
-    const list = h("div", { class: "vector-list" });
+    const chosen = h("div", {}), list = h("div", { class: "vector-list" });
     const element = h("div", { class: "reading-column", "data-run": String(r) },
       runs.length > 1 ? h("h3", {}, `${"AB"[r]}: ${run.name}`) : null,
-      h("div", { class: "card" }, plot.element, facts, warnings), list,
+      chosen, h("div", { class: "card" }, plot.element, facts, warnings), list,
       h("p", { class: "muted note left-out" }, run.leftOut));
     return { element, update() {
       plot.refresh();
@@ -90,7 +93,9 @@ function make(context) {
         ["linear part", u.r2 === null ? "not measured" : percent(u.linearShare)], ["measured on", run.samples],
       ].map(([k, t]) => h("div", {}, h("dt", {}, k), h("dd", {}, t))));
       warnings.replaceChildren(...reading().warnings.map((w) => h("p", { class: "problem", role: "note" }, w)));
-      list.replaceChildren(...u.vectors.map((v) => vectorCard(u, v, v.rank === rank())));
+      const card = (/** @type {Vector} */ v) => vectorCard(u, v, v.rank === rank());
+      chosen.replaceChildren(...u.vectors.filter((v) => v.rank === rank()).map(card));
+      list.replaceChildren(...u.vectors.filter((v) => v.rank !== rank()).map(card));
     } };
   });
   const element = h("section", { "aria-labelledby": "readings-title" },

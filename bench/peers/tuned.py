@@ -69,12 +69,19 @@ def busy(seconds=2):
 
 def machine():
     """The processor, the flags that matter, the libraries' versions and their tuning, for the head of a report."""
-    from importlib.metadata import version
+    from importlib.metadata import PackageNotFoundError, version
+
+    def installed(package):
+        try:
+            return version(package)
+        except PackageNotFoundError:
+            return None
+
     fields = cpu()
     model = "%s (family %s model %s)" % (fields.get("model name"), fields.get("cpu family"), fields.get("model"))
     flags = [f for f in ("avx2", "avx512f", "avx512_bf16", "amx_bf16") if f in cpu_flags()]
     tuning = ["malloc keeps its memory"]
     if mkl_preload():
         tuning.insert(0, "MKL takes all of the processor, which it otherwise does on Intel's alone")
-    return {"cpu": model, "flags": flags, "cores": os.cpu_count(), "torch": version("torch"), "jax": version("jax"),
+    return {"cpu": model, "flags": flags, "cores": os.cpu_count(), "torch": installed("torch"), "jax": installed("jax"),
             "tuning": tuning, "busy": busy()}

@@ -228,16 +228,16 @@ in float32 they run on glint's fused loops, as everything above did. `make bench
     "6-reading-a-language-model": [
         """# Reading a language model that somebody else trained
 
-glint opens models of the Llama family as they are: folders of Hugging Face, GGUF files, files of llama2.c. This notebook reads *stories15M*, a
-model of small stories. `scripts/fetch-data stories15m --to data` fetches it (61 MB). Where it is not there, the smaller stories260K is taken,
-and without that a model that glint trains itself on built-in tales; the folder is `data`, or what `GLINT_DATA` names.""",
+glint opens models of the Llama family as they are: folders of Hugging Face, GGUF files, files of llama2.c. This notebook reads
+*SmolLM2-135M-Instruct*, a model of 30 SwiGLU layers. `scripts/fetch-data smollm2 --to data` fetches it (98 MB). Where it is not there, stories15M or
+the smaller stories260K is taken, and without these a model that glint trains itself on built-in tales; the folder is `data`, or what `GLINT_DATA` names.""",
         """import os
 from pathlib import Path
 
 import glint
 
 folders = [Path(f) for f in ("data", "../../data", os.environ.get("GLINT_DATA")) if f]
-models = ["stories15m/stories15M.bin", "stories260k/stories260K.bin", "stories260K.bin"]
+models = ["smollm2/SmolLM2-135M-Instruct.Q4_1.gguf", "stories15m/stories15M.bin", "stories260k/stories260K.bin", "stories260K.bin"]
 found = [folder / model for model in models for folder in folders if (folder / model).exists()]
 if found:
     run = glint.load(found[0])
@@ -254,19 +254,20 @@ run.evaluate(text=text)["loss"]""",
 
 A SwiGLU layer is not a quadratic form, but a part of it is, exactly: σ(l) − σ(−l) = l for SiLU, so half of the bilinear form is the part of the layer that is the
 same for x and −x. That is the form `weights`, and it needs no data. `scaled` fits one gain per hidden unit, `calibrated` a line. Here they
-are compared with the layer itself along one token, on text that was not fitted on. The last column is the control: the best linear map of the layer's input.""",
+are compared with the layer itself along one token, on text that was not fitted on. Beside them stand the controls: the best linear map of the layer's input, and the same form of the model with every matrix redrawn.""",
         'layers = run.layers("happy", tokens=2000, progress=False)\nlayers',
         """# A form with a low R² must not be believed, however clear its eigenvectors look. Where glint sees that a layer cannot be read
-in some form it says so:""",
-        """for layer in layers["layers"]:
+in some form it says so, and also where the redrawn model is read about as well: then R² says that the layer acts as a quadratic form, which comes with its
+shape, and what the model has learned is what the eigenvectors say.""",
+        """for layer in layers["layers"][-3:]:
     for warning in layer["warnings"]:
         print(f"layer {layer['layer']}: {warning}")""",
         """# ## One direction
 
 Which patterns of the layer's input speak for the token *happy*, and which against it? Eigenvectors are shown as the tokens whose embeddings lie along
 them, and against them.""",
-        'at = min(3, run.about["layers"])\nform = run.read("happy", layer=at, tokens=2000, progress=False)\nform.near(6)',
-        "form.fidelity",
+        'at = max(1, 2 * run.about["layers"] // 3)\nform = run.read("happy", layer=at, tokens=2000, progress=False)\nform.near(6)',
+        'print(form.trust)\nform.fidelity',
         """# People read sentences, not lists of tokens: the passages in which the strongest eigenvectors are strongest, with the words coloured by how much each shows.""",
         """story = [
     "Lily was very sad because she lost her toy. Her mom gave her a big hug and said, do not worry. Lily smiled and was happy again.",
@@ -278,7 +279,7 @@ form.passages(story, n=2)""",
         """# ## One decision
 
 Why does the model expect *happy* here rather than *sad*? The difference of the two logits is split into what the embedding, the attention and the GLU of each layer
-write along it, then the strongest layer into its eigenvectors; the parts add up to the true difference.""",
+write along it, then the strongest layer into its eigenvectors; the parts add up to the true difference. `run.page(sentence=[...])` has every token of chosen sentences to click on.""",
         'run.explain(text="Lily found her lost toy. She smiled and was very", token="happy", against="sad", progress=False)',
         "# One token against another, and a single hidden unit:",
         'run.read("happy - sad", layer=at, tokens=2000, progress=False).near(5)',

@@ -63,18 +63,22 @@ void add_generate(Program& program) {
       {.name = "generate",
        .group = Group::train,
        .summary = "let a trained language model write stories",
-       .details = "RUN is a directory that glint train made from text, or a model of another program (glint model), "
-                  "which stops at its EOS or BOS token. One story appears word by word; of several "
-                  "each is printed when it is complete, with a line <|endoftext|> between two, which is what glint "
-                  "tokenize reads. A story depends on the seed and on its number alone: the first of ten is the "
-                  "one that a count of 1 gives.",
+       .details =
+           "RUN is a directory that glint train made from text, or a model of another program (glint model), "
+           "which stops at its EOS or BOS token. One story appears word by word; of several "
+           "each is printed when it is complete, with a line <|endoftext|> between two, which is what glint "
+           "tokenize reads. A story depends on the seed and on its number alone: the first of ten is the "
+           "one that a count of 1 gives. With --chat the prompt is a message, put to the model as its own chat template "
+           "has it: ChatML, Gemma's or Llama's.",
        .examples = {
            {"glint generate runs/tales", "a story from the beginning"},
            {"glint generate runs/tales --prompt \"once upon a time\" --temperature 0.7", "how the model goes on"},
            {"glint generate runs/tales --count 1000 --top-p 0.95 > new.txt", "many, for a file"},
            {"glint generate runs/tales --temperature 0 --json", "the likeliest words, for a program"},
            {"glint generate stories15m/stories15M.bin --prompt \"Once upon a time\" --temperature 0",
-            "a model of llama2.c"}}});
+            "a model of llama2.c"},
+           {"glint generate SmolLM2-135M-Instruct.Q4_1.gguf --chat --prompt \"What is a quadratic form?\"",
+            "an answer of a model that was made for chats"}}});
   const auto o = std::make_shared<GenerateRequest>();
   verb.add(fields_of(*o));
   verb.at("--prompt")->value_optional();

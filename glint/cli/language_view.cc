@@ -7,6 +7,7 @@
 
 #include "glint/cli/passage_view.h"
 #include "glint/cli/spectrum_view.h"
+#include "glint/lab/read/read_trust.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -102,11 +103,9 @@ std::string fidelity_table(const ReadResult& r) {
 std::string language_text(const ReadResult& r) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\nlayer: " + std::to_string(r.layer + 1) + " of " +
                     std::to_string(r.layers) + (r.expert.empty() ? "" : ", expert " + r.expert);
-  out += r.inputs == 0 ? "\nform:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
-                       : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n\n" +
-                             fidelity_table(r) + fidelity_notes(r) +
-                             "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n" +
-                             warnings_text(r.text->warnings);
+  out += r.inputs == 0 ? "\nform:  " + name(r.form) + ", " + origin_text(r) + "\n"
+                       : "; outputs of its GLU at " + std::to_string(r.inputs) + " tokens of " + r.samples + "\n";
+  out += "\n" + trust_sentence(r) + "\n" + warnings_text(r.text->warnings);
   for (const ReadDirection& d : r.directions) out += direction_text(r, d);
   out +=
       "\nAn eigenvector acts through its square: it speaks for its output (against it, where the eigenvalue "
@@ -115,6 +114,9 @@ std::string language_text(const ReadResult& r) {
     out +=
         "The linear part is not squared: tokens along it speak for the output, tokens against it against the "
         "output.\n";
+  if (r.inputs > 0)
+    out += "\nHow far each form is the layer, and the controls:\n" + fidelity_table(r) + fidelity_notes(r) +
+           "95 %: where R2 lies with other texts of this kind, by a bootstrap over texts\n";
   const TokenParts& text = *r.text;
   if (text.passage_text) {
     const WordMarks marks = detect_word_marks();

@@ -61,19 +61,26 @@ void add_page(Program& program) {
       {.name = "page",
        .group = Group::read,
        .summary = "one HTML file in which a person sees why",
-       .details = "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for which "
-                  "class, and how far to trust that; the spectra; the training. With a second run, both side by "
-                  "side. Of a language run: choose a layer and a token and see the spectrum and the tokens of its "
-                  "eigenvectors; type a sentence and see which of them fire at each word. The file holds everything "
-                  "and needs no network.\n\n"
-                  "A language model of another program is too large for that, and so are two: their page holds "
-                  "chosen layers and tokens, the words of each eigenvector, and the passages of a text in which it "
-                  "is strongest. It says what was left out.",
-       .examples = {{"glint page runs/first", "writes runs/first/explorer.html"},
-                    {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"},
-                    {"glint page runs/tales --out tales.html", "a language run"},
-                    {"glint page stories15M.bin --layers 1,3,6 --token happy,sad,dog --text stories.txt",
-                     "a model of another program, read on a text"}}});
+       .details =
+           "Writes the explorer: draw a digit and see which eigenvectors of the weights speak for which "
+           "class, and how far to trust that; the spectra; the training. With a second run, both side by "
+           "side. Of a language run: choose a layer and a token and see the spectrum and the tokens of its "
+           "eigenvectors; type a sentence and see which of them fire at each word. The file holds everything "
+           "and needs no network.\n\n"
+           "A language model of another program is too large for that, and so are two: their page holds "
+           "chosen layers and tokens, the words of each eigenvector, and the passages of a text in which it "
+           "is strongest; it opens on the eigenvector with the clearest words. Chosen sentences can be looked at "
+           "token by token: what the model expects, what each part adds to that, and the eigenvectors of the "
+           "GLUs that add most. It says what was left out.",
+       .examples = {
+           {"glint page runs/first", "writes runs/first/explorer.html"},
+           {"glint page runs/sqs runs/bilinear --out both.html", "two runs compared"},
+           {"glint page runs/tales --out tales.html", "a language run"},
+           {"glint page stories15M.bin --layers 1,3,6 --token happy,sad,dog --text stories.txt",
+            "a model of another program, read on a text"},
+           {"glint page SmolLM2-135M-Instruct.Q4_1.gguf --layers 10,18 --token Monday --sentence \"The capital of "
+            "France is\"",
+            "a sentence, token by token"}}});
   const auto o = std::make_shared<PageRequest>();
   verb.add(fields_of(*o));
   verb.share_engine();

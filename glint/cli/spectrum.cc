@@ -41,7 +41,11 @@ void all_layers(Context& context, const Engine& engine, Run& run, const ReadRequ
       r.alone.empty()
           ? "R2 of each form over " + r.asked +
                 ", of its eigenvectors alone where there is a linear part beside them, and of the "
-                "control, a linear map of the layer's input."
+                "control, a linear map of the layer's input." +
+                (r.untrained.empty() ? ""
+                                     : " redrawn: the " + name(r.form) + " form of " + r.untrained +
+                                           ". Where it comes close, that a layer can be read comes with its shape; "
+                                           "what the model has learned is what the eigenvectors say.")
           : "Eigenvalues of " + r.asked + ", " + name(r.form) + " form. Nothing was measured: " + r.alone + ".";
   context.out << layers_table(r).terminal(result_columns()) << "\n"
               << prose(words + "\nfiles: " + r.csv + (r.figure.empty() ? "" : ", " + r.figure) + "\n",

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "glint/lab/models/run.h"
+#include "glint/lab/read/read_trust.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {
@@ -234,11 +235,11 @@ std::string fidelity_notes(const ReadResult& r) {
 std::string spectrum_text(const ReadResult& r, const Drawing& drawing) {
   std::string out = "run:   " + r.run + " (" + r.model_text + ")\n";
   out += r.inputs == 0
-             ? "form:  " + name(r.form) + ", " + origin_text(r) + "; nothing is measured: " + r.alone + "\n"
+             ? "form:  " + name(r.form) + ", " + origin_text(r) + "\n"
              : "data:  " + printable(r.data) + ", " + std::to_string(r.inputs) + " test images; calibrated by " +
                    r.calibration + " lines on " + std::to_string(r.calibration_inputs) + " training images\n";
   out += "units: " + std::to_string(r.directions.size()) + " of layer " + std::to_string(r.layer + 1) + " of " +
-         std::to_string(r.layers) + "\n\n";
+         std::to_string(r.layers) + "\n\n" + trust_sentence(r) + "\n\n";
   if (r.inputs)
     out += (r.whole_model() ? "How far each form is the model, over all classes:\n"
                             : "How far each form is the layer, over these directions:\n") +

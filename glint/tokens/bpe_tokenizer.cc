@@ -7,11 +7,10 @@
 
 #include "glint/tokens/piece_model.h"
 #include "glint/tokens/unicode.h"
+#include "glint/tokens/word_memory.h"
 
 namespace glint {
 namespace {
-
-constexpr size_t kRememberedWords = size_t{1} << 16, kRememberedWordBytes = 64;
 
 // A stretch of the text, and whether it is what was cut at.
 struct Stretch {
@@ -295,7 +294,7 @@ std::vector<MergeSymbol> BpeTokenizer::characters(std::string_view word) const {
   return symbols;
 }
 
-void BpeTokenizer::encode_word(const std::string& word, std::vector<TokenId>& ids) const {
+void BpeTokenizer::encode_word(std::string_view word, std::vector<TokenId>& ids) const {
   if (parts_.ignore_merges)
     if (const auto id = id_of(word)) {
       ids.push_back(*id);
@@ -314,7 +313,7 @@ void BpeTokenizer::encode_word(const std::string& word, std::vector<TokenId>& id
 }
 
 void BpeTokenizer::encode(std::string_view text, std::vector<TokenId>& ids) const {
-  std::map<std::string, std::vector<TokenId>, std::less<>> remembered;
+  WordMemory remembered;
   for (Segment& plain : cut(plain_, {std::string(text), true, {}})) {
     if (plain.token) {
       ids.push_back(*plain.token);
@@ -326,19 +325,8 @@ void BpeTokenizer::encode(std::string_view text, std::vector<TokenId>& ids) cons
         ids.push_back(*segment.token);
         continue;
       }
-      for (const Segment& word : words(std::move(segment))) {
-        if (word.text.size() > kRememberedWordBytes) {
-          encode_word(word.text, ids);
-          continue;
-        }
-        auto at = remembered.find(word.text);
-        if (at == remembered.end()) {
-          if (remembered.size() == kRememberedWords) remembered.clear();
-          at = remembered.emplace(word.text, std::vector<TokenId>()).first;
-          encode_word(word.text, at->second);
-        }
-        ids.insert(ids.end(), at->second.begin(), at->second.end());
-      }
+      for (const Segment& word : words(std::move(segment)))
+        remembered.encode(word.text, ids, [&](std::string_view w, std::vector<TokenId>& to) { encode_word(w, to); });
     }
   }
 }

@@ -95,7 +95,7 @@ class BpeTokenizer : public TokenizerModel {
   std::vector<Segment> cut(const Matcher& matcher, Segment segment) const;
   std::string normalize(std::string text) const;
   std::vector<Segment> words(Segment segment) const;
-  void encode_word(const std::string& word, std::vector<TokenId>& ids) const;
+  void encode_word(std::string_view word, std::vector<TokenId>& ids) const;
   std::vector<MergeSymbol> characters(std::string_view word) const;
   std::optional<TokenId> character_id(char32_t c, std::string_view text) const;
 

@@ -124,7 +124,8 @@ class GgufTokenizerReader {
       constexpr Type kTypes[] = {Type::normal, Type::unknown, Type::control, Type::user, Type::unused, Type::byte};
       const std::string_view piece = tokens_->text(i);
       if (std::isnan(values.real(i))) refuse_list("tokenizer.ggml.scores", "has a score that is no number", "numbers");
-      parts.pieces.emplace_back(piece);
+      // Writers store the spaces of pieces that people chose as they are.
+      parts.pieces.push_back(type == kGgufUser ? replaced(piece, " ", kPieceSpace) : std::string(piece));
       parts.scores.push_back(static_cast<float>(values.real(i)));
       parts.types.push_back(kTypes[type - 1]);
       if (type == kGgufUnknown && !unknown) unknown = static_cast<TokenId>(i);

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cassert>
+#include <functional>
 
 #include "glint/tokens/bpe_tokenizer.h"
 #include "glint/tokens/unicode.h"
@@ -40,22 +42,36 @@ std::string replaced(std::string_view text, std::string_view from, std::string_v
   }
 }
 
-PieceIndex::PieceIndex(const std::vector<std::string>& pieces, std::vector<TokenId> ids) : by_text_(std::move(ids)) {
-  std::sort(by_text_.begin(), by_text_.end(), [&](TokenId a, TokenId b) {
-    const int order = pieces[a].compare(pieces[b]);
-    return order < 0 || (order == 0 && a > b);
-  });
-  const auto equal = [&](TokenId a, TokenId b) { return pieces[a] == pieces[b]; };
-  const auto twin = std::adjacent_find(by_text_.begin(), by_text_.end(), equal);
-  if (twin != by_text_.end()) twin_ = *twin;
-  by_text_.erase(std::unique(by_text_.begin(), by_text_.end(), equal), by_text_.end());
+namespace {
+
+uint32_t hash_of(std::string_view text) {
+  const size_t hash = std::hash<std::string_view>()(text);
+  return static_cast<uint32_t>(hash ^ (hash >> 32));
+}
+
+}  // namespace
+
+PieceIndex::PieceIndex(const std::vector<std::string>& pieces, std::vector<TokenId> ids)
+    : slots_(std::bit_ceil(2 * ids.size() + 1)) {
+  for (const TokenId id : ids) {
+    const uint32_t hash = hash_of(pieces[id]);
+    Slot& slot = slots_[place(pieces, pieces[id], hash)];
+    if (slot.id != kFree) twin_ = id;
+    if (slot.id == kFree || slot.id < id) slot = {hash, id};
+  }
+}
+
+size_t PieceIndex::place(const std::vector<std::string>& pieces, std::string_view text, uint32_t hash) const {
+  const size_t last = slots_.size() - 1;
+  size_t i = hash & last;
+  while (slots_[i].id != kFree && (slots_[i].hash != hash || pieces[slots_[i].id] != text)) i = (i + 1) & last;
+  return i;
 }
 
 std::optional<TokenId> PieceIndex::find(const std::vector<std::string>& pieces, std::string_view text) const {
-  const auto at = std::lower_bound(by_text_.begin(), by_text_.end(), text,
-                                   [&](TokenId id, std::string_view t) { return pieces[id] < t; });
-  if (at == by_text_.end() || pieces[*at] != text) return std::nullopt;
-  return *at;
+  if (slots_.empty()) return std::nullopt;
+  const TokenId id = slots_[place(pieces, text, hash_of(text))].id;
+  return id == kFree ? std::nullopt : std::optional(id);
 }
 
 namespace {

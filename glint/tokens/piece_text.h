@@ -1,6 +1,7 @@
 // What tokenizers of every kind do with the texts of pieces.
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -27,7 +28,15 @@ class PieceIndex {
   std::optional<TokenId> twin() const { return twin_; }  // an id whose text another one has, too
 
  private:
-  std::vector<TokenId> by_text_;
+  struct Slot {
+    uint32_t hash = 0;
+    TokenId id = kFree;
+  };
+  static constexpr TokenId kFree = UINT32_MAX;
+  // The slot of a text, or the free one where it would be.
+  size_t place(const std::vector<std::string>& pieces, std::string_view text, uint32_t hash) const;
+
+  std::vector<Slot> slots_;  // a power of two, at least twice as many as there are ids
   std::optional<TokenId> twin_;
 };
 

@@ -8,6 +8,7 @@
 #include "glint/tokens/pair_merges.h"
 #include "glint/tokens/piece_model.h"
 #include "glint/tokens/unicode.h"
+#include "glint/tokens/word_memory.h"
 
 namespace glint {
 namespace {
@@ -26,6 +27,9 @@ ScoreTokenizer::ScoreTokenizer(ScoreParts parts) : parts_(std::move(parts)) {
     if (pieces[id].empty() || (type != Type::normal && type != Type::user)) continue;
     ids.push_back(static_cast<TokenId>(id));
     longest_ = std::max(longest_, pieces[id].size());
+    if (type == Type::user) user_first_[static_cast<unsigned char>(pieces[id][0])] = true;
+    for (size_t at = next_word(pieces[id]); at < pieces[id].size(); at = next_word(pieces[id], at))
+      crossed_[static_cast<unsigned char>(pieces[id][at - 1])] = true;
   }
   index_ = PieceIndex(pieces, std::move(ids));
   std::sort(user_lengths_.rbegin(), user_lengths_.rend());
@@ -41,7 +45,15 @@ int ScoreTokenizer::byte_of(TokenId id) const {
   return at == parts_.bytes.end() ? -1 : static_cast<int>(at - parts_.bytes.begin());
 }
 
+size_t ScoreTokenizer::next_word(std::string_view text, size_t from) const {
+  const std::string_view space = parts_.space;
+  while ((from = text.find(space, from + 1)) != text.npos)
+    if (!text.substr(0, from).ends_with(space)) return from;
+  return text.size();
+}
+
 size_t ScoreTokenizer::user_piece(std::string_view text, TokenId& id) const {
+  if (!user_first_[static_cast<unsigned char>(text[0])]) return 0;
   for (const size_t n : user_lengths_) {
     if (n == 0 || n > text.size()) continue;
     if (const auto found = id_of(text.substr(0, n)); found && parts_.types[*found] == ScoreParts::Type::user) {
@@ -69,9 +81,22 @@ void ScoreTokenizer::encode(std::string_view text, std::vector<TokenId>& ids) co
   if (text.empty()) return;
   std::string all = parts_.space_first ? parts_.space : "";
   all += parts_.space == " " ? std::string(text) : replaced(text, " ", parts_.space);
+  // Of unknown characters in a row, spaces among them, one piece comes out.
+  if (!byte_fallback) return encode_part(all, ids);
+  WordMemory remembered;
+  for (std::string_view rest = all; !rest.empty();) {
+    size_t end = next_word(rest);
+    while (end < rest.size() && crossed_[static_cast<unsigned char>(rest[end - 1])]) end = next_word(rest, end);
+    remembered.encode(rest.substr(0, end), ids,
+                      [&](std::string_view part, std::vector<TokenId>& to) { encode_part(part, to); });
+    rest.remove_prefix(end);
+  }
+}
+
+void ScoreTokenizer::encode_part(std::string_view all, std::vector<TokenId>& ids) const {
   std::vector<MergeSymbol> symbols;
   for (size_t i = 0; i < all.size();) {
-    const std::string_view rest = std::string_view(all).substr(i);
+    const std::string_view rest = all.substr(i);
     TokenId id = kNoPiece;
     size_t n = user_piece(rest, id);
     if (n == 0) {
@@ -86,7 +111,7 @@ void ScoreTokenizer::encode(std::string_view text, std::vector<TokenId>& ids) co
   };
   merge_pairs(symbols, [&](const MergeSymbol& a, const MergeSymbol& b) -> std::optional<MergeRule> {
     if (a.length + b.length > longest_ || is_user(a) || is_user(b)) return std::nullopt;
-    const auto id = id_of(std::string_view(all).substr(a.begin, a.length + b.length));
+    const auto id = id_of(all.substr(a.begin, a.length + b.length));
     if (!id) return std::nullopt;
     return MergeRule{-static_cast<double>(parts_.scores[*id]), *id};
   });

@@ -38,13 +38,19 @@ class ScoreTokenizer : public TokenizerModel {
 
  private:
   std::optional<TokenId> id_of(std::string_view piece) const;
-  int byte_of(TokenId id) const;                                // -1 when it stands for none
-  size_t user_piece(std::string_view text, TokenId& id) const;  // the longest one that begins it; 0: none
+  // Where a space follows something else, after `from`; the end where none does.
+  size_t next_word(std::string_view text, size_t from = 0) const;
+  void encode_part(std::string_view text, std::vector<TokenId>& ids) const;  // spaces as in pieces
+  int byte_of(TokenId id) const;                                             // -1 when it stands for none
+  size_t user_piece(std::string_view text, TokenId& id) const;               // the longest one that begins it; 0: none
 
   ScoreParts parts_;
   PieceIndex index_;  // of equal texts the later id alone
   size_t longest_ = 0;
   std::vector<size_t> user_lengths_;  // of pieces of type user, longest first
+  bool user_first_[256] = {};         // what they begin with
+  // Bytes that a piece has before the space of a next word: a text cannot be cut between these.
+  bool crossed_[256] = {};
 };
 
 }  // namespace glint

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <filesystem>
-#include <unordered_map>
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
@@ -13,11 +12,11 @@
 #include "glint/tokens/piece_model.h"
 #include "glint/tokens/sentencepiece_log.h"
 #include "glint/tokens/tokenizer_model.h"
+#include "glint/tokens/word_memory.h"
 
 namespace glint {
 namespace {
 
-constexpr size_t kCachedWords = size_t{1} << 16, kCachedWordBytes = 48;
 constexpr size_t kMaxTokenizerBytes = size_t{64} << 20;  // a tokenizer.json of 262,000 pieces has 33 MB
 constexpr size_t kMaxTokenizerConfig = size_t{4} << 20;
 
@@ -169,15 +168,7 @@ std::vector<TokenId> Tokenizer::encode(std::string_view text) const {
 std::string Tokenizer::decode(std::span<const TokenId> ids) const { return model_->decode(ids); }
 
 struct TextEncoder::Cache {
-  struct Hash {
-    using is_transparent = void;
-    size_t operator()(std::string_view s) const { return std::hash<std::string_view>()(s); }
-  };
-  struct Span {
-    uint32_t first, count;
-  };
-  std::unordered_map<std::string, Span, Hash, std::equal_to<>> words;
-  std::vector<TokenId> ids;  // of all of them
+  WordMemory words;
 };
 
 TextEncoder::TextEncoder(Tokenizer tokenizer) : tokenizer_(std::move(tokenizer)), cache_(std::make_unique<Cache>()) {}
@@ -187,7 +178,6 @@ TextEncoder::TextEncoder(TextEncoder&&) noexcept = default;
 void TextEncoder::encode(std::string_view text, std::vector<TokenId>& ids) {
   const TokenizerModel& model = *tokenizer_.model_;
   if (!model.by_word) return model.encode(text, ids);
-  Cache& c = *cache_;
   while (!text.empty()) {
     if (is_text_space(text[0])) {
       text.remove_prefix(1);
@@ -195,20 +185,7 @@ void TextEncoder::encode(std::string_view text, std::vector<TokenId>& ids) {
     }
     const std::string_view word = first_word(text);
     text.remove_prefix(word.size());
-    if (word.size() > kCachedWordBytes) {
-      model.encode(word, ids);
-      continue;
-    }
-    auto at = c.words.find(word);
-    if (at == c.words.end()) {
-      if (c.words.size() == kCachedWords) c.words.clear(), c.ids.clear();
-      const size_t first = c.ids.size();
-      model.encode(word, c.ids);
-      const Cache::Span span{static_cast<uint32_t>(first), static_cast<uint32_t>(c.ids.size() - first)};
-      at = c.words.emplace(std::string(word), span).first;
-    }
-    const auto from = c.ids.begin() + at->second.first;
-    ids.insert(ids.end(), from, from + at->second.count);
+    cache_->words.encode(word, ids, [&](std::string_view w, std::vector<TokenId>& to) { model.encode(w, to); });
   }
 }
 

@@ -71,6 +71,11 @@ class Form(Drawn):
         return dict(self.json.get("controls", {}))
 
     @property
+    def trust(self) -> str:
+        """How far to trust the eigenvectors, in one sentence."""
+        return str(self.json.get("trust", ""))
+
+    @property
     def rank(self) -> dict[str, float] | None:
         """How many eigenvectors matter; None where not all eigenvalues are known."""
         if "entropy_rank" not in self.about:

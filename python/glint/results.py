@@ -289,13 +289,15 @@ class Layers(Result):
     title = "how far each layer can be read"
 
     def table(self) -> Table:
-        """A row per layer: R² of each form, and of a linear map of the layer's input, the control."""
+        """A row per layer: R² of each form and of the controls, a linear map of the layer's input and the untrained model."""
         rows = []
         for layer in self["layers"]:
             row: dict[str, Any] = {"layer": layer["layer"]}
             row |= {name: form["r2"] for name, form in layer["fidelity"].items() if "r2" in form}
             linear = layer["controls"].get("linear")
-            rows.append(row | ({"linear map": linear["r2"]} if linear else {}))
+            row |= {"linear map": linear["r2"]} if linear else {}
+            untrained = layer["controls"].get("untrained", {}).get(layer["form"])
+            rows.append(row | ({f"untrained, {layer['form']}": untrained["r2"]} if untrained else {}))
         return Table(rows, self._title)
 
 

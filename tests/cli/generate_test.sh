@@ -139,4 +139,10 @@ truncate -s -8 "$work/mixed/model.safetensors"
 run generate "$work/mixed"
 expect_code 3
 expect_err "model.safetensors"
+
+# A chat needs a model that was made for it.
+refused "not made for chats" generate "$work/run" --chat --prompt "hello"
+run generate "$2/tests/golden/families/tiny/tiny.bin" --chat --prompt "hello"
+expect_code 3
+expect_err "no chat template"
 finish

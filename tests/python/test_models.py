@@ -213,6 +213,26 @@ def test_real_models_say_what_numpy_computes(name):
     assert written == run.text(run.tokens(golden["prompt"]) + want["written"])
 
 
+def test_a_chat_is_put_as_its_template_has_it():
+    """Prompts of tests/golden/make_chat.py, which Jinja makes of the template in the file."""
+    run = glint.load(real_model("smollm2/SmolLM2-135M-Instruct.Q4_1.gguf"))
+    golden = json.loads((Path(__file__).parents[1] / "golden/chat.json").read_text())
+    for message, prompt in zip(golden["messages"], golden["smollm2"], strict=True):
+        answer = run.generate(message, chat=True, temperature=0, tokens=6)
+        ids = run.tokens(prompt)
+        assert answer["prompt"] == run.text(ids) and answer["prompt_tokens"] == len(ids)
+        assert run.generate(prompt, temperature=0, tokens=6).texts[0] == run.text(ids) + answer.texts[0]
+    short = run.generate("Say yes.", chat=True, temperature=0, tokens=200)
+    assert short["stories"][0]["ended"]
+
+
+def test_a_chat_needs_a_template(tiny, tales):
+    for model in (tiny, tales):
+        with pytest.raises(glint.Error) as e:
+            model.generate("hello", chat=True)
+        assert "chat" in str(e.value)
+
+
 def test_experts_of_a_mixture_are_read_one_at_a_time():
     mixture = glint.load(FAMILIES / "mixtral")
     first, second = (mixture.read(hidden=1, expert=e, progress=False) for e in (1, "2"))

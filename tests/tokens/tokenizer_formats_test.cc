@@ -11,8 +11,10 @@
 #include "glint/io/json.h"
 #include "glint/io/weight_file.h"
 #include "glint/tokens/piece_model.h"
+#include "glint/tokens/score_tokenizer.h"
 #include "glint/tokens/tokenizer.h"
 #include "glint/tokens/unicode.h"
+#include "tests/io/weight_files.h"
 
 namespace glint {
 namespace {
@@ -259,6 +261,58 @@ TEST(TokenizerFormats, HostileTokenizerBin) {
   std::string swapped = good;
   swapped[swapped.find("<0x41>") + 4] = '2';
   EXPECT_NE(complaint_about(swapped).find("piece 68 is not that of byte 65"), std::string::npos);
+}
+
+// Words are encoded one by one, but not where a piece spans the space between two.
+TEST(ScoreTokenizer, APieceMaySpanTwoWords) {
+  ScoreParts parts;
+  parts.space = "_", parts.space_first = false;
+  const auto add = [&](const std::string& piece, float score, ScoreParts::Type type) {
+    parts.pieces.push_back(piece), parts.scores.push_back(score), parts.types.push_back(type);
+  };
+  for (unsigned b = 0; b < 256; b++) {
+    add("byte", 0, ScoreParts::Type::byte);
+    parts.bytes[b] = static_cast<TokenId>(b);
+  }
+  for (const char* letter : {"a", "b", "_"}) add(letter, -100, ScoreParts::Type::normal);  // 256 to 258
+  add("_b", -1, ScoreParts::Type::normal);                                                 // 259
+  add("b_", -2, ScoreParts::Type::normal);                                                 // 260
+  add("b_b", -3, ScoreParts::Type::normal);                                                // 261
+  add("__", -4, ScoreParts::Type::user);                                                   // 262
+  const ScoreTokenizer tokenizer(std::move(parts));
+  const auto ids = [&](std::string_view text) {
+    std::vector<TokenId> out;
+    tokenizer.encode(text, out);
+    return out;
+  };
+  EXPECT_EQ(ids("a b"), (std::vector<TokenId>{256, 259}));
+  EXPECT_EQ(ids("b b"), (std::vector<TokenId>{261}));
+  EXPECT_EQ(ids("b a"), (std::vector<TokenId>{260, 256}));
+  EXPECT_EQ(ids("a b a b b"), (std::vector<TokenId>{256, 259, 258, 256, 259, 259}));
+  EXPECT_EQ(ids("a  b"), (std::vector<TokenId>{256, 262, 257}));
+}
+
+// GGUF files have the spaces of pieces that people chose as they are, those of all others as U+2581.
+TEST(TokenizerFormats, ChosenPiecesOfAGgufFileHaveSpaces) {
+  constexpr uint32_t kInt = 5, kFloat = 6, kBool = 7, kText = 8, kList = 9;
+  std::vector<std::string> pieces = {"<unk>", "a", "\u2581", "\u2581a", "  "};
+  std::vector<int32_t> types = {2, 1, 1, 1, 4};
+  for (int i = 0; i < 64; i++) pieces.push_back("other " + std::to_string(i)), types.push_back(1);
+  std::string names, scores, kinds;
+  for (size_t i = 0; i < pieces.size(); i++)
+    names += GgufFile::text(pieces[i]), scores += raw(-static_cast<float>(i)), kinds += raw(types[i]);
+  const auto list = [&](uint32_t type, const std::string& values) {
+    return raw(type) + raw<uint64_t>(pieces.size()) + values;
+  };
+  GgufFile file;
+  file.pair("tokenizer.ggml.model", kText, GgufFile::text("llama"))
+      .pair("tokenizer.ggml.tokens", kList, list(kText, names))
+      .pair("tokenizer.ggml.scores", kList, list(kFloat, scores))
+      .pair("tokenizer.ggml.token_type", kList, list(kInt, kinds))
+      .pair("tokenizer.ggml.add_space_prefix", kBool, std::string(1, '\0'));
+  const Tokenizer tokenizer = Tokenizer::read(TokenizerFolder().write("chosen.gguf", file.bytes()));
+  EXPECT_EQ(tokenizer.encode("a a  a   a"), (std::vector<TokenId>{1, 3, 4, 1, 4, 3}));
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode("a a  a   a")), "a a  a   a");
 }
 
 TEST(Unicode, Nfc) {

@@ -1,13 +1,17 @@
 #!/usr/bin/env bash
-# The page of readings of language models in a real browser: one model of another program, and two runs side by side. Skipped
+# The page of readings of language models in a real browser: one model of another program with a sentence, and two runs side by side. Skipped
 # where there is no node, no Chromium or no playwright-core.
 source "$2/tests/web/browser.sh"
 
 mkdir "$work/pages"
 tiny=$2/tests/golden/families/tiny/tiny.bin
 for i in $(seq 60); do printf 'the cat sat a dog<|endoftext|>so the dog sat<|endoftext|>'; done >"$work/text.txt"
-run page "$tiny" --layers 1,2 --token cat,dog --text "$work/text.txt" --out "$work/pages/one.html" --quiet
+run page "$tiny" --layers 1,2 --token cat,dog --text "$work/text.txt" --sentence "the cat" --out "$work/pages/one.html" --quiet
 expect_code 0
+refused "sentence" page "$tiny" --sentence ""
+run explain "$tiny" --prompt "the cat" --text "$work/text.txt" --layer all --json --no-figures
+expect_code 0
+cp "$work/out" "$work/pages/sentence.json"
 run spectrum "$tiny" --layer 2 --token dog --text "$work/text.txt" --json --no-figures --out "$work/spectrum"
 expect_code 0
 cp "$work/out" "$work/pages/one.json"

@@ -64,8 +64,10 @@ void write_side_by_side(const Engine& engine, const LanguageModel& model, const 
 // Any other model one after the other: each begins from the same prompt, of which all but the last token is
 // kept.
 void write_in_turn(const Engine& engine, const LanguageRun& run, const StoryPlan& plan, size_t most,
-                   const StoryTokens& token, const StoryDone& done, GenerateResult& r) {
-  const std::vector<TokenId> ends = run.ends();
+                   std::optional<TokenId> chat_end, const StoryTokens& token, const StoryDone& done,
+                   GenerateResult& r) {
+  std::vector<TokenId> ends = run.ends();
+  if (chat_end) ends.push_back(*chat_end);
   const size_t known = run.tokenizer().size(), prompt = plan.prompt.size();
   const double start = seconds();
   FamilyPass pass(run.model(), engine.compute(), prompt + most);
@@ -94,10 +96,13 @@ void write_in_turn(const Engine& engine, const LanguageRun& run, const StoryPlan
 
 }  // namespace
 
-std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text) {
+std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text,
+                                   const ChatTemplate* chat) {
   if (repair_utf8(text) > 0) engine.note("the prompt was not UTF-8 everywhere; such bytes count as a space");
   const Tokenizer& tokenizer = run.tokenizer();
-  std::vector<TokenId> ids = text.empty() ? run.beginning() : run.tokens_of(text);
+  std::vector<TokenId> ids = chat           ? chat->prompt_tokens(text, tokenizer)
+                             : text.empty() ? run.beginning()
+                                            : run.tokens_of(text);
   const auto unknown = std::count(ids.begin(), ids.end(), tokenizer.unknown());
   if (unknown > 0)
     engine.note("the tokenizer does not know " + std::to_string(unknown) + " stretch" + (unknown == 1 ? "" : "es") +
@@ -124,6 +129,8 @@ std::vector<Field> fields_of(GenerateRequest& q) {
   return join(
       std::move(source),
       {Field("prompt", q.prompt, "How the story begins; - reads it from stdin"),
+       Field("chat", q.chat,
+             "The prompt is a message to a model that was made for chats; what is written is its answer"),
        Field("temperature", q.sampling.temperature, "Below 1 the likely words are preferred; 0: always the likeliest")
            .range(0, 1000),
        Field("top_k", q.sampling.top_k, "Only the K likeliest tokens; 0: all").range(0, kMaxVocab),
@@ -142,8 +149,17 @@ GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, co
   check_request(q, run);
   run.model().check_numbers(engine.pool());  // before anything is written
   const Tokenizer& tokenizer = run.tokenizer();
-  const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt);
   const bool own = !run.foreign();
+  std::optional<ChatTemplate> chat;
+  if (q.chat) {
+    if (own || q.prompt.empty())
+      throw Error({.code = ErrorCode::usage,
+                   .what = own ? "a run of glint was not made for chats" : "there is no message to answer",
+                   .where = own ? "chat" : "prompt",
+                   .expected = own ? "a model of another program with a chat template" : "a text"});
+    chat = ChatTemplate::of_model(run.model().file());
+  }
+  const std::vector<TokenId> prompt = prompt_tokens(engine, run, q.prompt, chat ? &*chat : nullptr);
   const StoryPlan plan{
       .prompt = prompt, .end = own ? tokenizer.end() : 0, .count = q.count, .tokens = q.tokens, .sampling = q.sampling};
   const size_t left = run.reading().context() - prompt.size();
@@ -152,7 +168,7 @@ GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, co
   GenerateResult r;
   r.run = run.directory();
   r.prompt = tokenizer.decode(prompt);
-  r.prompt_tokens = prompt.size() - run.beginning().size();
+  r.prompt_tokens = prompt.size() - (chat ? 0 : run.beginning().size());
   r.sampling = q.sampling;
   r.precision = own ? name(engine.precision()) : run.model().precision();
   r.threads = engine.pool().size();
@@ -162,13 +178,14 @@ GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, co
 
   InOrder in_order(q, r);
   std::unique_ptr<StoryStream> stream;
-  if (q.count == 1 && q.on_text) stream = std::make_unique<StoryStream>(q, tokenizer, prompt);
+  const std::vector<TokenId> shown = chat ? std::vector<TokenId>() : prompt;
+  if (q.count == 1 && q.on_text) stream = std::make_unique<StoryStream>(q, tokenizer, shown);
   const auto token = [&](TokenId id) {
     if (stream) stream->add(id);
   };
   const auto done = [&](uint32_t index, std::span<const TokenId> added, bool ended) {
     r.cut += !ended;
-    std::vector<TokenId> ids = prompt;
+    std::vector<TokenId> ids = shown;
     ids.insert(ids.end(), added.begin(), added.end());
     in_order.add({index, tokenizer.decode(ids), added.size(), ended});
   };
@@ -176,7 +193,7 @@ GenerateResult generate_stories(const Engine& engine, const LanguageRun& run, co
   if (own)
     write_side_by_side(engine, run.own(), plan, token, done, r);
   else
-    write_in_turn(engine, run, plan, most, token, done, r);
+    write_in_turn(engine, run, plan, most, chat ? std::optional(chat->end(tokenizer)) : std::nullopt, token, done, r);
   r.seconds = seconds() - start;
   if (stream) stream->finish();
   return r;

@@ -11,12 +11,13 @@
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/work/engine.h"
 #include "glint/model/sampling.h"
+#include "glint/tokens/chat_template.h"
 
 namespace glint {
 
 struct GeneratedStory {
   uint32_t index = 0;
-  std::string text;    // with the prompt
+  std::string text;    // with the prompt; of a chat the answer alone
   size_t tokens = 0;   // after the prompt
   bool ended = false;  // by the model; otherwise the room was used up
 };
@@ -24,6 +25,7 @@ struct GeneratedStory {
 struct GenerateRequest {
   RunSource source = {};
   std::string prompt = {};  // how every story begins
+  bool chat = false;        // the prompt is a message, and each story an answer to it
   SamplingOptions sampling = {};
   size_t count = 1;   // from 1 to kMostStories
   size_t tokens = 0;  // the most to add to the prompt; 0: until the context of the model is full
@@ -53,10 +55,12 @@ struct GenerateResult {
   double tokens_per_second() const { return static_cast<double>(tokens) / writing_seconds(); }
 };
 
-// The tokens that the model is given for a prompt: what begins every text, then the prompt. A note where the
+// The tokens that the model is given for a prompt: what begins every text, then the prompt; with `chat` the prompt
+// as a message in its template. A note where the
 // text is not UTF-8 or has characters that the tokenizer does not know; Error (usage) when no room for another
 // token is left.
-std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text);
+std::vector<TokenId> prompt_tokens(const Engine& engine, const LanguageRun& run, std::string text,
+                                   const ChatTemplate* chat = nullptr);
 
 // A story depends on the seed and on its number alone: the first of ten is the one that a count of 1 gives. It
 // ends with a token that ends a text. Error (usage) for a count out of range. A model of another program adds

@@ -249,6 +249,11 @@ std::vector<Field> fields_of(PageRequest& q) {
             Field("layers", q.layers, "Language models: layers of a page of readings; default: six of them")
                 .shown("N,N")
                 .language(),
+            Field("sentence", q.sentences,
+                  "Language models: a sentence that can be looked at on a page of readings, token by token; may be "
+                  "given several times, default: a few")
+                .shown("TEXT")
+                .language(),
             Field("limit", q.limit, "Largest size of the page in bytes").range(100000, 500000000)}),
       std::move(along));
 }
@@ -260,7 +265,7 @@ PageResult write_page(const Engine& engine, const PageRequest& request) {
 PageResult write_page(const Engine& engine, Run& run, const PageRequest& q) {
   check_request(q, run);
   if (run.kind() == ModelKind::image) return write_image_page(engine, run.image(), q);
-  const bool chosen = !q.second.empty() || !q.layers.empty() || !q.along.none();
+  const bool chosen = !q.second.empty() || !q.layers.empty() || !q.along.none() || !q.sentences.empty();
   return chosen || run.language().foreign() ? write_readings_page(engine, run.language(), q)
                                             : write_language_page(engine, run.language(), q);
 }

@@ -26,6 +26,7 @@ struct PageRequest {
   // frequent words.
   std::string layers = {};
   Along along = {};
+  std::vector<std::string> sentences = {};  // that can be looked at token by token; none: a few usual ones
 };
 std::vector<Field> fields_of(PageRequest& request);
 

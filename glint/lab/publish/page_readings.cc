@@ -96,6 +96,18 @@ struct PageReading {
   PageRunResult result;
 };
 
+// How much an eigenvector tells: how near its words are to it, the better side, and how much more of the layer the
+// eigenvectors explain than a linear map does. The page opens on the one that tells most.
+double telling(const ReadDirection& d, const ShownVector& v, double linear) {
+  double best = 0;
+  for (const auto* side : {&v.near.along, &v.near.against}) {
+    double sum = 0;
+    for (const NearToken& t : *side) sum += t.cosine;
+    best = std::max(best, side->empty() ? 0 : sum / static_cast<double>(side->size()));
+  }
+  return best * std::max(0.0, d.trust->eigenvectors_r2 - std::max(0.0, linear));
+}
+
 // One model: every layer read and looked for in its text.
 PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunSource& source, LanguageRun& run,
                           const Along& along) {
@@ -105,6 +117,8 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
       run.foreign() ? std::filesystem::path(source.run).filename().string() : short_run_name(run.directory());
   OrderedJson readings = OrderedJson::array();
   std::string looked_in;
+  OrderedJson opens;
+  double most_telling = -1;
   const size_t vectors = std::min(q.show.value_or(kPageVectors), kPageVectors);
   for (size_t i = 0; i < layers.size(); i++) {
     engine.progress({.label = "layers", .done = i, .total = layers.size(), .unit = "layers"});
@@ -119,6 +133,8 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
     look.vectors = Matrix<double>(rows, r.directions[0].form.spectrum.width());
     for (const ReadDirection& d : r.directions)
       for (const Shown& s : shown_vectors(d)) {
+        if (const double t = telling(d, *s.vector, r.controls.linear.r2); t > most_telling)
+          most_telling = t, opens = {{"layer", layers[i]}, {"unit", d.name}, {"rank", s.rank}};
         std::ranges::copy(d.form.spectrum.vectors.view().row(s.rank), look.vectors.view().row_ptr(look.values.size()));
         look.values.push_back(s.vector->value);
       }
@@ -153,9 +169,16 @@ PageReading read_for_page(const Engine& engine, const PageRequest& q, const RunS
       std::to_string(units) + " of " + std::to_string(run.reading().vocab()) + " tokens, the " +
       std::to_string(vectors) + " strongest eigenvectors of each sign, and " + std::to_string(kPagePassages) +
       " passages of each. Left out: the other layers and tokens, all other eigenvectors, and the weights, so "
-      "that no text can be typed in. A page can be made of any other layers and tokens.";
-  out.json = {{"name", out.result.name}, {"text", run.text()},   {"layers", all},      {"samples", run.samples()},
-              {"passages", looked_in},   {"readings", readings}, {"leftOut", left_out}};
+      "that no text can be typed in. A page can be made of any other layers, tokens and sentences.";
+  out.json = {{"name", out.result.name},
+              {"text", run.text()},
+              {"layers", all},
+              {"samples", run.samples()},
+              {"passages", looked_in},
+              {"readings", readings},
+              {"leftOut", left_out},
+              {"opens", opens},
+              {"sentences", run.has_tokenizer() ? page_sentences(engine, run, q) : OrderedJson::array()}};
   return out;
 }
 

@@ -14,6 +14,10 @@ PageResult write_language_page(const Engine& engine, LanguageRun& run, const Pag
 // Readings of one or two language models, without their weights.
 PageResult write_readings_page(const Engine& engine, LanguageRun& run, const PageRequest& request);
 
+// Chosen sentences of a page of readings; those of the request, or a few usual ones. Error (usage) for one that is
+// empty or too long.
+OrderedJson page_sentences(const Engine& engine, LanguageRun& run, const PageRequest& request);
+
 // What a reader of a page should call a run: without the folders of this machine.
 std::string short_run_name(const std::string& directory);
 // run.json without where the data came from; an empty object where there is none.

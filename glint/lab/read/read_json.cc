@@ -3,6 +3,7 @@
 
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read.h"
+#include "glint/lab/read/read_trust.h"
 
 namespace glint {
 namespace {
@@ -114,6 +115,7 @@ ordered_json to_json(const ReadResult& r) {
   j["layers"] = r.layers;
   if (!r.expert.empty()) j["expert"] = r.expert;
   j["form"] = name(r.form);
+  j["trust"] = trust_sentence(r);
   if (!r.alone.empty()) j["unmeasured"] = r.alone;
   if (r.drawn)
     j["size"] = {{"drawn_at", r.drawn->size},

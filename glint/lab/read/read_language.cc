@@ -108,7 +108,7 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
     FormsReading all = read_forms(run, directions_of, a, {.controls = level, .pairs = wanted});
     set_directions(r, directions.names, *all.of(r.form).reading);
     set_forms(r, std::move(all));
-    text.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer);
+    text.warnings = trust_sentences(r.forms, r.form, r.controls, r.layer, r.untrained);
     if (level == ControlLevel::all) add_missing_control(run, text.warnings);
   }
   engine.check_stop();

@@ -14,12 +14,19 @@
 namespace glint {
 namespace {
 
-constexpr const char* kLinearMap = "linear map";
+constexpr const char *kLinearMap = "linear map", *kRedrawn = "redrawn";
+
+// What has no eigenvectors to tell of.
+bool is_control(const std::string& form) { return form == kLinearMap || form == kRedrawn; }
 
 void add_trust(ReadLayersResult& r, const ReadResult& layer) {
   for (const ReadForm& f : layer.forms) r.trust.push_back({layer.layer + 1, name(f.form), f.fidelity});
   // Nothing was measured where the weights alone were read.
   if (layer.inputs > 0) r.trust.push_back({layer.layer + 1, kLinearMap, layer.controls.linear});
+  if (const auto twin = layer.controls.untrained.find(layer.form); twin != layer.controls.untrained.end()) {
+    r.trust.push_back({layer.layer + 1, kRedrawn, twin->second});
+    r.untrained = layer.untrained;
+  }
 }
 
 void add_spectrum(ReadLayersResult& r, const ReadResult& layer) {
@@ -44,7 +51,7 @@ Table layers_csv(const ReadLayersResult& r) {
   Table table({{.header = "layer"}, {.header = "form"}, {.header = "r2"}, {.header = "eigenvectors_r2"}});
   for (const LayerTrust& f : r.trust)
     table.add({std::to_string(f.layer), f.form, number_text(f.trust.r2),
-               f.form == kLinearMap ? "" : number_text(f.trust.eigenvectors_r2)});
+               is_control(f.form) ? "" : number_text(f.trust.eigenvectors_r2)});
   return table;
 }
 
@@ -116,7 +123,7 @@ Chart layers_chart(const ReadLayersResult& r) {
     if (series == chart.series.end()) {
       Series line{.name = f.form, .points = {}};
       line.marker = Marker::circle;
-      if (f.form == kLinearMap) line.stroke = Stroke::dashed;
+      if (is_control(f.form)) line.stroke = Stroke::dashed;
       series = chart.series.insert(series, std::move(line));
     }
     // Far below 0 there is nothing to compare; the table has the number.
@@ -141,7 +148,7 @@ Table layers_table(const ReadLayersResult& r) {
   // Whether the form has more than its eigenvectors.
   const auto apart = [&](const std::string& form) {
     return std::ranges::any_of(r.trust, [&](const LayerTrust& f) {
-      return f.form == form && form != kLinearMap && std::fabs(f.trust.r2 - f.trust.eigenvectors_r2) > 1e-6;
+      return f.form == form && !is_control(form) && std::fabs(f.trust.r2 - f.trust.eigenvectors_r2) > 1e-6;
     });
   };
   std::vector<Column> columns = {{.header = "layer"}};

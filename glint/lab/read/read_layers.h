@@ -25,7 +25,9 @@ struct ReadLayersResult {
   std::string alone;                // why nothing was measured, as in ReadResult
   Form form = Form::weights;        // of the spectra
   std::vector<OrderedJson> layers;  // each as to_json(ReadResult) has it
-  // By layer, then form, over the directions; "linear map" is the control, which has no eigenvectors.
+  std::string untrained;            // what "redrawn" is of, as in ReadResult; "": there is none
+  // By layer, then form, over the directions; "linear map" and "redrawn", of the form of the spectra, are the
+  // controls.
   std::vector<LayerTrust> trust;
   std::vector<LayerSpectrum> spectra;
   std::string csv, figure;  // files that were written
