@@ -324,3 +324,8 @@ def test_models_of_many_processes(tmp_path):
     for process in ranks:
         out, err = process.communicate(timeout=600)
         assert process.returncode == 0 and "as before" in out, err[-3000:]
+
+
+def test_the_example_runs(root):
+    back = subprocess.run([sys.executable, str(root / "examples" / "torch" / "convert_a_model.py")], capture_output=True, text=True, timeout=600)
+    assert back.returncode == 0 and "step    3" in back.stdout and "eigenvalues" in back.stdout, back.stderr[-3000:]

@@ -64,6 +64,10 @@ CASES = [("forward", True), ("forward", False), ("backward", True), ("backward",
 LEAST = {("forward", True): (2, 1), ("forward", False): (1, 1), ("backward", True): (3, 2), ("backward", False): (2, 1)}
 
 
+def row_name(kernel, glu, dtype):
+    return f"{kernel} of {'gate(l) r' if glu else 'gate(h)'}, {dtype}"
+
+
 @pytest.mark.parametrize("gate", GATES, ids=GATE_IDS)
 def test_bytes_of_every_kernel(gate):
     """No byte twice: what is counted in PTX is the least there is, and what the committed table says."""
@@ -76,7 +80,7 @@ def test_bytes_of_every_kernel(gate):
             if gate.name == "identity" and (name, glu) == ("backward", False):
                 loads = 1  # its slope is 1 wherever it is
             assert moved(ptx) == (size * loads, size * stores), (name, glu, dtype)
-            key = f"{name} of {'gate(l) r' if glu else 'gate(h)'}, {dtype}"
+            key = row_name(name, glu, dtype)
             assert list(moved(ptx)) == table[GATE_IDS[GATES.index(gate)]][key], key
 
 
@@ -92,6 +96,7 @@ def test_no_spills_and_no_doubles(gate, target, tmp_path):
             assert made.asm["hsaco"] and not re.search(r"\bv_\w+_f64", text)
             continue
         assert not re.search(r"\.f64|\.local", made.asm["ptx"])
+        assert re.search(r"cvt\.rn\.bf16", made.asm["ptx"]) or gate.name in ("identity", "relu")  # to the nearest
         cubin = tmp_path / "kernel.cubin"
         cubin.write_bytes(made.asm["cubin"])
         tool = Path(triton.__file__).parent / "backends" / "nvidia" / "bin" / "cuobjdump"
@@ -206,3 +211,15 @@ def test_on_the_gpu_under_compile():
     mlp = gt.GLU(64, 128, 64).cuda()
     x = torch.randn(8, 64, device="cuda")
     assert torch.allclose(torch.compile(mlp, fullgraph=True)(x), mlp(x), atol=1e-4)
+
+
+def test_the_benchmark_of_appendix_c_runs_dry(tmp_path):
+    root = Path(__file__).resolve().parents[2]
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    command = [sys.executable, str(root / "bench" / "gpu" / "appendix_c.py")]
+    out = tmp_path / "gpu-timing.json"
+    back = subprocess.run([*command, "--dry", "--json", str(out)], capture_output=True, text=True, env=environment, timeout=600)
+    assert back.returncode == 0 and "dry run" in back.stdout, back.stderr[-3000:]
+    assert json.loads(out.read_text())["dry"] is True and not json.loads(out.read_text())["times"]
+    if not torch.cuda.is_available():
+        assert subprocess.run(command, capture_output=True, env=environment).returncode == 1

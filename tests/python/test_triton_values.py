@@ -24,7 +24,8 @@ GATES = [glint.gate(name) for name in glint.gates.names()] + [
     glint.gate("sqs", c=0.1, lam=3, p=40),
 ]
 every_gate = pytest.mark.parametrize("gate", GATES, ids=repr)
-DTYPES = {torch.float32: 0.0, torch.bfloat16: 2.0**-9, torch.float16: 2.0**-11}  # half a unit of what is stored
+# One rounding of what is stored: half a unit. The interpreter cuts float32 to bfloat16 where a GPU rounds (test_triton.py), a whole one.
+DTYPES = {torch.float32: 0.0, torch.bfloat16: 2.0**-7, torch.float16: 2.0**-11}
 every_dtype = pytest.mark.parametrize("dtype", DTYPES, ids=str)
 
 
@@ -82,30 +83,35 @@ def test_signs_of_0_and_what_is_no_number(gate):
 SHAPES = [(1,), (7,), (5, 24), (2, 3, 33), (3, 1025), (0, 4), (4, 1)]
 
 
+def gpu(monkeypatch):
+    """Tensors are taken for those of a GPU."""
+    monkeypatch.setattr(_functions, "_on_gpu", lambda t: t.dtype in DTYPES)
+    monkeypatch.setattr(_functions, "_fusable", lambda t: _functions._on_gpu(t) and _functions.in_rows(t))
+    monkeypatch.setattr(_functions, "_SHORT", 0)
+
+
 @every_gate
 @every_dtype
-@pytest.mark.parametrize("shape", SHAPES, ids=str)
-def test_glu_through_pytorch(gate, dtype, shape, monkeypatch):
-    """The whole way, as on a GPU: separate tensors, halves of one, rows with gaps."""
-    monkeypatch.setattr(_functions, "_on_gpu", lambda t: t.dtype in DTYPES)
-    monkeypatch.setattr(torch.Tensor, "device", torch.Tensor.device)
+def test_glu_through_pytorch(gate, dtype, monkeypatch):
+    """The whole way, as on a GPU: halves of one tensor with a gap between them, of any shape."""
+    gpu(monkeypatch)
     torch.manual_seed(1)
     exact, s = single(gate), _specs.of_core(gate)
-    z = (2 * torch.randn(*shape[:-1], 2 * shape[-1] + 3)).to(dtype).requires_grad_()
-    l, r = z[..., : shape[-1]], z[..., -shape[-1] :]
-    dy = torch.randn(shape).to(dtype)
     calls = []
     for name in ("glu", "glu_backward"):
         monkeypatch.setattr(_triton, name, lambda *a, run=getattr(_triton, name), name=name: (calls.append(name), run(*a)))
-    monkeypatch.setattr(_functions, "_fusable", lambda t: _functions._on_gpu(t) and _functions.in_rows(t))
-    y = gt.glu(l, r, s)
-    (dz,) = torch.autograd.grad(y, z, dy)
-    assert calls == ["glu", "glu_backward"]
-    l64, r64, dy64 = l.detach().double(), r.detach().double(), dy.double()
-    scale = 40.0 * (60 if gate.p < 1 else 1)  # products of three normal numbers; the slope of p < 1 has a pole at 0
-    close(y.detach(), double(exact, l64) * r64, dtype, gate.p, scale)
-    close(dz[..., : shape[-1]], double(exact.grad, l64) * r64 * dy64, dtype, gate.p, scale)
-    close(dz[..., -shape[-1] :], double(exact, l64) * dy64, dtype, gate.p, scale)
+    for shape in SHAPES:
+        z = (2 * torch.randn(*shape[:-1], 2 * shape[-1] + 3)).to(dtype).requires_grad_()
+        l, r = z[..., : shape[-1]], z[..., -shape[-1] :]
+        dy = torch.randn(shape).to(dtype)
+        calls.clear()
+        y = gt.glu(l, r, s)
+        (dz,) = torch.autograd.grad(y, z, dy)
+        assert calls == ["glu", "glu_backward"]
+        l64, r64, dy64 = l.detach().double(), r.detach().double(), dy.double()
+        close(y.detach(), double(exact, l64) * r64, dtype, gate.p, r64.abs())
+        close(dz[..., : shape[-1]], double(exact.grad, l64) * r64 * dy64, dtype, gate.p, (r64 * dy64).abs())
+        close(dz[..., -shape[-1] :], double(exact, l64) * dy64, dtype, gate.p, dy64.abs())
 
 
 @every_gate
@@ -120,11 +126,6 @@ def test_gradients_are_those_of_differences(gate):
     np.testing.assert_allclose(dh.numpy(), differences, rtol=1e-6 * max(1, gate.p), atol=1e-9 * max(1, gate.p) ** 2 + 2e-7)
 
 
-def gpu(monkeypatch):
-    monkeypatch.setattr(_functions, "_on_gpu", lambda t: t.dtype in DTYPES)
-    monkeypatch.setattr(_functions, "_fusable", lambda t: _functions._on_gpu(t) and _functions.in_rows(t))
-
-
 def test_gradients_over_their_inputs(monkeypatch):
     gpu(monkeypatch)
     torch.manual_seed(0)
@@ -136,7 +137,7 @@ def test_gradients_over_their_inputs(monkeypatch):
     before = [t.data_ptr() for t in (l, r)]
     got = torch.autograd.grad(y.sum(), (l, r), retain_graph=True)
     assert [t.data_ptr() for t in got] == before and all(torch.equal(g, w) for g, w in zip(got, wanted))
-    with pytest.raises(RuntimeError, match="modified by an inplace operation"):
+    with pytest.raises(RuntimeError, match="modified"):
         torch.autograd.grad(y.sum(), (l, r))
     # What others hold is left alone.
     y = gt.glu(a, b, overwrite=True)
