@@ -222,8 +222,38 @@ fit(whole)
 run = gt.from_module(whole, class_names=["not", "alike"], image=(16, 16))
 with torch.no_grad():
     print("accuracy", round(accuracy(whole), 3), " largest difference of the logits", float(abs(torch.from_numpy(run.logits(test[0])) - whole(test[0])).max()))""",
+        """# ## In a model of Hugging Face
+
+After `gt.register()` transformers knows glint's gates: `hidden_act` is a gate's name, with its options after a colon. Models are trained,
+saved and loaded as any other. Here a tiny Llama learns to repeat what it has seen two tokens ago.""",
+        """import transformers
+
+gt.register()
+torch.manual_seed(0)
+llama = transformers.LlamaForCausalLM(transformers.LlamaConfig(
+    vocab_size=32, hidden_size=32, intermediate_size=64, num_hidden_layers=2, num_attention_heads=2, hidden_act="sqs:lambda=0.5,c=0.01"))
+optimizer = torch.optim.AdamW(llama.parameters(), lr=3e-3)
+for step in range(120):
+    ids = torch.randint(0, 32, (32, 2)).repeat(1, 8)
+    loss = llama(ids, labels=ids).loss
+    loss.backward()
+    optimizer.step(), optimizer.zero_grad()
+print(f"loss {loss.item():.2f}; by guessing {np.log(32):.2f}")""",
+        """# The model in memory is read as one in a folder: `gt.open`. A single layer is read along the same direction with `gt.direction`, the row of
+the unembedding times the weights of the norms that follow.""",
+        """run = gt.open(llama.eval())
+mlp, norm = llama.model.layers[1].mlp, llama.model.layers[1].post_attention_layernorm
+of_run = run.read(5, layer=2, form="weights", controls="none", progress=False)
+of_layer = gt.read(mlp, out=gt.direction(llama, 5), norm=norm)
+print("the same eigenvalues:", np.allclose(np.sort(of_run.values), np.sort(of_layer.values), rtol=1e-4, atol=1e-6))
+of_run""",
+        """# With inputs a reading says how far it goes: R² with a 95 % interval, and on how many inputs.""",
+        """seen = gt.capture(llama, 1, torch.randint(0, 32, (64, 2)).repeat(1, 8))
+fidelity = gt.read(mlp, out=gt.direction(llama, 5), inputs=seen).fidelity
+print(f"R² {fidelity['r2']:.3f} ({fidelity['r2_interval'][0]:.3f} to {fidelity['r2_interval'][1]:.3f}) on {fidelity['form']['inputs']} inputs")""",
         """# Under `torch.compile` and on other devices the same modules are plain operations of PyTorch, without a graph break; on the CPU
-in float32 they run on glint's fused loops, as everything above did. `make bench-torch` measures what that gains.""",
+in float32 they run on glint's fused loops, as everything above did, and on a GPU with triton on kernels of Triton. `make bench-torch`
+measures what that gains on the CPU, `bench/gpu/appendix_c.py` on a GPU.""",
     ],
     "6-reading-a-language-model": [
         """# Reading a language model that somebody else trained

@@ -1,6 +1,7 @@
 #include "glint/kernels/gates.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "glint/base/error.h"
 #include "glint/base/range.h"
@@ -61,6 +62,46 @@ void check(const GateParams& g) {
   if (!std::isfinite(g.c) || std::fabs(g.c) > 1e6) refuse_value("c", g.c, -1e6, 1e6);
   if (!(g.lambda >= 0) || g.lambda > 1e6) refuse_value("lambda", g.lambda, 0, 1e6);
   if (!(g.p > 0) || g.p > 1e3) refuse_value("p", g.p, kAboveZero, 1e3);
+}
+
+Gate parse_gate_word(std::string_view word) {
+  const size_t colon = std::min(word.find(':'), word.size());
+  Gate gate{parse_gate(word.substr(0, colon)), {}};
+  const auto refuse = [&](std::string_view part) {
+    throw Error({.code = ErrorCode::usage,
+                 .what = "'" + std::string(part) + "' in '" + std::string(word) + "'",
+                 .where = "gate",
+                 .expected = "options of a gate that has them: sqs:lambda=0.1,c=0.01,p=1"});
+  };
+  for (size_t at = colon; at < word.size();) {
+    const size_t end = std::min(word.find(',', at + 1), word.size());
+    const std::string_view part = word.substr(at + 1, end - at - 1);
+    const size_t equal = std::min(part.find('='), part.size());
+    const std::string_view name = part.substr(0, equal);
+    double* value = name == "c"        ? &gate.params.c
+                    : name == "lambda" ? &gate.params.lambda
+                    : name == "p"      ? &gate.params.p
+                                       : nullptr;
+    if (!value || equal == part.size() || !gate_info(gate.kind).text.has_params) refuse(part);
+    const auto [last, error] = std::from_chars(part.data() + equal + 1, part.data() + part.size(), *value);
+    if (error != std::errc() || last != part.data() + part.size()) refuse(part);
+    at = end;
+  }
+  check(gate.params);
+  return gate;
+}
+
+std::string gate_word(const Gate& gate) {
+  std::string word(gate_info(gate.kind).text.name);
+  if (!gate_info(gate.kind).text.has_params) return word;
+  const auto add = [&](const char* name, double value) {
+    char digits[32];
+    word += name + std::string(digits, std::to_chars(digits, digits + sizeof digits, value).ptr);
+  };
+  add(":lambda=", gate.params.lambda);
+  add(",c=", gate.params.c);
+  add(",p=", gate.params.p);
+  return word;
 }
 
 }  // namespace glint

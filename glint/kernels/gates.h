@@ -35,6 +35,8 @@ struct GateText {
   std::string_view title;  // as in a legend
   std::string_view value;  // formulas, plain text
   std::string_view derivative;
+  // The derivative at finite h in the words of the code: kernels for GPUs are made of both.
+  std::string_view slope_code = {};
   std::string_view aliases = {};  // other names that are understood, with spaces between them
   Parity parity = Parity::other;
   bool has_params = false;
@@ -42,7 +44,8 @@ struct GateText {
 };
 
 // The words of a gate's code, besides + - * / and numbers: h, the options c, lam (lambda) and p, and these.
-// JavaScript has them in web/gates.js, Python in report/gate_table.cc.
+// JavaScript has them in web/gates.js, Python in report/gate_table.cc. The code of slopes has also exp, step (1 above
+// 0, else 0) and power(k, x, y) = k x^y, which is 0 where k is.
 namespace gate_code {
 inline double abs(double x) { return std::fabs(x); }
 inline double sign(double x) { return x < 0 ? -1 : 1; }
@@ -81,6 +84,9 @@ struct Sqs {
                                     .title = "SQS",
                                     .value = "sgn(h) (|h| - c) / (1 + (lambda |h|)^p)^(1/p)",
                                     .derivative = "(1 + c lambda^p |h|^(p-1)) / (1 + (lambda |h|)^p)^(1 + 1/p)",
+                                    .slope_code =
+                                        "power(1, 1 / shrink(lam * abs(h), p), p + 1) + power(c * lam, lam * abs(h) / "
+                                        "shrink(lam * abs(h), p), p - 1) * power(1, 1 / shrink(lam * abs(h), p), 2)",
                                     .parity = Parity::odd,
                                     .has_params = true};
   GLINT_GATE_CODE(sign(h) * (abs(h) - c) / shrink(lam * abs(h), p))
@@ -176,6 +182,7 @@ struct Identity {
                                     .title = "Bilinear",
                                     .value = "h",
                                     .derivative = "1",
+                                    .slope_code = "1",
                                     .aliases = "bilinear none",
                                     .parity = Parity::odd};
   GLINT_GATE_CODE(h)
@@ -189,6 +196,7 @@ struct Relu {
                                     .title = "ReLU",
                                     .value = "max(h, 0)",
                                     .derivative = "1 if h > 0 else 0",
+                                    .slope_code = "step(h)",
                                     .parity = Parity::half_linear};
   GLINT_GATE_CODE(relu(h))
   static double value(double h, const GateParams& g) { return formula(h, g); }
@@ -202,6 +210,9 @@ struct Gelu {
                                     .title = "GELU",
                                     .value = "h Phi(h), Phi the normal distribution (exact, erf)",
                                     .derivative = "Phi(h) + h phi(h)",
+                                    .slope_code =
+                                        "0.5 * erfc(-0.7071067811865476 * h) + 0.3989422804014327 * h * "
+                                        "exp(-0.5 * h * h)",
                                     .parity = Parity::half_linear};
   GLINT_GATE_CODE(0.5 * h * erfc(-0.7071067811865476 * h))
   static double value(double h, const GateParams& g) { return std::isinf(h) ? gate_code::relu(h) : formula(h, g); }
@@ -232,6 +243,7 @@ struct Silu {
                                     .title = "SwiGLU",
                                     .value = "h / (1 + exp(-h))",
                                     .derivative = "s (1 + h (1 - s)), s = 1 / (1 + exp(-h))",
+                                    .slope_code = "sigmoid(h) * (1 + h * sigmoid(-h))",
                                     .aliases = "swiglu swish",
                                     .parity = Parity::half_linear};
   GLINT_GATE_CODE(sigmoid(h) * h)
@@ -263,6 +275,10 @@ struct GeluTanh {
       .title = "GELU (tanh)",
       .value = "h (1 + tanh(u)) / 2, u = sqrt(2/pi) (h + 0.044715 h^3)",
       .derivative = "s + h s (1 - s) 2 u', s = (1 + tanh(u)) / 2, u' = sqrt(2/pi) (1 + 0.134145 h^2)",
+      .slope_code =
+          "sigmoid(1.5957691216057308 * (h + 0.044715 * h * h * h)) + "
+          "sigmoid(1.5957691216057308 * (h + 0.044715 * h * h * h)) * "
+          "sigmoid(-1.5957691216057308 * (h + 0.044715 * h * h * h)) * h * 1.5957691216057308 * (1 + 0.134145 * h * h)",
       .aliases = "gelu_pytorch_tanh gelu_new",
       .parity = Parity::half_linear};
   GLINT_GATE_CODE(sigmoid(1.5957691216057308 * (h + 0.044715 * h * h * h)) * h)
@@ -334,6 +350,9 @@ enum class GateKind : int {
       count
 };
 inline constexpr int kGateCount = static_cast<int>(GateKind::count);
+// The loops over arrays of floats have GELU once more, computed in float: glint.torch takes it, training does not.
+inline constexpr GateKind kGeluFloat = GateKind::count;
+inline constexpr int kGateLoops = kGateCount + 1;
 
 // A gate with its options: what a layer holds.
 struct Gate {
@@ -358,5 +377,9 @@ std::vector<std::string_view> gate_aliases(const GateText& text);
 GateKind parse_gate(std::string_view name);
 // Error (usage) that names the option and its domain.
 void check(const GateParams& params);
+// A gate with its options in one word, "sqs:lambda=0.1,c=0.01", as the `hidden_act` of a folder of Hugging Face has it.
+// What is left out is as by default.
+Gate parse_gate_word(std::string_view word);
+std::string gate_word(const Gate& gate);
 
 }  // namespace glint

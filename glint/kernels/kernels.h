@@ -98,15 +98,15 @@ struct Kernels {
   void (*double_add_f64)(const DoubleRows<double>&, const double* c, size_t c_row, double* y, size_t y_row);
 
   // y = gate(l) r, all [rows, h].
-  void (*glu_forward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
+  void (*glu_forward[kGateLoops])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
                                   const float* r, size_t r_stride, float* y, size_t y_stride);
   // dl = dy r gate'(l), dr = dy gate(l); dl may be l, and dr may be r.
-  void (*glu_backward[kGateCount])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
+  void (*glu_backward[kGateLoops])(const GateParams&, size_t rows, size_t h, const float* l, size_t l_stride,
                                    const float* r, size_t r_stride, const float* dy, size_t dy_stride, float* dl,
                                    size_t dl_stride, float* dr, size_t dr_stride);
   // The same, gate and product in separate passes over memory, as a framework without fusion does it:
   // value = gate(l); slope = gate'(l).
-  void (*gate_apply[kGateCount])(const GateParams&, size_t n, const float* l, float* value, float* slope);
+  void (*gate_apply[kGateLoops])(const GateParams&, size_t n, const float* l, float* value, float* slope);
 
   // Per row: loss = -log softmax(logits)[label], dlogits = scale (softmax - onehot), hit = argmax is the
   // label. dlogits may be logits or null.

@@ -12,20 +12,24 @@ namespace {
 
 constexpr uint64_t kMaxLayers = 1024, kMaxWidth = 1 << 20, kMaxHeads = 4096, kMaxExperts = 1024;
 
-GateKind parse_activation(const ConfigKeys& keys, const std::string& key, const std::string& word) {
-  if (word == "silu" || word == "swish") return GateKind::Silu;
-  if (word == "gelu_pytorch_tanh" || word == "gelu_new" || word == "gelu_tanh") return GateKind::GeluTanh;
-  if (word == "gelu") return GateKind::Gelu;
-  if (word == "relu") return GateKind::Relu;
-  keys.refuse(key, "silu, gelu, gelu_pytorch_tanh or relu");
+Gate parse_activation(const ConfigKeys& keys, const std::string& key, const std::string& word) {
+  if (word == "swish") return {GateKind::Silu, {}};
+  if (word == "gelu_tanh") return {GateKind::GeluTanh, {}};
+  try {
+    return parse_gate_word(word);
+  } catch (const Error& e) {
+    keys.refuse(key, word.starts_with("sqs:")
+                         ? e.parts().expected
+                         : "silu, gelu, gelu_pytorch_tanh, relu, or a gate of `gates()`: sqs:lambda=0.5,c=0.01");
+  }
 }
 
 // The gate of Gemma is the tanh form whatever `hidden_act` says: the first files say gelu there by mistake.
-GateKind read_gate(const ConfigKeys& keys, const Family& family) {
+Gate read_gate(const ConfigKeys& keys, const Family& family) {
   const bool own_key = std::ranges::find(family.keys, "hidden_activation") != family.keys.end();
   const std::string key = own_key ? "hidden_activation" : "hidden_act", word = keys.text_or(key, "");
   keys.text_or("hidden_act", "");
-  return word.empty() ? family.gate : parse_activation(keys, key, word);
+  return word.empty() ? Gate{family.gate, {}} : parse_activation(keys, key, word);
 }
 
 // As the pattern of the family says, with this window.
@@ -130,7 +134,7 @@ FamilyConfig config_from_hf(const WeightFile& file) {
   c.head_dim = keys.count_or("head_dim", 1, kMaxWidth, c.d_model / c.heads);
   c.vocab = keys.count_or("vocab_size", 1, kMaxVocab, 0);
   c.context = keys.count_or("max_position_embeddings", 1, uint64_t{1} << 30, 2048);
-  c.gate.kind = read_gate(keys, *family);
+  c.gate = read_gate(keys, *family);
   c.eps = keys.real_or("rms_norm_eps", family->eps);
   c.eps = keys.real_or("layer_norm_eps", c.eps);
   read_rotary_hf(keys, std::string(family->title), where, c);

@@ -92,11 +92,9 @@ class HfLayout {
   std::vector<HfTensor> out_;
 };
 
-const char* hf_activation(GateKind gate) {
-  return gate == GateKind::GeluTanh ? "gelu_pytorch_tanh"
-         : gate == GateKind::Gelu   ? "gelu"
-         : gate == GateKind::Relu   ? "relu"
-                                    : "silu";
+// As transformers names it, or in the words of glint.torch.register().
+std::string hf_activation(const Gate& gate) {
+  return gate.kind == GateKind::GeluTanh ? "gelu_pytorch_tanh" : gate_word(gate);
 }
 
 // Divisors that a file lists are those of longrope, for short and long texts alike.
@@ -174,12 +172,12 @@ Json hf_family_config(const FamilyModel& model) {
             {"num_key_value_heads", c.kv_heads},
             {"vocab_size", model.vocab()},
             {"max_position_embeddings", c.context},
-            {"hidden_act", hf_activation(c.gate.kind)},
+            {"hidden_act", hf_activation(c.gate)},
             {"tie_word_embeddings", model.tied()},
             {"pad_token_id", nullptr},
             {"torch_dtype", "float32"}};
   if (c.head_dim * c.heads != c.d_model || f.head_norm == HeadNorm::each) j["head_dim"] = c.head_dim;
-  if (has("hidden_activation")) j["hidden_activation"] = hf_activation(c.gate.kind);
+  if (has("hidden_activation")) j["hidden_activation"] = hf_activation(c.gate);
   j[f.norm == FamilyNorm::rms ? "rms_norm_eps" : "layer_norm_eps"] = c.eps;
   if (f.plain_norms) j.erase("layer_norm_eps");
   if (!first.q.bias.empty()) {

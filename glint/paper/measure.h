@@ -64,6 +64,10 @@ struct MeasuredForm {
   TruncationCurve cut;
 };
 
+// Takes up the times of a GPU, where a file of bench/gpu/appendix_c.py lies in the folder. Error (bad_file) for another one.
+inline constexpr const char* kGpuTiming = "gpu-timing.json";
+void read_gpu_timing(const std::string& folder, Measured& measured);
+
 // What one model says about its weights: computed once and shared by the parts.
 struct ModelReading {
   std::map<Form, MeasuredForm> forms;       // always that of the weights

@@ -55,13 +55,8 @@ Json to_json(const TimedGate& t) {
           {"low_ms", t.low_ms}, {"high_ms", t.high_ms}, {"repeats", t.repeats}};
 }
 
-std::vector<TimedGate> stored(const std::string& path, const Json& who) {
+std::vector<TimedGate> times_of(const JsonFields& fields, const std::string& path) {
   std::vector<TimedGate> times;
-  std::error_code ignored;
-  if (!std::filesystem::exists(path, ignored)) return times;
-  const Json file = read_json(path);
-  const JsonFields fields(file, path);
-  if (!fields.has("identity") || file["identity"] != who) return times;
   for (const Json& row : fields.array("times")) {
     const JsonFields f(row, path, "times");
     times.push_back({f.required<uint64_t>("batch"), f.required<uint64_t>("width"), f.required<std::string>("gate"),
@@ -71,7 +66,28 @@ std::vector<TimedGate> stored(const std::string& path, const Json& who) {
   return times;
 }
 
+std::vector<TimedGate> stored(const std::string& path, const Json& who) {
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return {};
+  const Json file = read_json(path);
+  const JsonFields fields(file, path);
+  return fields.has("identity") && file["identity"] == who ? times_of(fields, path) : std::vector<TimedGate>();
+}
+
 }  // namespace
+
+void read_gpu_timing(const std::string& folder, Measured& measured) {
+  const std::string path = folder + "/" + kGpuTiming;
+  std::error_code ignored;
+  if (!std::filesystem::exists(path, ignored)) return;
+  const Json file = read_json(path);
+  const JsonFields fields(file, path);
+  if (fields.required<std::string>("schema") != "glint-gpu-timing/1")
+    fields.fail("schema", "is another", "glint-gpu-timing/1");
+  if (fields.required<bool>("dry")) fields.fail("dry", "is true: a dry run has no times", "a run on a GPU");
+  measured.gpu = fields.required<std::string>("device");
+  measured.gpu_times = times_of(fields, path);
+}
 
 void measure_timing(Measuring& m) {
   const std::string path = m.out + "/timing.json";

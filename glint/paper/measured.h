@@ -228,6 +228,9 @@ struct Measured {
   std::vector<FormTrust> trust;
   std::vector<TimedGate> times;
   std::optional<TimingNumbers> timing;  // made from the times
+  // From kGpuTiming beside the measured numbers, which bench/gpu/appendix_c.py wrote on another machine; not among them.
+  std::string gpu;
+  std::vector<TimedGate> gpu_times;
   std::vector<ModelPictures> pictures;  // one per data set
   std::optional<ExplainedImage> explained;
   std::vector<StorySample> samples;

@@ -99,7 +99,8 @@ Plan plan_of(const Engine& engine, const ReproduceRequest& request, TrainingData
   return make_plan(make_setup(request, data, name(engine.precision())), sets);
 }
 
-ReproduceResult judge_and_write(const Engine& engine, const Measured& measured, const std::string& folder) {
+ReproduceResult judge_and_write(const Engine& engine, Measured measured, const std::string& folder) {
+  read_gpu_timing(folder, measured);
   ReproduceResult result{
       .folder = folder, .left = 0, .linalg = measured.linalg, .findings = judge(measured), .summary = {}};
   result.summary = summary(measured, result.findings);

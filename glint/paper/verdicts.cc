@@ -2,6 +2,7 @@
 #include "glint/paper/verdict_rules.h"
 
 #include "glint/paper/paper_measured.h"
+#include "glint/paper/reproduction_tables.h"
 
 namespace glint {
 namespace {
@@ -94,6 +95,17 @@ const Rule kRules[] = {
      language_readable, small_language, About::stories, false},
 };
 
+// The rule of "as-fast" on the times of a GPU: a second column of the claim.
+std::string on_gpu(const Rule& rule, const Measured& measured, const Scope& scope) {
+  if (rule.judge != as_fast || measured.gpu_times.empty()) return "";
+  Measured gpu;
+  gpu.timing = timing_numbers(measured.gpu_times);
+  const Ruling ruling = rule.judge(gpu, scope);
+  const std::string less = rule.smaller(gpu);
+  return "**" + std::string(name(less.empty() ? ruling.verdict : Verdict::not_tested)) + "** on " + measured.gpu +
+         ", in Triton" + (less.empty() ? "" : " (" + less + ")") + ": " + ruling.measured;
+}
+
 }  // namespace
 
 Findings judge(const Measured& measured) {
@@ -118,6 +130,7 @@ Findings judge(const Measured& measured) {
     if (rule.in_paper)
       if (const Ruling own = rule.judge(kPaper, paper); own.verdict != Verdict::not_tested)
         f.paper = name(own.verdict), f.paper_measured = own.measured;
+    f.gpu = on_gpu(rule, measured, paper);
     findings.push_back(std::move(f));
   }
   // A part speaks of the claims that it touches.

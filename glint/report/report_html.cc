@@ -121,7 +121,8 @@ std::string html(const Findings& findings) {
     out += "<li class=\"card\"><div class=\"claim\"><blockquote>" +
            (f.in_paper ? "\xe2\x80\x9c" + xml_escape(f.quote) + "\xe2\x80\x9d" : xml_escape(f.quote)) +
            "</blockquote>" + badge(f.verdict) + "</div><p class=\"place\">" + xml_escape(f.place) +
-           "</p><p class=\"measured\">" + inline_html(measured_text(f)) + "</p>" + paper_numbers(f) +
+           "</p><p class=\"measured\">" + inline_html(measured_text(f)) + "</p>" +
+           (f.gpu.empty() ? "" : "<p class=\"measured\">" + inline_html(f.gpu) + "</p>") + paper_numbers(f) +
            "<p class=\"rule\">Holds when: " + inline_html(f.rule) + ".</p></li>\n";
   return out + "</ol>\n";
 }

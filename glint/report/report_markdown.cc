@@ -1,5 +1,7 @@
 #include "glint/report/report_page.h"
 
+#include <algorithm>
+
 namespace glint {
 namespace {
 
@@ -49,7 +51,7 @@ std::string markdown(const Findings& findings) {
                {.header = "the paper's own numbers"}});
   for (const Finding& f : findings)
     table.add({f.in_paper ? "\xe2\x80\x9c" + f.quote + "\xe2\x80\x9d" : f.quote, f.place,
-               measured_text(f) + "<br><sub>Holds when: " + f.rule + ".</sub>",
+               measured_text(f) + (f.gpu.empty() ? "" : "<br>" + f.gpu) + "<br><sub>Holds when: " + f.rule + ".</sub>",
                "**" + std::string(name(f.verdict)) + "**",
                !f.in_paper       ? ""
                : f.paper.empty() ? "none printed"
@@ -93,19 +95,27 @@ std::string report_markdown(const Report& report) {
 }
 
 Table findings_table(const Findings& findings) {
-  Table table({{.header = "id"},
-               {.header = "claim"},
-               {.header = "place"},
-               {.header = "rule"},
-               {.header = "measured", .text = true},
-               {.header = "verdict"},
-               {.header = "why_not_tested", .text = true},
-               {.header = "small_data", .text = true},
-               {.header = "paper_numbers", .text = true},
-               {.header = "paper_measured", .text = true}});
-  for (const Finding& f : findings)
-    table.add({f.id, f.quote, f.place, f.rule, f.measured, std::string(name(f.verdict)), f.why, f.small, f.paper,
-               f.paper_measured});
+  std::vector<Column> columns = {{.header = "id"},
+                                 {.header = "claim"},
+                                 {.header = "place"},
+                                 {.header = "rule"},
+                                 {.header = "measured", .text = true},
+                                 {.header = "verdict"},
+                                 {.header = "why_not_tested", .text = true},
+                                 {.header = "small_data", .text = true},
+                                 {.header = "paper_numbers", .text = true},
+                                 {.header = "paper_measured", .text = true}};
+  if (std::ranges::any_of(findings, [](const Finding& f) { return !f.gpu.empty(); }))
+    columns.push_back({.header = "gpu", .text = true});
+  const size_t shown = columns.size();
+  Table table(std::move(columns));
+  for (const Finding& f : findings) {
+    std::vector<std::string> cells = {
+        f.id,  f.quote, f.place, f.rule,           f.measured, std::string(name(f.verdict)),
+        f.why, f.small, f.paper, f.paper_measured, f.gpu};
+    cells.resize(shown);
+    table.add(std::move(cells));
+  }
   return table;
 }
 

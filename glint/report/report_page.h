@@ -30,6 +30,7 @@ struct Finding {
   // The same rule on the numbers that the paper prints: the verdict's name, and these numbers in words. Empty
   // where it prints none.
   std::string paper = {}, paper_measured = {};
+  std::string gpu = {};  // the same rule on times of a GPU; empty where nobody measured them
 };
 using Findings = std::vector<Finding>;
 

@@ -188,7 +188,7 @@ class Form(Drawn):
         return f"<div><p><b>{html.escape(self.name)}</b>, {html.escape(self._trust())}</p>{self._svg()}{near}</div>"
 
 
-_OWN = ("r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share")
+_OWN = ("r2", "r2_interval", "eigenvectors_r2", "eigenvectors_r2_interval", "linear_share", "quadratic_share", "even_share")
 _WORDS = {"r2": "R²", "eigenvectors_r2": "of the eigenvectors alone", "linear_share": "linear share"}
 
 

@@ -232,6 +232,8 @@ struct Place {
   uintptr_t address;
   size_t stride;
 };
+// The loops of PyTorch's tensors: GELU in float.
+Gate of_torch(const Gate& g) { return {g.kind == GateKind::Gelu ? kGeluFloat : g.kind, g.params}; }
 MatrixView<float> at(const Place& place, size_t rows, size_t cols) {
   return {reinterpret_cast<float*>(place.address), rows, cols, place.stride};
 }
@@ -239,19 +241,19 @@ MatrixView<float> at(const Place& place, size_t rows, size_t cols) {
 void bind_places(nb::class_<Gate>& gates) {
   gates.def("_gate_at", [](const Gate& g, uintptr_t h, uintptr_t y, size_t n, size_t threads) {
     run_gate(n, threads, [&](const Workers& workers) {
-      gate_array(best_kernels(), workers, g, at({h, n}, 1, n).row(0), at({y, n}, 1, n).row(0), {});
+      gate_array(best_kernels(), workers, of_torch(g), at({h, n}, 1, n).row(0), at({y, n}, 1, n).row(0), {});
     });
   });
   gates.def("_gate_backward_at", [](const Gate& g, uintptr_t h, uintptr_t dy, uintptr_t dh, size_t n, size_t threads) {
     run_gate(n, threads, [&](const Workers& workers) {
-      gate_array_backward(best_kernels(), workers, g, at({h, n}, 1, n).row(0), at({dy, n}, 1, n).row(0),
+      gate_array_backward(best_kernels(), workers, of_torch(g), at({h, n}, 1, n).row(0), at({dy, n}, 1, n).row(0),
                           at({dh, n}, 1, n).row(0));
     });
   });
   gates.def("_glu_at", [](const Gate& g, uintptr_t l, size_t l_row, uintptr_t r, size_t r_row, uintptr_t y,
                           size_t y_row, size_t rows, size_t cols, size_t threads) {
     run_gate(rows * cols, threads, [&](const Workers& workers) {
-      glu_array(best_kernels(), workers, g, at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
+      glu_array(best_kernels(), workers, of_torch(g), at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
                 at({y, y_row}, rows, cols));
     });
   });
@@ -259,7 +261,7 @@ void bind_places(nb::class_<Gate>& gates) {
                                    size_t dy_row, uintptr_t dl, size_t dl_row, uintptr_t dr, size_t dr_row, size_t rows,
                                    size_t cols, size_t threads) {
     run_gate(rows * cols, threads, [&](const Workers& workers) {
-      glu_array_backward(best_kernels(), workers, g, at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
+      glu_array_backward(best_kernels(), workers, of_torch(g), at({l, l_row}, rows, cols), at({r, r_row}, rows, cols),
                          at({dy, dy_row}, rows, cols), at({dl, dl_row}, rows, cols), at({dr, dr_row}, rows, cols));
     });
   });
@@ -326,12 +328,15 @@ void bind_gates(nb::module_& m) {
       .def_prop_ro("title", [](const Gate& g) { return gate_info(g.kind).text.title; })
       .def_prop_ro("formula", [](const Gate& g) { return gate_info(g.kind).text.value; })
       .def_prop_ro("code", [](const Gate& g) { return gate_info(g.kind).code; })
+      .def_prop_ro("slope_code", [](const Gate& g) { return gate_info(g.kind).text.slope_code; })
+      .def_prop_ro("word", [](const Gate& g) { return gate_word(g); })
       .def_prop_ro("derivative", [](const Gate& g) { return gate_info(g.kind).text.derivative; })
       .def_prop_ro("has_options", [](const Gate& g) { return gate_info(g.kind).text.has_params; })
       .def_prop_ro("odd", [](const Gate& g) { return gate_info(g.kind).text.parity == Parity::odd; })
       .def_prop_ro("c", [](const Gate& g) { return g.params.c; })
       .def_prop_ro("lam", [](const Gate& g) { return g.params.lambda; })
       .def_prop_ro("p", [](const Gate& g) { return g.params.p; });
+  m.def("gate_of_word", [](const std::string& word) { return parse_gate_word(word); });
   m.def("gate_names", [] {
     nb::list names;
     for (const std::string& name : gate_names()) names.append(name);

@@ -201,6 +201,26 @@ TEST(Verdicts, AsFast) {
   EXPECT_NE(find(m, "as-fast").measured.find("on this CPU (glint's kernels, not Triton on a GPU)"), std::string::npos);
 }
 
+// Times of a GPU are a second column of the same claim, by the same rule.
+TEST(Verdicts, AsFastOnAGpu) {
+  const auto with = [](double sqs, size_t shapes) {
+    Measured m;
+    m.cpu = "a processor", m.gpu = "a GPU";
+    m.timing = TimingNumbers{16, 3, {{"relu", 2}}};
+    for (size_t i = 0; i < shapes; i++)
+      for (const char* gate : {"relu", "silu", "gelu", "identity", "sqs"})
+        m.gpu_times.push_back({256, 256 + i, gate, gate == std::string("sqs") ? sqs : 1.0, 1, 1, 3});
+    return find(m, "as-fast");
+  };
+  const Finding held = with(1.04, 16), failed = with(1.06, 16), few = with(1, 2);
+  EXPECT_EQ(held.verdict, Verdict::fails);  // on the CPU
+  EXPECT_TRUE(held.gpu.starts_with("**holds** on a GPU, in Triton: time of SQS: 1.04")) << held.gpu;
+  EXPECT_TRUE(failed.gpu.starts_with("**does not hold** on a GPU")) << failed.gpu;
+  EXPECT_TRUE(few.gpu.starts_with("**not tested")) << few.gpu;
+  EXPECT_NE(findings_table({held}).csv().find("on a GPU, in Triton"), std::string::npos);
+  EXPECT_EQ(findings_table({find(Measured{}, "as-fast")}).csv().find("gpu"), std::string::npos);
+}
+
 TEST(Verdicts, BestOnStories) {
   const auto with = [](const Losses& losses, size_t stories) {
     Measured m;

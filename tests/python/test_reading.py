@@ -140,6 +140,7 @@ def test_identity_is_exact_on_inputs_and_the_layer_is_its_formula():
     np.testing.assert_allclose(layer(x), expected, rtol=1e-4, atol=1e-3)
     form = layer.read(out=[1, 0, 0, 0], inputs=x)
     assert form.fidelity["r2"] == pytest.approx(1, abs=1e-9)
+    assert form.fidelity["r2_interval"] == pytest.approx([1, 1], abs=1e-9) and form.fidelity["form"]["inputs"] == 25
     assert form.vectors.shape == (10, 10)  # the last entry belongs to the bias
     np.testing.assert_allclose(form(x), layer(x)[:, 0], rtol=1e-4, atol=1e-3)
 
@@ -212,7 +213,7 @@ def test_no_copy_of_float32_weights():
         lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(5)),
         lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones((0, 4))),
         lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.ones((5, 3))),
-        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.ones((1, 9))),
+        lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.ones((19, 9))),
         lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), form="scaled"),
         lambda L, R, P: glint.GLU(L, R, P).read(out=np.ones(4), form="nonsense"),
         lambda L, R, P: glint.GLU(L, R, P, bias=np.ones(3)).read(out=np.ones(4)),
@@ -239,7 +240,7 @@ def test_numbers_that_are_none_are_refused():
     with pytest.raises(glint.NumericError):
         glint.GLU(L, R, P).read(out=np.array([1, np.nan, 0, 0]))
     with pytest.raises(glint.NumericError):
-        glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.full((4, 9), np.inf))
+        glint.GLU(L, R, P).read(out=np.ones(4), inputs=np.full((40, 9), np.inf))
 
 
 def test_a_token_explained(tales):

@@ -112,6 +112,22 @@ def test_code_of_the_table_is_the_same_function(gate):
 
 
 @every_gate
+def test_slope_code_of_the_table_is_the_slope(gate):
+    h = points(torch.float64)
+    wanted = torch.from_numpy(gate.grad(h.numpy()))
+    assert torch.allclose(_specs.of_core(gate).slope(h), wanted, rtol=1e-9, atol=1e-12)
+
+
+def test_gelu_within_2_units_in_the_last_place():
+    h = torch.cat([-torch.logspace(-6, 1.11, 100_001), torch.randn(100_000), torch.linspace(-13, 13, 100_001)])
+    exact = torch.from_numpy(glint.gate("gelu")(h.double().numpy()))
+    _, exponent = torch.frexp(exact)
+    unit = torch.ldexp(torch.ones_like(exact), exponent - 24)
+    ulps = (gt.gate(h, "gelu").double() - exact).abs() / unit
+    assert float(ulps[exact.abs() > 2.0**-126].max()) <= 2
+
+
+@every_gate
 def test_gate_in_float32(gate):
     h = points().requires_grad_()
     wanted_h = points(torch.float64).requires_grad_()

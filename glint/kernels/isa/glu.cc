@@ -1,5 +1,6 @@
 // The fused gate of a GLU, forward and backward: one pass each over l and r. One loop per gate,
 // made from the table of gates.
+#include "glint/kernels/gelu_float.h"
 #include "glint/kernels/isa/level.h"
 
 namespace glint::GLINT_ISA {
@@ -73,6 +74,7 @@ void fill_glu(Kernels& table) {
 #define GLINT_FILL(G) fill_gate<G>(table, GateKind::G);
   GLINT_GATES(GLINT_FILL)
 #undef GLINT_FILL
+  fill_gate<GeluFloat>(table, kGeluFloat);
 }
 
 }  // namespace glint::GLINT_ISA

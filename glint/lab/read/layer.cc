@@ -1,5 +1,6 @@
 #include "glint/lab/read/layer.h"
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 #include <numeric>
@@ -7,6 +8,7 @@
 #include "glint/base/argument.h"
 #include "glint/base/finite.h"
 #include "glint/lab/read/fidelity_json.h"
+#include "glint/spectra/bootstrap.h"
 #include "glint/spectra/calibration.h"
 #include "glint/spectra/controls.h"
 #include "glint/spectra/scaled.h"
@@ -177,7 +179,9 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
   result.names = directions.names;
   const Wanted wanted{.strongest = std::min(request.strongest, layer.width())};
   const size_t samples = request.inputs.rows();
-  if (samples == 1) bad_argument("inputs", "one input", "two or more: one half is fitted on, one measured on");
+  if (samples > 0 && samples < kFewestInputs)
+    bad_argument("inputs", std::to_string(samples) + (samples == 1 ? " input" : " inputs"),
+                 std::to_string(kFewestInputs) + " or more: one half is fitted on, one measured on");
   const bool from_weights = form_info(result.form).needs == FormNeeds::nothing;
   Activations fitted, measured;
   if (samples > 0) {
@@ -185,6 +189,11 @@ LayerReading read_layer(const Engine& engine, const LayerArrays& arrays, const L
     result.measured = from_weights ? samples : samples - result.fitted;
     fitted.inputs = model.read(request.inputs, 0, result.fitted);
     measured.inputs = model.read(request.inputs, samples - result.measured, result.measured);
+    constexpr size_t kPieces = 32;
+    // Neighbours may be of one text: the interval is of pieces in a row.
+    const size_t piece = std::clamp<size_t>(result.measured / kPieces, 1, kBlockTokens);
+    for (size_t at = 0; at < result.measured; at += piece)
+      measured.blocks.push_back(std::min(piece, result.measured - at));
   }
   const LinearAlgebra& linalg = engine.linalg();
   result.line = fit_form(model, result.form, 0, fitted.inputs);
@@ -223,7 +232,7 @@ OrderedJson to_json(const LayerReading& r) {
   OrderedJson j = {{"schema", "glint-layer/1"}, {"form", name(r.form)}, {"linalg", r.linalg}};
   if (r.reading) {
     OrderedJson fidelity = fidelity_json(r.reading->fidelity, false);
-    add_trust(fidelity, r.reading->fidelity, {"eigenvectors_r2"});
+    add_trust(fidelity, r.reading->fidelity, {"eigenvectors_r2", "eigenvectors_r2_interval"});
     fidelity["inputs"] = r.measured;
     j["fidelity"] = std::move(fidelity);
     j["controls"] = {{"linear", fidelity_json(*r.linear, false)}};
@@ -234,7 +243,8 @@ OrderedJson to_json(const LayerReading& r) {
     OrderedJson unit = {{"name", r.names[u]}, {"eigenvalues", r.units[u].spectrum.values}};
     if (r.reading)
       add_trust(unit, r.reading->fidelity.units[u],
-                {"r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share"});
+                {"r2", "eigenvectors_r2", "linear_share", "quadratic_share", "even_share", "r2_interval",
+                 "eigenvectors_r2_interval"});
     if (r.rank[u]) {
       unit["entropy_rank"] = r.rank[u]->entropy;
       unit["participation_rank"] = r.rank[u]->participation;

@@ -57,7 +57,9 @@ struct LayerReading {
   GateTerms line;                  // of every hidden unit
 };
 
-// Error (usage) for shapes that do not fit together, fewer than two inputs, and a layer wider than kFullWidth
+// An R2 of fewer inputs says nothing, and is not given.
+inline constexpr size_t kFewestInputs = 20;
+// Error (usage) for shapes that do not fit together, fewer inputs than kFewestInputs, and a layer wider than kFullWidth
 // without `strongest`; Error (numeric) for numbers that are not finite.
 LayerReading read_layer(const Engine& engine, const LayerArrays& layer, const LayerReadRequest& request);
 // Outputs [samples, o] of the layer itself.

@@ -5,7 +5,8 @@ Names are a guess, so nothing is believed: the parts are computed with, and must
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+import contextlib
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -188,7 +189,7 @@ def _fits(module: nn.Module, candidates: list[GluParts]) -> list[GluParts]:
     training = module.training
     module.eval()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), as_written():
             x = x * (2 / nn.functional.linear(x, one.L).float().std().clamp(min=1e-6)).to(x.dtype)
             wanted = module(x)
             wanted = wanted[0] if isinstance(wanted, tuple) else wanted
@@ -215,6 +216,7 @@ def parts_of(module: nn.Module, gate: Any = None) -> GluParts:
     >>> parts.L.shape, parts.P.shape, parts.gate.name
     (torch.Size([16, 8]), torch.Size([4, 16]), 'silu')
     """
+    module = bare(module)
     raws = _raws(module)
     if not raws:
         raise UsageError(
@@ -226,13 +228,14 @@ def parts_of(module: nn.Module, gate: Any = None) -> GluParts:
     gates = _gates(module, gate)
     candidates = []
     for family, raw in raws:
-        tensors = {k: v.detach() for k, v in raw.items() if v is not None}
+        tensors = {k: whole(v).detach() for k, v in raw.items() if v is not None}
         l, r = tensors["L"], tensors["R"]
         if not l.is_floating_point() or l.dim() != 2 or l.shape != r.shape:
             raise UsageError(
                 f"weights of {l.dtype}, {tuple(l.shape)} and {tuple(r.shape)}",
                 "module=",
                 "two float matrices of one shape",
+                "inside `FSDP.summon_full_params(model)` the weights of FSDP are whole" if l.dim() == 1 else "",
             )
         candidates += [GluParts(family=family, gate=g, **{"P": None, **tensors}) for g in gates]
     found = _fits(module, candidates)
@@ -253,20 +256,53 @@ def parts_of(module: nn.Module, gate: Any = None) -> GluParts:
     return found[0]
 
 
-def find_glus(model: nn.Module) -> Iterator[tuple[str, nn.Module]]:
+def find_glus(model: nn.Module) -> list[tuple[str, nn.Module]]:
     """Every GLU in a model, by the name of its place, from the first layer to the last. One in a wrapper, as the bridge of
-    TransformerLens has them, is listed once, by the outermost name: they are told apart by where their weights lie.
+    TransformerLens and torch.compile have them, is listed once, by the outermost name: they are told apart by where their weights
+    lie. The names are those of the model itself where a wrapper is around all of it.
 
     >>> [name for name, _ in gt.find_glus(torch.nn.Sequential(torch.nn.Linear(4, 8), gt.GLU(8, 8)))]
     ['1']
     """
-    seen = set()
-    for name, module in model.named_modules():
+    seen, found = set(), []
+    for name, module in bare(model).named_modules():
         for _, raw in _raws(module)[:1]:
             place = _address(raw["L"] if raw["P"] is None else raw["P"])
             if place == 0 or place not in seen:
-                yield name, module
+                found.append((name, module))
             seen.add(place)
+    return found
+
+
+def bare(module: nn.Module) -> nn.Module:
+    """A module without torch.compile and DDP around it; one in FSDP stays in it, where its weights are."""
+    while True:
+        inner = module._modules.get("_orig_mod")
+        if inner is None and type(module).__name__ == "DistributedDataParallel":
+            inner = module._modules.get("module")
+        if inner is None:
+            return module
+        module = inner
+
+
+def as_written() -> Any:
+    """Compiled modules run as they are written: a hook that leaves the model has no place in a graph."""
+    stance = getattr(getattr(torch, "compiler", None), "set_stance", None)
+    return contextlib.nullcontext() if stance is None else stance("force_eager")
+
+
+def whole(t: torch.Tensor) -> torch.Tensor:
+    """All of a tensor whose parts lie on several processes (fully_shard)."""
+    full = getattr(t, "full_tensor", None)
+    return t if full is None else full()
+
+
+def gate_slot(module: nn.Module) -> str:
+    """Where a GLU holds its gate."""
+    for name in _GATES:
+        if callable(getattr(module, name, None)):
+            return name
+    raise UsageError(f"{type(module).__name__} has its gate in its code", "model=", "GLUs that hold their gate as one of " + ", ".join(_GATES))
 
 
 def _address(t: torch.Tensor) -> int:

@@ -3,34 +3,19 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 from typing import Any
 
 import torch
 
 from ..errors import UsageError
+from ._rows import in_rows, row_of, shape_of
 from ._specs import Spec, resolve, spec
 
 # What PyTorch 2 has and 1.13 does not.
 _compiler = getattr(torch, "compiler", None)
 _compiling = getattr(_compiler, "is_compiling", None) or (lambda: False)
 _transforms = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None) or (lambda: None)
-
-
-def _in_rows(t: torch.Tensor) -> bool:
-    """Whether the elements lie in rows of neighbours, at one distance from row to row: what the loops take."""
-    if t.is_contiguous():
-        return True
-    shape, strides = t.shape, t.stride()
-    if shape[-1] > 1 and strides[-1] != 1:
-        return False
-    wanted = 0  # the stride that the next axis to the left must have; 0: any
-    for size, stride in zip(reversed(shape[:-1]), reversed(strides[:-1])):
-        if size == 1:
-            continue
-        if stride < shape[-1] or (wanted and stride != wanted):
-            return False
-        wanted = stride * size
-    return True
 
 
 _storage = getattr(torch.Tensor, "untyped_storage", torch.Tensor.storage)
@@ -53,15 +38,32 @@ def has_memory(t: torch.Tensor) -> bool:
     return bool(address != 0)
 
 
+@lru_cache(maxsize=None)
+def _triton() -> Any:
+    """The kernels for GPUs, None where triton is not installed: imported when the first tensor on a GPU comes."""
+    try:
+        from . import _triton as kernels
+    except ImportError:
+        return None
+    return kernels
+
+
+_HALVES = (torch.float32, torch.bfloat16, torch.float16)
+
+
+def _on_gpu(t: torch.Tensor) -> bool:
+    """Whether the kernels for GPUs take it: CUDA, or ROCm, which PyTorch calls by the same name."""
+    return t.device.type == "cuda" and t.dtype in _HALVES and _triton() is not None
+
+
 def _fusable(t: torch.Tensor) -> bool:
     return (
         (type(t) is torch.Tensor or type(t) is torch.nn.Parameter)
-        and t.dtype is torch.float32
-        and t.device.type == "cpu"
+        and (t.dtype is torch.float32 if t.device.type == "cpu" else _on_gpu(t))
         and t.layout is torch.strided
         and has_memory(t)
         and not t.is_neg()
-        and _in_rows(t)
+        and in_rows(t)
     )
 
 
@@ -70,8 +72,9 @@ def _fusable(t: torch.Tensor) -> bool:
 _SHORT = 1 << 14
 
 
-def _worth(t: torch.Tensor, s: Spec) -> bool:
-    return not s.own or t.numel() >= _SHORT
+def _worth(t: torch.Tensor, s: Spec, glu: bool = True) -> bool:
+    """On a GPU one pass instead of two is always worth it; a gate alone that PyTorch has is one pass as it is."""
+    return not s.own or (t.numel() >= _SHORT if t.device.type == "cpu" else glu)
 
 
 def _eager() -> bool:
@@ -79,8 +82,8 @@ def _eager() -> bool:
     return not torch.jit.is_tracing() and _transforms() is None and torch.autograd.forward_ad._current_level < 0
 
 
-def _new(like: torch.Tensor, shape: Any = None) -> torch.Tensor:
-    return torch.empty(like.shape if shape is None else shape, dtype=torch.float32, device="cpu")
+def _new(like: torch.Tensor) -> torch.Tensor:
+    return torch.empty(like.shape, dtype=like.dtype, device=like.device)
 
 
 def _grads(y: torch.Tensor, inputs: list[torch.Tensor], needed: Any, dy: torch.Tensor) -> list[torch.Tensor | None]:
@@ -104,41 +107,37 @@ def _plain_backward(dy: torch.Tensor, *saved: torch.Tensor) -> bool:
 # loop over its elements.
 
 
-def _row(t: torch.Tensor) -> int:
-    """Elements from one row to the next."""
-    if not t.is_contiguous():
-        for size, stride in zip(reversed(t.shape[:-1]), reversed(t.stride()[:-1])):
-            if size != 1:
-                return stride
-    return t.shape[-1] if t.dim() else 1
-
-
-def _shape(t: torch.Tensor) -> tuple[int, int]:
-    """Rows and columns."""
-    cols = t.shape[-1] if t.dim() else 1
-    return (t.numel() // cols if cols else 0), cols
-
-
 def _places(*tensors: torch.Tensor) -> list[int]:
     found = []
     for t in tensors:
-        found += [t.data_ptr(), _row(t)]
+        found += [t.data_ptr(), row_of(t)]
     return found
 
 
 def _settled(dy: torch.Tensor) -> torch.Tensor:
     """A gradient as numbers in rows: it may come as an expanded one, or with its sign yet to be changed."""
     dy = dy.resolve_neg() if dy.is_neg() else dy
-    return dy if _in_rows(dy) else dy.contiguous()
+    return dy if in_rows(dy) else dy.contiguous()
 
 
-def _glu(s: Spec, l: torch.Tensor, r: torch.Tensor, y: torch.Tensor) -> None:
-    s.core._glu_at(*_places(l, r, y), *_shape(l), torch.get_num_threads())
+def _glu(s: Spec, l: torch.Tensor, r: torch.Tensor | None, y: torch.Tensor) -> None:
+    """y = gate(l) r; without r, gate(l)."""
+    if _on_gpu(y):
+        _triton().glu(s, l, r, y)
+    elif r is None:
+        s.core._gate_at(l.data_ptr(), y.data_ptr(), l.numel(), torch.get_num_threads())
+    else:
+        s.core._glu_at(*_places(l, r, y), *shape_of(l), torch.get_num_threads())
 
 
-def _glu_backward(s: Spec, l: torch.Tensor, r: torch.Tensor, dy: torch.Tensor, dl: torch.Tensor, dr: torch.Tensor) -> None:
+def _glu_backward(s: Spec, l: torch.Tensor, r: torch.Tensor | None, dy: torch.Tensor, dl: torch.Tensor, dr: torch.Tensor | None) -> None:
     dy = _settled(dy)
-    s.core._glu_backward_at(*_places(l, r, dy, dl, dr), *_shape(l), torch.get_num_threads())
+    if _on_gpu(dl):
+        _triton().glu_backward(s, l, r, dy, dl, dr)
+    elif r is None or dr is None:
+        s.core._gate_backward_at(l.data_ptr(), dy.contiguous().data_ptr(), dl.data_ptr(), l.numel(), torch.get_num_threads())
+    else:
+        s.core._glu_backward_at(*_places(l, r, dy, dl, dr), *shape_of(l), torch.get_num_threads())
 
 
 class _GateFunction(torch.autograd.Function):
@@ -147,7 +146,7 @@ class _GateFunction(torch.autograd.Function):
         ctx.save_for_backward(h)
         ctx.s = s
         y = _new(h)
-        s.core._gate_at(h.data_ptr(), y.data_ptr(), h.numel(), torch.get_num_threads())
+        _glu(s, h, None, y)
         return y
 
     @staticmethod
@@ -157,16 +156,16 @@ class _GateFunction(torch.autograd.Function):
             with torch.enable_grad():
                 node = _again(h)
                 return _grads(ctx.s.plain(node), [node], ctx.needs_input_grad[:1], dy)[0], None
-        dh, dy = _new(h), _settled(dy).contiguous()
-        ctx.s.core._gate_backward_at(h.data_ptr(), dy.data_ptr(), dh.data_ptr(), h.numel(), torch.get_num_threads())
+        dh = _new(h)
+        _glu_backward(ctx.s, h, None, dy, dh, None)
         return dh, None
 
 
 class _GluFunction(torch.autograd.Function):
     @staticmethod
-    def forward(ctx: Any, l: torch.Tensor, r: torch.Tensor, s: Spec) -> torch.Tensor:
+    def forward(ctx: Any, l: torch.Tensor, r: torch.Tensor, s: Spec, overwrite: bool) -> torch.Tensor:
         ctx.save_for_backward(l, r)
-        ctx.s = s
+        ctx.s, ctx.overwrite = s, overwrite
         y = _new(l)
         _glu(s, l, r, y)
         return y
@@ -178,10 +177,13 @@ class _GluFunction(torch.autograd.Function):
             with torch.enable_grad():
                 left, right = _again(l), _again(r)
                 y = ctx.s.plain(left) * right
-                return (*_grads(y, [left, right], ctx.needs_input_grad[:2], dy), None)
-        dl, dr = _new(l), _new(r)
+                return (*_grads(y, [left, right], ctx.needs_input_grad[:2], dy), None, None)
+        dl, dr = (l.detach(), r.detach()) if ctx.overwrite else (_new(l), _new(r))
         _glu_backward(ctx.s, l, r, dy, dl, dr)
-        return dl, dr, None
+        if ctx.overwrite:  # a second pass back is then an error, no wrong number
+            torch.autograd.graph.increment_version(l)
+            torch.autograd.graph.increment_version(r)
+        return dl, dr, None, None
 
 
 class _StackedFunction(torch.autograd.Function):
@@ -222,7 +224,7 @@ def gate(h: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
     tensor([0., 2.])
     """
     s = resolve(gate)
-    if not _compiling() and _worth(h, s) and _eager() and _fusable(h):
+    if not _compiling() and _worth(h, s, False) and _eager() and _fusable(h):
         return _GateFunction.apply(h if h.is_contiguous() else h.contiguous(), s)
     return s.plain(h)
 
@@ -240,16 +242,24 @@ def sqs(h: torch.Tensor, c: float = 0.01, lam: float = 0.5, p: float = 1.0) -> t
     return gate(h, _options(c, lam, p))
 
 
-def glu(l: torch.Tensor, r: torch.Tensor, gate: Any = "sqs") -> torch.Tensor:
+def glu(l: torch.Tensor, r: torch.Tensor, gate: Any = "sqs", *, overwrite: bool = False) -> torch.Tensor:
     """`gate(l) * r`, one pass forward and one back.
+
+    `overwrite` lets the pass back write the gradients over l and r, whose numbers are then gone: for results of a product that
+    nobody else needs, and one `backward` alone. Where plain operations do the work it changes nothing.
 
     >>> gt.glu(torch.tensor([2.0]), torch.tensor([10.0]), "sqs")
     tensor([9.9500])
     """
     s = resolve(gate)
-    if not _compiling() and _worth(l, s) and _eager() and _fusable(l) and _fusable(r) and l.shape == r.shape:
-        return _GluFunction.apply(l, r, s)
+    if not _compiling() and _worth(l, s) and _eager() and _fusable(l) and _fusable(r) and _alike(l, r):
+        leaf = any(t.is_leaf and t.requires_grad for t in (l, r)) or l.data_ptr() == r.data_ptr()
+        return _GluFunction.apply(l, r, s, overwrite and not leaf)
     return s.plain(l) * r
+
+
+def _alike(l: torch.Tensor, r: torch.Tensor) -> bool:
+    return l.shape == r.shape and l.dtype is r.dtype and l.device == r.device
 
 
 def stacked_glu(z: torch.Tensor, s: Spec) -> torch.Tensor:

@@ -23,12 +23,29 @@ class Gate(nn.Module):
         super().__init__()
         self.spec = resolve(gate)
 
+        self._register_state_dict_hook(_say_options)
+        self.register_load_state_dict_pre_hook(_check_options)
+
     def forward(self, h: torch.Tensor) -> torch.Tensor:
         return apply_gate(h, self.spec)
 
     def extra_repr(self) -> str:
         s = self.spec
         return repr(s.name) + (f", c={s.c:g}, lam={s.lam:g}, p={s.p:g}" if s.has_options else "")
+
+
+# The options of a gate are no numbers to be trained, and stand in the metadata of a state dict. Weights that were trained with others
+# are refused as those of another shape are.
+
+
+def _say_options(module: Gate, state: Any, prefix: str, metadata: dict[str, Any]) -> None:
+    metadata["gate"] = module.spec.core.word
+
+
+def _check_options(module: Gate, state: Any, prefix: str, metadata: dict[str, Any], strict: bool, _: Any, __: Any, errors: list[str]) -> None:
+    trained, own = metadata.get("gate"), module.spec.core.word
+    if strict and trained not in (None, own):
+        errors.append(f"the gate {prefix[:-1] or 'itself'} is {own}, and the weights were trained with {trained}")
 
 
 class SQS(Gate):

@@ -68,10 +68,13 @@ _WORDS: dict[str, Any] = {
     "__builtins__": {},
     "abs": absolute,
     "erfc": torch.special.erfc,
+    "exp": torch.exp,
+    "power": lambda k, x, y: k * x**y if k != 0 else torch.zeros_like(x),
     "relu": torch.relu,
     "shrink": shrink,
     "sigmoid": torch.sigmoid,
     "sign": sign,
+    "step": lambda x: (x > 0).to(x.dtype),
 }
 
 
@@ -79,6 +82,12 @@ def from_code(code: str) -> Plain:
     """The function of a gate's code in the table."""
     function: Plain = eval(f"lambda h, c, lam, p: {code}", dict(_WORDS))
     return function
+
+
+def plain_slope(code: str, h: torch.Tensor, c: float, lam: float, p: float) -> torch.Tensor:
+    """The slope by its code in the table: without autograd, in float32 at least. Beyond 2^60 it is that at 2^60."""
+    x = h.double() if h.dtype is torch.float64 else h.float()
+    return torch.as_tensor(from_code(code)(x.clamp(-(2.0**60), 2.0**60), c, lam, p)).expand(h.shape)
 
 
 def plain_gate(name: str, code: str) -> Plain:

@@ -10,7 +10,7 @@ import torch
 from torch import nn
 
 from ..errors import UsageError
-from ._families import find_glus, parts_of
+from ._families import as_written, bare, find_glus, parts_of, whole
 from ._functions import has_memory
 
 
@@ -25,8 +25,11 @@ def norm_weights(norm: Any, d: int) -> torch.Tensor:
     """The weights of an RMS norm, in double. They are measured, not looked up: Gemma's norms multiply by
     1 + weight, others by weight."""
     if isinstance(norm, torch.Tensor):
-        return norm.detach().double().cpu()
-    exact = copy.deepcopy(norm).to("cpu", torch.float64)
+        return whole(norm).detach().double().cpu()
+    exact = copy.deepcopy(bare(norm))
+    for name, p in list(exact.named_parameters()):
+        setattr(exact.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2], nn.Parameter(whole(p).detach()))
+    exact.to("cpu", torch.float64)
 
     def run(x: torch.Tensor) -> torch.Tensor:
         with torch.no_grad():
@@ -107,7 +110,7 @@ class _Seen(Exception):
     """Raised by the hook: nothing after the layer needs to be computed."""
 
 
-def _layer(model: nn.Module, layer: Any) -> nn.Module:
+def layer_of(model: nn.Module, layer: Any) -> nn.Module:
     if isinstance(layer, nn.Module):
         return layer
     if isinstance(layer, str):
@@ -116,10 +119,10 @@ def _layer(model: nn.Module, layer: Any) -> nn.Module:
         except AttributeError as e:
             names = ", ".join(name for name, _ in find_glus(model)) or "none of its modules is a GLU"
             raise UsageError(f"no module '{layer}' in the model", "layer=", "the name of a module", names) from e
-    glus = list(find_glus(model))
+    glus = find_glus(model)
     if isinstance(layer, bool) or not isinstance(layer, int) or not -len(glus) <= layer < len(glus):
         raise UsageError(
-            f"layer {layer!r}", "layer=", f"a module, its name, or a place in list(find_glus(model)): from 0 to {len(glus) - 1}, or from -1 back"
+            f"layer {layer!r}", "layer=", f"a module, its name, or a place in find_glus(model): from 0 to {len(glus) - 1}, or from -1 back"
         )
     return glus[layer][1]
 
@@ -176,7 +179,7 @@ def capture(
 ) -> torch.Tensor:
     """What a layer sees: its inputs on texts or token ids, float32 [samples, d] on the CPU, in the data's order.
 
-    `layer` is a module of the model, its name, or its place in `list(find_glus(model))`: from 0 on as modules count, with -1
+    `layer` is a module of the model, its name, or its place in `find_glus(model)`: from 0 on as modules count, with -1
     as the last. `data` are
     texts (with `tokenizer`), rows of token ids, a tensor of them, or what a tokenizer of Hugging Face gives; other
     tensors go to the model as they are, one sample per entry. Nothing is padded: sequences of one length that follow
@@ -188,7 +191,8 @@ def capture(
     """
     if tokenizer is None:
         tokenizer = getattr(model, "tokenizer", None)
-    module = _layer(model, layer)
+    model = bare(model)
+    module = layer_of(model, layer)
     seen: list[torch.Tensor] = []
 
     def hook(_: Any, arguments: Any) -> None:
@@ -201,7 +205,7 @@ def capture(
     handle = module.register_forward_pre_hook(hook)
     model.eval()
     try:
-        with torch.no_grad():
+        with torch.no_grad(), as_written():
             for rows in _batches(_sequences(data, tokenizer), max(1, batch)):
                 before = len(seen)
                 try:

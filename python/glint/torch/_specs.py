@@ -9,7 +9,7 @@ import torch
 
 from .. import _core
 from ..errors import UsageError
-from ._plain import ONE_KERNEL, Plain, plain_gate
+from ._plain import ONE_KERNEL, Plain, plain_gate, plain_slope
 
 
 @dataclass(frozen=True, eq=False)
@@ -24,9 +24,13 @@ class Spec:
     core: Any = field(repr=False)
     has_options: bool = False
     own: bool = False  # PyTorch has it as one kernel
+    kernels: dict[Any, Any] = field(default_factory=dict, repr=False)  # what _triton compiles for
 
     def plain(self, h: torch.Tensor) -> torch.Tensor:
         return self.function(h, self.c, self.lam, self.p)
+
+    def slope(self, h: torch.Tensor) -> torch.Tensor:
+        return plain_slope(self.core.slope_code, h, self.c, self.lam, self.p)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return spec, (self.name, self.c, self.lam, self.p)
