@@ -13,8 +13,6 @@
 #include <filesystem>
 #include <utility>
 
-#include "glint/base/errno_code.h"
-
 namespace glint {
 namespace {
 
@@ -269,10 +267,8 @@ std::string read_file(const std::string& path, size_t max_bytes) {
   size_t size = 0;
   const Descriptor fd(open_regular(path, size));
   if (size > max_bytes)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "file of " + std::to_string(size) + " bytes is too large",
-                 .where = path,
-                 .expected = "at most " + std::to_string(max_bytes) + " bytes"});
+    bad_file(path, "file of " + std::to_string(size) + " bytes is too large",
+             "at most " + std::to_string(max_bytes) + " bytes");
   std::string content(size, '\0');
   size_t have = 0;
   while (have < size) {

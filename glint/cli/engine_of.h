@@ -3,7 +3,7 @@
 
 #include <memory>
 
-#include "glint/cli/display.h"
+#include "glint/cli/progress.h"
 #include "glint/cli/verb.h"
 #include "glint/lab/work/engine.h"
 

@@ -5,16 +5,13 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "glint/cli/bars.h"
 #include "glint/cli/engine_of.h"
 #include "glint/cli/explain_token_view.h"
 #include "glint/cli/output.h"
 #include "glint/cli/picture.h"
-#include "glint/cli/prose.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/cli/verbs.h"
 #include "glint/lab/read/explain.h"
-#include "glint/lab/work/file_words.h"
 #include "glint/report/table.h"
 
 namespace glint::cli {

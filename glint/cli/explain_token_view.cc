@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "glint/base/utf8.h"
-#include "glint/cli/bars.h"
 #include "glint/cli/output.h"
 #include "glint/cli/spectrum_view.h"
 #include "glint/report/table.h"

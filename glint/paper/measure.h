@@ -1,7 +1,7 @@
 // From finished runs to numbers: everything that the verdicts and the report need.
 #pragma once
 
-#include <functional>
+#include <cstdint>
 #include <map>
 #include <memory>
 #include <string>
@@ -85,5 +85,14 @@ std::unique_ptr<ImageRun> open_first_sqs(const Measuring& m, const std::string& 
 // measured.
 Measured measure(const Engine& engine, TrainingData& data, const Plan& plan, const std::vector<Experiment>& experiments,
                  const std::string& out, const std::string& command, const PaperHooks& hooks);
+
+// The median of numbers that come in groups, with a bootstrap interval that keeps the groups together.
+struct MedianInterval {
+  double median = 0, low = 0, high = 0;  // 95 %
+  double least = 0;                      // the lowest of all numbers
+};
+// groups[i]: the numbers of one direction, one per seed; there must be some. 1000 draws of as many groups as
+// there are, always the same ones.
+MedianInterval median_interval(const std::vector<std::vector<double>>& groups, uint32_t stream);
 
 }  // namespace glint

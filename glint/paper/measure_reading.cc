@@ -1,10 +1,10 @@
-// Fidelity, truncation and spectra: numbers over all models of section 4.1.
-#include "glint/paper/measure.h"
-
+// Fidelity, truncation and spectra: numbers over all models of section 4.1; and SQS with other options.
 #include <algorithm>
 
 #include "glint/base/statistics.h"
 #include "glint/lab/read/read_forms.h"
+#include "glint/paper/class_match.h"
+#include "glint/paper/measure.h"
 
 namespace glint {
 namespace {
@@ -84,6 +84,22 @@ FormTrust linear_trust(const Models& models, const std::string& data, std::strin
   for (const ModelReading* model : models) add_seed(t, model->controls.linear);
   set_means(t);
   return t;
+}
+
+void add_run(Measuring& m, const PlannedRun& planned, const std::string& data, GateChoice& choice) {
+  m.check_stop("reading the models");
+  m.hooks.tell({.label = "read choices", .done = choice.loss.size(), .unit = "models", .detail = planned.path()});
+  const RunCurve curve = curve_of(m.directory(planned), planned.options);
+  const std::unique_ptr<ImageRun> run = open_run_of(m, planned, data);
+  const ImageReading& reading = run->reading();
+  const std::vector<GateTerms> lines = run->lines(Form::weights);
+  const Reading form = reading.read(reading.classes(), lines[reading.last()], run->measured(reading.last()));
+  choice.loss.push_back(curve.points.back().loss);
+  choice.accuracy.push_back(curve.points.back().metric);
+  choice.agreement.push_back(form.fidelity.agreement);
+  choice.r2.push_back(form.fidelity.r2);
+  choice.matched.push_back(
+      class_likeness(top_pictures(reading, form.units, lines), class_deviations(run->images().train)).matched);
 }
 
 }  // namespace
@@ -189,6 +205,23 @@ void measure_spectra(Measuring& m) {
     if (untrained.empty()) continue;
     m.measured.spectra.push_back(share_of(untrained, data, "sqs"));
     m.measured.spectra.back().trained = false;
+  }
+}
+
+void measure_choices(Measuring& m) {
+  if (!m.measured.choices.empty()) return;
+  const bool quick = m.plan.setup.quick;
+  for (const std::string& data : m.plan.setup.images) {
+    std::vector<SqsChoice> choices = other_choices(quick);
+    choices.push_back(kPaperChoice);
+    std::ranges::sort(choices, {}, [](const SqsChoice& c) { return std::pair{c.c, c.lambda}; });
+    for (const SqsChoice& c : choices) {
+      const bool own = c.lambda == kPaperChoice.lambda && c.c == kPaperChoice.c;
+      GateChoice choice{.data = data, .lambda = c.lambda, .c = c.c};
+      for (const PlannedRun* run : m.finished(own ? group_41(data) : group_choice(data, c), "sqs"))
+        if (choice.loss.size() < kFewSeeds) add_run(m, *run, data, choice);
+      if (!choice.loss.empty()) m.measured.choices.push_back(std::move(choice));
+    }
   }
 }
 

@@ -25,12 +25,9 @@ RunCurve curve_of(const std::string& directory, const TrainOptions& options) {
   const Json run = read_run_file(directory).json;
   const uint64_t steps = run.value("steps", uint64_t{0}), count = run.value("evaluations", uint64_t{0});
   if (curve.points.size() < count || curve.points.empty() || curve.points.back().step != steps)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the metrics of a finished run are not complete",
-                 .where = directory + "/metrics.jsonl",
-                 .expected = (count ? std::to_string(count) + " lines, " : std::string()) + "the last of step " +
-                             std::to_string(steps),
-                 .hint = "remove " + directory + "; the same command trains it again"});
+    bad_file(directory + "/metrics.jsonl", "the metrics of a finished run are not complete",
+             (count ? std::to_string(count) + " lines, " : std::string()) + "the last of step " + std::to_string(steps),
+             "remove " + directory + "; the same command trains it again");
   const double total = static_cast<double>(steps);
   for (size_t c = 0; c < kCheckpoints; c++)
     for (const CurvePoint& p : curve.points)

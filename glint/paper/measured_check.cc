@@ -1,4 +1,4 @@
-#include "glint/paper/measured_file.h"
+#include "glint/paper/measured.h"
 
 #include <algorithm>
 
@@ -14,10 +14,7 @@ class Checker {
 
   void demand(bool good, const std::string& what, const std::string& expected) const {
     if (good) return;
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "measured numbers do not fit together",
-                 .where = where_ + ", " + what,
-                 .expected = expected});
+    bad_file(where_ + ", " + what, "measured numbers do not fit together", expected);
   }
   template <class T>
   void length(const std::vector<T>& list, size_t n, const std::string& what) const {

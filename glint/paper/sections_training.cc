@@ -17,10 +17,6 @@ std::vector<TaskRuns> image_tasks(const Measured& m) {
   return tasks;
 }
 
-ReportFigure figure(const std::string& name, const std::string& caption, const Chart& chart) {
-  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
-}
-
 std::string counted(size_t n, const std::string& what) { return std::to_string(n) + " " + what + (n == 1 ? "" : "s"); }
 
 // What the paper's two columns cannot be.
@@ -66,10 +62,10 @@ void write_table1(const Measured& m, ReportSection& section) {
 void write_figure3(const Measured& m, ReportSection& section) {
   for (const TaskRuns& task : image_tasks(m)) {
     const std::string n = counted(task.gates.front().runs.size(), "seed") + ": mean, band of one standard deviation.";
-    section.blocks.push_back(figure("figure3-" + task.data + "-loss",
+    section.blocks.push_back(report_figure("figure3-" + task.data + "-loss",
                                     std::string(data_title(task.data)) + ", test loss (log) over steps, " + n,
                                     loss_figure(task)));
-    section.blocks.push_back(figure("figure3-" + task.data + "-accuracy",
+    section.blocks.push_back(report_figure("figure3-" + task.data + "-accuracy",
                                     std::string(data_title(task.data)) + ", test accuracy over steps (log), " + n,
                                     metric_figure(task)));
   }
@@ -95,8 +91,9 @@ void write_depth(const Measured& m, ReportSection& section) {
       " ended with the loss of a guess: there the signal had vanished, and training did not begin "
       "in these epochs."});
   for (const std::string& data : m.images)
-    section.blocks.push_back(figure("depth-" + data, std::string(data_title(data)) + ": mean and standard deviation.",
-                                    depth_figure(m.depth, data)));
+    section.blocks.push_back(report_figure("depth-" + data,
+                                           std::string(data_title(data)) + ": mean and standard deviation.",
+                                           depth_figure(m.depth, data)));
   section.blocks.push_back(depth_table(m.depth));
 }
 
@@ -114,7 +111,7 @@ void write_norm(const Measured& m, ReportSection& section) {
   }
   for (const std::string& data : m.images)
     if (const Chart chart = depth_figure(m.depth, data, "rms"); !chart.series.empty())
-      section.blocks.push_back(figure(
+      section.blocks.push_back(report_figure(
           "depth-rms-" + data,
           std::string(data_title(data)) + " with an RMS norm before every layer: mean and standard deviation.", chart));
 }
@@ -128,8 +125,8 @@ void write_stories(const Measured& m, ReportSection& section) {
                                      std::to_string(kPaperStories) + "."});
   section.blocks.push_back(story_table(*task));
   if (paper_row(task->data, "sqs")) section.blocks.push_back(Paragraph{paper_columns()});
-  section.blocks.push_back(figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
-  section.blocks.push_back(figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
+  section.blocks.push_back(report_figure("stories-loss", "Validation loss (log) over steps.", loss_figure(*task)));
+  section.blocks.push_back(report_figure("stories-perplexity", "Perplexity over steps (log).", metric_figure(*task)));
   section.blocks.push_back(Paragraph{"One story of each gate, seed 0, temperature " +
                                      fixed_text(kSampleTemperature, 1) + ", as it came; the prompt is \"" +
                                      kSamplePrompt + "\". The paper cleans its samples by hand."});

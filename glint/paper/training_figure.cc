@@ -1,7 +1,6 @@
 #include "glint/paper/write.h"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 
 #include "glint/base/statistics.h"
@@ -95,6 +94,10 @@ Chart depth_figure(const std::vector<DepthPoint>& points, const std::string& dat
   chart.x = {.label = "GLU layers", .whole = true};
   chart.y = {.label = "test accuracy at the end"};
   return chart;
+}
+
+ReportFigure report_figure(const std::string& name, const std::string& caption, const Chart& chart) {
+  return {.name = name, .caption = caption, .svg = to_svg(chart), .csv = to_csv(chart)};
 }
 
 }  // namespace glint

@@ -8,15 +8,8 @@ namespace glint {
 namespace {
 
 const char* parity_name(Parity parity) {
-  switch (parity) {
-    case Parity::odd:
-      return "odd";
-    case Parity::half_linear:
-      return "half-linear";
-    case Parity::other:
-      break;
-  }
-  return "other";
+  static constexpr const char* kNames[] = {"odd", "half-linear", "other"};
+  return kNames[static_cast<size_t>(parity)];
 }
 
 // `before` NAME `between` CODE `after`, one line per gate.

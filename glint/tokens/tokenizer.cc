@@ -34,10 +34,8 @@ std::shared_ptr<TokenizerModel> parse_any(std::string bytes, const std::string& 
                                           const std::string& config_where) {
   std::shared_ptr<TokenizerModel> model;
   if (bytes.size() > kMaxTokenizerBytes)
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer has " + std::to_string(bytes.size()) + " bytes",
-                 .where = where,
-                 .expected = "at most " + std::to_string(kMaxTokenizerBytes >> 20) + " MB"});
+    bad_file(where, "the tokenizer has " + std::to_string(bytes.size()) + " bytes",
+             "at most " + std::to_string(kMaxTokenizerBytes >> 20) + " MB");
   if (is_json(bytes))
     model = parse_tokenizer_json(bytes, where, config, config_where);
   else if (is_tokenizer_bin(bytes))
@@ -67,17 +65,9 @@ TokenizerKind parse_tokenizer_kind(std::string_view word) {
 }
 
 std::string_view name(TokenizerFormat format) {
-  switch (format) {
-    case TokenizerFormat::sentencepiece:
-      return "SentencePiece";
-    case TokenizerFormat::json:
-      return "tokenizer.json";
-    case TokenizerFormat::llama2c:
-      return "tokenizer.bin of llama2.c";
-    case TokenizerFormat::gguf:
-      return "inside the GGUF file";
-  }
-  return "";
+  static constexpr std::string_view kNames[] = {"SentencePiece", "tokenizer.json", "tokenizer.bin of llama2.c",
+                                                "inside the GGUF file"};
+  return kNames[static_cast<size_t>(format)];
 }
 
 Tokenizer Tokenizer::parse(std::string model, const std::string& where) {
@@ -89,11 +79,7 @@ Tokenizer Tokenizer::read(const std::string& path) {
   const std::string_view text(reinterpret_cast<const char*>(map.bytes().data()), map.bytes().size());
   if (text.starts_with("GGUF")) {
     const std::shared_ptr<TokenizerModel> model = gguf_tokenizer(open_gguf(path));
-    if (!model)
-      throw Error({.code = ErrorCode::bad_file,
-                   .what = "there is no tokenizer in the file",
-                   .where = path,
-                   .expected = "a GGUF file with tokenizer.ggml.model"});
+    if (!model) bad_file(path, "there is no tokenizer in the file", "a GGUF file with tokenizer.ggml.model");
     return Tokenizer(model);
   }
   if (text.size() > kMaxTokenizerBytes) read_file(path, kMaxTokenizerBytes);  // says so
@@ -124,10 +110,8 @@ std::optional<TokenId> Tokenizer::begin() const { return model_->begin_id; }
 bool Tokenizer::has_end() const { return model_->end_id.has_value(); }
 TokenId Tokenizer::end() const {
   if (!has_end())
-    throw Error({.code = ErrorCode::bad_file,
-                 .what = "the tokenizer names no end piece",
-                 .where = std::string(name(format())),
-                 .expected = "a tokenizer with an end, or tokenizer_config.json with `eos_token` beside it"});
+    bad_file(std::string(name(format())), "the tokenizer names no end piece",
+             "a tokenizer with an end, or tokenizer_config.json with `eos_token` beside it");
   return *model_->end_id;
 }
 std::optional<TokenId> Tokenizer::unknown() const { return model_->unknown_id; }

@@ -5,7 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/utf8.h"
-#include "glint/io/json_number.h"
+#include "glint/io/json.h"
 #include "glint/io/npy.h"
 #include "glint/lab/models/evaluate.h"
 #include "glint/lab/models/image_run.h"

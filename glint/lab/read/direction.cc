@@ -1,9 +1,9 @@
 #include "glint/lab/read/direction.h"
 
 #include <algorithm>
-#include <iterator>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/base/utf8.h"
 
 namespace glint {
@@ -25,10 +25,8 @@ DirectionWord direction_word(const std::string& text, ModelKind model) {
   for (const KindName& k : kKindNames) {
     if (!text.starts_with(k.prefix)) continue;
     if (text.size() == k.prefix.size())
-      throw Error({.code = ErrorCode::usage,
-                   .what = "nothing stands after " + text,
-                   .where = std::string(k.field),
-                   .expected = "a direction: 3-5, happy, \"happy - sad\", hidden:12, latent:17 or v.npy"});
+      bad_argument(std::string(k.field), "nothing stands after " + text,
+                   "a direction: 3-5, happy, \"happy - sad\", hidden:12, latent:17 or v.npy");
     return {k.kind, text.substr(k.prefix.size())};
   }
   if (text.ends_with(".npy")) return {Kind::file, text};
@@ -89,13 +87,14 @@ std::vector<DirectionWord> direction_words(const Along& along, ModelKind model) 
   const bool language = model == ModelKind::language;
   for (const DirectionWord& w : words)
     if (language ? w.kind == Kind::unit : w.kind == Kind::token || w.kind == Kind::latent)
-      throw Error({.code = ErrorCode::usage,
-                   .what = "`" + std::string(std::ranges::find(kKindNames, w.kind, &KindName::kind)->field) +
-                           "` is for " + (language ? "image" : "language") + " models",
-                   .where = printable(w.text),
-                   .expected = language ? "a token, a sum of tokens as `direction=WORDS`, a hidden unit as "
-                                          "`hidden=N`, a latent as `sae=DIR, latent=N`, or `scan`"
-                                        : "a class as `unit=3`, or a hidden unit as `hidden=N`"});
+      bad_argument(
+          printable(w.text),
+          "`" + std::string(std::ranges::find(kKindNames, w.kind, &KindName::kind)->field) + "` is for " +
+              (language ? "image" : "language") + " models",
+          language
+              ? "a token, a sum of tokens as `direction=WORDS`, a hidden unit as `hidden=N`, a latent as `sae=DIR, "
+                "latent=N`, or `scan`"
+              : "a class as `unit=3`, or a hidden unit as `hidden=N`");
   std::ranges::stable_sort(words, {}, &DirectionWord::kind);
   return words;
 }
@@ -111,11 +110,9 @@ std::vector<size_t> parse_numbers(const std::string& text, const std::string& pa
                                   size_t low, size_t high) {
   const bool open = high == SIZE_MAX;
   const auto fail = [&](const std::string& what) {
-    throw Error({.code = ErrorCode::usage,
-                 .what = what,
-                 .where = parameter,
-                 .expected = "numbers from " + std::to_string(low) + (open ? " on" : " to " + std::to_string(high)) +
-                             ": 3, 3,8 or 2..5" + (open ? "" : ", or all")});
+    bad_argument(parameter, what,
+                 "numbers from " + std::to_string(low) + (open ? " on" : " to " + std::to_string(high)) +
+                     ": 3, 3,8 or 2..5" + (open ? "" : ", or all"));
   };
   const auto number = [&](const std::string& word) {
     if (word.empty() || word.size() > 9 || word.find_first_not_of("0123456789") != word.npos)
@@ -126,9 +123,7 @@ std::vector<size_t> parse_numbers(const std::string& text, const std::string& pa
   };
   constexpr size_t kMost = 1000000;
   std::vector<size_t> numbers;
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string word = text.substr(at, comma - at);
+  for (const std::string& word : split(text, ',')) {
     const size_t dots = word.find("..");
     const bool all = word == "all" && !open;
     const size_t first = all ? low : number(word.substr(0, dots)), last = all ? high
@@ -137,7 +132,6 @@ std::vector<size_t> parse_numbers(const std::string& text, const std::string& pa
                                                                               : number(word.substr(dots + 2));
     if (first > last || (open && last - first > kMost)) fail("'" + word + "' runs backwards, or far");
     for (size_t k = first; k <= last; k++) numbers.push_back(k);
-    at = comma + 1;
   }
   return numbers;
 }

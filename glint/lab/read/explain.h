@@ -1,7 +1,6 @@
 // One image explained: what the model makes of it, and which eigenvectors speak for and against each class.
 #pragma once
 
-#include <memory>
 #include <nlohmann/json_fwd.hpp>
 #include <optional>
 #include <string>

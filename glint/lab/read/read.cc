@@ -1,12 +1,10 @@
 #include "glint/lab/read/read.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "glint/base/error.h"
 #include "glint/base/statistics.h"
 #include "glint/base/utf8.h"
-#include "glint/lab/models/run_checks.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_result.h"
 #include "glint/lab/work/result_files.h"

@@ -2,11 +2,11 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/lab/read/read_directions.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_latents.h"
 #include "glint/lab/read/read_result.h"
-#include "glint/lab/read/read_trust.h"
 
 namespace glint {
 namespace {
@@ -14,10 +14,8 @@ namespace {
 // What a text would be needed for.
 void check_mixture(const LanguageRun& run, Form form) {
   if (form == Form::weights && run.source().data.empty()) return;
-  throw Error({.code = ErrorCode::bad_file,
-               .what = "a mixture of experts cannot be run yet, so that there is nothing to measure on",
-               .where = run.directory(),
-               .expected = "`form=weights` and no data"});
+  bad_file(run.directory(), "a mixture of experts cannot be run yet, so that there is nothing to measure on",
+           "`form=weights` and no data");
 }
 
 // Of the `show` strongest eigenvectors of each sign, and of the linear part, the `near` nearest tokens.
@@ -80,6 +78,8 @@ void add_passages(const Engine& engine, LanguageRun& run, const ReadRequest& q, 
         std::move(found.responses[at + i]));
 }
 
+std::string two_decimals(double v) { return fixed_text(v, 2); }
+
 }  // namespace
 
 ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadRequest& q) {
@@ -119,6 +119,38 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
   }
   write_read_files(engine, reading, q, folder, r);
   return r;
+}
+
+std::vector<std::string> trust_sentences(const std::vector<ReadForm>& forms, Form shown, const Controls& controls,
+                                         size_t layer) {
+  const std::string number = std::to_string(layer + 1);
+  std::vector<std::string> out;
+  double best = 0;
+  for (const ReadForm& f : forms) best = std::max(best, f.fidelity.r2);
+  for (const ReadForm& f : forms) {
+    const double r2 = f.fidelity.r2;
+    if (r2 >= kReadableR2) continue;
+    const std::string how = f.form == Form::weights ? "from the weights alone" : "by the " + name(f.form) + " form";
+    out.push_back("Layer " + number + " cannot be read " + how + ": R2 " + two_decimals(r2) +
+                  (r2 < 0 ? ", which is worse than a constant." : ", less than half of what it does."));
+  }
+  if (best < kReadableR2 && out.size() > 1)
+    out = {"Layer " + number +
+           " cannot be read along these directions: no form explains half of what it does "
+           "(the best has R2 " +
+           two_decimals(best) + ")."};
+  for (const ReadForm& f : forms)
+    if (f.form == shown && f.fidelity.r2 >= kReadableR2 && controls.linear.r2 > f.fidelity.r2)
+      out.push_back("A linear map of the layer's input (R2 " + two_decimals(controls.linear.r2) +
+                    ") explains more than the " + name(shown) + " form (R2 " + two_decimals(f.fidelity.r2) +
+                    "): the eigenvectors may be a roundabout way to say something simple.");
+  return out;
+}
+
+void add_missing_control(const Run& run, std::vector<std::string>& sentences) {
+  if (!run.has_untrained())
+    sentences.push_back("There is no control with redrawn matrices: the model has more than " +
+                        std::to_string(LanguageRun::kTwinParameters >> 30) + " billion parameters.");
 }
 
 }  // namespace glint

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 
 namespace glint {
 namespace {
@@ -11,11 +12,6 @@ std::string lower(std::string text) {
   for (char& c : text)
     if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
   return text;
-}
-
-std::string trimmed(const std::string& text) {
-  const size_t first = text.find_first_not_of(' ');
-  return first == std::string::npos ? "" : text.substr(first, text.find_last_not_of(' ') - first + 1);
 }
 
 // A name goes before a number: there are sets whose classes are numbers from 1 on.
@@ -36,11 +32,7 @@ std::optional<size_t> find_class(const std::string& text, const std::vector<std:
   std::string classes = "a class from 0 to " + std::to_string(names.size() - 1);
   if (const auto number = find_class("0", names); number && names[0] != "0")
     classes += ", or its name (" + names.front() + " ... " + names.back() + ")";
-  throw Error({.code = ErrorCode::usage,
-               .what = "no class '" + word + "'",
-               .where = parameter,
-               .expected = classes,
-               .hint = near.empty() ? "" : "did you mean " + near + "?"});
+  bad_argument(parameter, "no class '" + word + "'", classes, near.empty() ? "" : "did you mean " + near + "?");
 }
 
 // All ways to cut at `mark` are tried, since a name may hold it too: "t-shirt/top-shirt".
@@ -54,10 +46,7 @@ std::optional<std::pair<size_t, size_t>> find_pair(const std::string& word, cons
 }
 
 [[noreturn]] void wrong(const std::string& what, const std::string& parameter) {
-  throw Error({.code = ErrorCode::usage,
-               .what = what,
-               .where = parameter,
-               .expected = "classes such as 3, a range 5..9, a difference 3-5, lists with commas, or all"});
+  bad_argument(parameter, what, "classes such as 3, a range 5..9, a difference 3-5, lists with commas, or all");
 }
 
 }  // namespace
@@ -73,10 +62,8 @@ std::vector<UnitWord> parse_units(const std::string& text, const std::vector<std
   const auto add = [&](UnitWord unit) {
     if (std::find(units.begin(), units.end(), unit) == units.end()) units.push_back(unit);
   };
-  for (size_t at = 0; at <= text.size();) {
-    const size_t comma = std::min(text.find(',', at), text.size());
-    const std::string word = trimmed(text.substr(at, comma - at));
-    at = comma + 1;
+  for (const std::string& part : split(text, ',')) {
+    const std::string word = trimmed(part);
     if (word.empty()) wrong("an empty unit in '" + text + "'", parameter);
     if (const auto c = find_class(word, class_names)) {
       add({*c});

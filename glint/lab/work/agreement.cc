@@ -55,10 +55,7 @@ InstructionLevel agree(Group& group, const InstructionLevel& own, const std::fun
       lowest.unit = std::min(lowest.unit, unit);
     }
     if (!emulated_at.empty() && !other_at.empty())
-      throw Error({.code = ErrorCode::usage,
-                   .what = emulated_at + " emulates bf16, " + other_at + " does not",
-                   .where = "GLINT_BF16",
-                   .expected = "the same on every rank"});
+      bad_argument("GLINT_BF16", emulated_at + " emulates bf16, " + other_at + " does not", "the same on every rank");
     if (!lower_at.empty() && note)
       note(lower_at + ", rank 0 has " + std::string(name(own.isa)) + " and " + std::string(name(own.unit)) +
            "; all compute with " + std::string(name(lowest.isa)) + " and " + std::string(name(lowest.unit)));

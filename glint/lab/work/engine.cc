@@ -2,7 +2,6 @@
 
 #include <cstdlib>
 #include <mutex>
-#include <optional>
 
 #include "glint/base/error.h"
 #include "glint/base/threads.h"
@@ -20,10 +19,7 @@ Bf16Unit bf16_unit(const std::string& precision, const CpuInfo& cpu, const Callb
   const std::string word = forced ? forced : "";
   if (word == "emulated") return Bf16Unit::emulated;
   if (!word.empty() && word != "auto")
-    throw Error({.code = ErrorCode::usage,
-                 .what = "unknown bf16 unit '" + word + "'",
-                 .where = "GLINT_BF16",
-                 .expected = suggest(word, {"auto", "emulated"})});
+    bad_argument("GLINT_BF16", "unknown bf16 unit '" + word + "'", suggest(word, {"auto", "emulated"}));
   const Bf16Unit unit = best_bf16(cpu);
   if (unit == Bf16Unit::none && callbacks.note)
     callbacks.note(
