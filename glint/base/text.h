@@ -26,6 +26,8 @@ std::vector<std::string> wrap(std::string_view text, size_t width);
 
 // The parts between separators: one more than there are separators.
 std::vector<std::string> split(std::string_view text, char separator);
+// The words with `between` between them.
+std::string joined(const std::vector<std::string>& words, std::string_view between);
 // Without the spaces at both ends.
 std::string trimmed(std::string_view text);
 

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "glint/base/error.h"
+#include "glint/base/text.h"
 #include "glint/cli/output.h"
 
 namespace glint::cli {
@@ -60,9 +61,7 @@ void check_numbers(const nlohmann::ordered_json& value, const std::string& place
 
 std::string placeholder_of(const Field& f) {
   if (f.is_argument) return f.placeholder;
-  std::string all;
-  for (const std::string& w : f.choices) all += (all.empty() ? "" : "|") + w;
-  if (!all.empty()) return all;
+  if (!f.choices.empty()) return joined(f.choices, "|");
   if (!f.placeholder.empty()) return f.placeholder;
   if (std::holds_alternative<double*>(f.value)) return "X";
   if (std::holds_alternative<std::vector<double>*>(f.value)) return "X,X,...";

@@ -11,6 +11,7 @@
 #include "glint/base/error.h"
 #include "glint/base/file.h"
 #include "glint/base/sha256.h"
+#include "glint/base/text.h"
 #include "glint/base/threads.h"
 #include "glint/data/glyphs.h"
 #include "glint/data/idx.h"
@@ -231,12 +232,6 @@ Dataset make_glyphs(const DataOptions& options) {
   return data;
 }
 
-std::string join(const std::vector<std::string>& parts) {
-  std::string text;
-  for (const std::string& p : parts) text += (text.empty() ? "" : "; ") + p;
-  return text;
-}
-
 void describe(const Dataset& data, DatasetStatus& status) {
   status.origin = data.origin;
   status.train = data.train.count(), status.test = data.test.count();
@@ -339,7 +334,7 @@ Dataset load_dataset(const std::string& name_or_dir, const DataOptions& options)
   if (const KnownSet* known = find_known(name_or_dir)) {
     const Search found = search(options.paths, name_or_dir);
     if (found.folder.empty())
-      bad_file("looked in " + join(found.looked), "data set " + name_or_dir + " is not on this machine",
+      bad_file("looked in " + joined(found.looked, "; "), "data set " + name_or_dir + " is not on this machine",
                "the four IDX files, plain or .gz", fetch_command(*known));
     return read_folder(found.folder, found.files, known, options.pool);
   }

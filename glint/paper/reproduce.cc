@@ -5,6 +5,7 @@
 
 #include "glint/base/error.h"
 #include "glint/base/file.h"
+#include "glint/base/text.h"
 #include "glint/base/utf8.h"
 #include "glint/data/text_data.h"
 #include "glint/lab/models/run.h"
@@ -75,8 +76,8 @@ PlanSetup make_setup(const ReproduceRequest& r, TrainingData& data, std::string_
 
 // As a person would type it.
 std::string command_text(const ReproduceRequest& r, std::string_view precision) {
-  std::string text = "glint reproduce " + r.what, data;
-  for (const std::string& name : r.data) data += (data.empty() ? "" : ",") + name;
+  std::string text = "glint reproduce " + r.what;
+  const std::string data = joined(r.data, ",");
   if (r.quick) text += " --quick";
   if (r.seeds) text += " --seeds " + std::to_string(r.seeds);
   if (!data.empty()) text += " --data " + data;

@@ -409,10 +409,4 @@ std::vector<TokenId> frequent_tokens(LanguageRun& run, size_t most) {
   return tokens;
 }
 
-std::string names_text(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
 }  // namespace glint

@@ -65,7 +65,4 @@ Directions eigenvector_directions(const GluModel& model, const Directions& later
 // All that a language model is asked for, `from_layer` included; `form` is that of the later layer.
 Directions asked_directions(LanguageRun& run, size_t layer, const Along& along, Form form);
 
-// "3 - 5, 7".
-std::string names_text(const std::vector<std::string>& names);
-
 }  // namespace glint

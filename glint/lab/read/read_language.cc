@@ -91,7 +91,7 @@ ReadResult read_language(const Engine& engine, LanguageRun& run, const ReadReque
   if (run.mixture()) check_mixture(run, r.form);
   const auto directions_of = [&](Run& of) { return asked_directions(of.language(), r.layer, q.along, r.form); };
   const Directions directions = directions_of(run);
-  r.asked = names_text(directions.names);
+  r.asked = joined(directions.names, ", ");
   const std::string folder = q.spectra || q.figures ? result_folder(q.out, run.results()) : "";
   engine.check_stop();
   describe_model(run, r);

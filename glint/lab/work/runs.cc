@@ -47,7 +47,6 @@ void set_options(RunSummary& run, const Json& json) {
 }
 
 void set_result(RunSummary& run, const Json& line) {
-  run.has_result = true;
   run.test_loss = line.value("test_loss", kUnknown);
   run.test_accuracy = line.value("test_accuracy", kUnknown);
   run.train_loss = line.value("train_loss", kUnknown);
