@@ -255,12 +255,8 @@ void make_own_folder(const std::string& path) {
   struct stat info {};
   if (::lstat(path.c_str(), &info) != 0) fail("make the folder", path);
   if (S_ISDIR(info.st_mode)) return;
-  throw Error(
-      {.code = ErrorCode::bad_file,
-       .what = S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else" : "a file has the name of the folder",
-       .where = path,
-       .expected = "a folder of its own",
-       .hint = "remove it, or put a real folder in its place"});
+  bad_file(path, S_ISLNK(info.st_mode) ? "the folder is a link to somewhere else" : "a file has the name of the folder",
+           "a folder of its own", "remove it, or put a real folder in its place");
 }
 
 std::string read_file(const std::string& path, size_t max_bytes) {

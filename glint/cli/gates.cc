@@ -8,7 +8,6 @@
 #include "glint/cli/verbs.h"
 #include "glint/io/json.h"
 #include "glint/kernels/gates.h"
-#include "glint/report/gate_figure.h"
 #include "glint/report/gate_table.h"
 #include "glint/report/table.h"
 

@@ -35,12 +35,9 @@ Shard slurm_shard() {
   if (count <= 1) return {};
   const size_t index = id < first ? count : (id - first) / step;
   if (index >= count || (id - first) % step != 0)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "task " + std::to_string(id) + " is none of the " + std::to_string(count) + " tasks of this job array",
-         .where = "SLURM_ARRAY_TASK_ID",
-         .expected = "tasks in equal steps, as --array=1-" + std::to_string(count),
-         .hint = "--shard I/N"});
+    bad_argument("SLURM_ARRAY_TASK_ID",
+                 "task " + std::to_string(id) + " is none of the " + std::to_string(count) + " tasks of this job array",
+                 "tasks in equal steps, as --array=1-" + std::to_string(count), "--shard I/N");
   return {index, count};
 }
 

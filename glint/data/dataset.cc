@@ -132,21 +132,15 @@ std::string checksum_of(const FileSums& sums) {
 void verify(const KnownSet& known, const FilePaths& files, const FileSums& sums) {
   for (size_t i = 0; i < kFiles.size(); i++)
     if (sums[i] != known.sha256[i])
-      throw Error(
-          {.code = ErrorCode::bad_file,
-           .what = std::string("not the ") + known.name + " file: SHA-256 of the unpacked content is " + sums[i],
-           .where = files[i],
-           .expected = known.sha256[i],
-           .hint = fetch_command(known) + ", or give the folder itself as the data set"});
+      bad_file(files[i], std::string("not the ") + known.name + " file: SHA-256 of the unpacked content is " + sums[i],
+               known.sha256[i], fetch_command(known) + ", or give the folder itself as the data set");
 }
 
 void check_pair(const ImageSet& set, const std::string& images, const std::string& labels) {
   if (set.pixels.rows() != set.labels.size())
-    throw Error(
-        {.code = ErrorCode::bad_file,
-         .what = std::to_string(set.labels.size()) + " labels for " + std::to_string(set.pixels.rows()) + " images",
-         .where = labels + ", byte 4",
-         .expected = "as many labels as there are images in " + images});
+    bad_file(labels + ", byte 4",
+             std::to_string(set.labels.size()) + " labels for " + std::to_string(set.pixels.rows()) + " images",
+             "as many labels as there are images in " + images);
 }
 
 // Test must fit a model that was shaped for train: the same size of image, no class that train lacks.

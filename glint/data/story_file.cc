@@ -57,11 +57,9 @@ bool StoryReader::next(std::string& story) {
       // A mark may begin in the last bytes that there are.
       searched_ = std::max(at_, buffer_.size() - std::min(buffer_.size(), kEndOfText.size() - 1));
       if (buffer_.size() - at_ > kMaxStoryBytes)
-        throw Error(
-            {.code = ErrorCode::bad_file,
-             .what = "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
-             .where = (stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
-             .expected = "stories with a line " + std::string(kEndOfText) + " between them"});
+        bad_file((stream_ ? stream_->name() : "the text") + ", story " + std::to_string(counts_.stories + 1),
+                 "a story of more than " + std::to_string(kMaxStoryBytes >> 20) + " MB",
+                 "stories with a line " + std::string(kEndOfText) + " between them");
       more = fill();
       if (more) mark = buffer_.find(kEndOfText, searched_);
     }

@@ -6,7 +6,7 @@
 #include "glint/paper/write.h"
 #include "glint/report/chart.h"
 #include "glint/report/comparison_figure.h"
-#include "glint/report/gate_figure.h"
+#include "glint/report/gate_table.h"
 #include "glint/report/spectrum_figure.h"
 
 namespace glint {

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <limits>
 
-#include "glint/paper/class_match.h"
 #include "glint/paper/efficiency.h"
 #include "glint/paper/measure.h"
 #include "tests/paper/made_up.h"

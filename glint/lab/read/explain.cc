@@ -12,10 +12,10 @@
 #include "glint/io/png.h"
 #include "glint/lab/models/run.h"
 #include "glint/lab/models/run_checks.h"
+#include "glint/lab/read/direction.h"
 #include "glint/lab/read/fidelity_json.h"
 #include "glint/lab/read/read_forms.h"
 #include "glint/lab/read/read_request.h"
-#include "glint/lab/read/unit_words.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/nn/softmax.h"
 

@@ -274,13 +274,11 @@ Directions asked_directions(LanguageRun& run, size_t layer, const Along& q, Form
   if (!q.from_layer) return language_directions(space, layer, q);
   const std::vector<int> ranks = parse_signed_ranks(q.eigenvector);
   if (*q.from_layer > space.model.layers() || *q.from_layer <= layer + 1)
-    throw Error(
-        {.code = ErrorCode::usage,
-         .what = "layer " + std::to_string(*q.from_layer) + " is no layer after layer " + std::to_string(layer + 1),
-         .where = "from_layer",
-         .expected = layer + 1 == space.model.layers()
-                         ? "a `layer` before the last"
-                         : "from " + std::to_string(layer + 2) + " to " + std::to_string(space.model.layers())});
+    bad_argument("from_layer",
+                 "layer " + std::to_string(*q.from_layer) + " is no layer after layer " + std::to_string(layer + 1),
+                 layer + 1 == space.model.layers()
+                     ? "a `layer` before the last"
+                     : "from " + std::to_string(layer + 2) + " to " + std::to_string(space.model.layers()));
   const size_t from = *q.from_layer - 1;
   const Directions later = language_directions(space, from, q);
   return eigenvector_directions(space.model, later, run.line(form, from), ranks, layer);

@@ -9,7 +9,6 @@
 #include "glint/lab/models/image_run.h"
 #include "glint/lab/models/language_run.h"
 #include "glint/lab/read/direction.h"
-#include "glint/lab/read/unit_words.h"
 
 namespace glint {
 

@@ -9,7 +9,7 @@
 #include "glint/base/error.h"
 #include "glint/io/json.h"
 #include "glint/lab/models/language_run.h"
-#include "glint/lab/read/unit_words.h"
+#include "glint/lab/read/direction.h"
 #include "glint/lab/work/data_words.h"
 #include "glint/train/run_file.h"
 

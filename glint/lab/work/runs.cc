@@ -15,6 +15,7 @@
 #include "glint/io/json.h"
 #include "glint/lab/work/result_files.h"
 #include "glint/train/checkpoint.h"
+#include "glint/train/options.h"
 #include "glint/train/run_dir.h"
 #include "glint/train/run_file.h"
 

@@ -56,9 +56,7 @@ TokenizeResult tokenize(const Engine& engine, const CorpusBuild& request) {
   if (request.texts.empty() == (request.tales == 0))
     bad_argument("texts", request.tales ? "both text files and `tales` are given" : "there is no text",
                  "text files, - for stdin, or `tales=N`", "`tokenize(stories.txt, out=DIR)`");
-  if (request.out.empty())
-    throw Error(
-        {.code = ErrorCode::usage, .what = "`out` is missing", .where = "out", .expected = "a folder for the corpus"});
+  if (request.out.empty()) bad_argument("out", "`out` is missing", "a folder for the corpus");
   CorpusBuild build = request;
   bool training = false;
   build.report = [&](const BuildProgress& p) {
