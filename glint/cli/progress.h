@@ -4,15 +4,12 @@
 
 #include <cstdint>
 #include <functional>
-#include <mutex>
-#include <optional>
 #include <ostream>
 #include <string>
 #include <string_view>
 
+#include "glint/base/text.h"
 #include "glint/cli/terminal.h"
-#include "glint/cli/verb.h"
-#include "glint/lab/work/engine.h"
 
 namespace glint::cli {
 
@@ -63,27 +60,5 @@ class Progress {
 
 // Three significant digits: 950, 1.23k, 45.6M.
 std::string rate_text(double per_second);
-
-// What long work tells, on stderr: one bar for its progress, which goes away when the work is done or other
-// work begins, and a line for every note. Any thread may call it.
-class Display {
- public:
-  explicit Display(const Context& context) : context_(context) {}
-
-  void progress(const ProgressReport& report);
-  void note(const std::string& text);
-  // For logs: shown where there is no terminal.
-  void line(const std::string& text);
-  // Units per second of the work shown last, as text; "-" when there was none.
-  std::string rate();
-  void finish();
-
- private:
-  const Context& context_;
-  std::mutex mutex_;
-  std::optional<Progress> bar_;
-  std::string label_;
-  bool complete_ = false;
-};
 
 }  // namespace glint::cli
